@@ -111,7 +111,7 @@ class Table:
     def text(self, name: str, default: T) -> str | T:
         """A text that is not empty."""
         value: str | T = self._of_type(name, str, default)
-        if isinstance(value, str) and name in self._values and not value.strip():
+        if type(self._values.get(name)) is str and isinstance(value, str) and not value.strip():
             self.fault(name, "expected a text that is not empty")
             return default
         return value

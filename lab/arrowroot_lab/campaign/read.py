@@ -10,7 +10,7 @@ import unicodedata
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from arrowroot_lab.errors import CampaignError
 from arrowroot_lab.quantities import parse_bytes, parse_time_ns
@@ -34,6 +34,8 @@ MAX_BYTES = 1 << 20
 MAX_CELLS = 20_000
 MAX_NAME_CHARACTERS = 60
 MAX_REPEATS = 10_000
+
+T = TypeVar("T", EngineChoice, Strategy)
 
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _NAMED = ("dataset", "storage", "engine", "workload", "strategy")
@@ -109,7 +111,6 @@ class _Reader:
             limits=limits,
             text_hash=hashlib.sha256(text.encode()).hexdigest(),
         )
-        self._check_distinct(campaign)
         selections = {kind: self._selections(top, kind, campaign) for kind in ("include", "exclude")}
         top.end()
         campaign = Campaign(**{**vars(campaign), **selections})
@@ -175,15 +176,6 @@ class _Reader:
             found.append(Selection(globs))
         return tuple(found)
 
-    def _check_distinct(self, campaign: Campaign) -> None:
-        """Engines and strategies make several values of a table: two tables may make the same one."""
-        for kind, called in (
-            ("engine", [one.called() for one in campaign.engines]),
-            ("strategy", [one.called() for one in campaign.strategies]),
-        ):
-            for name in sorted({name for name in called if called.count(name) > 1}):
-                self._faults.add((kind,), f"{name!r} is there more than once")
-
     def _check_size(self, campaign: Campaign) -> None:
         axes = (
             campaign.datasets,
@@ -201,8 +193,15 @@ class _Reader:
             self._faults.add((), "no cell of its matrix is left: include and exclude take all of them away")
 
 
-def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[Any]]) -> tuple[Any, ...]:
-    return tuple(chain.from_iterable(make(table, name) for name, table in named))
+def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[T]]) -> tuple[T, ...]:
+    """All that the tables make; engines and strategies may make several of one table, and one of two tables."""
+    found: dict[str, T] = {}
+    for name, table in named:
+        for value in make(table, name):
+            if value.called() in found:
+                table.fault(None, f"{value.called()!r} is there more than once")
+            found[value.called()] = value
+    return tuple(found.values())
 
 
 def _name_problem(name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import EXIT_DONE
+from arrowroot_lab.errors import EXIT_DONE, RequestError
 from arrowroot_lab.mining import matrix, overview, report, results_table
 from arrowroot_lab.mining.matrix import ACROSS
 
@@ -46,9 +46,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    if options.document and not options.result:
+        raise RequestError("--document is of one result: `arrowroot lab show RESULT --document`")
     with asking.opened(options) as store:
         if options.document:
-            print(store.document(options.result or ""), end="")
+            print(store.document(options.result), end="")
             return EXIT_DONE
         if options.result:
             tables = report(store.result(options.result))

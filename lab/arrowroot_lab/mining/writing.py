@@ -49,8 +49,8 @@ def markdown(table: Table) -> str:
     def row(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells) + " |"
 
-    lines = [f"### {table.title}", ""] if table.title else []
-    lines.append(row([column.title for column in table.columns]))
+    lines = [f"### {clean(table.title)}", ""] if table.title else []
+    lines.append(row([clean(column.title) for column in table.columns]))
     lines.append("|" + "|".join("---" if column.form in _LEFT else "---:" for column in table.columns) + "|")
     forms = [column.form for column in table.columns]
     lines += [row([clean(shown(*cell)) for cell in zip(values, forms, strict=True)]) for values in table.rows]

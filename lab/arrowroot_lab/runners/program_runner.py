@@ -3,8 +3,8 @@
 Usage: program_runner.py run|predict|identify
 
 The job's command has ``{url}``, ``{urls}`` (a word for each), ``{table}``, ``{threads}``, ``{entries}`` and
-``{report}`` in it. What is in the report is told by ``report``: "fjr" (a CMS job report, or a log with one), "trace" (of
-arrowroot), or "proc": none, the kernel's counts alone.
+``{report}`` in it. What is in the report is told by ``report``: "fjr" (a CMS job report, or a log with one), "trace"
+(of arrowroot), or "proc": none, the kernel's counts alone.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -202,8 +203,8 @@ def read_rntuples(module: Any, job: Job) -> Answer:
     """Read RNTuples by views; the strategy "direct" has no cluster cache."""
     wanted = Wanted(job)
     made = new_pass(module, "views", job)
-    if job.get("warm_up"):
-        opened(module, job["warm_up"]).Close()
+    with tempfile.TemporaryDirectory() as directory:
+        module.arrowroot_lab.warm_up(f"{directory}/tiny.root")
     first, counters = 0, {"n_reads": 0, "n_vector_reads": 0, "n_bytes": 0, "overhead_bytes": 0}
     if job.get("strategy") == "treecache":
         raise UnsupportedError("an RNTuple has no tree cache")

@@ -1,6 +1,8 @@
 // RNTupleReader: a view for each field, entry by entry.
+#include <ROOT/RNTupleModel.hxx>
 #include <ROOT/RNTupleReader.hxx>
 #include <ROOT/RNTupleView.hxx>
+#include <ROOT/RNTupleWriter.hxx>
 #include <ROOT/RVec.hxx>
 
 namespace arrowroot_lab {
@@ -74,6 +76,21 @@ bool read(Pass& pass, Ntuple& ntuple) {
     for (auto& column : columns) column->take(static_cast<ROOT::NTupleSize_t>(entry));
   });
   return true;
+}
+
+// Reads a tiny RNTuple: what ROOT loads and compiles at the first one is not counted.
+void warm_up(const std::string& path) {
+  auto model = ROOT::RNTupleModel::Create();
+  auto field = model->MakeField<std::vector<float>>("x");
+  {
+    auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "T", path);
+    field->push_back(1);
+    writer->Fill();
+  }
+  Ntuple tiny("T", path, true);
+  Pass pass;
+  pass.end = 1;
+  if (!read(pass, tiny)) throw std::runtime_error(pass.problem);
 }
 
 }  // namespace arrowroot_lab

@@ -6,12 +6,13 @@ import re
 
 #: How often a sample is tried again.
 N_RETRIES = 2
-_TRANSIENT = re.compile(
-    r"connection (?:was )?(?:refused|reset|aborted|closed)|broken pipe|timed? ?out|temporary failure|unreachable|no route"
-    r"|\b50[234]\b|service unavailable|too many requests|stale file handle|end of (?:stream|file) while|server (?:error|busy)"
-    r"|operation expired|socket (?:error|timeout)|network is down|try again",
-    re.IGNORECASE,
+_WORDS = (
+    r"connection (?:was )?(?:refused|reset|aborted|closed)",
+    r"broken pipe|timed? ?out|unreachable|temporary failure|no route|network is down|try again|operation expired",
+    r"\b50[234]\b|service unavailable|too many requests|server (?:error|busy)",
+    r"stale file handle|end of (?:stream|file) while|socket (?:error|timeout)",
 )
+_TRANSIENT = re.compile("|".join(_WORDS), re.IGNORECASE)
 
 
 def is_transient(reason: str, storage_kind: str) -> bool:

@@ -14,7 +14,7 @@ def descendants() -> dict[int, str]:
 
 
 def cpu_ns() -> int:
-    """Return the CPU time of this process and all below it, and of those that they have waited for, in ticks of 10 ms."""
+    """Return the CPU time of this process and all below it, and of those that they have waited for."""
     # utime, stime, cutime, cstime
     return sum(sum(int(word) for word in words[11:15]) for words in _tree().values()) * _TICK_NS
 

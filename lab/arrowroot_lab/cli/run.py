@@ -1,0 +1,162 @@
+"""`arrowroot lab run`: measures what is not measured yet."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from arrowroot_lab.running.session import Summary
+
+JSON_FORM = "arrowroot-lab.run/1"
+_DESCRIPTION = """\
+Measures the cases of a campaign that are not in the database yet, for this site, these versions and these files. Every
+sample is kept as it is taken: what is ended, by Ctrl-C or otherwise, goes on with the next run.
+
+  arrowroot lab run campaigns/quick.toml
+  arrowroot lab run campaigns/storages.toml --case '* / near / *'
+  arrowroot lab run campaigns/quick.toml --case 3f1d2c4b5a697887 --again     one case, once more
+  arrowroot lab run campaigns/storages.toml --dask tcp://scheduler:8786
+
+Exit codes: 0 all that was asked is measured, or waits for a limit; 1 a case failed; 2 the request or the campaign is at
+fault; 130 interrupted.
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    command = add("run", _DESCRIPTION, "measure what is not measured yet")
+    command.add_argument("campaign", metavar="CAMPAIGN", help="a TOML file")
+    command.add_argument(
+        "--case",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="only cases whose names match, or whose keys begin so",
+    )
+    command.add_argument("--again", action="store_true", help="measure what is measured already, too")
+    command.add_argument(
+        "--db", metavar="URL", help="the database (default: ARROWROOT_LAB_DB, else ./arrowroot-lab.db)"
+    )
+    command.add_argument("--site", metavar="NAME", help="(default: ARROWROOT_LAB_SITE, else the host's name)")
+    command.add_argument("--dask", metavar="ADDRESS", help="of a scheduler, whose workers measure")
+    command.add_argument("--json", action="store_true", help="say as JSON what came of it")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, and say how it goes."""
+    from arrowroot_lab.campaign.read import read
+    from arrowroot_lab.engines.catalogue import BUILT_IN
+    from arrowroot_lab.running.events import Progress
+    from arrowroot_lab.running.session import Session
+    from arrowroot_lab.running.subjects import site_name
+    from arrowroot_lab.store import Store
+
+    campaign = read(Path(options.campaign), engines=BUILT_IN)
+    screen = _Screen(sys.stderr)
+    site = site_name(options.site)
+    with Store.open(options.db) as store:
+        try:
+            if options.dask:
+                from arrowroot_lab.running.cluster import run_there
+
+                summary = run_there(
+                    campaign, store, options.dask, site=options.site, chosen=tuple(options.case), is_again=options.again,
+                    show=screen.show,
+                )  # fmt: skip
+            else:
+                summary = Session(
+                    campaign, store, site, Progress(screen.show), tuple(options.case), options.again
+                ).run()
+        except KeyboardInterrupt:
+            print(
+                "\narrowroot lab: interrupted; the samples so far are kept, and the next run goes on with them",
+                file=sys.stderr,
+            )
+            return EXIT_INTERRUPTED
+        place = store.place
+    if options.json:
+        print(json.dumps(_document(summary, campaign.name, place), indent=2))
+    else:
+        _print(summary, place)
+    return EXIT_FAILED if summary.has_failed else EXIT_DONE
+
+
+def _document(summary: Summary, name: str, place: str) -> dict[str, Any]:
+    return {
+        "form": JSON_FORM,
+        "campaign": name,
+        "database": place,
+        "n_known": summary.n_known,
+        "failures": summary.failures,
+        "left": summary.left,
+        "why_left": summary.why_left,
+        "results": [
+            {
+                "uuid": result.uuid,
+                "case": result.case_id,
+                "outcome": result.outcome.value,
+                "reason": result.reason,
+                "n_samples": len(result.samples),
+                "n_counted": len(result.counted()),
+                "command": result.command,
+            }
+            for result in summary.results
+        ],
+    }
+
+
+def _print(summary: Summary, place: str) -> None:
+    counts: dict[str, int] = {}
+    for result in summary.results:
+        counts[result.outcome.value] = counts.get(result.outcome.value, 0) + 1
+    told = [f"{n} {outcome}" for outcome, n in counts.items()]
+    if summary.n_known:
+        told.append(f"{summary.n_known} measured before")
+    if summary.left:
+        told.append(f"{len(summary.left)} left for the next run: {summary.why_left}")
+    print(f"{place}: {', '.join(told) or 'nothing to do'}")
+    for text in summary.failures:
+        print(f"failed: {text}")
+    for result in summary.results:
+        if result.outcome.value in ("failed", "timed out"):
+            print(f"{result.outcome.value}: {' '.join(result.command)}: {result.reason}")
+
+
+class _Screen:
+    """Shows progress: one line that is written anew on a terminal, else a line for each event that matters."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._is_terminal = stream, stream.isatty()
+
+    def show(self, kind: str, about: str, text: str, taken: int, left: int, left_s: float | None) -> None:
+        """Take an event."""
+        progress = f"{taken} of {taken + left} samples" if taken + left else ""
+        if left and left_s is not None:
+            progress += f", {_duration(left_s)} left"
+        line = f"{about}: {text}"
+        if self._is_terminal:
+            import shutil
+
+            width = shutil.get_terminal_size().columns
+            self._stream.write("\r\x1b[K" + f"[{progress}] {line}"[: width - 1])
+            if kind in ("case", "gap", "left", "retry"):
+                self._stream.write("\r\x1b[K" + line + "\n")
+        elif kind not in ("dataset", "rehearsal"):
+            self._stream.write(f"[{progress}] {line}\n" if progress else f"{line}\n")
+        self._stream.flush()
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

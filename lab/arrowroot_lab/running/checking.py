@@ -1,0 +1,127 @@
+"""Are the values right? An independent engine reads the same columns and entries, once for each choice of a dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.engines.ask import ask
+from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.errors import LabError, RunnerError, SkippedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from arrowroot_lab.engines.contract import Answer, Job
+
+    from .subject import Subject
+
+#: Who is asked, the first that is here and can do it. ROOT's is the truth where it is.
+REFERENCES = ("root", "root-rntuple", "uproot", "arrowroot")
+#: Checksums of so many columns are kept as they are; of more their hash is.
+N_KEPT = 32
+
+
+class WrongValuesError(LabError):
+    """An engine has read other values than an independent one."""
+
+
+class Checker:
+    """Compares checksums with those of an engine that shares no code with the one that told them."""
+
+    def __init__(self, timeout_s: float, is_here: Callable[[str], bool]) -> None:
+        """is_here: whether a built-in engine can be started."""
+        self._timeout_s, self._is_here = timeout_s, is_here
+        #: Answers, or why there is none.
+        self._known: dict[str, Answer | str] = {}
+
+    def compare(
+        self, subject: Subject, answers: Sequence[Answer], *, copies: Sequence[Path] = ()
+    ) -> dict[str, Any] | None:
+        """Compare what a rehearsal has read with what another engine reads of the dataset's own files.
+
+        copies: the files that a rehearsal has written; what another engine reads of them is compared instead.
+
+        Returns: ``by``, ``is_equal``, ``n_columns``; None where no independent engine can be asked.
+        Raises: WrongValuesError with the first column that differs.
+        """
+        if not copies and "checksum" not in answers[0]:
+            return None
+        wanted = self._reference(subject, [str(path) for path in subject.found.files], subject.job)
+        if wanted is None:
+            return None
+        by, found = wanted[0], answers[0]
+        if copies:
+            written = self._reference(subject, [str(path) for path in copies], {}, is_kept=False)
+            if written is None:
+                return None
+            found = written[1]
+        n_compared, problem = difference(found, wanted[1], subject.job.get("columns") or [])
+        if problem:
+            raise WrongValuesError(f"wrong values, as {by} reads others: {problem}")
+        return {"by": by, "is_equal": True, "n_columns": n_compared} if n_compared else None
+
+    def _reference(
+        self, subject: Subject, files: list[str], job: Job, *, is_kept: bool = True
+    ) -> tuple[str, Answer] | None:
+        for name in REFERENCES:
+            if BUILT_IN[name].family == subject.engine.family or not self._is_here(name):
+                continue
+            asked: Job = {
+                "kind": "read", "urls": files, "table": subject.job["table"], "columns": job.get("columns"),
+                "entries": job.get("entries"), "order": "cluster", "threads": 1, "strategy": "auto",
+                "wants_checksum": True,
+            }  # fmt: skip
+            key = key_of([name, asked])
+            answer = self._known.get(key)
+            if answer is None:
+                try:
+                    answer = ask(BUILT_IN[name].command(), "run", asked, timeout_s=self._timeout_s).answer
+                except (RunnerError, SkippedError) as error:
+                    answer = str(error)
+                if is_kept:
+                    self._known[key] = answer
+            if not isinstance(answer, str):
+                return name, answer
+        return None
+
+
+def difference(found: Answer, wanted: Answer, columns: Sequence[str]) -> tuple[int, str | None]:
+    """Return how many columns were compared, and why the content of one answer is not the other's; None: it is.
+
+    columns: those that were asked for by name, of which none may be missing. Of "all columns" engines have different
+    ideas, such as the counters of lists; those that both tell are compared.
+    """
+    if found.get("n_entries") != wanted.get("n_entries"):
+        return 0, f"{found.get('n_entries')} entries, not {wanted.get('n_entries')}"
+    have, want = (_by_name(answer) for answer in (found, wanted))
+    unchecked = {
+        _name(name) for answer in (found, wanted) for name in answer.get("details", {}).get("unchecked", [])
+    }
+    for name in map(_name, columns):
+        if name in want and name not in have and name not in unchecked:
+            return 0, f"column {name}: it was not read"
+    both = [name for name in want if name in have]
+    for name in both:
+        for key in ("n", "sum", "order"):
+            # Threads that take the entries in no order have none.
+            if key in have[name] and key in want[name] and have[name][key] != want[name][key]:
+                return 0, f"column {name}: {key} is {have[name][key]}, not {want[name][key]}"
+    return len(both), None
+
+
+def kept(checksum: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what a result keeps of checksums: those of all columns, or of many their number and hash."""
+    if len(checksum) <= N_KEPT:
+        return checksum
+    return {"all columns": {"n_columns": len(checksum), "hash": key_of(checksum)}}
+
+
+def _by_name(answer: Answer) -> dict[str, dict[str, Any]]:
+    return {_name(name): told for name, told in answer.get("checksum", {}).items()}
+
+
+def _name(name: str) -> str:
+    """Members of lists of records: ``jets.pt`` of Arrow is the branch ``jets_pt`` of a tree."""
+    return name.replace(".", "_")

@@ -1,0 +1,51 @@
+"""Predictions beside measurements: by the runner itself, from the trace of a rehearsal and the figures of the line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.documents import now
+from arrowroot_lab.engines.ask import ask
+from arrowroot_lab.errors import RunnerError, SkippedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arrowroot_lab.engines.contract import Job
+
+    from .subject import Subject
+
+#: Round trips before the first read: of a connection and a session, and the requests that opening a file takes.
+OPEN_REQUESTS = {"http": 2, "https": 3, "s3": 2, "root": 5, "roots": 6}
+
+
+def predict(
+    subject: Subject, trace: Path | None, line: dict[str, float], scheme: str, timeout_s: float
+) -> dict[str, Any] | None:
+    """Return what a run would take behind a line, as a result keeps it; None where nobody can tell.
+
+    trace: of a rehearsal, or the report of a program; None: the runner reads the local files to make one.
+    """
+    if "predict" not in subject.can or "latency_ns" not in line or subject.case.workload.workers > 1:
+        return None
+    urls = [str(path) for path in subject.found.files]
+    figures = {"bytes_per_s": 0.0, "n_open_requests": float(OPEN_REQUESTS.get(scheme, 0)), **line}
+    job: Job = {**subject.job, "urls": urls, "line": figures, "scheme": scheme}
+    if trace is not None:
+        job["trace"] = str(trace)
+    try:
+        answer = ask(subject.command, "predict", job, timeout_s=timeout_s).answer
+    except (SkippedError, RunnerError) as error:
+        # Nothing is measured worse by it: it is told where predictions are.
+        return {"by": "nobody", "reason": str(error), "predicted_at": now()}
+    known = ("wall_ns", "cpu_ns", "error_share", "counters", "by")
+    return {key: answer[key] for key in known if key in answer} | {"line": line, "predicted_at": now()}  # type: ignore[literal-required]
+
+
+def gap(prediction: dict[str, Any], measured_ns: float) -> float | None:
+    """Return by which share the measurement is beyond what was predicted, and its error; None: it is not."""
+    wall_ns, error = prediction.get("wall_ns"), prediction.get("error_share")
+    if not wall_ns or error is None:
+        return None
+    share = measured_ns / wall_ns - 1
+    return float(share) if abs(share) > error else None

@@ -1,0 +1,162 @@
+"""Takes one sample: the place prepared, the control kernel and the machine's readings around it, the runner asked."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.documents import Outcome, Sample, now
+from arrowroot_lab.engines.ask import ask, ask_together
+from arrowroot_lab.errors import LabError, RefusedError, SkippedError, TimedOutError
+from arrowroot_lab.machine import cold
+from arrowroot_lab.machine.control import control_ns
+from arrowroot_lab.machine.readings import Readings, disturbed
+
+from . import processes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from arrowroot_lab.documents import Counters
+    from arrowroot_lab.engines.ask import Asked
+    from arrowroot_lab.engines.contract import Job
+
+    from .guardian import Guardian
+    from .subject import Subject
+
+#: Kernels are timed so often before the first sample: the least of them is what is to be expected.
+_N_CONTROLS = 5
+
+
+def outcome_of(error: LabError) -> Outcome:
+    """Return what an error makes of a case or a sample."""
+    for kind, outcome in (
+        (TimedOutError, Outcome.TIMED_OUT),
+        (RefusedError, Outcome.REFUSED),
+        (SkippedError, Outcome.SKIPPED),
+    ):
+        if isinstance(error, kind):
+            return outcome
+    return Outcome.FAILED
+
+
+@dataclass
+class Sampler:
+    """Takes the samples of a run. ``directory``: for files that are written, and gone after the sample."""
+
+    directory: Path
+    guardian: Guardian
+    timeout_s: float
+    #: The least time of the control kernel in this run.
+    best_control_ns: int = field(default_factory=lambda: min(control_ns() for _ in range(_N_CONTROLS)))
+
+    def take(self, subject: Subject, turn: int) -> Sample:
+        """Take a sample. What goes wrong is its outcome; nothing is raised but by Ctrl-C."""
+        sample = Sample(turn=turn, started_at=now(), outcome=Outcome.OK)
+        place = subject.place
+        readings = Readings(place.files[0] if place and place.files else None)
+        before_ns = 0
+        used_ns = 0
+        try:
+            prepared = place.prepare_sample() if place else {}
+            self.guardian.watch(processes.descendants())
+            before_ns, used_ns = control_ns(), processes.cpu_ns()
+            with readings:
+                asked = self.asked(subject)
+            used_ns = processes.cpu_ns() - used_ns
+            _fill(sample, asked)
+            subject.took_ns.append(max(one.wall_ns for one in asked))
+            if place and not place.is_virtual:
+                sample.counters.update(place.counters())
+            if "cached_share_before" in prepared and place:
+                sample.cold = _proved(sample, place.files[0], prepared["cached_share_before"])
+            _check_entries(subject, sample)
+        except LabError as error:
+            sample.outcome, sample.reason = outcome_of(error), str(error)
+        sample.readings = readings.values
+        if before_ns:
+            sample.control_ns = (before_ns, control_ns())
+            self.best_control_ns = min(self.best_control_ns, *sample.control_ns)
+        if sample.outcome is Outcome.OK and sample.control_ns:
+            sample.disturbed = disturbed(sample.readings, used_ns, sample.control_ns, self.best_control_ns)
+        return sample
+
+    def asked(self, subject: Subject, *, keeps_out: bool = False, **more: Any) -> list[Asked]:
+        """Ask the runner of a case what it is to do: to run, or of a place in virtual time to predict.
+
+        keeps_out: leave the files of a copy in the directory, for who looks at them.
+        """
+        place = subject.place
+        if place and place.is_virtual:
+            job: Job = {**subject.jobs(**more)[0], "line": place.line_figures(), "scheme": "file"}
+            return [ask(subject.command, "predict", job, timeout_s=self.timeout_s)]
+        if subject.case.workload.kind != "write":
+            return self.asked_to_run(subject, **more)
+        outs = [self.directory / f"out-{i}.root" for i in range(subject.case.workload.workers)]
+        try:
+            return self.asked_to_run(subject, outs=outs, **more)
+        finally:
+            if not keeps_out:
+                for out in outs:
+                    out.unlink(missing_ok=True)
+
+    def asked_to_run(self, subject: Subject, *, outs: Sequence[Path] = (), **more: Any) -> list[Asked]:
+        """Ask the runner of a case to run, whatever its place; several workers at the same time."""
+        jobs = subject.jobs(**more)
+        for job, out in zip(jobs, outs, strict=False):
+            job["out"] = str(out)
+        return ask_together(
+            subject.command,
+            "run",
+            jobs,
+            timeout_s=self.timeout_s,
+            environment=subject.place.environment if subject.place else {},
+            directory=self.directory,
+        )
+
+
+def _fill(sample: Sample, asked: list[Asked]) -> None:
+    """Put the answers into the sample: of several workers the longest time, and the sums of all that adds up."""
+    answers = [one.answer for one in asked]
+    sample.wall_ns = max(answer["wall_ns"] for answer in answers)
+    cpu = [answer["cpu_ns"] for answer in answers if "cpu_ns" in answer]
+    sample.cpu_ns = sum(cpu) if cpu else None
+    sample.peak_rss_bytes = sum(one.answer.get("peak_rss_bytes", one.peak_rss_bytes) for one in asked)
+    counters: Counters = {}
+    for answer in answers:
+        for layer, metrics in answer.get("counters", {}).items():
+            sums = counters.setdefault(layer, {})
+            for metric, count in metrics.items():
+                sums[metric] = sums.get(metric, 0) + count
+    sample.counters = counters
+    details: dict[str, Any] = {
+        "process_wall_ns": max(one.wall_ns for one in asked),
+        "process_cpu_ns": sum(one.cpu_ns for one in asked),
+    }
+    for key in ("open_ns", "first_entry_ns"):
+        if key in answers[0]:
+            details[key] = statistics.median(answer.get(key, 0) for answer in answers)
+    for key in ("n_entries", "values_bytes"):
+        if key in answers[0]:
+            details[key] = sum(answer.get(key, 0) for answer in answers)
+    if len(asked) > 1:
+        details["workers"] = [
+            {"wall_ns": answer["wall_ns"], "cpu_ns": answer.get("cpu_ns")} for answer in answers
+        ]
+    if answers[0].get("details"):
+        details["engine"] = answers[0]["details"]
+    sample.details = details
+
+
+def _proved(sample: Sample, path: Path, share: float) -> dict[str, float]:
+    device = sample.counters.get("device", {}).get("n_bytes")
+    wanted = sample.counters.get("store", sample.counters.get("process", {})).get("n_bytes", 0)
+    return cold.prove(path, share, None if device is None else float(device), wanted)
+
+
+def _check_entries(subject: Subject, sample: Sample) -> None:
+    n = sample.details.get("n_entries")
+    if subject.n_entries is not None and n is not None and n != subject.n_entries:
+        raise LabError(f"it read {n} entries, the rehearsal {subject.n_entries}")

@@ -1,0 +1,431 @@
+"""A run of a campaign on this machine: rehearsals, samples in turns, predictions beside them, and all of it kept."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import statistics
+import tempfile
+import time
+import uuid
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from arrowroot_lab.campaign import datasets
+from arrowroot_lab.campaign.matrix import corners
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.documents import Outcome, Sample, now
+from arrowroot_lab.errors import LabError
+from arrowroot_lab.quantities import size_text
+
+from . import failing
+from .checking import Checker, kept
+from .guardian import Guardian
+from .journal import Journal
+from .places import Places
+from .predicting import gap, predict
+from .sampling import Sampler, outcome_of
+from .subjects import Engines, Known, Preparation, Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.documents import Result
+
+    from .events import Progress
+    from .subject import Subject
+
+
+class Keeper(Known, Protocol):
+    """Where results go: a store, or a list that goes to one elsewhere."""
+
+    #: For people, and for the name of the journal.
+    place: str
+
+    def put(self, result: Result) -> bool:
+        """Keep a result."""
+
+
+@dataclass
+class Summary:
+    """What came of a run."""
+
+    #: All results that were stored, in their order.
+    results: list[Result] = field(default_factory=list)
+    n_known: int = 0
+    #: Datasets that could not be had.
+    failures: list[str] = field(default_factory=list)
+    #: Labels of cases that are left, and why: a limit was reached.
+    left: list[str] = field(default_factory=list)
+    why_left: str | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a case has failed or taken too long, or could not even begin."""
+        bad = (Outcome.FAILED, Outcome.TIMED_OUT)
+        return bool(self.failures) or any(result.outcome in bad for result in self.results)
+
+
+class LimitError(LabError):
+    """A limit of the campaign is reached: what is left waits for the next run."""
+
+
+@dataclass
+class Session:
+    """One run of a campaign, from the datasets to the last result."""
+
+    campaign: Campaign
+    store: Keeper
+    site: str
+    progress: Progress
+    chosen: tuple[str, ...] = ()
+    is_again: bool = False
+
+    def run(self) -> Summary:
+        """Measure what is not measured yet.
+
+        Whatever ends it, Ctrl-C or a kill, samples that were taken are kept; the next run goes on with them.
+
+        Raises: CampaignError, RequestError; StoreError if a result cannot be kept.
+        """
+        self._run, self._began = str(uuid.uuid4()), time.monotonic()
+        self._summary = Summary()
+        with ExitStack() as stack:
+            # The servers' directories are in it, too.
+            directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
+            self._guardian = stack.enter_context(Guardian(self._run, directory))
+            stack.enter_context(_temporary_files_in(directory))
+            self._directory = directory
+            engines = Engines()
+            preparation = Preparation(
+                self.campaign,
+                self.site,
+                self._run,
+                directory,
+                self.store,
+                engines,
+                self.progress,
+                self.chosen,
+                self.is_again,
+            )
+            key = key_of([self.campaign.name, str(self.campaign.path.resolve()), self.site, self.store.place])
+            self._journal = stack.enter_context(Journal(datasets.cache_directory() / "runs" / f"{key}.jsonl"))
+            prepared = preparation.prepare()
+            self._summary.n_known, self._summary.failures = prepared.n_known, prepared.failures
+            for subject in prepared.decided:
+                self._store(subject)
+            self._resume(prepared)
+            if prepared.subjects:
+                stack.enter_context(self._alone())
+                self._places = stack.enter_context(Places())
+                limits = self.campaign.limits
+                self._sampler = Sampler(directory, self._guardian, limits.timeout_s)
+                self._checker = Checker(limits.timeout_s, engines.is_here)
+                self._measure(prepared.subjects)
+        return self._summary
+
+    def _measure(self, subjects: list[Subject]) -> None:
+        self.progress.begin(subjects)
+        try:
+            if self.campaign.mode == "virtual first":
+                self._virtual_first(subjects)
+            else:
+                self._in_turns(subjects)
+        except LimitError as error:
+            self._summary.why_left = str(error)
+            self._summary.left = [subject.label for subject in subjects if not subject.is_stored]
+            self.progress(
+                "left",
+                self.campaign.name,
+                f"{error}; {len(self._summary.left)} cases are left for the next run",
+            )
+
+    def _in_turns(self, subjects: Sequence[Subject]) -> None:
+        """Rehearse all; then take all first samples, all second ones, and so on."""
+        for subject in subjects:
+            self._guarded(subject, self._rehearse)
+        turn = max((sample.turn + 1 for one in subjects for sample in one.result.samples), default=0)
+        while left := [subject for subject in subjects if not subject.is_over]:
+            for subject in left:
+                self._sample(subject, turn)
+                if subject.is_over:
+                    self._finish(subject)
+            turn += 1
+        for subject in subjects:
+            if not subject.is_stored:
+                self._finish(subject)
+
+    def _guarded(self, subject: Subject, step: Any) -> None:
+        """Do a step of a case; what goes wrong is the case's outcome."""
+        try:
+            self._check_limits()
+            step(subject)
+        except LimitError:
+            raise
+        except LabError as error:
+            subject.end(outcome_of(error), str(error))
+            self._finish(subject)
+
+    def _rehearse(self, subject: Subject) -> None:
+        """Read once for the values, which are compared, and for a trace, from which is predicted. It is no sample."""
+        if subject.is_over:
+            return
+        self._places.open(subject)
+        place = subject.place
+        if subject.is_rehearsed or place is None:
+            return
+        self.progress("rehearsal", subject.label, "rehearsal: values are compared")
+        is_copy = subject.case.workload.kind == "write"
+        more: dict[str, Any] = {"wants_checksum": "checksum" in subject.can and not is_copy}
+        if "predict" in subject.can and not is_copy and not place.is_virtual:
+            subject.trace = self._directory / f"trace-{subject.result.uuid}.parquet"
+            if subject.case.workload.kind == "program":
+                subject.trace = subject.trace.with_suffix(
+                    ".xml" if subject.job.get("report") == "fjr" else ".parquet"
+                )
+            more["trace"] = str(subject.trace)
+        self._with_retries(subject, lambda: self._rehearsed(subject, more))
+        if subject.trace and not place.is_virtual:
+            line = self._places.line_of(subject)
+            told = predict(
+                subject, subject.trace, line, scheme_of(place.urls[0]), self.campaign.limits.timeout_s
+            )
+            if told:
+                subject.result.predictions.append(told)
+            for path in self._directory.glob(f"{subject.trace.stem}*"):
+                path.unlink()
+        self._journal.begin(subject.result)
+
+    def _rehearsed(self, subject: Subject, more: dict[str, Any]) -> None:
+        place = subject.place
+        is_copy = subject.case.workload.kind == "write"
+        if place:
+            place.prepare_sample()
+        if is_copy:
+            asked = self._sampler.asked(subject, keeps_out=True)
+        elif place and place.is_virtual:
+            # The values are those of the local files.
+            asked = self._sampler.asked_to_run(subject, **more)
+        else:
+            asked = self._sampler.asked(subject, **more)
+        answers = [one.answer for one in asked]
+        copies = sorted(self._directory.glob("out-*.root")) if is_copy else []
+        try:
+            if all("n_entries" in answer for answer in answers):
+                subject.n_entries = sum(answer["n_entries"] for answer in answers)
+            if len(answers) == 1:
+                if "checksum" in answers[0]:
+                    subject.result.checksum = kept(answers[0]["checksum"])
+                subject.result.checked = self._checker.compare(subject, answers, copies=copies)
+        finally:
+            for path in copies:
+                path.unlink()
+
+    def _with_retries(self, subject: Subject, step: Any) -> None:
+        for attempt in range(failing.N_RETRIES + 1):
+            try:
+                step()
+            except LabError as error:
+                kind = subject.case.storage.kind
+                if attempt == failing.N_RETRIES or not failing.is_transient(str(error), kind):
+                    raise
+                self.progress("retry", subject.label, f"tried again: {error}")
+            else:
+                return
+
+    def _sample(self, subject: Subject, turn: int) -> None:
+        """Take a sample, again if its failure may go by itself; each attempt is kept."""
+        self._check_limits()
+        for attempt in range(failing.N_RETRIES + 1):
+            sample = self._sampler.take(subject, turn)
+            is_last = attempt == failing.N_RETRIES
+            if sample.outcome is Outcome.FAILED and not is_last:
+                is_transient = failing.is_transient(sample.reason or "", subject.case.storage.kind)
+                sample.details["is_tried_again"] = is_transient
+            subject.add(sample)
+            self._journal.add(subject.result, sample)
+            self.progress(*_told(subject, sample))
+            if not sample.details.get("is_tried_again"):
+                return
+
+    def _finish(self, subject: Subject) -> None:
+        """Complete a result and store it."""
+        if subject.is_stored:
+            return
+        result = subject.result
+        counted = result.counted()
+        if result.outcome is Outcome.OK and len(counted) < subject.n_wanted:
+            result.reason = f"{len(counted)} of {subject.n_wanted} samples were undisturbed"
+        if counted:
+            self._places.measure_after(subject)
+            measured = statistics.median(sample.wall_ns for sample in counted if sample.wall_ns is not None)
+            for one in result.predictions:
+                if (share := gap(one, measured)) is not None:
+                    self.progress(
+                        "gap",
+                        subject.label,
+                        f"{one['by']} is off by {share:+.0%}, its error is {one['error_share']:.0%}",
+                    )
+        self._store(subject)
+
+    def _store(self, subject: Subject) -> None:
+        result = subject.result
+        result.created_at = now()
+        self._journal.begin(result)
+        self.store.put(result)
+        self._journal.stored(result.uuid)
+        subject.is_stored = True
+        self._summary.results.append(result)
+        reason = f": {result.reason}" if result.reason else ""
+        self.progress("case", subject.label, f"{result.outcome.value}{reason}")
+
+    def _resume(self, prepared: Prepared) -> None:
+        """Go on with the samples of a run that was ended; what does not fit any more is dropped."""
+        left = {result.case_id: result for result in self._journal.left()}
+        for subject in prepared.subjects:
+            known = left.pop(subject.result.case_id, None)
+            if known is None:
+                continue
+            new = subject.result
+            is_same = (
+                known.versions.items() >= new.versions.items()
+                and (known.dataset, known.machine, known.runner) == (new.dataset, new.machine, new.runner)
+                and not self.is_again
+            )
+            if is_same:
+                known.campaign = new.campaign
+                subject.result = known
+                read = [
+                    sample.details["n_entries"] for sample in known.samples if "n_entries" in sample.details
+                ]
+                subject.n_entries = read[0] if read else None
+            else:
+                self._journal.stored(known.uuid)
+
+    def _virtual_first(self, subjects: list[Subject]) -> None:
+        """Predict all; measure the corners, and what lies beside predictions that a measurement does not bear out."""
+        for subject in subjects:
+            self._guarded(subject, self._predict_only)
+        is_corner = dict(zip(map(id, subjects), corners([one.case for one in subjects]), strict=True))
+        to_do = [
+            one for one in subjects if not one.is_over and (is_corner[id(one)] or not one.result.predictions)
+        ]
+        while to_do:
+            for subject in to_do:
+                subject.result.predictions = [
+                    one for one in subject.result.predictions if "declared" not in one
+                ]
+            self._in_turns(to_do)
+            off = {_neighbourhood(one) for one in to_do if _is_off(one)}
+            to_do = [
+                one
+                for one in subjects
+                if not one.is_stored and not one.is_over and _neighbourhood(one) in off
+            ]
+        for subject in subjects:
+            if not subject.is_stored:
+                subject.end(
+                    Outcome.SKIPPED, "predicted only: it is no corner, and no measurement beside it was off"
+                )
+                if self.store.has(
+                    subject.result.case_id, site=self.site, versions=subject.result.versions,
+                    dataset=subject.result.dataset, outcomes=(Outcome.SKIPPED,),
+                ) and not self.is_again:  # fmt: skip
+                    subject.is_stored = True
+                    self._summary.n_known += 1
+                else:
+                    self._store(subject)
+
+    def _predict_only(self, subject: Subject) -> None:
+        """Predict a case without its storage, where the campaign says what its line is."""
+        line = subject.case.storage.line
+        if line is None or subject.is_over or subject.case.workload.kind != "read":
+            return
+        figures = {"latency_ns": float(line.latency_ns), "bytes_per_s": line.bytes_per_s}
+        scheme = {"xrootd": "root", "http": "http", "s3": "s3"}.get(subject.case.storage.kind, "file")
+        told = predict(subject, self._trace_of(subject), figures, scheme, self.campaign.limits.timeout_s)
+        if told and "wall_ns" in told:
+            subject.result.predictions.append({**told, "declared": True})
+            self.progress("predicted", subject.label, f"predicted: {told['wall_ns'] / 1e9:.3g} s")
+
+    def _trace_of(self, subject: Subject) -> Path | None:
+        """One trace of the local files for all cases that read them alike."""
+        if "trace" not in subject.can:
+            return None
+        key = key_of(
+            [subject.command, subject.job | {"strategy": None, "cache_bytes": None, "options": None}]
+        )
+        path = self._directory / f"local-{subject.case.dataset.name}-{key}.parquet".replace("/", "_")
+        if not path.exists():
+            self._sampler.asked_to_run(
+                subject, trace=str(path), strategy="auto", cache_bytes=None, options={}
+            )
+        return path
+
+    def _check_limits(self) -> None:
+        limits = self.campaign.limits
+        if limits.total_s is not None and time.monotonic() - self._began > limits.total_s:
+            raise LimitError(f"the campaign's limit of {limits.total_s:g} s is reached")
+        if limits.disk_bytes is not None and (used := datasets.size_of(self._directory)) > limits.disk_bytes:
+            raise LimitError(
+                f"{self._directory} has {size_text(used)}, the campaign's limit is {size_text(limits.disk_bytes)}"
+            )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Be the only run that measures on this machine."""
+        path = datasets.cache_directory() / "alone.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.progress(
+                    "waiting", self.campaign.name, "waiting for another run that measures on this machine"
+                )
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+@contextmanager
+def _temporary_files_in(directory: Path) -> Iterator[None]:
+    """Let temporary files, of this process and of those that it starts, be made there."""
+    before, before_python = os.environ.get("TMPDIR"), tempfile.tempdir
+    os.environ["TMPDIR"], tempfile.tempdir = str(directory), str(directory)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before_python
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
+
+
+def scheme_of(url: str) -> str:
+    """Return the scheme of a URL, "file" of a path."""
+    return url.partition("://")[0] if "://" in url else "file"
+
+
+def _told(subject: Subject, sample: Sample) -> tuple[str, str, str]:
+    if sample.outcome is not Outcome.OK:
+        kind = "retry" if sample.details.get("is_tried_again") else "sample"
+        return kind, subject.label, f"{sample.outcome.value}: {sample.reason}"
+    time_text = f"{(sample.wall_ns or 0) / 1e9:.3g} s"
+    if sample.disturbed:
+        return "disturbed", subject.label, f"{time_text}, not counted: {'; '.join(sample.disturbed)}"
+    return "sample", subject.label, time_text
+
+
+def _neighbourhood(subject: Subject) -> tuple[str, str, str]:
+    return subject.case.dataset.name, subject.case.engine.called(), subject.case.storage.name
+
+
+def _is_off(subject: Subject) -> bool:
+    counted = [sample.wall_ns for sample in subject.result.counted() if sample.wall_ns is not None]
+    if not counted:
+        return False
+    return any(gap(one, statistics.median(counted)) is not None for one in subject.result.predictions)

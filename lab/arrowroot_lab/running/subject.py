@@ -1,0 +1,91 @@
+"""A case while it is measured: what is asked of which runner, and the result as far as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.documents import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arrowroot_lab.campaign.datasets import Found
+    from arrowroot_lab.campaign.model import Case
+    from arrowroot_lab.documents import Result, Sample
+    from arrowroot_lab.engines.catalogue import Engine
+    from arrowroot_lab.engines.contract import Job
+    from arrowroot_lab.storages import Place
+
+
+@dataclass
+class Subject:
+    """One case in one run of a campaign."""
+
+    case: Case
+    found: Found
+    engine: Engine
+    #: What starts the runner.
+    command: list[str]
+    #: Words of ``contract.CAN``.
+    can: frozenset[str]
+    #: What the runner is asked, but for the URLs, which are the place's.
+    job: Job
+    result: Result
+    #: Samples that are to be counted.
+    n_wanted: int
+    place: Place | None = None
+    #: Entries that a rehearsal has read: each sample must read as many.
+    n_entries: int | None = None
+    #: Where the rehearsal left a trace, or the report of a program.
+    trace: Path | None = None
+    is_stored: bool = False
+    #: Of how long a sample was, the process as a whole, in ns.
+    took_ns: list[int] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """What the campaign calls it."""
+        return self.case.label()
+
+    @property
+    def n_counted(self) -> int:
+        """Samples that count so far."""
+        return len(self.result.counted())
+
+    @property
+    def is_rehearsed(self) -> bool:
+        """Whether its values were looked at: in this run, or in one that was interrupted."""
+        return self.n_entries is not None or bool(self.result.samples)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no sample is to be taken any more: enough are counted, too many are disturbed, or it has failed."""
+        return (
+            self.result.outcome is not Outcome.OK
+            or self.n_counted >= self.n_wanted
+            or len(self.result.samples) >= 2 * self.n_wanted
+        )
+
+    def add(self, sample: Sample) -> None:
+        """Keep a sample; one that did not end well decides the case."""
+        self.result.samples.append(sample)
+        if sample.outcome is not Outcome.OK and not sample.details.get("is_tried_again"):
+            self.end(sample.outcome, sample.reason or "")
+
+    def end(self, outcome: Outcome, reason: str) -> None:
+        """Say how the case ended."""
+        self.result.outcome, self.result.reason = outcome, reason
+
+    def jobs(self, **more: Any) -> list[Job]:
+        """Return what the runner is asked: one job, or one for each worker with its part of the entries."""
+        urls = self.place.urls if self.place else [str(path) for path in self.found.files]
+        job: Job = {**self.job, "urls": urls, **more}  # type: ignore[typeddict-item]
+        n_workers = self.case.workload.workers
+        if n_workers == 1:
+            return [job]
+        if self.case.workload.kind == "program":
+            return [{**job} for _ in range(n_workers)]
+        n = self.found.identity.n_entries
+        bounds = [n * i // n_workers for i in range(n_workers + 1)]
+        return [{**job, "entry_range": [bounds[i], bounds[i + 1]]} for i in range(n_workers)]

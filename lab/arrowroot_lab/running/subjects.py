@@ -1,0 +1,303 @@
+"""Makes the subjects of a run: datasets found or made, engines identified, what is measured already left out."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Protocol
+
+from arrowroot_lab.campaign import choice, datasets
+from arrowroot_lab.campaign.matrix import case_document, cases
+from arrowroot_lab.documents import Outcome, Result, case_id
+from arrowroot_lab.engines.ask import ask
+from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of, why_not
+from arrowroot_lab.errors import LabError, RequestError, RunnerError, SkippedError
+from arrowroot_lab.machine.fingerprint import coarse, fingerprint
+
+from .subject import Subject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arrowroot_lab.campaign.datasets import Found
+    from arrowroot_lab.campaign.model import Campaign, Case, EngineChoice
+    from arrowroot_lab.documents import CaseDocument
+    from arrowroot_lab.engines.contract import Answer, Job
+
+    from .events import Tell
+
+#: Engines are asked what they are within this time.
+_IDENTIFY_S = 120.0
+
+
+class Known(Protocol):
+    """What is measured already: a store, or what was copied of one."""
+
+    def has(
+        self,
+        case_id: str,
+        *,
+        site: str,
+        versions: dict[str, str],
+        dataset: dict[str, Any] | None = ...,
+        outcomes: tuple[Outcome, ...] = ...,
+    ) -> bool:
+        """Whether a case is measured at a site with those versions on that file."""
+
+
+@dataclass
+class Engines:
+    """The engines of a campaign: where they are, and what they say of themselves; each is asked once."""
+
+    timeout_s: float = _IDENTIFY_S
+    _answers: dict[str, Answer | LabError] = field(default_factory=dict)
+    _pythons: dict[str, Path | str] = field(default_factory=dict)
+
+    def command(self, chosen: EngineChoice) -> list[str]:
+        """Return what starts an engine; its environment is built first if a version of it is asked for."""
+        engine = engine_of(chosen)
+        if chosen.version is None or chosen.command:
+            return engine.command()
+        if chosen.called() not in self._pythons:
+            from arrowroot_lab.engines.builds import python_of
+
+            self._pythons[chosen.called()] = python_of(chosen)
+        return engine.command(self._pythons[chosen.called()])
+
+    def identified(self, chosen: EngineChoice) -> Answer:
+        """Return what an engine says of itself. Raises: SkippedError if it is not here; LabError if it is broken."""
+        name = chosen.called()
+        if name not in self._answers:
+            try:
+                self._answers[name] = ask(self.command(chosen), "identify", timeout_s=self.timeout_s).answer
+            except RunnerError as error:
+                is_missing = "ModuleNotFoundError" in str(error)
+                self._answers[name] = SkippedError(f"{name} is not here: {error}") if is_missing else error
+            except LabError as error:
+                self._answers[name] = error
+        answer = self._answers[name]
+        if isinstance(answer, LabError):
+            raise answer
+        return answer
+
+    def is_here(self, name: str) -> bool:
+        """Whether a built-in engine can be asked."""
+        from arrowroot_lab.campaign.model import EngineChoice
+
+        try:
+            self.identified(EngineChoice(BUILT_IN[name].name))
+        except LabError:
+            return False
+        return True
+
+
+@dataclass
+class Prepared:
+    """The cases of a run."""
+
+    #: To be measured.
+    subjects: list[Subject] = field(default_factory=list)
+    #: Results without a measurement: what an engine cannot do, what is not here.
+    decided: list[Subject] = field(default_factory=list)
+    #: Cases that are measured already.
+    n_known: int = 0
+    #: Datasets that are not there, and why: their cases have no key yet.
+    failures: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Preparation:
+    """What all cases of a run share."""
+
+    campaign: Campaign
+    site: str
+    run: str
+    #: For lists of entries.
+    directory: Path
+    known: Known
+    engines: Engines
+    tell: Tell
+    #: Globs of labels, or beginnings of keys.
+    chosen: tuple[str, ...] = ()
+    #: Measure what is measured already, too.
+    is_again: bool = False
+
+    def prepare(self) -> Prepared:
+        """Return the cases. Raises: CampaignError; RequestError if no case is chosen."""
+        prepared = Prepared()
+        found: dict[str, Found | None] = {}
+        is_any = False
+        for case in cases(self.campaign):
+            name = case.dataset.name
+            if name not in found:
+                self.tell("dataset", name, f"dataset {name}")
+                try:
+                    found[name] = datasets.make(self.campaign, case.dataset)
+                except RequestError:
+                    raise
+                except LabError as error:
+                    found[name] = None
+                    prepared.failures.append(str(error))
+            there = found[name]
+            if there is None:
+                is_any = True
+                continue
+            document = case_document(case, there.identity)
+            if self.chosen and not any(_is_chosen(case, document, glob) for glob in self.chosen):
+                continue
+            is_any = True
+            self._add(prepared, case, there, document)
+        if not is_any:
+            raise RequestError(
+                f"{self.campaign.path}: no case is {' or '.join(self.chosen) or 'there'}; `arrowroot lab plan` lists them"
+            )
+        return prepared
+
+    def _add(self, prepared: Prepared, case: Case, found: Found, document: CaseDocument) -> None:
+        subject = self._subject(case, found, document)
+        result = subject.result
+        try:
+            answer = self.engines.identified(case.engine)
+            result.versions = _versions(case.engine, answer)
+            subject.can = frozenset(answer["can"])
+            reason = why_not(case.engine.called(), subject.engine.can or subject.can, case)
+            if reason:
+                raise SkippedError(reason)
+            subject.command = self.engines.command(case.engine)
+            subject.job = self._job(case, found)
+        except RequestError:
+            raise
+        except LabError as error:
+            subject.end(Outcome.SKIPPED if isinstance(error, SkippedError) else Outcome.FAILED, str(error))
+        if not self.is_again and self.known.has(
+            result.case_id,
+            site=self.site,
+            versions=result.versions,
+            dataset=result.dataset,
+            outcomes=_decided(result),
+        ):
+            prepared.n_known += 1
+        elif result.outcome is Outcome.OK:
+            prepared.subjects.append(subject)
+        else:
+            prepared.decided.append(subject)
+
+    def _subject(self, case: Case, found: Found, document: CaseDocument) -> Subject:
+        engine = engine_of(case.engine)
+        environment = fingerprint(found.files[0])
+        result = Result(
+            case=document,
+            site=self.site,
+            machine=coarse(environment),
+            versions={},
+            dataset=found.identity.document(case.dataset.name),
+            campaign={**of_campaign(self.campaign), "run": self.run},
+            environment=environment,
+            runner=engine.program_hash(),
+        )
+        result.command = [
+            "arrowroot",
+            "lab",
+            "run",
+            str(self.campaign.path),
+            "--case",
+            result.case_id,
+            "--again",
+        ]
+        return Subject(case, found, engine, [], frozenset(), {}, result, self.campaign.repeats)
+
+    def _job(self, case: Case, found: Found) -> Job:
+        workload, strategy = case.workload, case.strategy
+        n = found.identity.n_entries
+        path = self.directory / f"entries-{case.dataset.name}-{workload.name}.txt".replace("/", "_")
+        entries = path if path.exists() else choice.write_entries(self.campaign, workload, n, path)
+        job: Job = {
+            "kind": workload.kind,
+            "table": found.dataset.table,
+            "columns": choice.columns(self.campaign, workload, found),
+            "entries": str(entries) if entries else None,
+            "order": workload.order,
+            "work_ns_per_entry": workload.work_ns_per_entry,
+            "threads": workload.threads,
+            "strategy": strategy.name,
+            "cache_bytes": strategy.cache_bytes,
+            "options": strategy.options,
+        }
+        if (warm_up := self._warm_up()) is not None:
+            job["warm_up"] = warm_up
+        if workload.kind == "program":
+            job |= {"command": list(workload.command), "report": workload.report or "proc"}
+        if workload.kind == "write":
+            job["settings"] = workload.settings
+        return job
+
+    def _warm_up(self) -> str | None:
+        """A tiny file that engines read before the clock starts; None if there is no arrowroot to make it."""
+        path = datasets.cache_directory() / "tiny.root"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made = path.with_suffix(f".{os.getpid()}.root")
+            command = [
+                sys.executable,
+                "-m",
+                "arrowroot",
+                "sample",
+                "nanoaod",
+                f"{made}:Events",
+                "--entries",
+                "2",
+            ]
+            if subprocess.run(command, capture_output=True, check=False).returncode:
+                return None
+            made.replace(path)
+        return str(path)
+
+
+def _is_chosen(case: Case, document: CaseDocument, glob: str) -> bool:
+    return fnmatchcase(case.label(), glob) or case_id(document).startswith(glob.rstrip("*") or glob)
+
+
+def _decided(result: Result) -> tuple[Outcome, ...]:
+    """The outcomes in the store by which a case needs no new result: measured; or once more decided in the same way."""
+    if result.outcome is Outcome.FAILED:
+        return ()
+    return (result.outcome,)
+
+
+def _versions(chosen: EngineChoice, answer: Answer) -> dict[str, str]:
+    versions = dict(answer["versions"])
+    if chosen.version is not None:
+        versions["engine"] = chosen.version
+    return versions
+
+
+def of_campaign(campaign: Campaign) -> dict[str, Any]:
+    """What a result keeps of its campaign: the name, the place, the text's hash, and the commit that it is of."""
+    directory = campaign.path.resolve().parent
+    commit = _git(directory, "rev-parse", "HEAD")
+    told: dict[str, Any] = {"name": campaign.name, "path": str(campaign.path), "hash": campaign.text_hash}
+    if commit:
+        told |= {
+            "commit": commit,
+            "is_dirty": bool(_git(directory, "status", "--porcelain", "--", campaign.path.name)),
+        }
+    return told
+
+
+def site_name(told: str | None) -> str:
+    """Return the name of the site: told, else ``ARROWROOT_LAB_SITE``, else the host's name."""
+    return told or os.environ.get("ARROWROOT_LAB_SITE") or platform.node() or "here"
+
+
+def _git(directory: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), *arguments], capture_output=True, text=True, check=False
+        )
+    except OSError:  # no git
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,264 @@
+"""The commands that show results: what they print, in every form, and their exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+import arrowroot_lab
+from arrowroot_lab.cli import main
+from arrowroot_lab.errors import RequestError
+from arrowroot_lab.store import Store
+from tests.lab.made import Made
+
+RESULTS = Made(seed=4).results()
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("lab") / "lab.db"
+    with Store.open(path) as store:
+        for result in RESULTS:
+            store.put(result)
+    return path
+
+
+@pytest.fixture
+def lab(database, capsys, monkeypatch):
+    """Run a command; returns exit code, and what it said on stdout and stderr."""
+    monkeypatch.setenv("ARROWROOT_LAB_DB", str(database))
+
+    def run(*arguments):
+        try:
+            code = main(list(arguments))
+        except SystemExit as ended:  # argparse's
+            code = ended.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+ALL = [
+    ["show"],
+    ["show", RESULTS[0].uuid[:8]],
+    ["show", "--overview"],
+    ["show", "--matrix", "engine"],
+    ["show", "--matrix", "storage", "--metric", "cpu_efficiency", "--statistic", "minimum"],
+    ["compare"],
+    ["compare", "--by", "engine", "uproot", "arrowroot"],
+    ["history"],
+    ["history", "--series", RESULTS[0].series_id, "--metric", "store.n_reads"],
+    ["diff-env", RESULTS[0].uuid, RESULTS[-1].uuid],
+]
+
+
+@pytest.mark.parametrize("command", ALL, ids=lambda command: " ".join(command)[:40])
+def test_commands_print_tables_of_eighty_columns(lab, command):
+    code, out, err = lab(*command)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert len(lines) > 4
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("command", ALL, ids=lambda command: " ".join(command)[:40])
+def test_commands_print_json_csv_and_markdown(lab, command):
+    tables = json.loads(lab(*command, "--json")[1])
+    tables = tables if isinstance(tables, list) else [tables]
+    assert any(table["rows"] for table in tables)
+    parts = lab(*command, "--csv")[1].split("\n\n")
+    assert [len(list(csv.DictReader(io.StringIO(part)))) for part in parts] == [
+        len(table["rows"]) for table in tables
+    ]
+    for table in tables:
+        assert {key for row in table["rows"] for key in row} <= {column["key"] for column in table["columns"]}
+        assert f"### {table['title']}" in lab(*command, "--markdown")[1]
+
+
+def test_show_lists_the_newest_of_each_series_and_version_and_all_on_demand(lab):
+    n_newest = len({(result.series_id, result.version) for result in RESULTS})
+    assert len(json.loads(lab("show", "--json")[1])["rows"]) == n_newest
+    assert len(json.loads(lab("show", "--json", "--all")[1])["rows"]) == len(RESULTS)
+    assert len(json.loads(lab("show", "--json", "--all", "--limit", "7")[1])["rows"]) == 7
+    told = json.loads(
+        lab("show", "--all", "--json", "--engine", "root,up*", "--storage", "local", "--since", "2026-10-11")[
+            1
+        ]
+    )
+    assert len(told["rows"]) == 2 * 3 * 3
+
+
+def test_show_gives_the_document_as_it_is(lab, database):
+    uuid = RESULTS[3].uuid
+    with Store.open(database, must_exist=True) as store:
+        assert lab("show", uuid[:12], "--document")[1] == store.document(uuid)
+
+
+def test_compare_fails_on_demand_if_anything_is_worse(lab):
+    assert lab("compare", "--engine", "root", "--fail")[0] == 1
+    assert lab("compare", "--engine", "root")[0] == 0
+    assert lab("compare", "--engine", "arrowroot", "--metric", "cpu_ns", "--fail")[0] == 0
+    rows = json.loads(lab("compare", "--engine", "arrowroot", "--metric", "cpu_ns", "--json")[1])["rows"]
+    assert {row["verdict"] for row in rows} == {"better"}
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (["show", "ffff"], "no result has this UUID"),
+        (["show", "--document"], "--document is of one result"),
+        (["show", "--matrix", "colour"], "invalid choice"),
+        (["show", "--matrix", "engine", "--metric", "speed"], "speed: no such metric; there are wall_ns"),
+        (["show", "--db", "/nowhere/lab.db"], "/nowhere/lab.db: no database is there"),
+        (["show", "--db", "mysql://host/x"], "SQLite"),
+        (
+            ["compare", "--by", "engine", "coffea"],
+            "engine coffea: no such results; there are arrowroot, root, uproot",
+        ),
+        (
+            ["compare", "--campaign", "none"],
+            "no case was measured with more than one version; there are no results",
+        ),
+        (["history", "--series", "ffffffff"], "no series matches"),
+        (["diff-env", RESULTS[0].uuid, "ffff"], "no result has this UUID"),
+        (["export", "results.xlsx"], ".csv, .parquet, .root"),
+        (["nonsense"], "invalid choice"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_requests_that_cannot_be_met_say_why_and_exit_with_two(lab, command, problem):
+    code, out, err = lab(*command)
+    assert (code, out) == (2, "")
+    assert any(part in err for part in problem.split("|")), err
+
+
+def test_export_writes_the_same_rows_in_every_format(lab, tmp_path):
+    uproot = pytest.importorskip("uproot")
+    rows = {}
+    for suffix in ("csv", "parquet", "root"):
+        out = tmp_path / f"samples.{suffix}"
+        code, told, err = lab("export", str(out), "--table", "samples", "--storage", "local")
+        assert (code, err) == (0, "")
+        if suffix == "csv":
+            rows[suffix] = [int(row["store.n_bytes"]) for row in csv.DictReader(io.StringIO(out.read_text()))]
+        elif suffix == "parquet":
+            rows[suffix] = pyarrow.parquet.read_table(out)["store.n_bytes"].to_pylist()
+        else:
+            rows[suffix] = uproot.open(out)["samples"]["store_n_bytes"].array().tolist()
+        assert told == f"{out}: {len(rows[suffix]):,} samples\n"
+    wanted = [
+        sample.counters["store"]["n_bytes"]
+        for result in RESULTS
+        if result.case["storage_name"] == "local"
+        for sample in result.samples
+    ]
+    assert sorted(rows["csv"]) == sorted(wanted)
+    assert rows["csv"] == rows["parquet"] == rows["root"]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_exported_results_have_the_columns_of_the_view(lab, tmp_path, database):
+    lab("export", str(tmp_path / "results.parquet"))
+    table = pyarrow.parquet.read_table(tmp_path / "results.parquet")
+    with Store.open(database, must_exist=True) as store:
+        assert table["uuid"].to_pylist() == [one.uuid for one in store.summaries()]
+        assert table["wall_median_ns"].to_pylist() == [one.wall_median_ns for one in store.summaries()]
+    lab("export", str(tmp_path / "newest.csv"), "--newest")
+    assert len((tmp_path / "newest.csv").read_text().splitlines()) == 1 + len(
+        {one.series_id for one in RESULTS}
+    )
+
+
+def test_export_to_a_directory_is_by_campaign_and_month_and_is_replaced_whole(lab, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    out = tmp_path / "results"
+    for _ in range(2):
+        code, told, _ = lab("export", f"{out}/")
+        assert code == 0
+    (out / "mine.txt").write_text("stays")
+    lab("export", str(out), "--engine", "root")
+    assert (out / "results" / "campaign=storages" / "month=2026-10").is_dir()
+    assert sorted(path.name for path in out.iterdir()) == ["counters", "mine.txt", "results", "samples"]
+    query = f"SELECT engine, count(*) FROM '{out}/results/**/*.parquet' GROUP BY engine"  # noqa: S608
+    assert duckdb.sql(query).fetchall() == [("root", sum(one.case["engine"] == "root" for one in RESULTS))]
+    n_counters = sum(
+        len(metrics) for one in RESULTS for sample in one.samples for metrics in sample.counters.values()
+    )
+    assert f"{len(RESULTS):,} results" in told
+    assert f"{n_counters:,} counters" in told
+    assert pyarrow.dataset.dataset(out / "samples", partitioning="hive").count_rows() > 0
+
+
+def test_export_that_cannot_be_written_leaves_nothing(lab, tmp_path):
+    if os.geteuid() == 0:
+        blocked = tmp_path / "file"
+        blocked.write_text("")
+        out = blocked / "results.csv"
+    else:
+        tmp_path.chmod(0o555)
+        out = tmp_path / "results.csv"
+    code, _, err = lab("export", str(out))
+    assert code == 2
+    assert str(out) in err
+    assert shutil.os.listdir(tmp_path) in (["file"], [])
+
+
+def test_results_are_a_data_frame(database, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.setenv("ARROWROOT_LAB_DB", str(database))
+    frame = arrowroot_lab.results(engine=["root", "up*"], storage="local")
+    assert isinstance(frame, pandas.DataFrame)
+    chosen = [
+        one for one in RESULTS if one.case["engine"] != "arrowroot" and one.case["storage_name"] == "local"
+    ]
+    assert sorted(frame.uuid) == sorted(one.uuid for one in chosen)
+    assert str(frame.created_at.dt.tz) == "UTC"
+    samples = arrowroot_lab.results(str(database), each="sample", storage="local")
+    assert len(samples) == sum(len(one.samples) for one in RESULTS if one.case["storage_name"] == "local")
+    assert set(samples[samples.engine == "uproot"]["store.n_reads"]) == {85}
+    assert len(arrowroot_lab.results(newest=True)) == len({one.series_id for one in RESULTS})
+    with pytest.raises(RequestError, match="colour: no such filter; there are campaign"):
+        arrowroot_lab.results(colour="red")
+    with pytest.raises(RequestError, match="a result, a sample or a counter"):
+        arrowroot_lab.results(each="run")
+
+
+def test_import_of_the_package_costs_no_database_and_no_arrow():
+    code = "import sys, arrowroot_lab; print([n for n in ('sqlalchemy', 'pyarrow', 'pandas') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_commands_are_those_of_arrowroot(database):
+    command = [
+        sys.executable,
+        "-m",
+        "arrowroot",
+        "lab",
+        "show",
+        "--db",
+        str(database),
+        "--limit",
+        "1",
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads(done.stdout)["rows"]) == 1
+
+
+def test_reader_that_has_enough_of_the_output_is_no_error(database):
+    command = f"{sys.executable} -m arrowroot lab show --all --db {database} | head -n 1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,380 @@
+"""Queries and the tables that they give: what is planted in made results is what they say."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import statistics
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.errors import RequestError
+from arrowroot_lab.mining import (
+    Column,
+    Table,
+    compare,
+    environment_difference,
+    history,
+    matrix,
+    metric,
+    overview,
+    report,
+    results_table,
+    series,
+    writing,
+)
+from arrowroot_lab.mining.format import shown
+from arrowroot_lab.statistics import Verdict
+from arrowroot_lab.store import Filter, Store
+from tests.lab.made import ENGINES, STORAGES, WORKLOADS, Made, Noise
+
+QUIET = Noise(sample=0.002, outliers=0, run=0.001)
+MADE = Made(noise=QUIET, with_trouble=False, n_samples=7)
+NOISY = Made(seed=5)
+AT = datetime(2026, 10, 22, 4, tzinfo=timezone.utc)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A month of a quiet laboratory without trouble."""
+    with Store.open(tmp_path_factory.mktemp("lab") / "lab.db") as opened:
+        for result in MADE.results():
+            opened.put(result)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    with Store.open(tmp_path_factory.mktemp("lab") / "lab.db") as opened:
+        for result in NOISY.results():
+            opened.put(result)
+        yield opened
+
+
+def test_matrix_has_each_newest_figure_in_its_cell(noisy):
+    table = matrix(noisy, Filter(campaign=("storages",)), across="engine")
+    heads = [column.title for column in table.columns]
+    assert heads == [
+        "storage", "workload", "arrowroot 0.1.0", "arrowroot 0.2.0", "root 6.38.00", "root 6.40.00", "uproot 5.7.7",
+    ]  # fmt: skip
+    assert len(table.rows) == len(STORAGES) * len(WORKLOADS)
+    newest = {}
+    for result in NOISY.results():
+        key = (
+            result.case["storage_name"],
+            result.case["workload_name"],
+            f"{result.case['engine']} {result.version}",
+        )
+        newest[key] = result
+    assert {one.outcome for one in newest.values()} > {Outcome.OK}
+    for row in table.rows:
+        for head, cell in zip(heads[2:], row[2:], strict=True):
+            result = newest[row[0], row[1], head]
+            if result.outcome is Outcome.OK:
+                assert cell == round(statistics.median(sample.wall_ns for sample in result.counted()))
+            else:
+                assert cell == result.outcome.value
+
+
+def test_matrix_takes_other_axes_metrics_and_statistics(store):
+    across = matrix(
+        store, Filter(engine=("arrowroot",)), across="storage", key="store.n_reads", statistic="minimum"
+    )
+    assert [column.title for column in across.columns] == ["workload", "version", *sorted(STORAGES)]
+    assert {cell for row in across.rows for cell in row[2:]} == {ENGINES["arrowroot"][2]}
+    for told, problem in (
+        ({"across": "colour"}, "no such axis"),
+        ({"key": "speed"}, "no such metric"),
+        ({"statistic": "mean"}, "no such statistic"),
+    ):
+        with pytest.raises(RequestError, match=problem):
+            matrix(store, Filter(), **told)
+
+
+def test_planted_steps_between_versions_are_told(store):
+    table, compared = compare(store, Filter(storage=("local",)), by="version", key="cpu_ns")
+    assert len(compared) == 2 * len(WORKLOADS)  # uproot has one version
+    by_engine = {one.case["engine"]: one for one in compared}
+    assert {one.comparison.verdict for one in compared if one.case["engine"] == "arrowroot"} == {
+        Verdict.BETTER
+    }
+    assert {one.comparison.verdict for one in compared if one.case["engine"] == "root"} == {Verdict.WORSE}
+    assert by_engine["arrowroot"].comparison.ratio == pytest.approx(0.8, rel=0.01)
+    assert by_engine["root"].comparison.ratio == pytest.approx(1.06, rel=0.01)
+    assert (by_engine["root"].before, by_engine["root"].now) == ("6.38.00", "6.40.00")
+    assert all(one.comparison.n_pairs == 21 for one in compared)
+    assert [row[0] for row in table.rows] == ["worse"] * 3 + ["better"] * 3
+
+
+def test_comparison_takes_named_sides_in_both_directions(store):
+    where = Filter(workload=("all columns",))
+    _, forth = compare(store, where, by="engine", before="uproot", now="arrowroot")
+    _, back = compare(store, where, by="engine", before="arrowroot", now="uproot")
+    assert {one.comparison.verdict for one in forth} == {Verdict.BETTER}
+    assert {one.comparison.verdict for one in back} == {Verdict.WORSE}
+    assert len(forth) == len(STORAGES)
+    for one, other in zip(
+        sorted(forth, key=lambda c: c.case["storage"]),
+        sorted(back, key=lambda c: c.case["storage"]),
+        strict=True,
+    ):
+        assert one.before_figure == other.now_figure
+        assert one.comparison.ratio == pytest.approx(1 / other.comparison.ratio, rel=1e-6)
+    _, of_all = compare(store, where, by="engine")
+    assert {(one.before, one.now) for one in of_all} == {("arrowroot", "root"), ("arrowroot", "uproot")}
+
+
+def test_engines_are_compared_in_their_newest_versions(store):
+    _, compared = compare(
+        store, Filter(storage=("local",)), by="engine", before="root", now="arrowroot", key="cpu_ns"
+    )
+    for one in compared:
+        ratio = ENGINES["arrowroot"][1] * 0.8 / (ENGINES["root"][1] * 1.06)
+        assert one.comparison.ratio == pytest.approx(ratio, rel=0.01)
+
+
+def test_storages_are_compared_case_by_case(store):
+    _, compared = compare(
+        store, Filter(engine=("arrowroot",)), by="storage", before="xrootd", now="xrootd-50ms"
+    )
+    assert len(compared) == 2 * len(WORKLOADS)
+    assert {one.comparison.verdict for one in compared} == {Verdict.WORSE}
+    _, same = compare(store, Filter(engine=("arrowroot",)), by="storage", before="xrootd", now="nginx")
+    assert {one.comparison.verdict for one in same} == {Verdict.NO_DIFFERENCE}
+    _, efficiency = compare(
+        store,
+        Filter(engine=("arrowroot",)),
+        by="storage",
+        before="xrootd",
+        now="xrootd-50ms",
+        key="cpu_efficiency",
+    )
+    assert {one.comparison.verdict for one in efficiency} == {Verdict.WORSE}
+
+
+def test_what_was_never_measured_in_turns_is_not_judged(tmp_path):
+    made = Made(
+        storages=("local",), engines=("arrowroot",), workloads=("all columns",), n_runs=2, with_trouble=False
+    )
+    results = made.results()
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in (results[0], results[3]):  # the old version in one run, the new one in the other
+            store.put(result)
+        table, compared = compare(store, Filter(), by="version")
+        assert [one.comparison.verdict for one in compared] == [Verdict.NOT_ENOUGH]
+        assert any("never measured in turns" in note for note in table.notes)
+        assert compared[0].now_figure is not None
+        failed = replace(
+            results[2], outcome=Outcome.FAILED, reason="it broke", samples=[], uuid=results[1].uuid
+        )
+        store.put(replace(failed, case=results[3].case, versions={"engine": "0.3.0"}))
+        _, compared = compare(store, Filter(), by="version")
+        assert "arrowroot failed: it broke" in compared[0].comparison.reason
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ({"by": "colour"}, "cannot be compared; version, engine"),
+        ({"by": "engine", "before": "coffea"}, "no such results; there are arrowroot, root, uproot"),
+        ({"by": "strategy"}, "no case was measured with more than one strategy; there are auto"),
+        ({"by": "version", "before": "5.7.7", "now": "0.2.0"}, "no case was measured with 5.7.7 and 0.2.0"),
+        ({"by": "engine", "statistic": "mean"}, "no such statistic"),
+    ],
+)
+def test_comparison_that_cannot_be_is_told(store, told, problem):
+    with pytest.raises(RequestError, match=problem):
+        compare(store, Filter(), **told)
+
+
+def test_history_has_marks_where_something_changed(store):
+    key = store.summaries(Filter(engine=("root",), storage=("local",), workload=("all columns",)))[
+        0
+    ].series_id
+    told = history(store, Filter(series=(key[:8],)), key="cpu_ns")
+    assert [point.version for point in told.points] == ["6.38.00", "6.40.00"] * 3
+    assert told.points[0].marks == ("first",)
+    assert told.points[1].marks == ("engine: 6.38.00 -> 6.40.00",)
+    assert told.points[2].marks == told.points[3].marks == ()
+    assert told.points[4].marks == told.points[5].marks == ("kernel: 6.1.0-18 -> 6.1.0-21",)
+    ratios = [row["ratio"] for row in told.table().records()]
+    assert ratios[0] is None
+    assert ratios[1] == pytest.approx(1.06, rel=0.01)
+    assert ratios[2:] == pytest.approx([1, 1, 1, 1], rel=0.01)
+    with pytest.raises(RequestError, match="series match"):
+        history(store, Filter())
+    with pytest.raises(RequestError, match="no series matches"):
+        history(store, Filter(series=("ffffffffffff",)))
+
+
+def test_series_are_listed_with_what_they_are_about(store):
+    table = series(store, Filter(storage=("local",)))
+    assert len(table.rows) == len(ENGINES) * len(WORKLOADS)
+    assert {record["n_results"] for record in table.records()} == {3, 6}
+    assert any("storage local" in note for note in table.notes)
+
+
+def test_overview_says_what_failed_what_changed_and_what_is_old(noisy):
+    told = overview(noisy, at=AT)
+    newest = {}
+    for result in sorted(NOISY.results(), key=lambda one: (one.created_at, one.uuid)):
+        newest[result.series_id, result.version] = result
+    ends = [one.outcome.value for one in newest.values()]
+    (row,) = told.campaigns.records()
+    assert (row["campaign"], row["site"]) == ("storages", "here")
+    assert {
+        key: row[f"n_{key.replace(' ', '_')}"] for key in ("ok", "failed", "timed out", "skipped", "refused")
+    } == {key: ends.count(key) for key in ("ok", "failed", "timed out", "skipped", "refused")}
+    bad = {one.uuid for one in newest.values() if one.outcome.value in ("failed", "timed out", "refused")}
+    assert {record["uuid"] for record in told.failed.records()} == bad
+    assert {record["verdict"] for record in told.changed.records()} == {"better", "worse"}
+    assert told.old.rows == ()
+    later = overview(noisy, at=AT.replace(year=2027))
+    assert sum(record["n_series"] for record in later.old.records()) == len(newest)
+    assert later.changed.rows == ()
+    assert sum(record["n_series"] for record in overview(noisy, at=AT, old_days=0).old.records()) == len(
+        newest
+    )
+
+
+def test_report_has_all_of_a_result(noisy):
+    result = next(
+        one for one in noisy.results() if one.samples and any(sample.disturbed for sample in one.samples)
+    )
+    tables = {table.title: table for table in report(result)}
+    assert list(tables) == ["Result", "Figures", "Samples", "Counters", "Predictions", "Environment"]
+    what = dict(tables["Result"].rows)
+    assert what["again"] == "arrowroot lab run campaigns/storages.toml"
+    assert what["version of engine"] == result.version
+    samples = tables["Samples"].records()
+    assert [row["wall_ns"] for row in samples] == [sample.wall_ns for sample in result.samples]
+    assert [bool(row["why"]) for row in samples] == [bool(sample.disturbed) for sample in result.samples]
+    assert "store.n_reads" in [row[0] for row in tables["Counters"].rows]
+    (prediction,) = tables["Predictions"].records()
+    assert prediction["is_beyond"] == (abs(prediction["ratio"] - 1) > prediction["error_share"])
+    assert dict(tables["Environment"].rows)["environment.kernel"].startswith("6.1.0")
+    skipped = next(one for one in noisy.results() if one.outcome is Outcome.SKIPPED)
+    assert [table.title for table in report(skipped)] == ["Result", "Predictions", "Environment"]
+
+
+def test_difference_of_environments_is_what_differs(store):
+    first = store.summaries(Filter(engine=("root",)))
+    old, new = first[-1].uuid, first[0].uuid
+    table = environment_difference(store, old[:10], new)
+    told = {row[0]: row[1:] for row in table.rows}
+    assert told["environment.kernel"] == ("6.1.0-18", "6.1.0-21")
+    assert "environment.cpu" not in told
+    assert "environment.cpu" in {
+        row[0] for row in environment_difference(store, old, new, with_equal=True).rows
+    }
+    assert environment_difference(store, old, old).rows == ()
+
+
+def test_metrics_are_computed_from_counted_samples():
+    result = next(one for one in NOISY.results() if any(sample.disturbed for sample in one.samples))
+    counted = result.counted()
+    assert metric("wall_ns").values(result) == [sample.wall_ns for sample in counted]
+    assert metric("cpu_efficiency").values(result) == [sample.cpu_ns / sample.wall_ns for sample in counted]
+    assert metric("entries_per_s").figure(result, "minimum") == pytest.approx(
+        1e9 * result.dataset["n_entries"] / max(sample.wall_ns for sample in counted)
+    )
+    counted[0].details["n_entries"] = 7
+    assert metric("entries_per_s").values(result)[0] == 7 / counted[0].wall_ns * 1e9
+    assert metric("store.n_bytes").form == "bytes"
+    assert metric("store.wait_ns").form == "time"
+    assert metric("store.n_reads").form == "count"
+    assert metric("nowhere.n_reads").figure(result) is None
+    threads = replace(result, case={**result.case, "threads": 4, "workers": 2})
+    assert metric("cpu_efficiency").values(threads)[0] == counted[0].cpu_ns / counted[0].wall_ns / 8
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (12_300_000, "time", "12.3 ms"),
+        (999, "time", "999 ns"),
+        (999_600, "time", "1.00 ms"),
+        (0, "time", "0 ns"),
+        (119e9, "time", "119 s"),
+        (3_725e9, "time", "62 min 5 s"),
+        (12_300_000, "bytes", "12.3 MB"),
+        (999, "bytes", "999 B"),
+        (1_000, "bytes", "1.00 kB"),
+        (1_234_567, "count", "1,234,567"),
+        (2.5, "count", "2.5"),
+        (1.0523, "ratio", "1.052"),
+        (17.26, "ratio", "17.3"),
+        (1234.5, "ratio", "1,230"),
+        (0.0523, "share", "5.2 %"),
+        (1_234_567, "rate", "1.23 M/s"),
+        (100_000, "age", "1 day"),
+        (200_000, "age", "2 days"),
+        (0, "age", "now"),
+        ("2026-10-01T04:01:13.000Z", "date", "2026-10-01 04:01"),
+        ("2026-10-01T04:01:13.000Z", "day", "2026-10-01"),
+        ("0e11a5e5-fd34-43e8", "key", "0e11a5e5"),
+        ("timed out", "time", "timed out"),
+        (None, "time", "-"),
+        (True, "text", "yes"),
+    ],
+)
+def test_values_are_shown(value, form, text):
+    assert shown(value, form) == text
+
+
+HOSTILE = Table(
+    "A \x1b[31mtitle",
+    (Column("name", "name"), Column("wall_ns", "wall", "time"), Column("why", "why")),
+    (("a|b\n", 1, "x" * 300), ("\x1b]0;owned\x07", None, "y\tz")),
+    ("a note\r",),
+)
+
+
+def test_no_face_lets_a_text_move_the_cursor():
+    for told in (writing.text(HOSTILE), writing.markdown(HOSTILE)):
+        assert not any(char in told for char in "\x1b\x07\r\t")
+    assert "a\\|b" in writing.markdown(HOSTILE)
+    assert len(writing.text(HOSTILE).splitlines()) == 2 + 4 + 2
+    assert "\x1b" not in writing.as_json([HOSTILE])
+
+
+FORMS = st.sampled_from(["text", "key", "time", "bytes", "count", "ratio", "share", "date"])
+NAMES = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=60)
+
+
+@given(st.data())
+def test_a_table_fits_its_width_and_loses_no_row(data):
+    forms = data.draw(st.lists(FORMS, min_size=1, max_size=14))
+    columns = tuple(Column(f"c{n}", data.draw(NAMES)[:12] or "x", form) for n, form in enumerate(forms))
+    cell = {"text": NAMES, "key": NAMES, "date": st.just("2026-10-01T04:01:13.000Z")}
+    rows = tuple(
+        tuple(data.draw(st.none() | cell.get(form, st.integers(0, 2**62))) for form in forms)
+        for _ in range(3)
+    )
+    told = writing.text(Table("t", columns, rows), 80)
+    n_leading = next((n for n, form in enumerate(forms) if form not in ("text", "key")), len(forms))
+    if n_leading <= 4:
+        assert max(map(len, told.splitlines())) <= 80
+    n_blocks, rest = divmod(
+        told.count("\n") - 2 + 1, 2 + len(rows) + 1
+    )  # titles, rules, rows and an empty line
+    assert n_blocks >= 1
+    assert rest == 0
+
+
+def test_csv_json_and_markdown_have_all_cells(noisy):
+    table = results_table(noisy, Filter(storage=("local",)))
+    keys = [column.key for column in table.columns]
+    told = list(csv.DictReader(io.StringIO(writing.as_csv(table))))
+    assert [[row[key] for key in keys] for row in told] == [
+        ["" if value is None else str(value) for value in row] for row in table.rows
+    ]
+    assert json.loads(writing.as_json([table]))["rows"] == table.records()
+    assert len(writing.markdown(table).splitlines()) == 4 + len(table.rows) + 2 * len(table.notes)
+    assert writing.text(Table("t", (), ())) == "t\n\nnothing\n"
