@@ -63,7 +63,7 @@ test-rust: build $(VENV)/.servers ## cargo test of the crates
 	cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
 
 .PHONY: test-python
-test-python: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers ## pytest
+test-python: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.browser ## pytest
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: test-oldest
@@ -227,6 +227,14 @@ $(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh lab/arrowroot_server
 	@if tools/versitygw.sh; then touch $@; \
 	elif [ -n "$(CI)" ]; then echo "CI needs the S3 server (tools/versitygw.sh)" >&2; exit 1; \
 	else echo "NOTE: no S3 server here: tests with it will be SKIPPED (rm $@ to try again)"; touch $@; fi
+
+# The browser of the tests of the laboratory's pages, and what drives it. What is missing is skipped, but in CI.
+$(VENV)/.browser: tools/prerequisites.sh pyproject.toml | $(VENV)/.created
+	@tools/prerequisites.sh --browser
+	@$(PIP) install --only-binary :all: --group browser || { \
+	  if [ -n "$(CI)" ]; then echo "CI needs what drives the browser" >&2; exit 1; fi; \
+	  echo "NOTE: no wheel of Playwright here: tests in a browser will be SKIPPED"; }
+	@touch $@
 
 # What the peers need for benchmarks: headers of ROOT's wheel, libraries of the codecs, uproot's codecs and remote files.
 $(VENV)/.bench: $(VENV)/.root tools/prerequisites.sh pyproject.toml

@@ -4,11 +4,12 @@
 # As root on a Debian-like system (a container, a CI machine) it installs what is missing, from the distribution, and never
 # removes a package to do so. Everybody else gets one message that says what to install. Quiet when all is there.
 #
-# usage: tools/prerequisites.sh [--cxx|--cxx-if-possible|--servers|--bench]
+# usage: tools/prerequisites.sh [--cxx|--cxx-if-possible|--servers|--browser|--bench]
 #   --cxx             also a C++ compiler, which libFuzzer needs
 #   --cxx-if-possible likewise, for ROOT's interpreter, but a lack of it is no error
 #   --servers         only this: the servers of the remote tests. What cannot be installed is said; the tests decide what
 #                     a lack means (skipped, but an error in CI)
+#   --browser         only this: the browser of the tests of the laboratory's pages; a lack is treated likewise
 #   --bench           only this: a C++ compiler and the codecs' libraries, with which the benchmarks measure the limit
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -87,6 +88,20 @@ if [ "${1:-}" = --servers ]; then
         say "tests of remote reading want servers that are not here.
     Debian, Ubuntu: apt install$need"
     fi
+    exit 0
+fi
+
+if [ "${1:-}" = --browser ]; then
+    on_path chromium || on_path chromium-browser || on_path google-chrome || {
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+            say "installing the browser for the tests of the laboratory's pages from the distribution: chromium"
+            apt-get update -qq >&2 || say "apt-get update failed: going on with what apt knows"
+            install chromium fonts-dejavu-core || say "cannot install chromium"
+        else
+            say "tests of the laboratory's pages want a browser that is not here.
+    Debian: apt install chromium"
+        fi
+    }
     exit 0
 fi
 

@@ -7,11 +7,9 @@ import glob
 import hashlib
 import os
 import shutil
-import signal
-import subprocess
 import sys
-import time
-from contextlib import contextmanager, suppress
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +18,7 @@ from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import CampaignError, LabError
 from arrowroot_lab.quantities import size_text
 
+from .children import run
 from .identity import Identity, identify
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from .model import Campaign, Dataset, Recipe
 
-#: How often the size of what is being made is looked at.
-_LOOK_S = 0.1
 #: Space that is left on the disk, whatever a campaign allows.
 _SPARE_BYTES = 1 << 30
 
@@ -104,20 +101,22 @@ def _made(directory: Path) -> list[Path]:
 
 def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
     directory = directory_of(campaign, dataset)
-    directory.parent.mkdir(parents=True, exist_ok=True)
     with locked(directory.with_suffix(".lock")):
-        # What was begun and not ended: whoever had the lock was killed.
-        making = directory.with_suffix(".making")
-        shutil.rmtree(making, ignore_errors=True)
+        # What was begun and not ended: whoever had the lock was killed. What it has started may still write there.
+        for path in directory.parent.glob(f"{directory.name}.making-*"):
+            shutil.rmtree(path, ignore_errors=True)
         if not _made(directory):
+            making = Path(tempfile.mkdtemp(prefix=f"{directory.name}.making-", dir=directory.parent))
             try:
-                making.mkdir()
                 _run(_command(campaign, dataset, recipe, making), campaign, dataset, making)
                 if not _made(making):
-                    raise LabError(f"dataset {dataset.name}: its recipe made no file in {making}")
+                    raise LabError(
+                        f"dataset {dataset.name}: its recipe made no file in the directory that it was told"
+                    )
                 for path in _made(making):
                     with path.open("rb") as file:
                         os.fsync(file.fileno())
+                making.chmod(0o755)  # servers may be other users
                 making.rename(directory)
             finally:
                 shutil.rmtree(making, ignore_errors=True)
@@ -129,46 +128,31 @@ def _command(campaign: Campaign, dataset: Dataset, recipe: Recipe, directory: Pa
         script = (campaign.path.parent / recipe.arguments[0]).resolve()
         return [sys.executable, str(script), str(directory), *recipe.arguments[1:]]
     kind, *options = recipe.arguments
-    out = f"{directory / dataset.name.replace(' ', '-')}.root:{dataset.table}"
+    out = f"{directory / kind}.root:{dataset.table}"
     return [sys.executable, "-m", "arrowroot", "sample", kind, out, "--reproducible", *options]
 
 
 def _run(command: list[str], campaign: Campaign, dataset: Dataset, directory: Path) -> None:
     """Let a recipe run, and end it, with all that it started, at the limits of time and space."""
-    name = f"dataset {dataset.name}"
     allowed = campaign.limits.disk_bytes
     free = shutil.disk_usage(directory).free - _SPARE_BYTES
     limit = free if allowed is None else min(free, allowed)
-    said = directory.with_suffix(".said")
-    deadline = time.monotonic() + (campaign.limits.total_s or float("inf"))
-    with said.open("w+b") as output:
-        process = subprocess.Popen(
-            command, cwd=campaign.path.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )  # fmt: skip
-        try:
-            while True:
-                try:
-                    process.wait(_LOOK_S)
-                    break
-                except subprocess.TimeoutExpired:
-                    pass
-                if time.monotonic() > deadline:
-                    raise LabError(f"{name}: not made within limits.total, {campaign.limits.total_s:g} s")
-                if size_of(directory) > limit:
-                    break
-        finally:
-            end_group(process)
-            text = said.read_text(errors="replace")
-            said.unlink()
-    if (n_bytes := size_of(directory)) > limit:
-        why = "is left on the disk" if allowed is None or limit < allowed else "limits.disk allows"
-        raise LabError(f"{name}: it takes more than {size_text(limit)}, which {why} ({size_text(n_bytes)})")
-    if process.returncode:
-        lines = text.strip().splitlines() or ["it said nothing"]
-        raise LabError(
-            f"{name}: {' '.join(command[:5])} ... ended with {process.returncode}: {lines[-1][:500]}"
-        )
+
+    def look() -> None:
+        if (n_bytes := size_of(directory)) > limit:
+            why = "is left on the disk" if limit == free else "limits.disk allows"
+            raise LabError(
+                f"dataset {dataset.name}: it takes more than {size_text(limit)}, which {why} ({size_text(n_bytes)})"
+            )
+
+    run(
+        command,
+        f"dataset {dataset.name}",
+        timeout_s=campaign.limits.total_s or float("inf"),
+        directory=campaign.path.parent,
+        look=look,
+    )
+    look()  # it may have been quicker than that
 
 
 def size_of(directory: Path) -> int:
@@ -180,13 +164,6 @@ def size_of(directory: Path) -> int:
         except FileNotFoundError:  # gone meanwhile
             continue
     return total
-
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group, with its group; what has ended is left alone."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 @contextmanager

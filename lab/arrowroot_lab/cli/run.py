@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from arrowroot_lab.running.events import State
     from arrowroot_lab.running.session import Summary
 
 JSON_FORM = "arrowroot-lab.run/1"
@@ -68,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
                 from arrowroot_lab.running.cluster import run_there
 
                 summary = run_there(
-                    campaign, store, options.dask, site=options.site, chosen=tuple(options.case), is_again=options.again,
-                    show=screen.show,
+                    campaign, store, options.dask, site=options.site, chosen=tuple(options.case),
+                    is_again=options.again, show=screen.show,
                 )  # fmt: skip
             else:
                 summary = Session(
@@ -136,8 +137,9 @@ class _Screen:
     def __init__(self, stream: Any) -> None:
         self._stream, self._is_terminal = stream, stream.isatty()
 
-    def show(self, kind: str, about: str, text: str, taken: int, left: int, left_s: float | None) -> None:
+    def show(self, kind: str, about: str, text: str, state: State) -> None:
         """Take an event."""
+        taken, left, left_s = state
         progress = f"{taken} of {taken + left} samples" if taken + left else ""
         if left and left_s is not None:
             progress += f", {_duration(left_s)} left"

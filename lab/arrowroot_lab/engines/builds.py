@@ -11,14 +11,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.campaign.datasets import cache_directory, end_group, locked, size_of
+from arrowroot_lab.campaign.children import run
+from arrowroot_lab.campaign.datasets import cache_directory, locked, size_of
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.errors import SkippedError
+from arrowroot_lab.errors import LabError, SkippedError
 
 from .catalogue import engine_of
 
@@ -34,8 +34,6 @@ _PACKAGES = {
     "root": ["--pre", "ROOT=={}", "numpy"],
     "uproot": ["uproot=={}", "lz4", "zstandard", "fsspec", "fsspec-xrootd", "xrootd", "aiohttp", "requests"],
 }
-#: Of a line that a program said so many characters are told.
-_SAID_CHARACTERS = 400
 _MADE = "made.json"
 _SOURCES = ("Cargo.toml", "python/arrowroot")
 
@@ -64,36 +62,52 @@ def environment(
 
     Raises: SkippedError if there is no such version, or if it cannot be built or installed.
     """
-    if choice.version is None:
+    wanted = _wanted(choice, checkout)
+    if wanted is None:
         return Environment("", Path(sys.executable), {})
+    return _kept(wanted, lambda: tell(f"{wanted.title}: once, it may take minutes"))
+
+
+def find(choice: EngineChoice, *, checkout: Path | None = None) -> Environment | None:
+    """Return the environment of an engine, None if it is not made yet. Raises: SkippedError as `environment` does."""
+    wanted = _wanted(choice, checkout)
+    return Environment("", Path(sys.executable), {}) if wanted is None else _read(directory() / wanted.name)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What an environment is to be, and how it gets there."""
+
+    name: str
+    title: str
+    versions: dict[str, str]
+    make: Callable[[Path], None]
+
+
+def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | None:
+    """What is to be made; None: nothing. Pythons of another version have environments of their own."""
+    if choice.version is None:
+        return None
     family = engine_of(choice).family
+    python = key_of([sys.version_info[:2], sys.executable])[:6]
     if family == "arrowroot":
         repository = checkout or find_checkout()
         commit = _commit(repository, choice.version)
-        return _kept(
-            f"arrowroot-{commit[:12]}",
+        return _Wanted(
+            f"arrowroot-{commit[:12]}-{python}",
+            f"building arrowroot {choice.version} ({commit[:12]})",
             {"arrowroot": commit},
             lambda python: _build(repository, commit, python),
-            lambda: tell(f"building arrowroot {choice.version} ({commit[:12]}): some minutes, once"),
         )
     if family not in _PACKAGES:
         raise SkippedError(f"{choice.name} has no versions that could be installed: leave them out")
     packages = [package.format(choice.version) for package in _PACKAGES[family]]
-    return _kept(
-        f"{family}-{choice.version}".replace("/", "-"),
+    return _Wanted(
+        f"{family}-{choice.version}-{python}".replace("/", "-"),
+        f"installing {family} {choice.version}",
         {family: choice.version},
         lambda python: _install(python, *packages),
-        lambda: tell(f"installing {family} {choice.version}: once"),
     )
-
-
-def python_of(choice: EngineChoice) -> Path:
-    """Return the Python of an engine's environment, and say on stderr what takes minutes; raises as `environment`."""
-    return environment(choice, tell=_say).python
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 def directory() -> Path:
@@ -119,13 +133,10 @@ def find_checkout() -> Path:
     raise SkippedError("commits of arrowroot are built from its repository: run this in a checkout")
 
 
-def _kept(
-    name: str, versions: dict[str, str], make: Callable[[Path], None], tell: Callable[[], None]
-) -> Environment:
-    """Return an environment, made if need be. Pythons of another version have their own."""
-    name = f"{name}-{key_of([sys.version_info[:2], sys.executable])[:6]}"
-    place = directory() / name
-    with locked(directory() / f"{name}.lock"):
+def _kept(wanted: _Wanted, tell: Callable[[], None]) -> Environment:
+    """Return an environment, made if need be."""
+    place = directory() / wanted.name
+    with locked(directory() / f"{wanted.name}.lock"):
         if (found := _read(place)) is not None:
             return found
         tell()
@@ -133,8 +144,8 @@ def _kept(
         try:
             _run([sys.executable, "-m", "venv", str(place)], "making a virtual environment")
             python = place / "bin" / "python"
-            make(python)
-            made = Environment(name, python, versions, size_of(place))
+            wanted.make(python)
+            made = Environment(wanted.name, python, wanted.versions, size_of(place))
             text = json.dumps({**asdict(made), "python": str(python)})
             unfinished = place / f"{_MADE}.new"
             unfinished.write_text(text)
@@ -204,33 +215,8 @@ def _install(python: Path, *packages: str, variables: Mapping[str, str] | None =
 
 
 def _run(command: list[str], name: str, variables: Mapping[str, str] | None = None) -> None:
-    """Run a program, and end it with all that it started if it takes too long, or if this process is interrupted."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            command, env={**environment, **(variables or {})}, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-        deadline = time.monotonic() + TIMEOUT_S
-        try:
-            while process.poll() is None and time.monotonic() < deadline:
-                try:
-                    process.wait(0.5)
-                except subprocess.TimeoutExpired:
-                    continue
-            has_ended = process.returncode is not None
-        finally:
-            end_group(process)
-        if not has_ended:
-            raise SkippedError(f"{name}: not done after {TIMEOUT_S:g} s")
-        if process.returncode:
-            output.seek(0)
-            lines = [
-                line.strip() for line in output.read().decode(errors="replace").splitlines() if line.strip()
-            ]
-            told = next(
-                (line for line in lines if line.startswith(("ERROR:", "error"))), (lines or ["no word"])[-1]
-            )
-            # pip lists all versions that there are: the newest ones come last.
-            told = told if len(told) <= _SAID_CHARACTERS else f"{told[:100]} ... {told[-300:]}"
-            raise SkippedError(f"{name} ended with {process.returncode}: {told}")
+    try:
+        run(command, name, timeout_s=TIMEOUT_S, environment={**environment, **(variables or {})})
+    except LabError as error:
+        raise SkippedError(str(error)) from None

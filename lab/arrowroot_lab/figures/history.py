@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, Table
 
-from .drawing import SMALL, Drawing
+from .drawing import N_STYLES, SMALL, Drawing
 from .figure import Figure, drawn
-from .frame import LINE_PX, Frame, draw_y_axis, label_room, x_labels
+from .frame import LINE_PX, Frame, draw_key, draw_y_axis, label_room, x_labels
 from .lettering import fitted, wrapped
 from .scale import Scale, Tick, linear
 
@@ -72,7 +73,8 @@ def history(
     )
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
-        top = 52.0
+        lines = _lines(moments)
+        top = 52.0 + (draw_key(drawing, list(lines), 0.0, are_lines=True) if len(lines) > 1 else 0.0)
         bottom = top + (_HEIGHT_NARROW if is_narrow else _HEIGHT_WIDE)
         ends = [
             end
@@ -90,7 +92,7 @@ def history(
         )
         drawing.line(left, bottom, frame.right, bottom, "axis")
         _draw_marks(drawing, frame, lettered)
-        _draw_moments(drawing, frame, moments, measure)
+        _draw_moments(drawing, frame, moments, lines, measure)
         used = _draw_dates(drawing, frame, moments)
         for letter, mark in lettered:
             for index, line in enumerate(wrapped(_said(mark, moments), drawing.width - 34, SMALL)):
@@ -127,16 +129,31 @@ def _draw_marks(drawing: Drawing, frame: Frame, lettered: Sequence[tuple[str, Ma
         drawing.text(x, frame.top - 12, letters, look="strong", width=end - x - 4)
 
 
-def _draw_moments(drawing: Drawing, frame: Frame, moments: Sequence[Moment], measure: Column) -> None:
-    run: list[tuple[float, float]] = []
-    for place, moment in enumerate([*moments, None]):
-        if moment is not None and moment.value is not None:
-            run.append((frame.x(place), frame.y(moment.value)))
-            continue
-        # A result without a value breaks the line.
-        if len(run) > 1:
-            drawing.polyline(run, "curve s0")
-        run = []
+def _lines(moments: Sequence[Moment]) -> dict[str, list[int]]:
+    """The places that are joined, by name: one line, unless versions are measured in turns; then each has its own."""
+    versions = [moment.version for moment in moments]
+    n_changes = sum(before != now for before, now in pairwise(versions))
+    lines: dict[str, list[int]] = {}
+    for place, version in enumerate(versions):
+        lines.setdefault(version if n_changes >= len(set(versions)) else "", []).append(place)
+    return lines
+
+
+def _draw_moments(
+    drawing: Drawing, frame: Frame, moments: Sequence[Moment], lines: dict[str, list[int]], measure: Column
+) -> None:
+    styles: dict[int, int] = {}
+    for style, places in enumerate(lines.values()):
+        styles |= dict.fromkeys(places, style)
+        run: list[tuple[float, float]] = []
+        for value, x in [*((moments[place].value, frame.x(place)) for place in places), (None, 0.0)]:
+            if value is not None:
+                run.append((x, frame.y(value)))
+                continue
+            # A result without a value breaks the line.
+            if len(run) > 1:
+                drawing.polyline(run, f"curve s{style % N_STYLES} dash{style % N_STYLES}")
+            run = []
     # Many points want small marks, and no whiskers that would hide each other.
     step = (frame.right - frame.left) / max(len(moments), 1)
     for place, moment in enumerate(moments):
@@ -152,7 +169,7 @@ def _draw_moments(drawing: Drawing, frame: Frame, moments: Sequence[Moment], mea
             drawing.path(f"M{x:.1f} {frame.y(moment.low):.1f}V{frame.y(moment.high):.1f}", "whisker")
         if step > 3:
             said = f"{moment.at[:16]}, {moment.version}: {shown(moment.value, measure.form)}"
-            drawing.marker(x, frame.y(moment.value), 0, said)
+            drawing.marker(x, frame.y(moment.value), styles[place], said)
 
 
 def _draw_dates(drawing: Drawing, frame: Frame, moments: Sequence[Moment]) -> float:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 #: Where a logarithmic scale has ticks in each power of ten, from many to few.
 _LOG_TICKS = ((1, 2, 5), (1, 3), (1,))
+#: A logarithmic scale that spans less than this factor has its ticks at equal steps.
+_NARROW = 6.0
 
 
 #: form -> units of an axis, from the largest: from which value on, how much of the base, and the name.
@@ -87,6 +89,10 @@ class Scale:
         return ticks
 
     def _log_ticks(self, n_wanted: int) -> list[Tick]:
+        if self.high < _NARROW * self.low:
+            step = _step((self.high - self.low) / max(n_wanted - 1, 1))
+            places = range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+            return [Tick(place * step, _without_zeros(shown(place * step, self.form))) for place in places]
         lowest, highest = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         candidates: list[list[float]] = [
             [m * 10.0**power for power in range(lowest, highest + 1) for m in multiples]

@@ -18,17 +18,17 @@ _BAD = ("failed", "timed out", "refused")
 def standing(summaries: Sequence[Summary]) -> list[Summary]:
     """Return the newest result of each series and version, newest first, if it is of the last run of its series.
 
-    A version that is no longer measured stands for nothing any more.
+    A version that is no longer measured stands for nothing any more. Each campaign has its own.
 
     Args:
         summaries: newest first
     """
-    first: dict[tuple[str, str], Summary] = {}
-    last_run: dict[str, str | None] = {}
+    first: dict[tuple[str, str, str], Summary] = {}
+    last_run: dict[tuple[str, str], str | None] = {}
     for one in summaries:
-        last_run.setdefault(one.series_id, one.run)
-        first.setdefault((one.series_id, one.version), one)
-    return [one for one in first.values() if one.run == last_run[one.series_id]]
+        last_run.setdefault((one.campaign, one.series_id), one.run)
+        first.setdefault((one.campaign, one.series_id, one.version), one)
+    return [one for one in first.values() if one.run == last_run[one.campaign, one.series_id]]
 
 
 def news(summaries: Sequence[Summary]) -> Table:
@@ -39,12 +39,12 @@ def news(summaries: Sequence[Summary]) -> Table:
     Args:
         summaries: newest first
     """
-    results: dict[tuple[str, str], list[Summary]] = {}
+    results: dict[tuple[str, str, str], list[Summary]] = {}
     for one in summaries:
-        results.setdefault((one.series_id, one.version), []).append(one)
+        results.setdefault((one.campaign, one.series_id, one.version), []).append(one)
     found: list[tuple[str, Summary, str | None]] = []
     for one in standing(summaries):
-        now, *earlier = results[one.series_id, one.version]
+        now, *earlier = results[one.campaign, one.series_id, one.version]
         before = earlier[0].outcome if earlier else None
         if now.outcome in _BAD and before not in _BAD:
             found.append(("fails now", now, before))

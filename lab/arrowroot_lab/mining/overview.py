@@ -119,7 +119,7 @@ def _old(title: str, found: list[Summary], at: datetime) -> Table:
         Column("age_s", "age", "age"),
     )
     rows = tuple(
-        (*key, len(group), group[0].created_at, age_s(group[0].created_at, at))
+        (*key, len({one.series_id for one in group}), group[0].created_at, age_s(group[0].created_at, at))
         for key, group in groups.items()
     )
     return Table(title, columns, rows)

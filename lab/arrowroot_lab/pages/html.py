@@ -32,6 +32,8 @@ _WORDS = {
     "differs": "bad",
     "wrong": "bad",
 }
+#: Longer texts are broken into lines.
+_LONG = 28
 _SIGNS = {"good": "\N{CHECK MARK}", "bad": "\N{BALLOT X}"}
 
 
@@ -48,8 +50,8 @@ class Linked:
 
 def slug(name: str) -> str:
     """Return the part of an address that stands for a name; different names have different ones."""
-    simple = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60]
-    return simple if simple == name else f"{simple}-{key_of(name)[:6]}".lstrip("-")
+    simple = re.sub(r"[^a-z0-9.]+", "-", name.lower())[:60].strip("-.")
+    return simple if simple and simple == name else f"{simple}-{key_of(name)[:6]}".lstrip("-")
 
 
 def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup:
@@ -58,6 +60,9 @@ def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup
     A number is in a ``data`` element with its raw value, so that scripts can read the pages, too.
     """
     table = linked.table
+    notes = [f'<p class="note">{escape(plain(note))}</p>' for note in table.notes]
+    if not table.columns:
+        return Markup("".join(notes))  # noqa: S704 - escaped above
     title = escape(plain(table.title))
     name = escape(linked.name)
     parts = [f'<div class="scroll" tabindex="0" role="region" aria-label="{title}" id="{name}">']
@@ -77,8 +82,7 @@ def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup
     if not table.rows:
         parts.append(f'<tr><td colspan="{max(len(table.columns), 1)}">none</td></tr>')
     parts.append("</tbody></table></div>")
-    parts += (f'<p class="note">{escape(plain(note))}</p>' for note in table.notes)
-    return Markup("".join(parts))  # noqa: S704 - all that came from outside is escaped above
+    return Markup("".join(parts + notes))  # noqa: S704 - all that came from outside is escaped above
 
 
 def _cell(value: Any, form: str, href: str | None, root: str) -> str:
@@ -91,6 +95,8 @@ def _cell(value: Any, form: str, href: str | None, root: str) -> str:
         text = f'<span aria-hidden="true">{_SIGNS[look]} </span>{text}'
     if href:
         text = f'<a href="{escape(root + href)}">{text}</a>'
+    if len(whole) > _LONG and form not in _NUMBERS:
+        look = f"{look} long".strip()
     return f"<td{_look(form, look)}>{text}</td>"
 
 

@@ -159,7 +159,7 @@ class _Site:
         found = list(reversed(standing(all_results)))
         runs = runs_of(all_results)
         failed = [one for one in found if one.outcome in BAD]
-        shown = [figure] if (figure := pictures.campaign_matrix(found)) else []
+        figure = pictures.campaign_matrix(found)
         by_storage = pictures.campaign_bars(found, self.snapshot)
         by_trip = pictures.efficiency_by_round_trip(found, self.snapshot)
         self._page(
@@ -170,7 +170,9 @@ class _Site:
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
             runs=runs,
-            matrix=[self._shown(each, f"matrix-{place}") for place, each in enumerate(shown)],
+            matrix=[
+                self._shown(each, f"matrix-{place}") for place, each in enumerate([figure] if figure else [])
+            ],
             bars=[self._shown(each, f"bars-{place}") for place, each in enumerate(by_storage)],
             efficiency=[self._shown(each, f"efficiency-{place}") for place, each in enumerate(by_trip)],
             comparisons=self._comparisons(name, runs),
@@ -179,27 +181,18 @@ class _Site:
 
     def _comparisons(
         self, campaign: str, runs: dict[str, list[Summary]]
-    ) -> list[tuple[str, str, Counter[str]]]:
-        """Write the comparisons of a campaign; return axis, address and how often each verdict was given."""
+    ) -> list[tuple[str, str, list[dict[str, Any]]]]:
+        """Write the comparisons of a campaign; return axis, address and pairs of each."""
         asked = Filter(campaign=(campaign,), run=tuple(run for run in list(runs)[:N_RUNS] if run))
         found = measured(self.snapshot.store, asked)
         written = []
         for axis in SIDES:
-            values = list(
-                dict.fromkeys(
-                    str(getattr(one, axis)) for run in list(runs.values())[:N_RUNS] for one in reversed(run)
-                )
-            )
-            pairs = [
-                (before, now)
-                for place, now in enumerate(values)
-                for before in values[: place if len(values) <= MAX_EACH_WITH_EACH else min(place, 1)]
-            ]
+            pairs, is_each = _pairs(found, axis)
             parts = [part for before, now in pairs if (part := _compared(found, axis, before, now))]
             if not parts:
                 continue
-            verdicts = Counter(one.comparison.verdict.value for _, _, compared in parts for one in compared)
             path = compare_page(campaign, axis)
+            shown = [self._part(table, compared, name) for name, table, compared in parts]
             self._page(
                 path,
                 "compare.html",
@@ -207,10 +200,10 @@ class _Site:
                 campaign=campaign,
                 campaign_page=campaign_page(campaign),
                 axis=axis,
-                parts=[self._part(table, compared, name) for name, table, compared in parts],
-                is_each=len(values) <= MAX_EACH_WITH_EACH,
+                parts=shown,
+                is_each=is_each,
             )
-            written.append((axis, path, verdicts))
+            written.append((axis, path, shown))
         return written
 
     def _part(self, table: Table, compared: list[Compared], name: str) -> dict[str, Any]:
@@ -262,7 +255,10 @@ class _Site:
             if figure is not None
         ]
         facts = self.snapshot.facts[summary.uuid]
-        tables = report(result)
+        order = ("Figures", "Samples", "Predictions", "Counters")
+        tables = sorted(
+            report(result), key=lambda table: order.index(table.title) if table.title in order else len(order)
+        )
         self._page(
             result_page(result.uuid),
             "result.html",
@@ -304,6 +300,23 @@ class _Site:
 
     def _shown(self, figure: Figure, name: str) -> _Shown:
         return _Shown(name, figure, self._linked(figure.table, f"{name}-numbers"))
+
+
+def _pairs(found: Sequence[Measured], axis: str) -> tuple[list[tuple[str, str]], bool]:
+    """The pairs of values that are compared, and whether that is each with each; versions are those of one engine."""
+    values: dict[str, dict[str, None]] = {}
+    for one in reversed(found):
+        part = one.axes["engine"] if axis == "version" else ""
+        if axis in one.axes:
+            values.setdefault(part, {})[one.axes[axis]] = None
+    is_each = all(len(names) <= MAX_EACH_WITH_EACH for names in values.values())
+    pairs = [
+        (before, now)
+        for names in map(list, values.values())
+        for place, now in enumerate(names)
+        for before in names[: place if len(names) <= MAX_EACH_WITH_EACH else min(place, 1)]
+    ]
+    return pairs, is_each
 
 
 def _compared(

@@ -5,6 +5,7 @@ Usage: arrowroot_runner.py [--perf] run|predict|identify
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -56,7 +57,25 @@ def identify(_: Job) -> Answer:
     can = ["read", "threads", "trace", "order:entry", "cache_bytes", "strategy:*", "entry_range"]
     can += [] if "--perf" in sys.argv else ["entries", "work", "checksum", "write", "predict"]
     versions = {"arrowroot": arrowroot.__version__, "pyarrow": pa.__version__, "numpy": np.__version__}
-    return {"name": "arrowroot", "versions": versions | {"python": platform.python_version()}, "can": can}
+    versions |= {"python": platform.python_version(), **checkout()}
+    return {"name": "arrowroot", "versions": versions, "can": can}
+
+
+def checkout() -> dict[str, str]:
+    """The commit of a checkout that is run in its place, and a hash of its extension: its version alone says little."""
+    package = Path(arrowroot.__file__).resolve().parent
+    if not (package.parents[1] / "crates").is_dir():
+        return {}
+    git = ["git", "-C", str(package.parents[1])]
+    told = [
+        subprocess.run([*git, *words], capture_output=True, text=True, check=False).stdout.strip()
+        for words in (
+            ("rev-parse", "--short=12", "HEAD"),
+            ("status", "--porcelain", "--", "crates", "python"),
+        )
+    ]
+    extension = hashlib.sha256(next(package.glob("_native*.so")).read_bytes()).hexdigest()[:12]
+    return {"commit": told[0] + ("+changes" if told[1] else ""), "extension": extension}
 
 
 def run(job: Job) -> Answer:
@@ -327,7 +346,9 @@ def replay(job: Job, path: str, line: dict[str, float]) -> dict[str, Any]:
         "--bandwidth",
         f"{line['bytes_per_s'] or 1e12:.0f}B/s",
     ]
-    if job.get("scheme") in STORES:
+    if line.get("disk_read_ahead_bytes") is not None:
+        command += ["--store", "disk", "--kernel-read-ahead", f"{line['disk_read_ahead_bytes']:.0f}"]
+    elif job.get("scheme") in STORES:
         command += ["--store", STORES[job["scheme"]]]
     for key, option in (("n_streams", "--streams"), ("n_open_requests", "--open-requests")):
         if line.get(key):

@@ -86,21 +86,15 @@ def run(job: Job) -> Answer:
 def words(job: Job, report: Path) -> list[str]:
     """The command with what it asks for put in."""
     values = {
-        "{url}": job["urls"][0],
-        "{table}": job["table"],
-        "{threads}": str(job.get("threads", 1)),
-        "{entries}": job.get("entries") or "",
-        "{report}": str(report),
+        "url": job["urls"][0],
+        "table": job["table"],
+        "threads": str(job.get("threads", 1)),
+        "entries": job.get("entries") or "",
+        "report": str(report),
     }
     found: list[str] = []
     for word in job["command"]:
-        if word == "{urls}":
-            found += job["urls"]
-            continue
-        text = word
-        for name, value in values.items():
-            text = text.replace(name, value)
-        found.append(text)
+        found += job["urls"] if word == "{urls}" else [word.format(**values, urls=" ".join(job["urls"]))]
     return found
 
 

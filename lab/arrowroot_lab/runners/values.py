@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import arrowroot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class Hashes:
@@ -33,7 +33,7 @@ class Hashes:
         begin = self._n_seen.get(path, 0)
         self._n_seen[path] = begin + len(array)
         if array.null_count:
-            nulls = np.flatnonzero(np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False)))
+            nulls = np.flatnonzero(_numbers(pc.is_null(array)))
             self._update(f"{path}?", (nulls + begin).astype("<i8"))
         kind = array.type
         if pa.types.is_dictionary(kind):
@@ -48,16 +48,13 @@ class Hashes:
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
             # A list of fixed size holds the same values as others: they differ in layout.
             self._types[path] = "list"
-            self._update(f"{path}#", _lengths(array))
+            self._update(f"{path}#", _numbers(pc.list_value_length(array)).astype("<i8"))
             self.add(f"{path}[]", array.flatten())
         elif any(is_kind(kind) for is_kind in _BYTES):
             self._types[path] = (
                 "bytes" if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else "text"
             )
-            self._update(
-                f"{path}#",
-                pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype("<i8"),
-            )
+            self._update(f"{path}#", _numbers(pc.binary_length(array)).astype("<i8"))
             self._update(path, b"".join(_bytes(array)))
         else:
             self._types[path] = str(kind)
@@ -78,48 +75,58 @@ class Hashes:
 _BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
-def _lengths(array: Any) -> Any:
-    lengths = pc.fill_null(pc.list_value_length(array), 0)
-    return lengths.to_numpy(zero_copy_only=False).astype("<i8")
-
-
 def _bytes(array: Any) -> Iterator[bytes]:
     for value in array.to_pylist():
         yield value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value or b""
 
 
 def _numbers(array: Any) -> Any:
-    """The bit patterns of numbers: those under nulls are 0."""
+    """The bits of numbers as they are in memory, those under nulls as 0; truth values as bytes.
+
+    pyarrow's own ways to NumPy import pandas.
+    """
     if array.null_count:
         array = pc.fill_null(array, pa.scalar(0).cast(array.type))
+    data = array.buffers()[1]
+    if data is None:
+        return np.zeros(0, np.uint8)
     if pa.types.is_boolean(array.type):
-        return np.ascontiguousarray(array.to_numpy(zero_copy_only=False)).astype(np.uint8)
-    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False))
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+        return bits[array.offset : array.offset + len(array)]
+    width = array.type.bit_width // 8
+    kept = np.frombuffer(data, np.uint8)[array.offset * width : (array.offset + len(array)) * width]
+    return kept.view(f"u{width}") if width in (1, 2, 4, 8) else kept
+
+
+def of_files(table: str, files: Sequence[str]) -> dict[str, Any]:
+    """Return ``values``, ``n_entries`` and ``columns`` of a table that is in one or more files.
+
+    Raises: arrowroot.ArrowrootError; ValueError if the files have different columns.
+    """
+    hashes, n_entries, columns = Hashes(), 0, None
+    for path in files:
+        with arrowroot.open(path) as file:
+            tree = file[table]
+            names = [column.name for column in tree.columns if not column.unsupported]
+            if columns is not None and names != columns:
+                raise ValueError(f"{path}: its columns are not those of {files[0]}")
+            columns = names
+            for batch in tree.scan(names):
+                n_entries += batch.num_rows
+                for name, array in zip(batch.schema.names, batch.columns, strict=True):
+                    hashes.add(name, array)
+    return {"values": hashes.whole(), "n_entries": n_entries, "columns": columns}
 
 
 def main(arguments: list[str]) -> int:
-    """Print ``{values, n_entries, columns}``; return 1 with a line on stderr if a file cannot be read."""
+    """Print what `of_files` returns; return 1 with a line on stderr if a file cannot be read."""
     table, *files = arguments
-    hashes, n_entries, columns = Hashes(), 0, None
     try:
-        for path in files:
-            with arrowroot.open(path) as file:
-                tree = file[table]
-                names = [column.name for column in tree.columns if not column.unsupported]
-                if columns is not None and names != columns:
-                    sys.stderr.write(f"{path}: its columns are not those of {files[0]}\n")
-                    return 1
-                columns = names
-                for batch in tree.scan(names):
-                    n_entries += batch.num_rows
-                    for name, array in zip(batch.schema.names, batch.columns, strict=True):
-                        hashes.add(name, array)
-    except arrowroot.ArrowrootError as error:
+        found = of_files(table, files)
+    except (arrowroot.ArrowrootError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.write(
-        json.dumps({"values": hashes.whole(), "n_entries": n_entries, "columns": columns}) + "\n"
-    )
+    sys.stdout.write(json.dumps(found) + "\n")
     return 0
 
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from .subject import Subject
+
+
+class State(NamedTuple):
+    """How far a run is."""
+
+    #: Samples.
+    n_taken: int
+    n_left: int
+    #: None before there is a sample to tell it from.
+    left_s: float | None
 
 
 class Tell(Protocol):
@@ -23,8 +33,8 @@ class Tell(Protocol):
 class Progress:
     """How many samples are taken and left, and how long those take."""
 
-    #: (kind, about, text, samples taken, samples left, seconds left or None)
-    show: Callable[[str, str, str, int, int, float | None], None]
+    #: Kind, about, text, and how far the run is.
+    show: Callable[[str, str, str, State], None]
     subjects: list[Subject] = field(default_factory=list)
     _started: float = field(default_factory=time.monotonic)
     _n_before: int = 0
@@ -38,7 +48,7 @@ class Progress:
         """Tell an event, with the progress."""
         taken = _n_taken(self.subjects)
         left = sum(max(0, one.n_wanted - one.n_counted) for one in self.subjects if not one.is_over)
-        self.show(kind, about, text, taken, left, self.left_s())
+        self.show(kind, about, text, State(taken, left, self.left_s()))
 
     def left_s(self) -> float | None:
         """The time that the samples left will take, as those of the same cases took; None before there are any."""

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arrowroot_lab.campaign import datasets
-from arrowroot_lab.campaign.matrix import corners
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Sample, now
 from arrowroot_lab.errors import LabError
 from arrowroot_lab.quantities import size_text
 
-from . import failing
+from . import failing, virtual_first
 from .checking import Checker, kept
 from .guardian import Guardian
 from .journal import Journal
@@ -83,6 +82,8 @@ class Session:
     progress: Progress
     chosen: tuple[str, ...] = ()
     is_again: bool = False
+    #: Labels of the cases that are this run's; None: all. Others are another worker's.
+    only: frozenset[str] | None = None
 
     def run(self) -> Summary:
         """Measure what is not measured yet.
@@ -92,14 +93,14 @@ class Session:
         Raises: CampaignError, RequestError; StoreError if a result cannot be kept.
         """
         self._run, self._began = str(uuid.uuid4()), time.monotonic()
-        self._summary = Summary()
+        self.summary = Summary()
         with ExitStack() as stack:
             # The servers' directories are in it, too.
             directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
             self._guardian = stack.enter_context(Guardian(self._run, directory))
             stack.enter_context(_temporary_files_in(directory))
-            self._directory = directory
-            engines = Engines()
+            self.directory = directory
+            engines = Engines(self.progress, self.campaign.path.parent)
             preparation = Preparation(
                 self.campaign,
                 self.site,
@@ -110,43 +111,46 @@ class Session:
                 self.progress,
                 self.chosen,
                 self.is_again,
+                self.only,
             )
-            key = key_of([self.campaign.name, str(self.campaign.path.resolve()), self.site, self.store.place])
+            key = key_of(
+                [str(self.campaign.path.resolve()), self.site, self.store.place, sorted(self.only or ())]
+            )
             self._journal = stack.enter_context(Journal(datasets.cache_directory() / "runs" / f"{key}.jsonl"))
             prepared = preparation.prepare()
-            self._summary.n_known, self._summary.failures = prepared.n_known, prepared.failures
+            self.summary.n_known, self.summary.failures = prepared.n_known, prepared.failures
             for subject in prepared.decided:
-                self._store(subject)
+                self.keep(subject)
             self._resume(prepared)
             if prepared.subjects:
                 stack.enter_context(self._alone())
                 self._places = stack.enter_context(Places())
                 limits = self.campaign.limits
-                self._sampler = Sampler(directory, self._guardian, limits.timeout_s)
+                self.sampler = Sampler(directory, self._guardian, limits.timeout_s)
                 self._checker = Checker(limits.timeout_s, engines.is_here)
                 self._measure(prepared.subjects)
-        return self._summary
+        return self.summary
 
     def _measure(self, subjects: list[Subject]) -> None:
         self.progress.begin(subjects)
         try:
             if self.campaign.mode == "virtual first":
-                self._virtual_first(subjects)
+                virtual_first.measure(self, subjects)
             else:
-                self._in_turns(subjects)
+                self.in_turns(subjects)
         except LimitError as error:
-            self._summary.why_left = str(error)
-            self._summary.left = [subject.label for subject in subjects if not subject.is_stored]
+            self.summary.why_left = str(error)
+            self.summary.left = [subject.label for subject in subjects if not subject.is_stored]
             self.progress(
                 "left",
                 self.campaign.name,
-                f"{error}; {len(self._summary.left)} cases are left for the next run",
+                f"{error}; {len(self.summary.left)} cases are left for the next run",
             )
 
-    def _in_turns(self, subjects: Sequence[Subject]) -> None:
+    def in_turns(self, subjects: Sequence[Subject]) -> None:
         """Rehearse all; then take all first samples, all second ones, and so on."""
         for subject in subjects:
-            self._guarded(subject, self._rehearse)
+            self.guarded(subject, self._rehearse)
         turn = max((sample.turn + 1 for one in subjects for sample in one.result.samples), default=0)
         while left := [subject for subject in subjects if not subject.is_over]:
             for subject in left:
@@ -158,7 +162,7 @@ class Session:
             if not subject.is_stored:
                 self._finish(subject)
 
-    def _guarded(self, subject: Subject, step: Any) -> None:
+    def guarded(self, subject: Subject, step: Any) -> None:
         """Do a step of a case; what goes wrong is the case's outcome."""
         try:
             self._check_limits()
@@ -181,7 +185,7 @@ class Session:
         is_copy = subject.case.workload.kind == "write"
         more: dict[str, Any] = {"wants_checksum": "checksum" in subject.can and not is_copy}
         if "predict" in subject.can and not is_copy and not place.is_virtual:
-            subject.trace = self._directory / f"trace-{subject.result.uuid}.parquet"
+            subject.trace = self.directory / f"trace-{subject.result.uuid}.parquet"
             if subject.case.workload.kind == "program":
                 subject.trace = subject.trace.with_suffix(
                     ".xml" if subject.job.get("report") == "fjr" else ".parquet"
@@ -195,7 +199,7 @@ class Session:
             )
             if told:
                 subject.result.predictions.append(told)
-            for path in self._directory.glob(f"{subject.trace.stem}*"):
+            for path in self.directory.glob(f"{subject.trace.stem}*"):
                 path.unlink()
         self._journal.begin(subject.result)
 
@@ -205,14 +209,14 @@ class Session:
         if place:
             place.prepare_sample()
         if is_copy:
-            asked = self._sampler.asked(subject, keeps_out=True)
+            asked = self.sampler.asked(subject, keeps_out=True)
         elif place and place.is_virtual:
             # The values are those of the local files.
-            asked = self._sampler.asked_to_run(subject, **more)
+            asked = self.sampler.asked_to_run(subject, **more)
         else:
-            asked = self._sampler.asked(subject, **more)
+            asked = self.sampler.asked(subject, **more)
         answers = [one.answer for one in asked]
-        copies = sorted(self._directory.glob("out-*.root")) if is_copy else []
+        copies = sorted(self.directory.glob("out-*.root")) if is_copy else []
         try:
             if all("n_entries" in answer for answer in answers):
                 subject.n_entries = sum(answer["n_entries"] for answer in answers)
@@ -240,7 +244,7 @@ class Session:
         """Take a sample, again if its failure may go by itself; each attempt is kept."""
         self._check_limits()
         for attempt in range(failing.N_RETRIES + 1):
-            sample = self._sampler.take(subject, turn)
+            sample = self.sampler.take(subject, turn)
             is_last = attempt == failing.N_RETRIES
             if sample.outcome is Outcome.FAILED and not is_last:
                 is_transient = failing.is_transient(sample.reason or "", subject.case.storage.kind)
@@ -269,18 +273,34 @@ class Session:
                         subject.label,
                         f"{one['by']} is off by {share:+.0%}, its error is {one['error_share']:.0%}",
                     )
-        self._store(subject)
+        self.keep(subject)
 
-    def _store(self, subject: Subject) -> None:
+    def keep(self, subject: Subject) -> None:
+        """Store a result as it is. In the journal it is whole first: a kill in between doubles nothing."""
         result = subject.result
         result.created_at = now()
         self._journal.begin(result)
         self.store.put(result)
         self._journal.stored(result.uuid)
         subject.is_stored = True
-        self._summary.results.append(result)
+        self.summary.results.append(result)
         reason = f": {result.reason}" if result.reason else ""
         self.progress("case", subject.label, f"{result.outcome.value}{reason}")
+
+    def keep_unless_known(self, subject: Subject) -> None:
+        """Store a result that says no more than that nothing was measured, unless one is there that says the same."""
+        result = subject.result
+        if not self.is_again and self.store.has(
+            result.case_id,
+            site=self.site,
+            versions=result.versions,
+            dataset=result.dataset,
+            outcomes=(result.outcome,),
+        ):
+            subject.is_stored = True
+            self.summary.n_known += 1
+        else:
+            self.keep(subject)
 
     def _resume(self, prepared: Prepared) -> None:
         """Go on with the samples of a run that was ended; what does not fit any more is dropped."""
@@ -305,73 +325,13 @@ class Session:
             else:
                 self._journal.stored(known.uuid)
 
-    def _virtual_first(self, subjects: list[Subject]) -> None:
-        """Predict all; measure the corners, and what lies beside predictions that a measurement does not bear out."""
-        for subject in subjects:
-            self._guarded(subject, self._predict_only)
-        is_corner = dict(zip(map(id, subjects), corners([one.case for one in subjects]), strict=True))
-        to_do = [
-            one for one in subjects if not one.is_over and (is_corner[id(one)] or not one.result.predictions)
-        ]
-        while to_do:
-            for subject in to_do:
-                subject.result.predictions = [
-                    one for one in subject.result.predictions if "declared" not in one
-                ]
-            self._in_turns(to_do)
-            off = {_neighbourhood(one) for one in to_do if _is_off(one)}
-            to_do = [
-                one
-                for one in subjects
-                if not one.is_stored and not one.is_over and _neighbourhood(one) in off
-            ]
-        for subject in subjects:
-            if not subject.is_stored:
-                subject.end(
-                    Outcome.SKIPPED, "predicted only: it is no corner, and no measurement beside it was off"
-                )
-                if self.store.has(
-                    subject.result.case_id, site=self.site, versions=subject.result.versions,
-                    dataset=subject.result.dataset, outcomes=(Outcome.SKIPPED,),
-                ) and not self.is_again:  # fmt: skip
-                    subject.is_stored = True
-                    self._summary.n_known += 1
-                else:
-                    self._store(subject)
-
-    def _predict_only(self, subject: Subject) -> None:
-        """Predict a case without its storage, where the campaign says what its line is."""
-        line = subject.case.storage.line
-        if line is None or subject.is_over or subject.case.workload.kind != "read":
-            return
-        figures = {"latency_ns": float(line.latency_ns), "bytes_per_s": line.bytes_per_s}
-        scheme = {"xrootd": "root", "http": "http", "s3": "s3"}.get(subject.case.storage.kind, "file")
-        told = predict(subject, self._trace_of(subject), figures, scheme, self.campaign.limits.timeout_s)
-        if told and "wall_ns" in told:
-            subject.result.predictions.append({**told, "declared": True})
-            self.progress("predicted", subject.label, f"predicted: {told['wall_ns'] / 1e9:.3g} s")
-
-    def _trace_of(self, subject: Subject) -> Path | None:
-        """One trace of the local files for all cases that read them alike."""
-        if "trace" not in subject.can:
-            return None
-        key = key_of(
-            [subject.command, subject.job | {"strategy": None, "cache_bytes": None, "options": None}]
-        )
-        path = self._directory / f"local-{subject.case.dataset.name}-{key}.parquet".replace("/", "_")
-        if not path.exists():
-            self._sampler.asked_to_run(
-                subject, trace=str(path), strategy="auto", cache_bytes=None, options={}
-            )
-        return path
-
     def _check_limits(self) -> None:
         limits = self.campaign.limits
         if limits.total_s is not None and time.monotonic() - self._began > limits.total_s:
             raise LimitError(f"the campaign's limit of {limits.total_s:g} s is reached")
-        if limits.disk_bytes is not None and (used := datasets.size_of(self._directory)) > limits.disk_bytes:
+        if limits.disk_bytes is not None and (used := datasets.size_of(self.directory)) > limits.disk_bytes:
             raise LimitError(
-                f"{self._directory} has {size_text(used)}, the campaign's limit is {size_text(limits.disk_bytes)}"
+                f"{self.directory} has {size_text(used)}, the campaign's limit is {size_text(limits.disk_bytes)}"
             )
 
     @contextmanager
@@ -418,14 +378,3 @@ def _told(subject: Subject, sample: Sample) -> tuple[str, str, str]:
     if sample.disturbed:
         return "disturbed", subject.label, f"{time_text}, not counted: {'; '.join(sample.disturbed)}"
     return "sample", subject.label, time_text
-
-
-def _neighbourhood(subject: Subject) -> tuple[str, str, str]:
-    return subject.case.dataset.name, subject.case.engine.called(), subject.case.storage.name
-
-
-def _is_off(subject: Subject) -> bool:
-    counted = [sample.wall_ns for sample in subject.result.counted() if sample.wall_ns is not None]
-    if not counted:
-        return False
-    return any(gap(one, statistics.median(counted)) is not None for one in subject.result.predictions)

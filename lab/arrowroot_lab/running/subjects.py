@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from arrowroot_lab.campaign import choice, datasets
 from arrowroot_lab.campaign.matrix import case_document, cases
+from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.documents import Outcome, Result, case_id
 from arrowroot_lab.engines.ask import ask
+from arrowroot_lab.engines.builds import environment
 from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of, why_not
 from arrowroot_lab.errors import LabError, RequestError, RunnerError, SkippedError
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
@@ -21,11 +23,13 @@ from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 from .subject import Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from arrowroot_lab.campaign.datasets import Found
-    from arrowroot_lab.campaign.model import Campaign, Case, EngineChoice
+    from arrowroot_lab.campaign.model import Campaign, Case
     from arrowroot_lab.documents import CaseDocument
+    from arrowroot_lab.engines.builds import Environment
     from arrowroot_lab.engines.contract import Answer, Job
 
     from .events import Tell
@@ -53,20 +57,32 @@ class Known(Protocol):
 class Engines:
     """The engines of a campaign: where they are, and what they say of themselves; each is asked once."""
 
+    tell: Tell
+    #: Of the campaign's file.
+    directory: Path
     timeout_s: float = _IDENTIFY_S
     _answers: dict[str, Answer | LabError] = field(default_factory=dict)
-    _pythons: dict[str, Path | str] = field(default_factory=dict)
+    _environments: dict[str, Environment] = field(default_factory=dict)
 
     def command(self, chosen: EngineChoice) -> list[str]:
         """Return what starts an engine; its environment is built first if a version of it is asked for."""
         engine = engine_of(chosen)
-        if chosen.version is None or chosen.command:
+        if chosen.command:
+            return beside(self.directory, engine.command())
+        if chosen.version is None:
             return engine.command()
-        if chosen.called() not in self._pythons:
-            from arrowroot_lab.engines.builds import python_of
+        return engine.command(self._environment(chosen).python)
 
-            self._pythons[chosen.called()] = python_of(chosen)
-        return engine.command(self._pythons[chosen.called()])
+    def versions(self, chosen: EngineChoice) -> dict[str, str]:
+        """Return the versions of an engine and its libraries; of a commit that was built the whole commit."""
+        built = {} if chosen.version is None or chosen.command else self._environment(chosen).versions
+        return {**self.identified(chosen)["versions"], **built}
+
+    def _environment(self, chosen: EngineChoice) -> Environment:
+        name = chosen.called()
+        if name not in self._environments:
+            self._environments[name] = environment(chosen, tell=lambda text: self.tell("waiting", name, text))
+        return self._environments[name]
 
     def identified(self, chosen: EngineChoice) -> Answer:
         """Return what an engine says of itself. Raises: SkippedError if it is not here; LabError if it is broken."""
@@ -86,8 +102,6 @@ class Engines:
 
     def is_here(self, name: str) -> bool:
         """Whether a built-in engine can be asked."""
-        from arrowroot_lab.campaign.model import EngineChoice
-
         try:
             self.identified(EngineChoice(BUILT_IN[name].name))
         except LabError:
@@ -125,6 +139,8 @@ class Preparation:
     chosen: tuple[str, ...] = ()
     #: Measure what is measured already, too.
     is_again: bool = False
+    #: Labels; None: all.
+    only: frozenset[str] | None = None
 
     def prepare(self) -> Prepared:
         """Return the cases. Raises: CampaignError; RequestError if no case is chosen."""
@@ -132,6 +148,8 @@ class Preparation:
         found: dict[str, Found | None] = {}
         is_any = False
         for case in cases(self.campaign):
+            if self.only is not None and case.label() not in self.only:
+                continue
             name = case.dataset.name
             if name not in found:
                 self.tell("dataset", name, f"dataset {name}")
@@ -151,9 +169,9 @@ class Preparation:
                 continue
             is_any = True
             self._add(prepared, case, there, document)
-        if not is_any:
+        if not is_any and self.only is None:
             raise RequestError(
-                f"{self.campaign.path}: no case is {' or '.join(self.chosen) or 'there'}; `arrowroot lab plan` lists them"
+                f"{self.campaign.path}: no case is {' or '.join(self.chosen) or 'there'}; `lab plan` lists them"
             )
         return prepared
 
@@ -162,7 +180,7 @@ class Preparation:
         result = subject.result
         try:
             answer = self.engines.identified(case.engine)
-            result.versions = _versions(case.engine, answer)
+            result.versions = self.engines.versions(case.engine)
             subject.can = frozenset(answer["can"])
             reason = why_not(case.engine.called(), subject.engine.can or subject.can, case)
             if reason:
@@ -188,15 +206,15 @@ class Preparation:
 
     def _subject(self, case: Case, found: Found, document: CaseDocument) -> Subject:
         engine = engine_of(case.engine)
-        environment = fingerprint(found.files[0])
+        machine = fingerprint(found.files[0])
         result = Result(
             case=document,
             site=self.site,
-            machine=coarse(environment),
+            machine=coarse(machine),
             versions={},
             dataset=found.identity.document(case.dataset.name),
             campaign={**of_campaign(self.campaign), "run": self.run},
-            environment=environment,
+            environment=machine,
             runner=engine.program_hash(),
         )
         result.command = [
@@ -230,7 +248,8 @@ class Preparation:
         if (warm_up := self._warm_up()) is not None:
             job["warm_up"] = warm_up
         if workload.kind == "program":
-            job |= {"command": list(workload.command), "report": workload.report or "proc"}
+            command = beside(self.campaign.path.parent, workload.command)
+            job |= {"command": command, "report": workload.report or "proc"}
         if workload.kind == "write":
             job["settings"] = workload.settings
         return job
@@ -257,6 +276,11 @@ class Preparation:
         return str(path)
 
 
+def beside(directory: Path, command: Sequence[str]) -> list[str]:
+    """Return a command of a campaign: a word that begins with ``./`` is a file beside the campaign's own."""
+    return [str(directory.resolve() / word[2:]) if word.startswith("./") else word for word in command]
+
+
 def _is_chosen(case: Case, document: CaseDocument, glob: str) -> bool:
     return fnmatchcase(case.label(), glob) or case_id(document).startswith(glob.rstrip("*") or glob)
 
@@ -266,13 +290,6 @@ def _decided(result: Result) -> tuple[Outcome, ...]:
     if result.outcome is Outcome.FAILED:
         return ()
     return (result.outcome,)
-
-
-def _versions(chosen: EngineChoice, answer: Answer) -> dict[str, str]:
-    versions = dict(answer["versions"])
-    if chosen.version is not None:
-        versions["engine"] = chosen.version
-    return versions
 
 
 def of_campaign(campaign: Campaign) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Filter:
     until: str | None = None
     #: Only the newest result of each series.
     newest: bool = False
-    #: Only the newest result of each series and version.
+    #: Only the newest result of each series and version, in each campaign.
     newest_versions: bool = False
 
     def conditions(self, dialect: str) -> ColumnElement[bool]:

@@ -265,7 +265,7 @@ class Store:
         if where.newest_versions:
             columns = tables.result.c
             place = func.row_number().over(
-                partition_by=[columns.series_id, columns.version],
+                partition_by=[columns.campaign, columns.series_id, columns.version],
                 order_by=[columns.created_at.desc(), columns.uuid.desc()],
             )
             ranked = select(columns.id, place.label("place")).where(where.conditions(dialect)).subquery()

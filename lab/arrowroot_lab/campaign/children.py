@@ -1,0 +1,71 @@
+"""Programs that this process starts and waits for: none outlives what it was started for, nor the interrupted wait."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+#: How often it is looked whether a program has ended, or does what it must not.
+_LOOK_S = 0.1
+#: Of a line that a program said so many characters are told.
+_SAID_CHARACTERS = 400
+
+
+def run(
+    command: Sequence[str],
+    name: str,
+    *,
+    timeout_s: float = float("inf"),
+    directory: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    look: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a program in a group of its own, and wait for its end; then, or if this call ends otherwise, end the group.
+
+    name: of it in errors. look: is called again and again while it runs; what it raises ends the program.
+
+    Raises: LabError with what it said if it fails, or if it takes too long.
+    """
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise LabError(f"{name}: cannot run {command[0]}: {error.strerror}") from None
+        deadline = time.monotonic() + timeout_s
+        try:
+            # It is not reaped yet: its number is that of the group, which nobody else can have so long.
+            while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                look()
+                if time.monotonic() > deadline:
+                    raise LabError(f"{name}: not done after {timeout_s:g} s")
+                time.sleep(_LOOK_S)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.returncode:
+            output.seek(0)
+            said = _told(output.read().decode(errors="replace"))
+            raise LabError(f"{name}: exit status {process.returncode}: {said}")
+
+
+def _told(text: str) -> str:
+    """The line of an output that says what went wrong: the first that is marked as an error, or the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
+    told = next((line for line in lines if line.startswith(("ERROR:", "error"))), lines[-1])
+    # pip lists all versions that there are: the newest ones come last.
+    return told if len(told) <= _SAID_CHARACTERS else f"{told[:100]} ... {told[-_SAID_CHARACTERS + 100 :]}"

@@ -1,0 +1,151 @@
+"""``arrowroot lab plan``: the cases of a campaign, what is measured already, and how long the others take."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.errors import EXIT_DONE, RequestError
+from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.quantities import time_text
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from arrowroot_lab.running.planning import Plan, Planned
+    from arrowroot_lab.store import Store
+
+JSON_FORM = "arrowroot-lab.plan/1"
+_DESCRIPTION = """\
+Lists the cases of a campaign: which are measured already at this site, by these versions, of these files; how long the
+others will take, and what that is told from. Nothing is made or measured.
+
+  arrowroot lab plan campaigns/quick.toml
+  arrowroot lab plan campaigns/storages.toml --no-predict     at once
+  arrowroot lab plan campaigns/storages.toml --json | jq .total_ns
+"""
+#: How a case is listed, after its names.
+_COLUMNS = (
+    Column("state", "State"),
+    Column("sample_ns", "A sample", "time"),
+    Column("total_ns", "In all", "time"),
+    Column("basis", "Told from"),
+)
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = add("plan", _DESCRIPTION, "the cases of a campaign, and how long they take")
+    parser.add_argument("campaign", metavar="CAMPAIGN", help="a TOML file")
+    parser.add_argument("--no-predict", action="store_true", help="only from results, without predictions")
+    parser.add_argument("--site", metavar="NAME", help="(default: ARROWROOT_LAB_SITE, else the host's name)")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    asking.add_database(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan, and tell it."""
+    from arrowroot_lab.campaign.read import read
+    from arrowroot_lab.engines.catalogue import BUILT_IN
+    from arrowroot_lab.running.planning import plan
+    from arrowroot_lab.running.subjects import site_name
+
+    campaign = read(Path(options.campaign), engines=BUILT_IN)
+    store = _store(options)
+    try:
+        made = plan(campaign, store, site_name(options.site), tell=_tell, predicts=not options.no_predict)
+    finally:
+        if store is not None:
+            store.close()
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+    if options.json:
+        print(json.dumps(_document(made), indent=2))
+    else:
+        options.csv = options.markdown = False
+        asking.tell(options, [_table(made)])
+    return EXIT_DONE
+
+
+def _store(options: argparse.Namespace) -> Store | None:
+    """The database; None if it is only not there yet."""
+    from arrowroot_lab.store import Store
+
+    try:
+        return Store.open(options.db, must_exist=True)
+    except RequestError:
+        if options.db is not None:
+            raise
+        return None
+
+
+def _tell(kind: str, about: str, text: str) -> None:  # noqa: ARG001
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text[:100]}")
+        sys.stderr.flush()
+
+
+def _table(made: Plan) -> Table:
+    """A row for each case; axes with one value go without saying."""
+    names = [one.case.names() for one in made.planned]
+    axes = [axis for axis in names[0] if len({one[axis] for one in names}) > 1] or ["dataset"]
+    rows = []
+    for one, called in zip(made.planned, names, strict=True):
+        cells = _cells(one, made.campaign.repeats)
+        if one.is_corner and made.campaign.mode == "virtual first" and one.is_open:
+            cells["state"] += ", a corner"
+        rows.append((*(called[axis] for axis in axes), *(cells[column.key] for column in _COLUMNS)))
+    columns = (*(Column(axis, axis.capitalize()) for axis in axes), *_COLUMNS)
+    return Table(made.campaign.title, columns, tuple(rows), (_sum(made), *made.notes, *_reasons(made)))
+
+
+def _reasons(made: Plan) -> list[str]:
+    """Why cases cannot be measured, each once."""
+    reasons: dict[str, int] = {}
+    for one in made.planned:
+        if one.state == "cannot":
+            reasons[one.reason] = reasons.get(one.reason, 0) + 1
+    return [f"{n} cannot: {reason}" for reason, n in reasons.items()]
+
+
+def _sum(made: Plan) -> str:
+    counts = {state: sum(one.state == state for one in made.planned) for state in dict.fromkeys(
+        one.state for one in made.planned
+    )}  # fmt: skip
+    told = ", ".join(f"{n} {state}" for state, n in counts.items())
+    text = f"{len(made.planned)} cases: {told}. About {time_text(made.total_ns())}"
+    n_unknown = made.n_unknown()
+    return f"{text}, and {n_unknown} cases of which nobody can tell." if n_unknown else f"{text}."
+
+
+def _cells(one: Planned, repeats: int) -> dict[str, Any]:
+    return {
+        "case": one.case.label(),
+        "state": one.state,
+        "sample_ns": one.sample_ns,
+        "total_ns": one.total_ns(repeats) if one.is_open else None,
+        "basis": one.basis,
+        "reason": one.reason,
+    }
+
+
+def _document(made: Plan) -> dict[str, Any]:
+    return {
+        "form": JSON_FORM,
+        "campaign": made.campaign.name,
+        "repeats": made.campaign.repeats,
+        "mode": made.campaign.mode,
+        "total_ns": made.total_ns(),
+        "n_unknown": made.n_unknown(),
+        "notes": made.notes,
+        "cases": [
+            {**_cells(one, made.campaign.repeats), "names": one.case.names(), "case_id": one.case_id,
+             "is_corner": one.is_corner}
+            for one in made.planned
+        ],
+    }  # fmt: skip

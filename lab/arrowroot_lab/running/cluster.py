@@ -1,0 +1,188 @@
+"""The cases of a campaign on a Dask cluster: each group of cases that are compared goes to one worker, in turns there.
+
+Workers need the laboratory, the engines, and the campaign's directory at the same path. A worker measures one group at
+a time, alone on its machine (the lock of `Session`); servers are started where it is. Results come back to the one
+that asked, which stores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.campaign.matrix import cases
+from arrowroot_lab.campaign.read import read
+from arrowroot_lab.documents import Outcome, decode, encode
+from arrowroot_lab.errors import LabError, RequestError
+
+from .events import Progress, State
+from .session import Session, Summary
+from .subjects import site_name
+
+if TYPE_CHECKING:
+    from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.documents import Result
+    from arrowroot_lab.store import Store
+
+#: A key, the site, the versions, the hash of the file, and the outcome of a result that is in the store.
+Measured = tuple[str, str, dict[str, str], str | None, Outcome]
+Show = Callable[[str, str, str, State], None]
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a worker is sent to do."""
+
+    path: str
+    text_hash: str
+    #: Of the store, for the journal's name on the worker's machine.
+    place: str
+    #: What is in the store.
+    measured: list[Measured]
+    site: str | None
+    chosen: tuple[str, ...]
+    is_again: bool
+    labels: frozenset[str] = frozenset()
+
+
+@dataclass
+class Kept:
+    """What a worker knows of the store, and the results that it measures: text, to be sent."""
+
+    measured: list[Measured]
+    place: str
+    documents: list[str] = field(default_factory=list)
+
+    def has(
+        self,
+        case_id: str,
+        *,
+        site: str,
+        versions: dict[str, str],
+        dataset: dict[str, Any] | None = None,
+        outcomes: tuple[Outcome, ...] = (Outcome.OK,),
+    ) -> bool:
+        """Whether a case is measured, as ``Store.has`` says."""
+        file = (dataset or {}).get("file")
+        return any(
+            (key, where) == (case_id, site)
+            and versions.items() <= told.items()
+            and file in (None, of_file)
+            and outcome in outcomes
+            for key, where, told, of_file, outcome in self.measured
+        )
+
+    def put(self, result: Result) -> bool:
+        """Keep a result."""
+        self.documents.append(encode(result))
+        return True
+
+
+def run_there(
+    campaign: Campaign,
+    store: Store,
+    address: str,
+    *,
+    site: str | None,
+    chosen: tuple[str, ...],
+    is_again: bool,
+    show: Show,
+) -> Summary:
+    """Measure a campaign on the workers of a scheduler. Ctrl-C takes back what has not begun.
+
+    site: of all results; None: each worker's own.
+
+    Raises: RequestError if the scheduler cannot be reached, or a worker has not the same campaign.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise RequestError(
+            "--dask needs the package distributed: pip install 'arrowroot-lab[dask]'"
+        ) from None
+    try:
+        client = Client(address, timeout="30s")
+    except (OSError, ValueError, TimeoutError) as error:
+        raise RequestError(f"{address}: no scheduler of Dask answers there: {error}") from None
+    errand = Errand(
+        str(campaign.path.resolve()),
+        campaign.text_hash,
+        store.place,
+        [
+            (one.case_id, one.site, dict(one.versions), one.dataset.get("file"), one.outcome)
+            for one in store.results()
+        ],
+        site,
+        chosen,
+        is_again,
+    )
+    summary = Summary()
+    with client:
+        futures = [
+            client.submit(measure_there, replace(errand, labels=group), pure=False, retries=0)
+            for group in _groups(campaign)
+        ]
+        n_done = 0
+        try:
+            for future in as_completed(futures):
+                n_done += 1
+                _take(summary, store, future.result(), show, State(n_done, len(futures) - n_done, None))
+        finally:
+            client.cancel([future for future in futures if not future.done()])
+    if chosen and not (summary.results or summary.n_known or summary.failures):
+        raise RequestError(f"{campaign.path}: no case is {' or '.join(chosen)}; `lab plan` lists them")
+    return summary
+
+
+def measure_there(errand: Errand) -> dict[str, Any]:
+    """Measure some cases of a campaign on this machine; return the documents, and what else is to be told."""
+    kept = Kept(errand.measured, errand.place)
+    try:
+        campaign = read(Path(errand.path))
+    except RequestError as error:
+        return {"fault": f"on a worker: {error}"}
+    if campaign.text_hash != errand.text_hash:
+        return {
+            "fault": f"{errand.path}: a worker has another one there: workers need the campaign's directory"
+        }
+    progress = Progress(lambda *_: None)
+    session = Session(
+        campaign, kept, site_name(errand.site), progress, errand.chosen, errand.is_again, errand.labels
+    )
+    try:
+        summary = session.run()
+    except RequestError as error:
+        return {"fault": f"on a worker: {error}"}
+    except LabError as error:
+        return {"failures": [str(error)], "documents": kept.documents}
+    told = ("n_known", "failures", "left", "why_left")
+    return {"documents": kept.documents, **{name: getattr(summary, name) for name in told}}
+
+
+def _groups(campaign: Campaign) -> list[frozenset[str]]:
+    """Labels of the cases that share a dataset, a storage and a workload: what differs is compared, in turns."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for case in cases(campaign):
+        groups.setdefault((case.dataset.name, case.storage.name, case.workload.name), []).append(case.label())
+    return [frozenset(labels) for labels in groups.values()]
+
+
+def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, state: State) -> None:
+    if "fault" in told:
+        raise RequestError(told["fault"])
+    for document in told["documents"]:
+        result = decode(document)
+        store.put_document(document)
+        summary.results.append(result)
+        names = [
+            result.case.get(key, "") for key in ("dataset_name", "storage_name", "engine", "workload_name")
+        ]
+        show(
+            "case", " / ".join(map(str, names)), f"{result.outcome.value}: {result.reason or 'stored'}", state
+        )
+    summary.n_known += told.get("n_known", 0)
+    summary.failures += told["failures"]
+    summary.left += told.get("left", [])
+    summary.why_left = told.get("why_left") or summary.why_left

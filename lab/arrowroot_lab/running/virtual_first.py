@@ -1,0 +1,84 @@
+"""The mode "virtual first": all cells are predicted; only corners, and what lies beside surprises, are measured."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.campaign.matrix import corners
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.documents import Outcome
+
+from .predicting import gap, predict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .session import Session
+    from .subject import Subject
+
+#: Storages whose line the campaign tells -> the scheme of their URLs.
+_SCHEMES = {"xrootd": "root", "http": "http", "s3": "s3"}
+
+
+def measure(session: Session, subjects: list[Subject]) -> None:
+    """Predict all; measure the corners; then what shares engine and storage with a surprise, until there is none.
+
+    What cannot be predicted is measured. The others end as skipped, with their predictions.
+    """
+    for subject in subjects:
+        session.guarded(subject, lambda one: _predict(session, one))
+    is_corner = dict(zip(map(id, subjects), corners([one.case for one in subjects]), strict=True))
+    to_do = [
+        one for one in subjects if not one.is_over and (is_corner[id(one)] or not one.result.predictions)
+    ]
+    while to_do:
+        session.in_turns(to_do)
+        surprising = {_neighbourhood(one) for one in to_do if _is_surprise(one)}
+        to_do = [one for one in subjects if not one.is_over and _neighbourhood(one) in surprising]
+    for subject in subjects:
+        if subject.is_stored or subject.is_over:
+            continue
+        subject.end(
+            Outcome.SKIPPED, "predicted only: it is no corner, and no measurement beside it was a surprise"
+        )
+        session.keep_unless_known(subject)
+
+
+def _predict(session: Session, subject: Subject) -> None:
+    """Predict a case without its storage, where the campaign says what its line is."""
+    line = subject.case.storage.line
+    if line is None or subject.is_over or subject.case.workload.kind != "read":
+        return
+    figures = {"latency_ns": float(line.latency_ns), "bytes_per_s": line.bytes_per_s}
+    scheme = _SCHEMES.get(subject.case.storage.kind, "file")
+    timeout_s = session.campaign.limits.timeout_s
+    told = predict(subject, _trace_of(session, subject), figures, scheme, timeout_s)
+    if told and "wall_ns" in told:
+        subject.result.predictions.append(told)
+        session.progress("predicted", subject.label, f"predicted: {told['wall_ns'] / 1e9:.3g} s")
+
+
+def _trace_of(session: Session, subject: Subject) -> Path | None:
+    """One trace of the local files for all cases that read them alike."""
+    if "trace" not in subject.can:
+        return None
+    alike = {
+        key: value for key, value in subject.job.items() if key not in ("strategy", "cache_bytes", "options")
+    }
+    key = key_of([subject.command, subject.case.dataset.name, alike])
+    path = session.directory / f"local-{key}.parquet"
+    if not path.exists():
+        session.sampler.asked_to_run(subject, trace=str(path), strategy="auto", cache_bytes=None, options={})
+    return path
+
+
+def _neighbourhood(subject: Subject) -> tuple[str, str, str]:
+    return subject.case.dataset.name, subject.case.engine.called(), subject.case.storage.name
+
+
+def _is_surprise(subject: Subject) -> bool:
+    counted = [sample.wall_ns for sample in subject.result.counted() if sample.wall_ns is not None]
+    if not counted:
+        return False
+    return any(gap(one, statistics.median(counted)) is not None for one in subject.result.predictions)

@@ -1,0 +1,268 @@
+"""The pages in a browser: what is seen, by keyboard, light and dark, on a telephone and a wide screen, and by axe.
+
+Chromium is driven by Playwright (`make` installs both, as it does the servers). Where one is missing the tests are
+skipped, with the reason; in CI that is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.pages import publish
+from arrowroot_lab.store import Store
+
+from .made import Made
+from .test_pages import a_classic
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+MISSING = [
+    name
+    for name, is_there in (
+        ("chromium", CHROMIUM),
+        ("playwright", find_spec("playwright")),
+        ("axe-playwright-python", find_spec("axe_playwright_python")),
+    )
+    if not is_there
+]
+if MISSING and os.environ.get("CI"):
+    pytest.fail(
+        f"CI needs the browser's tests: {', '.join(MISSING)} is missing (make .venv/.browser)", pytrace=False
+    )
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)}: not here")
+
+SCREENS = {"telephone": (400, 800), "wide": (1400, 900)}
+#: A day after the last result, so that ages are those of a laboratory that is alive.
+NOW = datetime.now(timezone.utc)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("browser")
+    with Store.open(directory / "lab.db") as store:
+        begin = NOW - timedelta(days=21)
+        made = Made(
+            storages=("local", "xrootd-50ms"), engines=("arrowroot", "uproot"), first_day=begin, n_runs=2
+        )
+        results = made.results()
+        failed = results[-4]
+        failed.outcome, failed.samples = Outcome.FAILED, []
+        failed.reason = (
+            "RunnerError: root://far.example:1094//a.root: " + "the server closed the connection " * 6
+        )
+        for result in results:
+            store.put(result)
+        with_reads = next(result for result in reversed(results) if result.samples)
+        publish(store, directory / "pages", at=NOW, classics=[a_classic()])
+        yield {
+            "overview": "index.html",
+            "campaign": "campaigns/storages.html",
+            "series": f"series/{results[-1].series_id}.html",
+            "result": f"results/{with_reads.uuid}.html",
+            "failed": f"results/{failed.uuid}.html",
+            "compare": "compare/storages-by-version.html",
+            "classic": "classics/liverpool-2008.html",
+            "root": directory / "pages",
+        }
+
+
+KINDS = ("overview", "campaign", "series", "result", "failed", "compare", "classic")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    # Chromium has no sandbox of its own for root.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser, request):
+    """A page that notes what it asks for and what goes wrong in it."""
+    told = getattr(request, "param", {})
+    width, height = SCREENS[told.get("screen", "wide")]
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme=told.get("scheme", "light"),
+        java_script_enabled=told.get("script", True),
+    )
+    opened = context.new_page()
+    opened.troubles, opened.asked = [], []
+    opened.on("pageerror", lambda error: opened.troubles.append(str(error)))
+    opened.on(
+        "console", lambda message: opened.troubles.append(message.text) if message.type == "error" else None
+    )
+    opened.on("request", lambda asked: opened.asked.append(asked.url))
+    yield opened
+    context.close()
+
+
+def address(site, kind):
+    return (site["root"] / site[kind]).as_uri()
+
+
+each_look = pytest.mark.parametrize(
+    "page",
+    [{"screen": screen, "scheme": scheme} for screen in SCREENS for scheme in ("light", "dark")],
+    indirect=True,
+    ids=lambda told: f"{told['screen']}-{told['scheme']}",
+)
+
+
+@each_look
+def test_pages_fit_the_screen_and_nothing_is_asked_of_elsewhere(page, site):
+    for kind in KINDS:
+        page.goto(address(site, kind))
+        widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert widths[0] <= widths[1], kind
+        assert page.locator("h1").count() == 1
+    assert page.troubles == []
+    assert all(url.startswith(site["root"].as_uri()) for url in page.asked)
+    assert any(url.endswith("style.css") for url in page.asked)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [{"screen": "telephone"}, {"screen": "wide", "scheme": "dark"}],
+    indirect=True,
+    ids=["telephone-light", "wide-dark"],
+)
+def test_axe_finds_nothing(page, site):
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe = Axe()
+    for kind in KINDS:
+        page.goto(address(site, kind))
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        found = axe.run(page).response["violations"]
+        assert [(kind, one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+
+
+@each_look
+def test_no_text_of_a_figure_touches_another_or_leaves_it(page, site):
+    n_texts = 0
+    for kind in KINDS:
+        page.goto(address(site, kind))
+        figures = page.evaluate(
+            """() => [...document.querySelectorAll('svg.figure')].filter(svg => svg.getBoundingClientRect().width)
+                 .map(svg => [svg.getBoundingClientRect(), ...svg.querySelectorAll('text')]
+                   .map(one => one instanceof Element ? one.getBoundingClientRect() : one)
+                   .map(box => [box.left, box.top, box.right, box.bottom]))"""
+        )
+        for outer, *boxes in figures:
+            n_texts += len(boxes)
+            for place, (left, top, right, bottom) in enumerate(boxes):
+                assert left >= outer[0] - 1, kind
+                assert right <= outer[2] + 1, kind
+                assert top >= outer[1] - 2, kind
+                assert bottom <= outer[3] + 2, kind
+                for other in boxes[:place]:
+                    across = min(right, other[2]) - max(left, other[0])
+                    down = min(bottom, other[3]) - max(top, other[1])
+                    # A line of text is higher than its letters.
+                    assert across <= 0.5 or down <= 4, (kind, (left, top, right, bottom), other)
+    assert n_texts > 100
+
+
+@pytest.mark.parametrize("page", [{"screen": "telephone"}], indirect=True, ids=["telephone"])
+def test_the_answer_is_on_the_first_screen_of_a_telephone(page, site):
+    page.goto(address(site, "overview"))
+    for words in (".answer", ".tiles li:first-child"):
+        box = page.locator(words).bounding_box()
+        assert box["y"] + box["height"] <= SCREENS["telephone"][1]
+    assert page.locator("#stale").is_hidden()
+
+
+@pytest.mark.parametrize("page", [{"screen": "telephone"}], indirect=True, ids=["telephone"])
+def test_pages_are_read_by_keyboard_alone(page, site):
+    page.goto(address(site, "overview"))
+    page.keyboard.press("Tab")
+    skip = page.locator(".skip")
+    assert skip.evaluate("one => one === document.activeElement")
+    assert skip.bounding_box()["x"] >= 0
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.tiles') !== null")
+    assert page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)") >= 2
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "changed":
+            break
+    page.keyboard.press("ArrowRight")
+    for _ in range(100):
+        if page.evaluate("document.activeElement.id === 'changed' && document.activeElement.scrollLeft > 0"):
+            break
+        page.wait_for_timeout(20)
+    else:
+        pytest.fail("the table does not scroll by keyboard")
+
+
+def test_failures_are_found_from_the_first_screen_by_following_links(page, site):
+    page.goto(address(site, "overview"))
+    page.locator(".tiles a", has_text="fail").click()
+    page.locator("#failed a").first.click()
+    assert "/results/" in page.url
+    page.locator("main a", has_text="its series").click()
+    assert "/series/" in page.url
+    page.locator("nav a", has_text="storages").click()
+    assert page.locator("h1").inner_text() == "Campaign storages"
+
+
+@pytest.mark.parametrize(
+    "page", [{"script": False}, {"script": True}], indirect=True, ids=["without", "with"]
+)
+def test_a_page_that_nobody_has_made_anew_says_so(page, tmp_path, request):
+    has_script = request.node.callspec.params["page"]["script"]
+    with Store.open(tmp_path / "lab.db") as store:
+        made = Made(
+            storages=("local",), engines=("root",), n_runs=1, first_day=NOW - timedelta(days=50, hours=1)
+        )
+        for result in made.results():
+            store.put(result)
+        publish(store, tmp_path / "pages", at=NOW - timedelta(days=40))
+    page.goto((tmp_path / "pages" / "index.html").as_uri())
+    assert page.locator("#stale").is_visible() == has_script
+    age = page.locator("#campaigns td data[data-age]").inner_text()
+    assert age == ("50 days" if has_script else "10 days")
+
+
+class _Strict(SimpleHTTPRequestHandler):
+    def end_headers(self):
+        policy = (
+            "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
+        self.send_header("Content-Security-Policy", policy)
+        super().end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_pages_obey_a_strict_policy_of_a_server(page, site):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Strict, directory=str(site["root"])))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        for kind in KINDS:
+            page.goto(f"http://127.0.0.1:{server.server_port}/{Path(site[kind]).as_posix()}")
+            assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "flex"
+        # A browser asks for an icon by itself.
+        assert [trouble for trouble in page.troubles if "404" not in trouble] == []
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

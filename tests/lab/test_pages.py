@@ -1,0 +1,600 @@
+"""Pages: each figure on them is recomputed from the store; what is published is whole, and stays text."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from arrowroot_lab.classics.classic import Classic
+from arrowroot_lab.documents import Outcome, decode
+from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.figures.curves import Point, Series, curves
+from arrowroot_lab.mining import compare
+from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.pages import publish
+from arrowroot_lab.pages.html import slug
+from arrowroot_lab.pages.site import MARKER
+from arrowroot_lab.store import Filter, Store
+
+from .made import Made
+
+NOW = datetime(2026, 10, 25, 12, tzinfo=timezone.utc)
+HOSTILE = '"><script>alert(1)</script>{{ 7*7 }}\u202e'
+VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+
+
+class Page(HTMLParser):
+    """One page: its tables, links, identifiers, attributes and text."""
+
+    def __init__(self, path):
+        super().__init__(convert_charrefs=True)
+        self.path = path
+        self.tables, self.links, self.identifiers, self.tags, self.attributes = {}, [], [], [], []
+        self.text, self.open = [], []
+        self._table = self._cell = None
+        source = path.read_text(encoding="utf-8")
+        self.source = source
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        told = dict(attributes)
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attributes]
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in told:
+            self.identifiers.append(told["id"])
+        for name in ("href", "src"):
+            if name in told:
+                self.links.append((tag, told[name]))
+        if tag == "table":
+            self._table = self.tables[told["data-table"]] = {"keys": [], "rows": []}
+        elif tag == "th" and self._table is not None:
+            self._table["keys"].append(told["data-key"])
+        elif tag == "tr" and self._table is not None and self._table["keys"]:
+            self._table["rows"].append([])
+        elif tag == "td":
+            self._cell = {"text": "", "value": None, "href": None}
+            self._table["rows"][-1].append(self._cell)
+        elif tag == "data" and self._cell is not None:
+            self._cell["value"] = told["value"]
+        elif tag == "a" and self._cell is not None:
+            self._cell["href"] = told["href"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, (self.path, tag)
+        if tag == "td":
+            self._cell = None
+        elif tag == "table":
+            self._table = None
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_data(self, data):
+        if self._cell is not None:
+            self._cell["text"] += data
+        self.text.append(data)
+
+    def records(self, name):
+        """The rows of a table: numbers as numbers, all else as it is written."""
+        told = self.tables[name]
+        rows = [row for row in told["rows"] if len(row) == len(told["keys"])]
+        return [{key: self._value(cell) for key, cell in zip(told["keys"], row, strict=True)} for row in rows]
+
+    def hrefs(self, name, key):
+        told = self.tables[name]
+        return [row[told["keys"].index(key)]["href"] for row in told["rows"]]
+
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+    @staticmethod
+    def _value(cell):
+        if cell["value"] is not None:
+            return (
+                {"True": True, "False": False}.get(cell["value"])
+                if cell["value"] in ("True", "False")
+                else float(cell["value"])
+            )
+        text = cell["text"].replace("✓ ", "").replace("✗ ", "").strip()
+        return None if text == "-" else text
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    with Store.open(tmp_path_factory.mktemp("store") / "lab.db") as opened:
+        results = Made(storages=("local", "nginx", "xrootd-50ms"), n_samples=7, n_runs=3).results()
+        for place, outcome in ((-3, Outcome.FAILED), (-10, Outcome.TIMED_OUT)):
+            results[place].outcome, results[place].reason, results[place].samples = outcome, "a reason", []
+        for result in results:
+            opened.put(result)
+        one = Made(
+            seed=5,
+            campaign="quick",
+            storages=("local",),
+            engines=("uproot",),
+            workloads=("ten columns",),
+            n_runs=1,
+        )
+        for result in one.results():
+            opened.put(result)
+        yield opened
+
+
+def a_classic():
+    line = Series("published", (Point(4096, 1e9), Point(1e6, 2e9)), is_published=True)
+    columns = (Column("buffer_bytes", "Buffer", "bytes"), Column("n_bytes", "Read", "bytes"))
+    return Classic(
+        name="liverpool-2008",
+        title="Liverpool 2008: the read-ahead buffer",
+        answer="A larger buffer read more then, and does so now.",
+        figures=(curves("Bytes", "By buffer.", [line], *columns, is_log_x=True, is_log_y=True),),
+        tables=(Table("Both", columns, ((4096, 1e9),)),),
+        scale=("Full scale, in virtual time.",),
+        same=("The peak.", "The fall."),
+        differs=("The layout is unknown.",),
+        today=("The same job with auto.",),
+        command="arrowroot lab run campaigns/classics/liverpool-2008.toml",
+        sources=("Liverpool, 2008",),
+    )
+
+
+@pytest.fixture(scope="module")
+def little(tmp_path_factory):
+    """A store whose pages are written at once."""
+    with Store.open(tmp_path_factory.mktemp("little") / "lab.db") as opened:
+        for result in Made(storages=("local",), workloads=("ten columns",), n_runs=1).results():
+            opened.put(result)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def site(store, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("site") / "pages"
+    published = publish(store, directory, at=NOW, classics=[a_classic()])
+    assert published.first == directory / "index.html"
+    assert published.n_pages == len(list(directory.rglob("*.html")))
+    assert published.n_results == store.count()
+    return directory
+
+
+@pytest.fixture(scope="module")
+def documents(store):
+    return {result.uuid: result for result in map(decode, store.documents())}
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {str(path.relative_to(site)): Page(path) for path in site.rglob("*.html")}
+
+
+def walls(result):
+    return [one.wall_ns for one in result.samples if one.outcome is Outcome.OK and not one.disturbed]
+
+
+def standing(documents, campaign=None):
+    """The newest result of each series and version that is of the last run of its series, from the documents alone."""
+    found = [one for one in documents.values() if campaign in (None, one.campaign["name"])]
+    found.sort(key=lambda one: (one.created_at, one.uuid))
+    last_run = {(one.campaign["name"], one.series_id): one.campaign["run"] for one in found}
+    newest = {(one.campaign["name"], one.series_id, one.version): one for one in found}
+    return [one for (name, series, _), one in newest.items() if one.campaign["run"] == last_run[name, series]]
+
+
+def test_there_is_a_page_for_each_campaign_series_and_result(pages, documents):
+    expected = {"index.html", "classics/liverpool-2008.html"}
+    for one in documents.values():
+        expected |= {f"results/{one.uuid}.html", f"series/{one.series_id}.html"}
+        expected.add(f"campaigns/{one.campaign['name']}.html")
+    assert expected <= set(pages)
+    assert {path.partition("/")[0] for path in set(pages) - expected} == {"compare"}
+
+
+def test_each_result_page_has_the_figures_of_its_document(pages, documents):
+    for one in documents.values():
+        page = pages[f"results/{one.uuid}.html"]
+        if one.samples:
+            samples = page.records("table-samples-" + slug("Samples")[-6:])
+            assert [row["wall_ns"] for row in samples] == [sample.wall_ns for sample in one.samples]
+            assert [row["turn"] for row in samples] == [sample.turn for sample in one.samples]
+            assert [row["why"] for row in samples] == [
+                "; ".join(s.disturbed) or s.reason for s in one.samples
+            ]
+            pictured = page.records("samples-numbers")
+            assert [row["wall_ns"] for row in pictured] == [sample.wall_ns for sample in one.samples]
+            assert [row["fault"] for row in pictured] == ["; ".join(s.disturbed) or None for s in one.samples]
+            assert "shlex" not in page.source
+            assert " ".join(one.command) in page.words()
+            assert f"the median of {len(walls(one))} samples" in page.words()
+        else:
+            assert f"{one.outcome.value}: {one.reason}" in page.words()
+
+
+def test_a_prediction_stands_beside_its_measurement(pages, documents):
+    n_seen = 0
+    for one in documents.values():
+        if not walls(one):
+            continue
+        name = next(
+            name for name in pages[f"results/{one.uuid}.html"].tables if name.startswith("table-predictions")
+        )
+        (row,) = pages[f"results/{one.uuid}.html"].records(name)
+        (told,) = one.predictions
+        n_seen += 1
+        assert row["by"] == told["by"]
+        numbers = {value for value in row.values() if isinstance(value, float)}
+        assert {told["wall_ns"], statistics.median(walls(one))} <= numbers
+    assert n_seen > 100
+
+
+def test_the_history_of_each_series_is_that_of_its_results(pages, documents):
+    for series_id in {one.series_id for one in documents.values()}:
+        page = pages[f"series/{series_id}.html"]
+        results = [one for one in documents.values() if one.series_id == series_id]
+        results.sort(key=lambda one: (one.created_at, one.uuid))
+        told = page.records("history-numbers")
+        assert [row["version"] for row in told] == [one.version for one in results]
+        for row, one in zip(told, results, strict=True):
+            values = walls(one)
+            assert row["wall_ns"] == (statistics.median(values) if values else None)
+            assert row["wall_ns_low"] == min(values, default=None)
+            assert row["wall_ns_high"] == max(values, default=None)
+        assert [row["wall_ns"] for row in page.records("points")] == [row["wall_ns"] for row in told]
+        assert page.hrefs("points", "uuid") == [f"../results/{one.uuid}.html" for one in results]
+
+
+def test_the_matrix_and_the_bars_of_a_campaign_are_the_medians_of_its_newest_results(pages, documents):
+    page = pages["campaigns/storages.html"]
+    expected = {}
+    for one in standing(documents, "storages"):
+        value = statistics.median(walls(one)) if one.outcome is Outcome.OK else None
+        row = f"{one.case['storage_name']} / {one.case['workload_name']}"
+        expected[row, f"{one.case['engine']} / {one.version}"] = (value, one.outcome.value)
+    told = page.records("matrix-0-numbers")
+    assert {(row["row"], row["column"]): (row["wall_ns"], row["outcome"]) for row in told} == expected
+    for row in told:
+        best = min(
+            value for (at, _), (value, _) in expected.items() if at == row["row"] and value is not None
+        )
+        assert row["ratio"] == (None if row["wall_ns"] is None else pytest.approx(row["wall_ns"] / best))
+    bars = [
+        row for name in page.tables if re.fullmatch(r"bars-\d-numbers", name) for row in page.records(name)
+    ]
+    assert len(bars) == len(expected)
+    keys = ("group", "series", "wall_ns", "wall_ns_low", "wall_ns_high")
+    told = sorted(tuple(row[key] or 0 for key in keys) for row in bars)
+    assert told == sorted(
+        (
+            one.case["storage_name"],
+            f"{one.case['engine']} / {one.version}",
+            *((statistics.median(walls(one)), min(walls(one)), max(walls(one))) if walls(one) else (0, 0, 0)),
+        )
+        for one in standing(documents, "storages")
+    )
+
+
+def test_the_cpu_efficiency_of_a_campaign_is_that_of_its_samples(pages, documents):
+    page = pages["campaigns/storages.html"]
+    told = [row for name in page.tables if name.startswith("efficiency") for row in page.records(name)]
+    expected = []
+    for one in standing(documents, "storages"):
+        shares = [s.cpu_ns / s.wall_ns for s in one.samples if s.outcome is Outcome.OK and not s.disturbed]
+        if shares:
+            expected.append(
+                (
+                    f"{one.case['engine']} / {one.version}",
+                    one.line["latency_before_ns"],
+                    statistics.median(shares),
+                )
+            )
+    found = sorted((row["series"], row["round_trip_ns"], row["cpu_efficiency"]) for row in told)
+    assert [row[:2] for row in found] == [row[:2] for row in sorted(expected)]
+    assert [row[2] for row in found] == pytest.approx([row[2] for row in sorted(expected)])
+
+
+def test_the_failures_of_a_campaign_are_all_there_with_their_reasons(pages, documents):
+    words = pages["campaigns/storages.html"].words()
+    bad = [
+        one
+        for one in standing(documents, "storages")
+        if one.outcome.value in ("failed", "timed out", "refused")
+    ]
+    assert bad
+    for one in bad:
+        assert f"{one.outcome.value}: {one.reason}" in words
+        assert ("a", f"../results/{one.uuid}.html") in pages["campaigns/storages.html"].links
+    ends = Counter(one.outcome.value for one in standing(documents, "storages"))
+    assert f"{sum(ends.values())} cases: {ends['ok']} ok" in words
+
+
+def test_the_comparisons_are_those_of_the_command_line(store, pages):
+    n_compared = 0
+    for axis in ("version", "engine", "storage"):
+        page = pages[f"compare/storages-by-{axis}.html"]
+        names = [name.removesuffix("-table") for name in page.tables if name.endswith("-table")]
+        for name in names:
+            now, before = name.split("-judged-by-")
+            values = {slug(value): value for one in store.summaries() for value in (getattr(one, axis),)}
+            sides = {"before": values[before], "now": values[now]}
+            _, compared = compare(store, Filter(campaign=("storages",)), by=axis, **sides)
+            told = page.records(f"{name}-table")
+            assert [(row["verdict"], row["ratio"], row["ratio_low"]) for row in told] == [
+                (one.comparison.verdict.value, one.comparison.ratio, one.comparison.low) for one in compared
+            ]
+            assert [row["wall_ns_now"] for row in told] == [one.now_figure for one in compared]
+            pictured = page.records(f"{name}-figure-numbers")
+            assert [row["ratio"] for row in pictured] == [one.comparison.ratio for one in compared]
+            assert page.hrefs(f"{name}-table", "wall_ns_before") == [
+                f"../results/{one.before_uuid}.html" for one in compared
+            ]
+            n_compared += len(told)
+        assert len(names) >= 2
+    assert n_compared > 50
+
+
+def test_the_first_screen_says_what_is_new_what_failed_and_what_is_old(store, pages, documents):
+    page = pages["index.html"]
+    words = page.words()
+    bad = [one for one in standing(documents) if one.outcome.value in ("failed", "timed out", "refused")]
+    assert {href.removeprefix("results/").removesuffix(".html") for href in page.hrefs("failed", "uuid")} == {
+        one.uuid for one in bad
+    }
+    assert f"{len(bad)}fail" in words.replace(" ", "")
+    changed = page.records("changed")
+    _, compared = compare(store, Filter(since=(NOW - timedelta(days=30)).isoformat()[:10]), by="version")
+    expected = [one for one in compared if one.comparison.verdict.value in ("better", "worse")]
+    assert [(row["verdict"], row["ratio"]) for row in changed] == [
+        (one.comparison.verdict.value, one.comparison.ratio) for one in expected
+    ]
+    assert expected
+    campaigns = {row["campaign"]: row for row in page.records("campaigns")}
+    for name in ("storages", "quick"):
+        ends = Counter(one.outcome.value for one in standing(documents, name))
+        assert campaigns[name]["n_ok"] == ends["ok"]
+        assert campaigns[name]["n_timed_out"] == ends["timed out"]
+        newest = max(
+            datetime.fromisoformat(one.created_at.replace("Z", "+00:00"))
+            for one in documents.values()
+            if one.campaign["name"] == name
+        )
+        assert campaigns[name]["age_s"] == (NOW - newest).total_seconds()
+
+
+def test_what_was_not_measured_for_long_is_old(store, tmp_path):
+    later = NOW + timedelta(days=90)
+    publish(store, tmp_path / "pages", at=later)
+    page = Page(tmp_path / "pages" / "index.html")
+    n_series = len({(one.campaign, one.series_id) for one in store.summaries()})
+    assert sum(row["n_series"] for row in page.records("old")) == n_series
+
+
+def test_cases_that_fail_now_or_work_again_are_news(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        first = Made(storages=("local",), engines=("uproot",), n_runs=1, with_trouble=False).results()
+        again = Made(
+            seed=2, storages=("local",), engines=("uproot",), n_runs=1, with_trouble=False, first_day=NOW
+        ).results()
+        first[0].outcome, first[0].reason = Outcome.FAILED, "boom"
+        again[1].outcome, again[1].reason = Outcome.TIMED_OUT, "no answer within 600 s"
+        for one in first + again:
+            store.put(one)
+        publish(store, tmp_path / "pages", at=NOW)
+    page = Page(tmp_path / "pages" / "index.html")
+    told = [(row["what"], row["before"], row["outcome"]) for row in page.records("news")]
+    assert told == [("fails now", "ok", "timed out"), ("works again", "failed", "ok")]
+    assert "1 case fails that did not before" in page.words()
+
+
+def test_a_classic_says_everything_and_begins_with_the_answer(pages):
+    page = pages["classics/liverpool-2008.html"]
+    words, classic = page.words(), a_classic()
+    for text in (
+        classic.answer,
+        *classic.scale,
+        *classic.same,
+        *classic.differs,
+        *classic.today,
+        classic.command,
+    ):
+        assert text in words
+    assert words.index(classic.answer) < words.index(classic.scale[0])
+    assert page.records("table-0") == [{"buffer_bytes": 4096, "n_bytes": 1e9}]
+
+
+def test_all_links_lead_somewhere_within_the_site(pages, site):
+    for page in pages.values():
+        assert len(set(page.identifiers)) == len(page.identifiers), page.path
+        for _, href in page.links:
+            target = urlsplit(href)
+            assert (target.scheme, target.netloc) == ("", ""), href
+            path = (page.path.parent / unquote(target.path)).resolve() if target.path else page.path
+            assert path.is_file(), (page.path, href)
+            assert path.is_relative_to(site.resolve()), (page.path, href)
+            if target.fragment:
+                other = pages.get(str(path.relative_to(site.resolve())))
+                assert target.fragment in other.identifiers, (page.path, href)
+
+
+def test_pages_have_nothing_that_a_strict_policy_forbids(pages):
+    for page in pages.values():
+        for tag, name, value in page.attributes:
+            assert name != "style", (page.path, tag)
+            assert not name.startswith("on"), (page.path, tag, name)
+            assert not (value or "").lower().startswith("javascript:")
+        assert "style" not in page.tags
+        assert page.tags.count("script") == 1
+        assert page.open == []
+
+
+def test_hostile_names_are_text_everywhere(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in Made(storages=("local", "nginx"), engines=("root",), n_runs=2).results():
+            hostile = replace(result, site=HOSTILE, reason=HOSTILE if result.reason else None)
+            hostile.case = {
+                **result.case,
+                "storage_name": HOSTILE + result.case["storage_name"],
+                "engine": HOSTILE,
+            }
+            hostile.campaign = {**result.campaign, "name": "../" + HOSTILE, "run": result.campaign["run"]}
+            hostile.versions = {"engine": HOSTILE + result.version}
+            hostile.command = ["sh", "-c", HOSTILE]
+            hostile.environment = {HOSTILE: HOSTILE}
+            store.put(hostile)
+        publish(store, tmp_path / "out" / "pages", at=NOW)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["pages"]
+    for path in (tmp_path / "out").rglob("*.html"):
+        page = Page(path)
+        assert "<script>alert" not in page.source
+        assert page.tags.count("script") == 1
+        assert "\u202e" not in page.source
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", path.name)
+    assert "{{ 7*7 }}" in page.words()
+
+
+def test_names_that_look_alike_have_pages_of_their_own():
+    names = ["Storages", "storages", "sto rages", "stö", "../storages", "storages.", "", "x" * 200, "x" * 201]
+    assert len({slug(name) for name in names}) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]*", slug(name)) for name in names)
+    assert slug("storages") == "storages"
+
+
+def test_an_empty_store_says_what_to_do(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        publish(store, tmp_path / "pages", at=NOW)
+    assert "arrowroot lab run CAMPAIGN" in Page(tmp_path / "pages" / "index.html").words()
+
+
+def test_publishing_again_replaces_all_and_leaves_nothing_behind(little, tmp_path):
+    directory = tmp_path / "pages"
+    directory.mkdir()
+    publish(little, directory, at=NOW)
+    (directory / "results" / "of-an-older-site.html").write_text("old")
+    before = directory.stat().st_ino
+    publish(little, directory, at=NOW)
+    assert directory.stat().st_ino != before
+    assert not (directory / "results" / "of-an-older-site.html").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+@pytest.mark.parametrize("kind", ["file", "foreign", "forged", "dangling"])
+def test_a_directory_that_is_not_ours_is_refused(little, tmp_path, kind):
+    directory = tmp_path / "pages"
+    if kind == "file":
+        directory.write_text("mine")
+    elif kind == "dangling":
+        directory.symlink_to(tmp_path / "nowhere")
+    else:
+        directory.mkdir()
+        (directory / "thesis.tex").write_text("mine")
+        if kind == "forged":
+            (directory / MARKER).write_text("[]")
+    with pytest.raises(RequestError, match=re.escape(str(directory))):
+        publish(little, directory)
+    if kind in ("foreign", "forged"):
+        assert (directory / "thesis.tex").read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"pages"}
+
+
+def test_a_link_to_a_site_stays_a_link(little, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "www").symlink_to(tmp_path / "disk")
+    publish(little, tmp_path / "www", at=NOW)
+    assert (tmp_path / "www").is_symlink()
+    assert (tmp_path / "disk" / "index.html").is_file()
+
+
+def test_a_site_that_cannot_be_finished_leaves_the_old_one(little, tmp_path, monkeypatch):
+    directory = tmp_path / "pages"
+    publish(little, directory, at=NOW)
+    old = (directory / "index.html").read_bytes()
+    n_files = len(list(directory.rglob("*")))
+    write = Path.write_text
+
+    def full(self, *arguments, **options):
+        if self.suffix == ".html" and self.name == "index.html":
+            raise OSError(28, "No space left on device", str(self))
+        return write(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(LabError, match="No space left on device"):
+        publish(little, directory, at=NOW)
+    assert (directory / "index.html").read_bytes() == old
+    assert len(list(directory.rglob("*"))) == n_files
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+def test_the_command_says_where_to_begin(little, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "arrowroot",
+        "lab",
+        "publish",
+        str(tmp_path / "pages"),
+        "--db",
+        little.place,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == (tmp_path / "pages" / "index.html").as_uri()
+    assert "begin with" in done.stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("mine")
+    command[5] = str(tmp_path / "mine")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "not empty" in done.stderr
+
+
+def test_ctrl_c_leaves_no_half_site(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in Made(n_runs=2).results():
+            store.put(result)
+    command = [
+        sys.executable,
+        "-m",
+        "arrowroot",
+        "lab",
+        "publish",
+        str(tmp_path / "pages"),
+        "--db",
+        str(tmp_path / "lab.db"),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not list(tmp_path.glob(".pages.new-*/results/*.html")):
+        pass
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGINT)
+    _, told = process.communicate()
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("lab.db")}
+    if process.returncode == 130:
+        assert left == set()
+        assert "interrupted" in told
+    else:  # it was faster than the signal
+        assert process.returncode == 0
+        assert left == {"pages"}
+
+
+def test_pages_are_readable_by_all_whom_the_umask_lets(little, tmp_path):
+    shutil.rmtree(tmp_path / "pages", ignore_errors=True)
+    publish(little, tmp_path / "pages", at=NOW)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "pages").stat().st_mode & 0o777 == 0o777 & ~mask
