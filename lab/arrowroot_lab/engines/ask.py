@@ -32,6 +32,8 @@ TIMEOUT_S = 600.0
 MAX_OUTPUT_BYTES = 16 << 20
 #: How often the outputs are looked at.
 LOOK_S = 0.25
+#: And whether workers are ready: before anything is measured.
+BARRIER_S = 0.01
 #: CPU time is counted in ticks.
 CPU_SLACK_NS = 20_000_000
 #: The kernel counts resident pages for each thread, and adds them up by and by.
@@ -93,20 +95,39 @@ def ask_together(
     with ExitStack() as stack:
         barriers = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="barrier-")))
         go = barriers / "go"
+        ready = [barriers / f"ready-{i}" for i in range(len(jobs))]
         running = []
-        for i, job in enumerate(jobs):
+        for job, path in zip(jobs, ready, strict=True):
             asked: Job = {"contract": CONTRACT, **job}
             if len(jobs) > 1:
-                asked["barrier"] = {"ready": str(barriers / f"ready-{i}"), "go": str(go)}
+                asked["barrier"] = {"ready": str(path), "go": str(go)}
             running.append(stack.enter_context(_Process(command, verb, asked, environment, directory)))
         if len(jobs) > 1:
             os.mkfifo(go)
-            while not all((barriers / f"ready-{i}").exists() or p.has_ended() for i, p in enumerate(running)):
-                for process in running:
-                    process.look(min(deadline, time.monotonic() + 0.01 / len(running)), deadline, timeout_s)
-            # Opened for both ways it waits for nobody, and whoever comes late finds it open.
-            stack.callback(os.close, os.open(go, os.O_RDWR))
-        return [process.asked(verb, deadline, timeout_s) for process in running]
+        is_open = len(jobs) == 1
+        while left := [process for process in running if process.asked is None]:
+            if not is_open and all(
+                path.exists() or process.asked for path, process in zip(ready, running, strict=True)
+            ):
+                is_open = True
+                # Opened for both ways it waits for nobody, and whoever comes late finds it open.
+                stack.callback(os.close, os.open(go, os.O_RDWR))
+            _wait(left, LOOK_S if is_open else BARRIER_S)
+            for process in left:
+                process.look()
+            if time.monotonic() >= deadline and any(process.asked is None for process in left):
+                raise TimedOutError(f"{left[0].name}: not done after {timeout_s:g} s")
+        return [process.asked for process in running if process.asked is not None]
+
+
+def _wait(processes: Sequence[_Process], most_s: float) -> None:
+    """Wait until one of the processes ends, and note when it did."""
+    poll = select.poll()
+    by_descriptor = {process.descriptor: process for process in processes}
+    for descriptor in by_descriptor:
+        poll.register(descriptor, select.POLLIN)
+    for descriptor, _ in poll.poll(1000 * most_s):
+        by_descriptor[descriptor].end_ns = time.perf_counter_ns()
 
 
 class _Process:
@@ -120,8 +141,8 @@ class _Process:
         environment: Mapping[str, str] | None,
         directory: Path | str | None,
     ) -> None:
-        self._name = " ".join(Path(part).name for part in command)
-        self._job = job
+        self.name = " ".join(Path(part).name for part in command)
+        self._verb, self._job = verb, job
         with ExitStack() as stack:
             stdin = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
             json.dump(job, stdin)
@@ -136,14 +157,16 @@ class _Process:
                     start_new_session=True, env={**os.environ, **(environment or {})},
                 )  # fmt: skip
             except OSError as error:
-                raise SkippedError(f"cannot run {self._name}: {error.strerror}") from None
+                raise SkippedError(f"cannot run {self.name}: {error.strerror}") from None
             try:
-                self._ended = os.pidfd_open(self._process.pid)
+                self.descriptor = os.pidfd_open(self._process.pid)
             except BaseException:
                 self._kill_group()
                 self._process.wait()
                 raise
-            self._end_ns: int | None = None
+            #: When it was seen to have ended; it is not reaped then.
+            self.end_ns: int | None = None
+            self.asked: Asked | None = None
             self._files = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -152,32 +175,16 @@ class _Process:
     def __exit__(self, *_: object) -> None:
         if self._process.returncode is None:
             self._reap()
-        os.close(self._ended)
+        os.close(self.descriptor)
         self._files.close()
 
-    def has_ended(self) -> bool:
-        """Whether the process itself has ended; it is not reaped then."""
-        return self._end_ns is not None
-
-    def look(self, until: float, deadline: float, timeout_s: float) -> None:
-        """Wait until the process ends, or until that time. Raises: TimedOutError; RunnerError if it floods."""
-        while not self.has_ended():
-            left_s = min(until, deadline) - time.monotonic()
-            poll = select.poll()
-            poll.register(self._ended, select.POLLIN)
-            if poll.poll(1000 * max(0.0, min(left_s, LOOK_S))):
-                self._end_ns = time.perf_counter_ns()
-            for name, output in (("stdout", self._stdout), ("stderr", self._stderr)):
-                if os.fstat(output.fileno()).st_size > MAX_OUTPUT_BYTES:
-                    self._fail(f"it wrote more than {MAX_OUTPUT_BYTES >> 20} MiB to its {name}")
-            if self.has_ended() or time.monotonic() >= until:
-                return
-            if time.monotonic() >= deadline:
-                raise TimedOutError(f"{self._name}: not done after {timeout_s:g} s")
-
-    def asked(self, verb: str, deadline: float, timeout_s: float) -> Asked:
-        """Wait for its answer, and check it."""
-        self.look(math.inf, deadline, timeout_s)
+    def look(self) -> None:
+        """Take the answer if the process has ended. Raises: RunnerError if it floods, or if its answer is none."""
+        for kind, output in (("stdout", self._stdout), ("stderr", self._stderr)):
+            if os.fstat(output.fileno()).st_size > MAX_OUTPUT_BYTES:
+                self._fail(f"it wrote more than {MAX_OUTPUT_BYTES >> 20} MiB to its {kind}")
+        if self.end_ns is None:
+            return
         usage = self._reap()
         answer = self._answer()
         if "unsupported" in answer:
@@ -188,14 +195,14 @@ class _Process:
             self._fail(str(answer["error"])[:SAID_CHARACTERS])
         asked = Asked(
             answer,
-            (self._end_ns or 0) - self._begin_ns,
+            self.end_ns - self._begin_ns,
             int((usage.ru_utime + usage.ru_stime) * 1e9),
             usage.ru_maxrss * 1024,
         )
-        wrong = _why_untrue(verb, self._job, asked)
+        wrong = _why_untrue(self._verb, self._job, asked)
         if wrong:
             self._fail(f"it cannot be true what it answered: {wrong}")
-        return asked
+        self.asked = asked
 
     def _kill_group(self) -> None:
         try:
@@ -237,7 +244,7 @@ class _Process:
         return errors[-1][:SAID_CHARACTERS]
 
     def _fail(self, problem: str) -> NoReturn:
-        raise RunnerError(f"{self._name}: {problem}")
+        raise RunnerError(f"{self.name}: {problem}")
 
 
 def _no_constant(text: str) -> NoReturn:

@@ -52,7 +52,7 @@ class Job(TypedDict, total=False):
     strategy: str
     cache_bytes: int | None
     options: dict[str, Any]
-    #: Compute the checksum of each column, outside of the timed part.
+    #: Compute the checksum of each column; the times of such an answer are not counted.
     wants_checksum: bool
     #: Write the trace of the reads there; None: none.
     trace: str | None

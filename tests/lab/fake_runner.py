@@ -1,0 +1,68 @@
+"""A runner that tells what a test wants: ``fake_runner.py KEY=VALUE ... VERB``.
+
+It notes each call in the file ``log``, if that is told: a JSON line with its verb, job, process and the clock.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+started_ns = time.monotonic_ns()
+told = dict(word.partition("=")[::2] for word in sys.argv[1:-1])
+verb = sys.argv[-1]
+job = json.load(sys.stdin)
+
+
+def note(**more):
+    if "log" in told:
+        line = json.dumps(
+            {"verb": verb, "job": job, "pid": os.getpid(), "at_ns": time.monotonic_ns(), **more}
+        )
+        with Path(told["log"]).open("a") as log:
+            log.write(line + "\n")
+
+
+def answer(**values):
+    print(json.dumps(values))
+    sys.exit(0)
+
+
+note()
+can = told.get("can", "read,checksum,entry_range,predict,order:entry,strategy:*").split(",")
+if verb == "identify":
+    answer(name="fake", versions={"fake": told.get("version", "1")}, can=can)
+if "barrier" in job:
+    time.sleep(float(told.get("late_s", 0)) * bool(job["entry_range"][0]))
+    Path(job["barrier"]["ready"]).touch()
+    note(is_ready=True)
+    os.close(os.open(job["barrier"]["go"], os.O_RDONLY))
+    note(is_begun=True)
+if verb == "predict":
+    seconds = float(told.get("seconds", 0.001)) + job["line"]["latency_ns"] / 1e9
+    answer(wall_ns=int(seconds * 1e9), cpu_ns=1000, n_entries=100, error_share=0.1, by="fake")
+
+counted = Path(told["count"]) if "count" in told else None
+if counted:
+    counted.write_text(str(int(counted.read_text() or 0) + 1) if counted.exists() else "1")
+n_calls = int(counted.read_text()) if counted else 0
+if "error" in told and n_calls <= int(told.get("fails_until", 1 << 30)):
+    answer(error=told["error"])
+if told.get("refuses") and not job.get("wants_checksum"):
+    answer(refused=told["refuses"])
+if told.get("hangs_s") and not job.get("wants_checksum"):
+    time.sleep(float(told["hangs_s"]))
+
+wall = time.perf_counter_ns()
+time.sleep(float(told.get("seconds", 0.001)))
+wall_ns = time.perf_counter_ns() - wall
+begin, end = job.get("entry_range") or (0, 100)
+values = {"wall_ns": wall_ns, "cpu_ns": 1000, "n_entries": end - begin, "counters": {"store": {"n_reads": 1}}}
+if told.get("told_wall_ns") and not job.get("wants_checksum"):
+    values["wall_ns"] = int(told["told_wall_ns"])
+if told.get("n_entries") and not job.get("wants_checksum"):
+    values["n_entries"] = int(told["n_entries"])
+if job.get("wants_checksum") and "checksum" in told:
+    values["checksum"] = json.loads(told["checksum"])
+answer(**values)

@@ -1,0 +1,358 @@
+"""Runners at the process line: those that lie are not believed, and those that are built in agree about values."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot
+from arrowroot_lab.engines.ask import ask, ask_together
+from arrowroot_lab.engines.catalogue import BUILT_IN, RUNNERS
+from arrowroot_lab.errors import RefusedError, RunnerError, SkippedError, TimedOutError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FAKE = [sys.executable, str(Path(__file__).with_name("fake_runner.py"))]
+N_ENTRIES = 3_000
+GOOD = {"wall_ns": 1000, "cpu_ns": 0, "n_entries": 3}
+
+
+def runner(tmp_path, program):
+    """A runner that is this program, after which stdin has been read."""
+    path = tmp_path / "runner.py"
+    path.write_text(f"import json, os, sys, time\njob = json.load(sys.stdin)\n{program}\n")
+    return [sys.executable, str(path)]
+
+
+def is_there(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(holds, seconds=60):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_an_answer_comes_with_what_the_process_took(tmp_path):
+    asked = ask(
+        runner(tmp_path, f"x = bytearray(50_000_000)\nprint('a word')\nprint({json.dumps(GOOD)!r})"),
+        "run",
+        {"table": "T"},
+    )
+    assert asked.answer == GOOD
+    assert asked.wall_ns > asked.answer["wall_ns"]
+    assert asked.cpu_ns > 0
+    assert asked.peak_rss_bytes > 50_000_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (GOOD | {"wall_ns": -5}, "wall_ns is -5"),
+        (GOOD | {"wall_ns": 0}, "wall_ns is 0"),
+        (GOOD | {"wall_ns": 10**18}, "the whole process took"),
+        (GOOD | {"wall_ns": 1.5}, "expected a whole number"),
+        (GOOD | {"wall_ns": True}, "expected a whole number"),
+        (GOOD | {"wall_ns": float("nan")}, "NaN is no number"),
+        (GOOD | {"cpu_ns": 10**15}, "cpu_ns is"),
+        (GOOD | {"open_ns": 2000}, "more than wall_ns"),
+        (GOOD | {"peak_rss_bytes": 1 << 50}, "peak_rss_bytes"),
+        (GOOD | {"n_entries": 1 << 70}, "n_entries"),
+        ({"wall_ns": 1000, "cpu_ns": 0}, "it has no n_entries"),
+        ({}, "it has no wall_ns"),
+        (GOOD | {"counters": {"store": {"n_reads": -1}}}, r"counters.store.n_reads is -1"),
+        (GOOD | {"counters": [1]}, "counters is no object"),
+        (GOOD | {"checksum": {"x": 5}}, "checksum.x is 5"),
+        (GOOD | {"error_share": -1}, "error_share is -1"),
+    ],
+)
+def test_an_answer_that_cannot_be_true_is_no_answer(tmp_path, answer, why):
+    with pytest.raises(RunnerError, match=re.escape(why)):
+        ask(runner(tmp_path, f"print({json.dumps(answer)!r})"), "run", {})
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("raise ValueError('the file is gone')", "exit status 1 and no answer: ValueError: the file is gone"),
+        ("os.kill(os.getpid(), 9)", "ended by signal 9"),
+        ("print('{broken')", "no JSON"),
+        ("print('{' * 100_000 + '\"a\":')", "no JSON"),
+        (f"print({json.dumps(GOOD)!r})\nsys.exit(3)", "exit status 3 after its answer"),
+        ("pass", "it said nothing"),
+        ('print(\'{"error": "no such table"}\')', "no such table"),
+    ],
+)
+def test_a_runner_without_an_answer_has_failed(tmp_path, program, why):
+    with pytest.raises(RunnerError, match=re.escape(why)):
+        ask(runner(tmp_path, program), "run", {})
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_flood_of_output_ends_the_runner(tmp_path, stream):
+    program = f"while True: sys.{stream}.write('x' * (1 << 20))"
+    with pytest.raises(RunnerError, match=f"more than 16 MiB to its {stream}"):
+        ask(runner(tmp_path, program), "run", {})
+
+
+def test_what_is_unsupported_or_refused_is_no_failure(tmp_path):
+    with pytest.raises(SkippedError, match="no such thing"):
+        ask(runner(tmp_path, 'print(\'{"unsupported": "no such thing"}\')'), "run", {})
+    with pytest.raises(RefusedError, match="not cold"):
+        ask(runner(tmp_path, 'print(\'{"refused": "not cold"}\')'), "run", {})
+    with pytest.raises(SkippedError, match="cannot run"):
+        ask([str(tmp_path / "nothing")], "run", {})
+
+
+def test_one_that_hangs_is_killed_with_all_that_it_started(tmp_path):
+    pids = tmp_path / "pids"
+    program = (
+        "import subprocess\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\ntime.sleep(600)"
+    )
+    with pytest.raises(TimedOutError, match="not done after"):
+        ask(runner(tmp_path, program), "run", {}, timeout_s=5)
+    for pid in map(int, pids.read_text().split()):
+        wait_until(lambda pid=pid: not is_there(pid))
+
+
+def test_ctrl_c_ends_the_runner_at_once(tmp_path):
+    pid_file = tmp_path / "pid"
+    command = runner(tmp_path, f"open({str(pid_file)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)")
+    asking = subprocess.Popen(
+        [sys.executable, "-c", f"from arrowroot_lab.engines.ask import ask\nask({command!r}, 'run', {{}})"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_until(lambda: pid_file.exists() and pid_file.read_text())
+    asking.send_signal(signal.SIGINT)
+    _, said = asking.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said
+    wait_until(lambda: not is_there(int(pid_file.read_text())))
+
+
+def test_several_workers_begin_together(tmp_path):
+    log = tmp_path / "log"
+    jobs = [{"entry_range": [0, 40]}, {"entry_range": [40, 100]}]
+    asked = ask_together([*FAKE, f"log={log}", "late_s=0.3"], "run", jobs)
+    assert [one.answer["n_entries"] for one in asked] == [40, 60]
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    ready = [one["at_ns"] for one in told if one.get("is_ready")]
+    begun = [one["at_ns"] for one in told if one.get("is_begun")]
+    assert len(ready) == len(begun) == 2
+    assert min(begun) > max(ready)
+
+
+def test_of_several_workers_one_that_dies_ends_the_others(tmp_path):
+    program = "if job['i']: raise ValueError('died')\ntime.sleep(600)"
+    with pytest.raises(RunnerError, match="died"):
+        ask_together(runner(tmp_path, program), "run", [{"i": 1}, {"i": 0}])
+
+
+@pytest.fixture(scope="module")
+def values():
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(0, 5, N_ENTRIES)
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    inner = rng.integers(0, 3, ends[-1])
+    inner_ends = np.concatenate([[0], np.cumsum(inner)]).astype(np.int32)
+    nested = pa.ListArray.from_arrays(inner_ends, pa.array(rng.random(inner_ends[-1], dtype=np.float32)))
+    return pa.table(
+        {
+            "run": rng.integers(0, 1 << 31, N_ENTRIES).astype(np.int32),
+            "event": rng.integers(0, 1 << 62, N_ENTRIES).astype(np.uint64),
+            "charge": rng.integers(-100, 100, N_ENTRIES).astype(np.int8),
+            "bits": rng.integers(0, 1 << 16, N_ENTRIES).astype(np.uint16),
+            "is_good": rng.random(N_ENTRIES) < 0.5,
+            "met": rng.random(N_ENTRIES),
+            "pt": pa.ListArray.from_arrays(ends, pa.array(rng.random(ends[-1], dtype=np.float32))),
+            "tight": pa.ListArray.from_arrays(ends, pa.array(rng.random(ends[-1]) < 0.5)),
+            "hits": pa.ListArray.from_arrays(ends, nested),
+        }
+    )
+
+
+@pytest.fixture(scope="module", params=["ttree", "rntuple"])
+def file(request, values, tmp_path_factory):
+    path = tmp_path_factory.mktemp("runners") / f"{request.param}.root"
+    arrowroot.write(f"{path}:Events", values, layout=request.param, flush=1000)
+    return path
+
+
+@pytest.fixture
+def job(file):
+    return {"urls": [str(file)], "table": "Events", "wants_checksum": True, "kind": "read"}
+
+
+def checksum(name, job, **more):
+    return ask(BUILT_IN[name].command(), "run", {**job, **more}).answer
+
+
+def test_engines_agree_about_values(file, job, values):
+    told = checksum("arrowroot", job)
+    assert told["n_entries"] == N_ENTRIES
+    assert set(told["checksum"]) == set(values.column_names)
+    # By hand: the sum of bit patterns, and that of them times their places.
+    numbers = values["run"].to_numpy().view(np.uint32).astype(object)
+    order = sum((i + 1) * x for i, x in enumerate(numbers.tolist())) % (1 << 64)
+    assert told["checksum"]["run"] == {
+        "n": N_ENTRIES, "sum": f"{sum(numbers.tolist()):016x}", "order": f"{order:016x}"
+    }  # fmt: skip
+    others = {"uproot": checksum("uproot", job)}
+    if "ROOT" in _installed():
+        others |= {
+            name: checksum(name, job) for name in (("root",) if file.stem == "ttree" else ("root-rntuple",))
+        }
+        others["root-rdataframe"] = checksum("root-rdataframe", job)
+    for name, other in others.items():
+        assert other["n_entries"] == N_ENTRIES, name
+        common = set(other["checksum"]) & set(values.column_names)
+        assert len(common) >= len(values.column_names) - 1, name
+        assert {one: other["checksum"][one] for one in common} == {
+            one: told["checksum"][one] for one in common
+        }, name
+
+
+def test_a_part_of_the_entries_is_the_same_from_all(file, job, tmp_path):
+    entries = tmp_path / "entries"
+    entries.write_text("".join(f"{n}\n" for n in (0, 7, 999, 1000, 2999, 3000, 5999)))
+    more = {"urls": [str(file), str(file)], "columns": ["run", "pt"]}
+    for part in ({"entries": str(entries)}, {"entry_range": [2500, 4000]}):
+        names = ["arrowroot", "uproot"]
+        if "ROOT" in _installed() and "entries" in part:
+            names.append("root" if file.stem == "ttree" else "root-rntuple")
+        told = [checksum(name, job, **more, **part) for name in names]
+        assert told[0]["n_entries"] == (7 if "entries" in part else 1500)
+        assert all(one["checksum"] == told[0]["checksum"] for one in told)
+
+
+def test_entry_by_entry_root_reads_the_same(file, job):
+    if "ROOT" not in _installed() or file.stem == "rntuple":
+        pytest.skip("TTree::GetEntry is ROOT's, of trees")
+    more = {"columns": ["run", "is_good", "pt", "tight"]}
+    assert (
+        checksum("root", job, order="entry", **more)["checksum"]
+        == checksum("arrowroot", job, **more)["checksum"]
+    )
+    with pytest.raises(SkippedError, match="entry by entry"):
+        checksum("uproot", job, order="entry")
+
+
+def test_copies_have_the_values_of_their_origin(job, tmp_path):
+    expected = checksum("arrowroot", job, columns=["run", "pt"])["checksum"]
+    writers = ["arrowroot", "uproot"] + (["root"] if "ROOT" in _installed() else [])
+    for name in writers:
+        out = tmp_path / f"{name}.root"
+        told = checksum(
+            name, job, kind="write", columns=["run", "pt"], out=str(out), settings={"compression": "zstd:3"}
+        )
+        assert told["n_entries"] == N_ENTRIES
+        assert told["counters"]["written"]["n_bytes"] == out.stat().st_size
+        assert (
+            checksum("arrowroot", {**job, "urls": [str(out)]}, columns=["run", "pt"])["checksum"] == expected
+        ), name
+
+
+def test_a_prediction_follows_the_line(job):
+    def predicted(latency_ns):
+        line = {"latency_ns": latency_ns, "bytes_per_s": 1e8}
+        asked: dict = {**job, "wants_checksum": False, "line": line, "scheme": "root", "strategy": "direct"}
+        return ask(BUILT_IN["arrowroot"].command(), "predict", asked).answer
+
+    near, far = predicted(1e6), predicted(1e8)
+    assert near["by"] == far["by"] == "replay"
+    assert 0 < far["error_share"] < 1
+    assert near["counters"]["store"]["n_reads"] == far["counters"]["store"]["n_reads"] > 0
+    n_waits = (far["wall_ns"] - near["wall_ns"]) / (1e8 - 1e6)
+    assert 0.9 < n_waits <= near["counters"]["store"]["n_reads"] + 1
+
+
+@pytest.mark.parametrize("report", ["fjr", "trace", "proc"])
+def test_a_program_tells_by_its_report(job, report):
+    option = {"fjr": ["--fjr", "{report}"], "trace": ["--trace", "{report}"], "proc": []}[report]
+    command = [sys.executable, "-m", "arrowroot", "perf", "{url}:{table}", "-c", "run", *option]
+    asked = ask(
+        BUILT_IN["program"].command(), "run", {**job, "kind": "program", "command": command, "report": report}
+    )
+    counters = asked.answer["counters"]
+    assert counters["process"]["n_bytes"] > 10_000
+    assert asked.answer["wall_ns"] < asked.wall_ns
+    assert ("store" in counters) == (report != "proc")
+    assert report == "proc" or counters["store"]["n_bytes"] > 1000
+
+
+def test_a_program_that_fails_says_what_it_said(job):
+    command = [sys.executable, "-c", "import sys; sys.exit('error: no such lumi section')"]
+    with pytest.raises(RunnerError, match="exit status 1: error: no such lumi section"):
+        ask(BUILT_IN["program"].command(), "run", {**job, "kind": "program", "command": command})
+    with pytest.raises(RunnerError, match="wrote no report"):
+        ask(
+            BUILT_IN["program"].command(),
+            "run",
+            {**job, "kind": "program", "command": ["true"], "report": "fjr"},
+        )
+
+
+def test_perf_of_arrowroot_is_an_engine(job):
+    told = ask(
+        BUILT_IN["arrowroot-perf"].command(), "run", {**job, "wants_checksum": False, "columns": ["run"]}
+    ).answer
+    assert told["n_entries"] == N_ENTRIES
+    assert told["counters"]["store"]["n_bytes"] > 0
+    assert told["details"]["perf"]["n_columns"] == 1
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_catalogue_says_what_the_runner_says(name):
+    engine = BUILT_IN[name]
+    if engine.family == "root" and "ROOT" not in _installed():
+        pytest.skip("ROOT is not installed")
+    told = ask(engine.command(), "identify").answer
+    assert set(told["can"]) == engine.can
+    assert told["versions"]
+    assert re.fullmatch("[0-9a-f]{16}", engine.program_hash())
+
+
+def test_runners_need_no_laboratory(job):
+    path = RUNNERS / "arrowroot_runner.py"
+    program = (
+        "import runpy, sys\nsys.modules['arrowroot_lab'] = None\n"
+        f"sys.path.insert(0, {str(RUNNERS)!r})\nsys.argv = ['x', 'run']\nrunpy.run_path({str(path)!r}, run_name='__main__')"
+    )
+    by_path = ask([sys.executable, "-c", program], "", job).answer
+    as_module = ask([sys.executable, "-m", "arrowroot_lab.runners.arrowroot_runner"], "run", job).answer
+    assert by_path["checksum"] == as_module["checksum"]
+
+
+def test_the_example_of_the_documents_is_a_runner(tmp_path):
+    text = (REPOSITORY / "docs" / "lab" / "runners.md").read_text()
+    program = re.search(r"<!-- mine.py -->\n```python\n(.*?)```", text, re.DOTALL)[1]
+    assert len(program.splitlines()) <= 20
+    path = tmp_path / "mine.py"
+    path.write_text(program)
+    data = tmp_path / "data"
+    data.write_bytes(bytes(8000))
+    assert ask([sys.executable, str(path)], "identify").answer["name"] == "mine"
+    assert (
+        ask([sys.executable, str(path)], "run", {"urls": [str(data)], "table": "T"}).answer["n_entries"]
+        == 1000
+    )
+    with pytest.raises(SkippedError):
+        ask([sys.executable, str(path)], "run", {"urls": [], "order": "entry"})
+
+
+def _installed():
+    from importlib.util import find_spec
+
+    return {name for name in ("ROOT",) if find_spec(name) is not None}
