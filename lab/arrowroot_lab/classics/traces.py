@@ -84,7 +84,6 @@ def write(
     shares = np.arange(n + 1, dtype=np.float64) / max(n, 1)
     work = np.diff((shares * trace.work_ns).round().astype(np.int64))
     n_branches = int(trace.branches.max()) + 1 if n else 0
-    name = pa.dictionary(pa.int32(), pa.string())
 
     def always(text: str) -> pa.Array:
         return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([text]))
@@ -121,7 +120,6 @@ def write(
         "entries": {"begin": 0, "end": trace.n_entries, "picked": False},
         "protocol": protocol or PLAIN,
     }
-    assert all(array.type == name for key, array, _ in columns if key in ("kind", "branch"))
     schema = pa.schema(
         [pa.field(key, array.type, nullable=nullable) for key, array, nullable in columns],
         metadata={

@@ -45,7 +45,13 @@ class Line:
 
 
 def replay(
-    trace: Path, line: Line, strategy: str, cache_bytes: int | None = None, *, works: bool = False, **options: str
+    trace: Path,
+    line: Line,
+    strategy: str,
+    cache_bytes: int | None = None,
+    *,
+    works: bool = False,
+    **options: str,
 ) -> Row:
     """Return what a job's reads cost under a strategy. ``works``: the job's CPU time counts, too.
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Does a published experiment again in virtual time, and says which of the statements on its page hold.
 
-Without a name it lists the classics. The results that the pages show are kept in the package; --write puts these ones in their
-place, and --out elsewhere.
+Without a name it lists the classics. The results that the pages show are kept in the package; --write puts these ones
+in their place, and --out elsewhere.
 
   arrowroot lab classics cms-2010
   arrowroot lab classics liverpool-2008 --scale 0.1 --out small.json

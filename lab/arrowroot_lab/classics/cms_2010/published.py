@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .traces import Numbers, Trace
+from arrowroot_lab.classics.classic import points
+from arrowroot_lab.classics.traces import Numbers, Trace
 
-SOURCES = (
-    "B. Bockelman, CMSSW I/O activities (CmsIOWork2: the second round of improvements, 2010), with job reports of CERN "
-    "and RAL: https://twiki.cern.ch/twiki/bin/view/Main/CmsIOWork2",
-    "B. Bockelman, Optimizing high-latency I/O in CMSSW, 2013: https://cds.cern.ch/record/1626817",
-)
+SOURCES = points("""
+    B. Bockelman, CMSSW I/O activities (CmsIOWork2: the second round of improvements, 2010), with job reports of CERN
+    and RAL: https://twiki.cern.ch/twiki/bin/view/Main/CmsIOWork2
+
+    B. Bockelman, Optimizing high-latency I/O in CMSSW, 2013: https://cds.cern.ch/record/1626817
+""")
 
 MIB = 1 << 20
 
@@ -108,5 +110,11 @@ def _laid_out(n: int, asked_bytes: int, file_bytes: int, work_ns: int, seed: int
     order = np.lexsort((rank[branches], clusters))
     first_entries = clusters * N_EVENTS // N_CLUSTERS
     return Trace(
-        offsets[order], asked[order], first_entries[order], rank[branches][order], file_bytes, N_EVENTS, work_ns
+        offsets[order],
+        asked[order],
+        first_entries[order],
+        rank[branches][order],
+        file_bytes,
+        N_EVENTS,
+        work_ns,
     )

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .traces import Numbers, Trace
+from arrowroot_lab.classics.classic import points
+from arrowroot_lab.classics.traces import Numbers, Trace
 
-SOURCES = (
-    "J. Bland, RFIO tuning for ATLAS analysis jobs, 1 December 2008: "
-    "http://northgrid-tech.blogspot.com/2008/12/rfio-tuning-for-atlas-analysis-jobs.html",
-    "W. Bhimji and others, Tuning grid storage resources for LHC data analysis, CHEP 2010",
-)
+SOURCES = points("""
+    J. Bland, RFIO tuning for ATLAS analysis jobs, 1 December 2008:
+    http://northgrid-tech.blogspot.com/2008/12/rfio-tuning-for-atlas-analysis-jobs.html
+
+    W. Bhimji and others, Tuning grid storage resources for LHC data analysis, CHEP 2010
+""")
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -110,7 +112,7 @@ def _ends(entries_of_basket: float, flushes: Numbers) -> Numbers:
 
 def span_bytes(trace: Trace) -> int:
     """How far what one event needs lies apart: the median over events, from the first basket in hand to the last."""
-    spans = []
+    spans: list[int] = []
     hand_offsets: dict[int, int] = {}
     place = 0
     starts = np.unique(trace.first_entries)
@@ -125,14 +127,14 @@ def span_bytes(trace: Trace) -> int:
 
 
 def only_the_beginning(trace: Trace, buffer_bytes: int) -> int:
-    """Bytes that move if only the first ``buffer_bytes`` of the file are buffered, and all else is read as it is needed."""
+    """Bytes that move if only the first ``buffer_bytes`` of the file are buffered, and all else is read when needed."""
     ends = trace.offsets + trace.sizes
     beyond = np.maximum(ends - np.maximum(trace.offsets, buffer_bytes), 0)
     return int(beyond.sum()) + min(buffer_bytes, trace.file_bytes)
 
 
 def blocks_least_recently_used(trace: Trace, block_bytes: int, n_blocks: int) -> int:
-    """Bytes that move if a buffer of the same size is made of blocks, of which the one that was used last stays longest."""
+    """Bytes that move if a buffer is made of blocks, of which those that were used last stay."""
     from collections import OrderedDict
 
     held: OrderedDict[int, None] = OrderedDict()
