@@ -24,7 +24,7 @@ from .measuring import (
 from .published import KIB, MIB
 
 if TYPE_CHECKING:
-    from arrowroot_lab.classics.results import Results, Row
+    from arrowroot_lab.classics.results import Results
     from arrowroot_lab.figures.figure import Figure
 
 TITLE = "Liverpool 2008: the read-ahead buffer that made it worse"
@@ -35,7 +35,9 @@ def page(found: Results) -> Classic:
     rows = found.rows("buffer")
     top, fall = peak(rows), fall_bytes(rows)
     auto, ordered = found.row("today", strategy="auto"), found.row("in the order of the file")
-    best, worst = min(found.rows("disk"), key=_wall), max(found.rows("disk"), key=_wall)
+    disk = found.row("disk", read_ahead_bytes=128 * KIB)
+    far = found.row("disk", read_ahead_bytes=128 * MIB)
+    files = [row["read_bytes"] / row["file_bytes"] for row in found.rows("file")]
     large = found.row("buffer", cache_bytes=128 * MIB)
     first_gb = max(row["first_bytes"] for row in rows) / 1e9
     [answer] = points(f"""
@@ -83,8 +85,12 @@ def page(found: Results) -> Classic:
             First table and retest differ by 15 to 40 % where both are published: the figures show a band.
 
             The blog's local disk had a CPU share of 50 % at an eighth of the events a second. Both cannot follow from
-            one CPU time; ours has {cpu_share(worst):.0%} to {cpu_share(best):.0%} at
-            {events_per_s(found, best) / events_per_s(found, large):.2f} of the rate that the largest buffer gives.
+            one CPU time; ours has {cpu_share(disk):.0%} at
+            {events_per_s(found, disk) / events_per_s(found, large):.2f} of the rate that the largest buffer gives,
+            with the kernel's read-ahead of 128 KiB.
+
+            A buffer as large as the file does not read it once: it begins at the missed byte, and a jump back drops
+            it. Files of 0.5, 1 and 12 times its size move {files[0]:.1f}, {files[1]:.1f} and {files[2]:.1f} times.
         """),
         today=points(f"""
             With auto the job moves {auto["read_bytes"] / 1e9:.2f} GB in {auto["n_requests"]:,} requests, and works
@@ -99,6 +105,10 @@ def page(found: Results) -> Classic:
             were tried. 16 MiB as 128 blocks of 128 kB, of which the last used stay, move
             {found.row("blocks")["read_bytes"] / 1e9:.2f} GB: one window was the fault, not its size.
 
+            The kernel keeps what it read ahead, where RFIO dropped it: on a local disk a read-ahead of 1 MB changes
+            next to nothing, and one of 128 MB makes the job {disk["wall_ns"] / far["wall_ns"]:.1f} times as fast.
+            Where two or more jobs share the line, 4 kB beats every larger buffer, as it moves least.
+
             Files that ROOT writes today are flushed, and their baskets are made to fit a cluster. Flushing alone is
             no cure: with clusters of 30 MB and the same baskets {peak(found.rows("flushed"))["read_bytes"] / 1e9:.0f}
             GB move at the peak.
@@ -106,10 +116,6 @@ def page(found: Results) -> Classic:
         command="arrowroot lab classics liverpool-2008",
         sources=published.SOURCES,
     )
-
-
-def _wall(row: Row) -> int:
-    return int(row["wall_ns"])
 
 
 def _size(n_bytes: int) -> str:
