@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"removed {size_text(freed)}")
     for room, path, n_bytes in kept:
         print(f"{size_text(n_bytes):>10}  {room:12}  {path}")
-    print(f"{size_text(sum(n_bytes for *_, n_bytes in kept)):>10}  in {top}; ARROWROOT_LAB_CACHE names another place")
+    print(
+        f"{size_text(sum(n_bytes for *_, n_bytes in kept)):>10}  in {top}; ARROWROOT_LAB_CACHE names another place"
+    )
     return 0
 
 
