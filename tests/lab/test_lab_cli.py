@@ -125,8 +125,13 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
             "engine coffea: no such results; there are arrowroot, root, uproot",
         ),
         (
-            ["compare", "--campaign", "none"],
-            "no case was measured with more than one version; there are no results",
+            ["compare", "--engine", "uproot"],
+            "no case was measured with more than one version; there are 5.7.7",
+        ),
+        (["show", "--campaign", "none"], "--campaign none: no result has it; there are storages"),
+        (
+            ["export", "out.csv", "--engine", "root,r*x"],
+            "--engine r*x: no result has it; there are arrowroot, root",
         ),
         (["history", "--series", "ffffffff"], "no series matches"),
         (["diff-env", RESULTS[0].uuid, "ffff"], "no result has this UUID"),

@@ -167,6 +167,36 @@ def test_filters_take_names_globs_dates_and_beginnings_of_keys(store):
     assert {one.created_at[:10] for one in newest} == {"2026-10-21"}
 
 
+def test_newest_is_chosen_among_those_that_match_and_its_outcome_asked_then(store):
+    made = sorted(RESULTS, key=lambda one: (one.created_at, one.uuid))
+    for result in RESULTS:
+        store.put(result)
+
+    def newest(matches=lambda _: True, key=lambda one: one.series_id):
+        return {key(one): one for one in made if matches(one)}.values()
+
+    def uuids(**told):
+        found = [one.uuid for one in store.summaries(Filter(**told))]
+        assert len(found) == len(set(found))
+        return set(found)
+
+    assert uuids(newest=True) == {one.uuid for one in newest()}
+    failed = {one.uuid for one in newest() if one.outcome is Outcome.FAILED}
+    assert uuids(newest=True, outcome=("failed",)) == failed
+    assert failed < {one.uuid for one in RESULTS if one.outcome is Outcome.FAILED}
+    early = newest(lambda one: one.created_at < "2026-10-05")
+    assert uuids(newest=True, until="2026-10-05") == {one.uuid for one in early}
+    old = newest(lambda one: one.version == "0.1.0")
+    assert uuids(newest=True, version=("0.1.0",)) == {one.uuid for one in old}
+    each = newest(key=lambda one: (one.series_id, one.version))
+    assert uuids(newest_versions=True, version=("6*", "0*")) == {
+        one.uuid for one in each if one.version < "7" and one.version[0] != "5"
+    }
+    run = RESULTS[0].campaign["run"]
+    of_run = newest(lambda one: one.campaign["run"] == run, key=lambda one: (one.series_id, one.version))
+    assert uuids(newest_versions=True, run=(run,)) == {one.uuid for one in of_run}
+
+
 def test_measured_already_is_told_by_versions_site_and_file(store):
     one = next(result for result in RESULTS if result.outcome is Outcome.OK)
     failed = next(result for result in RESULTS if result.outcome is Outcome.FAILED)

@@ -6,6 +6,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.errors import RequestError
 from arrowroot_lab.mining import writing
 from arrowroot_lab.mining.metrics import METRICS, STATISTICS
 from arrowroot_lab.store import Filter, Store
@@ -69,11 +71,22 @@ def opened(options: argparse.Namespace) -> Store:
     return Store.open(options.db, must_exist=True)
 
 
-def filter_from(options: argparse.Namespace, **more: Any) -> Filter:
-    """Return the filter that the options tell."""
+def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filter:
+    """Return the filter that the options tell.
+
+    Raises: RequestError if a name is that of no result.
+    """
     told: dict[str, Any] = {
         name: _alternatives(getattr(options, name)) for name in (*NAMES, "series", "case")
     }
+    for name in NAMES:
+        for one in told[name]:
+            if name == "outcome" and one in {outcome.value for outcome in Outcome}:
+                continue  # that nothing failed is an answer
+            alone: dict[str, Any] = {name: (one,)}
+            if not store.count(Filter(**alone)):
+                there = ", ".join(store.names(name)[:20]) or "none"
+                raise RequestError(f"--{name} {one}: no result has it; there are {there}")
     return Filter(**told, since=options.since, until=options.until, **more)
 
 

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     with asking.opened(options) as store:
         table, compared = compare(
             store,
-            asking.filter_from(options),
+            asking.filter_from(options, store),
             by=options.by,
             before=options.before,
             now=options.now,

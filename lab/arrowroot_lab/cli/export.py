@@ -41,13 +41,14 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab.mining.exporting import export, export_directory  # Arrow takes its time to import
 
-    out, where = Path(options.out), asking.filter_from(options, newest=options.newest)
+    out = Path(options.out)
     is_directory = options.out.endswith("/") or out.is_dir()
     if not is_directory and out.suffix not in _FORMATS:
         raise RequestError(
             f"{out}: the suffix says the format: {', '.join(_FORMATS)}; a directory ends with /"
         )
     with asking.opened(options) as store:
+        where = asking.filter_from(options, store, newest=options.newest)
         if is_directory:
             counts = export_directory(store, where, out)
             print(f"{out}: {', '.join(f'{n:,} {name}' for name, n in counts.items())}")

@@ -34,8 +34,8 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    where = asking.filter_from(options)
     with asking.opened(options) as store:
+        where = asking.filter_from(options, store)
         if where.series:
             table = history(store, where, key=options.metric, statistic=options.statistic).table()
         else:

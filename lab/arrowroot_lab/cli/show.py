@@ -55,14 +55,14 @@ def run(options: argparse.Namespace) -> int:
         if options.result:
             tables = report(store.result(options.result))
         elif options.overview:
-            tables = overview(store, asking.filter_from(options)).tables()
+            tables = overview(store, asking.filter_from(options, store)).tables()
         elif options.matrix:
-            where = asking.filter_from(options)
+            where = asking.filter_from(options, store)
             tables = [
                 matrix(store, where, across=options.matrix, key=options.metric, statistic=options.statistic)
             ]
         else:
-            where = asking.filter_from(options, newest_versions=not options.all)
+            where = asking.filter_from(options, store, newest_versions=not options.all)
             tables = [results_table(store, where, limit=options.limit)]
     asking.tell(options, tables)
     return EXIT_DONE

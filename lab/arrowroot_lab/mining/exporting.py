@@ -75,11 +75,10 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
                 ),
             )
         for name in TABLES:
-            if (scratch / name).exists():
-                old = out / name
-                if old.exists():
-                    old.rename(scratch / f"old-{name}")
-                (scratch / name).rename(old)
+            if (out / name).exists():
+                (out / name).rename(scratch / f"old-{name}")
+            if (scratch / name).exists():  # it has rows
+                (scratch / name).rename(out / name)
     return counts
 
 

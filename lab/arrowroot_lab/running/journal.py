@@ -41,9 +41,14 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        is_empty = not self.left()
-        if is_empty:  # nobody can have opened it meanwhile and got the lock
-            self.path.unlink(missing_ok=True)
+        try:
+            if not self.left():  # nobody can have opened it meanwhile and got the lock
+                self.path.unlink(missing_ok=True)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let another run have it."""
         self._file.close()
 
     def begin(self, result: Result) -> None:

@@ -31,7 +31,7 @@ from .subjects import Engines, Known, Preparation, Prepared
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.campaign.model import Campaign, Case
     from arrowroot_lab.documents import Result
 
     from .events import Progress
@@ -128,14 +128,14 @@ class Session:
                 limits = self.campaign.limits
                 self.sampler = Sampler(directory, self._guardian, limits.timeout_s)
                 self._checker = Checker(limits.timeout_s, engines.is_here)
-                self._measure(prepared.subjects)
+                self._measure(prepared.subjects, prepared.cases)
         return self.summary
 
-    def _measure(self, subjects: list[Subject]) -> None:
+    def _measure(self, subjects: list[Subject], chosen: list[Case]) -> None:
         self.progress.begin(subjects)
         try:
             if self.campaign.mode == "virtual first":
-                virtual_first.measure(self, subjects)
+                virtual_first.measure(self, subjects, chosen)
             else:
                 self.in_turns(subjects)
         except LimitError as error:

@@ -113,6 +113,8 @@ class Engines:
 class Prepared:
     """The cases of a run."""
 
+    #: All that are chosen, measured already or not.
+    cases: list[Case] = field(default_factory=list)
     #: To be measured.
     subjects: list[Subject] = field(default_factory=list)
     #: Results without a measurement: what an engine cannot do, what is not here.
@@ -146,7 +148,6 @@ class Preparation:
         """Return the cases. Raises: CampaignError; RequestError if no case is chosen."""
         prepared = Prepared()
         found: dict[str, Found | None] = {}
-        is_any = False
         for case in cases(self.campaign):
             if self.only is not None and case.label() not in self.only:
                 continue
@@ -162,14 +163,13 @@ class Preparation:
                     prepared.failures.append(str(error))
             there = found[name]
             if there is None:
-                is_any = True
                 continue
             document = case_document(case, there.identity)
             if self.chosen and not any(_is_chosen(case, document, glob) for glob in self.chosen):
                 continue
-            is_any = True
+            prepared.cases.append(case)
             self._add(prepared, case, there, document)
-        if not is_any and self.only is None:
+        if not prepared.cases and not prepared.failures and self.only is None:
             raise RequestError(
                 f"{self.campaign.path}: no case is {' or '.join(self.chosen) or 'there'}; `lab plan` lists them"
             )

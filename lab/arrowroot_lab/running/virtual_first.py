@@ -14,6 +14,8 @@ from .predicting import gap, predict
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from arrowroot_lab.campaign.model import Case
+
     from .session import Session
     from .subject import Subject
 
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 _SCHEMES = {"xrootd": "root", "http": "http", "s3": "s3"}
 
 
-def measure(session: Session, subjects: list[Subject]) -> None:
+def measure(session: Session, subjects: list[Subject], chosen: list[Case]) -> None:
     """Predict all; measure the corners; then what shares engine and storage with a surprise, until there is none.
 
-    What cannot be predicted is measured. The others end as skipped, with their predictions.
+    What cannot be predicted is measured. The others end as skipped, with their predictions. ``chosen``: all cases that
+    make the corners, also those that are measured already.
     """
     for subject in subjects:
         session.guarded(subject, lambda one: _predict(session, one))

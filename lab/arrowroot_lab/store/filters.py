@@ -39,10 +39,15 @@ class Filter:
     #: UTC, or the beginning of it, as ``2026-01``: not before, and before.
     since: str | None = None
     until: str | None = None
-    #: Only the newest result of each series.
+    #: Only the newest result of each series that matches all but ``outcome``; that is asked of the newest one.
     newest: bool = False
-    #: Only the newest result of each series and version, in each campaign.
+    #: The same of each series and version, in each campaign.
     newest_versions: bool = False
+
+    def narrows(self) -> bool:
+        """True if the newest result that matches may not be the newest of its series, or version and campaign."""
+        apart = ("outcome",) if self.newest else ("outcome", "version", "campaign")
+        return any(getattr(self, name) for name in (*NAMES, "since", "until") if name not in apart)
 
     def conditions(self, dialect: str) -> ColumnElement[bool]:
         """The condition on the rows of ``result``, but for ``newest``."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import and_, func, or_, select, true
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode
 from arrowroot_lab.errors import RequestError, StoreError
@@ -134,7 +133,10 @@ class Store:
             ]
             if counters:
                 connection.execute(tables.counter.insert(), counters)
-            newest = {name: getattr(summary, name) for name in ("series_id", "created_at", "uuid")}
+            newest = {
+                name: getattr(summary, name)
+                for name in ("series_id", "version", "campaign", "created_at", "uuid")
+            }
             connection.execute(statements.newest, {"result_id": key, **newest})
         return True
 
@@ -239,6 +241,13 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             return [(row.layer, row.name) for row in connection.execute(query)]
 
+    def names(self, axis: str) -> list[str]:
+        """Return the values that results have in a column that can be filtered by, in order."""
+        column = tables.result.c[axis]
+        query = select(column).distinct().where(column.is_not(None)).order_by(column)
+        with told(self.place), self._engine.connect() as connection:
+            return list(connection.scalars(query))
+
     def count(self, where: Filter | None = None) -> int:
         """Return how many results match."""
         query = self._query(where or Filter(), [tables.result.c.id]).order_by(None).subquery()
@@ -258,19 +267,21 @@ class Store:
     def _query(self, where: Filter, asked: list[Any]) -> Select[Any]:
         dialect = self._engine.dialect.name
         query = select(*asked).where(where.conditions(dialect))
-        if where.newest:
-            query = query.join_from(
-                tables.result, tables.newest, tables.newest.c.result_id == tables.result.c.id
-            )
-        if where.newest_versions:
-            columns = tables.result.c
-            place = func.row_number().over(
-                partition_by=[columns.campaign, columns.series_id, columns.version],
-                order_by=[columns.created_at.desc(), columns.uuid.desc()],
-            )
-            ranked = select(columns.id, place.label("place")).where(where.conditions(dialect)).subquery()
-            query = query.where(columns.id.in_(select(ranked.c.id).where(ranked.c.place == 1)))
+        if where.newest or where.newest_versions:
+            query = query.where(tables.result.c.id.in_(self._newest(where)))
         return query.order_by(tables.result.c.created_at.desc(), tables.result.c.id.desc())
+
+    def _newest(self, where: Filter) -> Select[Any]:
+        """The ids of the newest results among those that match all but the outcome."""
+        if where.narrows():
+            rows, key = tables.result.c, tables.result.c.id
+            matching = replace(where, outcome=()).conditions(self._engine.dialect.name)
+        else:
+            rows, key, matching = tables.newest.c, tables.newest.c.result_id, true()
+        each = [rows.series_id] if where.newest else [rows.series_id, rows.version, rows.campaign]
+        place = func.row_number().over(partition_by=each, order_by=[rows.created_at.desc(), rows.uuid.desc()])
+        ranked = select(key.label("id"), place.label("place")).where(matching).subquery()
+        return select(ranked.c.id).where(ranked.c.place == 1)
 
     def _check_same(self, connection: Connection, uuid: str, text: str) -> None:
         query = (
@@ -305,13 +316,16 @@ class _Statements:
 
     #: Returns the new row's id; no row if the UUID is known.
     result: Any
-    #: Replaces the row of the series if the new result is newer.
+    #: Replaces the row of the series, version and campaign if the new result is newer.
     newest: Any
 
 
 @cache
 def _statements(dialect: str) -> _Statements:
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    if dialect == "postgresql":  # its module imports all that can talk to it: who has SQLite does not wait for that
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
     known, newest = tables.newest.c, insert(tables.newest)
     now = newest.excluded
     is_newer = or_(
@@ -320,7 +334,9 @@ def _statements(dialect: str) -> _Statements:
     values = {"result_id": now.result_id, "created_at": now.created_at, "uuid": now.uuid}
     return _Statements(
         insert(tables.result).on_conflict_do_nothing(index_elements=["uuid"]).returning(tables.result.c.id),
-        newest.on_conflict_do_update(index_elements=["series_id"], set_=values, where=is_newer),
+        newest.on_conflict_do_update(
+            index_elements=["series_id", "version", "campaign"], set_=values, where=is_newer
+        ),
     )
 
 

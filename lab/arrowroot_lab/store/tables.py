@@ -92,11 +92,13 @@ counter = Table(
     sqlite_with_rowid=False,
 )
 
-#: The newest result of each series: finding it among all takes a third of a second where there are a million.
+#: The newest result of each series and version in each campaign: to find them among a million takes seconds.
 newest = Table(
     "newest",
     metadata,
     Column("series_id", Text, primary_key=True),
+    Column("version", Text, primary_key=True),
+    Column("campaign", Text, primary_key=True),
     Column("result_id", Integer64, ForeignKey("result.id"), nullable=False),
     Column("created_at", Text, nullable=False),
     Column("uuid", Text, nullable=False),

@@ -1,4 +1,4 @@
-"""Results, their documents, samples and counters, the newest of each series, and the views."""
+"""Results, their documents, samples and counters, the newest of each series and version, and the views."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ VIEWS = {
     "counters": """
         SELECT result.uuid, counter.place, counter.layer, counter.name, counter.value
         FROM counter JOIN result ON result.id = counter.result_id""",
-    "newest_results": "SELECT results.* FROM results JOIN newest ON newest.uuid = results.uuid",
+    "newest_results": """
+        SELECT results.* FROM results JOIN (
+            SELECT uuid, row_number() OVER (PARTITION BY series_id ORDER BY created_at DESC, uuid DESC) AS place
+            FROM newest
+        ) AS ranked ON ranked.uuid = results.uuid WHERE ranked.place = 1""",
 }
 
 
@@ -109,6 +113,8 @@ def upgrade() -> None:
     op.create_table(
         "newest",
         sa.Column("series_id", text, primary_key=True),
+        sa.Column("version", text, primary_key=True),
+        sa.Column("campaign", text, primary_key=True),
         sa.Column("result_id", INTEGER_64, sa.ForeignKey("result.id"), nullable=False),
         sa.Column("created_at", text, nullable=False),
         sa.Column("uuid", text, nullable=False),

@@ -1,0 +1,552 @@
+"""Runs of campaigns: turns, disturbed and failed samples, wrong values, kills, limits; of runners that do as told."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arrowroot
+from arrowroot_lab.campaign.read import read
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.engines.ask import ask
+from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.errors import RequestError, StoreError
+from arrowroot_lab.running import checking, sampling, virtual_first
+from arrowroot_lab.running.events import Progress
+from arrowroot_lab.running.journal import Journal
+from arrowroot_lab.running.session import Session
+from arrowroot_lab.store import Store
+
+FAKE = Path(__file__).with_name("fake_runner.py")
+N_ENTRIES = 100
+CASES = ("wide", "narrow")
+
+CAMPAIGN = """
+title = "a campaign of fakes"
+repeats = {repeats}
+{top}
+
+[dataset.numbers]
+files = "numbers.root"
+table = "T"
+
+{storages}
+{engines}
+{workloads}
+"""
+LOCAL = '[storage.here]\nkind = "local"\n'
+WORKLOADS = "".join(
+    f'[workload.{name}]\ncolumns = ["{column}"]\n' for name, column in zip(CASES, "xy", strict=True)
+)
+
+
+def engine(name, **told):
+    words = [sys.executable, str(FAKE), *(f"{key}={value}" for key, value in told.items())]
+    return f"[engine.{name}]\ncommand = {json.dumps(words)}\n"
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path_factory, monkeypatch):
+    """A cache for all tests, so that the file's identity is found once; no ROOT, which takes seconds to start."""
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path_factory.getbasetemp() / "lab-cache"))
+    monkeypatch.delenv("ARROWROOT_LAB_SITE", raising=False)
+    monkeypatch.setattr(checking, "REFERENCES", ("uproot", "arrowroot"))
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("running") / "numbers.root"
+    x = np.arange(N_ENTRIES, dtype=np.int32)
+    arrowroot.write(f"{path}:T", {"x": x, "y": x.astype(np.float64)})
+    return path
+
+
+@pytest.fixture
+def campaign(tmp_path, numbers):
+    """Writes a campaign beside its data."""
+
+    def write(engines, *, storages=LOCAL, workloads=WORKLOADS, repeats=3, top="", name="c.toml"):
+        target = tmp_path / "numbers.root"
+        if not target.exists():
+            target.symlink_to(numbers)
+        path = tmp_path / name
+        path.write_text(
+            CAMPAIGN.format(engines=engines, storages=storages, workloads=workloads, repeats=repeats, top=top)
+        )
+        return path
+
+    return write
+
+
+@pytest.fixture
+def undisturbed(monkeypatch):
+    """Whatever else the machine does."""
+    monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
+
+
+def run(path, *, chosen=(), again=False, site="site", events=None):
+    """Run a campaign here; return what came of it, and all results in the database."""
+
+    def show(kind, about, text, state):
+        if events is not None:
+            events.append((kind, about, text, state))
+
+    with Store.open(path.with_suffix(".db")) as store:
+        summary = Session(read(path, engines=BUILT_IN), store, site, Progress(show), chosen, again).run()
+        return summary, list(store.results())
+
+
+def by_workload(results):
+    return {result.case["workload_name"]: result for result in results}
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_samples_are_taken_in_turns_and_each_case_is_measured_once(campaign):
+    path = campaign(engine("a") + engine("b"))
+    events = []
+    summary, results = run(path, events=events)
+    assert len(summary.results) == len(results) == 4
+    assert not summary.has_failed
+    taken = sorted((sample.started_at, sample.turn) for result in results for sample in result.samples)
+    assert [turn for _, turn in taken] == [0] * 4 + [1] * 4 + [2] * 4
+    for result in results:
+        assert result.outcome is Outcome.OK
+        assert result.site == "site"
+        assert result.dataset["n_entries"] == N_ENTRIES
+        assert result.versions["fake"] == "1"
+        assert result.case_id in result.command
+        for sample in result.samples:
+            assert 0 < sample.wall_ns < sample.readings["elapsed_ns"]
+            assert len(sample.control_ns) == 2
+            assert sample.counters["store"] == {"n_reads": 1}
+    assert events[-1][3].n_left == 0
+    summary, results = run(path)
+    assert (len(summary.results), summary.n_known, len(results)) == (0, 4, 4)
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_again_one_case_another_version_another_site(campaign):
+    path = campaign(engine("a"))
+    _, results = run(path)
+    key = by_workload(results)["wide"].case_id
+    assert len(run(path, chosen=(key,), again=True)[1]) == 3
+    assert len(run(path, chosen=("* / wide / *",), site="elsewhere")[1]) == 4
+    path = campaign(engine("a", version="2"))
+    assert len(run(path)[1]) == 6
+    with pytest.raises(RequestError, match="no case is nothing"):
+        run(path, chosen=("nothing",))
+
+
+def test_disturbed_samples_are_kept_and_taken_again(campaign, monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        sampling, "disturbed", lambda *_: calls.append(1) or (["noise"] if len(calls) <= 2 else [])
+    )
+    _, (result,) = run(campaign(engine("a"), workloads="[workload.all]\n"))
+    assert [bool(sample.disturbed) for sample in result.samples] == [True, True, False, False, False]
+    assert [sample.turn for sample in result.samples] == [0, 1, 2, 3, 4]
+    assert len(result.counted()) == 3
+    assert result.reason is None
+
+
+def test_a_machine_that_is_always_disturbed_ends_the_case_nevertheless(campaign, monkeypatch):
+    monkeypatch.setattr(sampling, "disturbed", lambda *_: ["noise"])
+    _, (result,) = run(campaign(engine("a"), workloads="[workload.all]\n"))
+    assert len(result.samples) == 6
+    assert result.reason == "0 of 3 samples were undisturbed"
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_slow_engine_is_slow(campaign):
+    _, results = run(
+        campaign(engine("quick", seconds=0.01) + engine("slow", seconds=0.2), workloads="[workload.all]\n")
+    )
+    medians = {
+        result.case["engine"]: statistics.median(sample.wall_ns for sample in result.counted())
+        for result in results
+    }
+    assert medians["slow"] > 0.2e9 > medians["quick"]
+
+
+def test_values_are_compared_with_those_of_another_engine(campaign, numbers):
+    asked = {"urls": [str(numbers)], "table": "T", "columns": ["x"], "wants_checksum": True}
+    right = ask(BUILT_IN["arrowroot"].command(), "run", asked).answer["checksum"]
+    wrong = {"x": right["x"] | {"order": "0" * 16}}
+    workload = '[workload.x]\ncolumns = ["x"]\n'
+    path = campaign(
+        engine("good", checksum=json.dumps(right)) + engine("bad", checksum=json.dumps(wrong)) + engine("mute"),
+        workloads=workload, repeats=1,
+    )  # fmt: skip
+    summary, results = run(path)
+    found = {result.case["engine"]: result for result in results}
+    assert found["good"].outcome is Outcome.OK
+    assert found["good"].checked == {"by": "uproot", "is_equal": True, "n_columns": 1}
+    assert found["good"].checksum == right
+    assert found["mute"].checked is None
+    assert summary.has_failed
+    assert found["bad"].outcome is Outcome.FAILED
+    assert found["bad"].reason.startswith(
+        "wrong values, as uproot reads others: column x: order is 0000000000000000"
+    )
+    assert not found["bad"].samples
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_runners_that_lie_fail_and_the_others_go_on(campaign):
+    path = campaign(
+        engine("honest")
+        + engine("fast", told_wall_ns=-1)
+        + engine("slow", told_wall_ns=10**18)
+        + engine("lazy", n_entries=5)
+        + engine("broken", error="no such table")
+        + engine("careful", refuses="not cold"),
+        workloads="[workload.all]\n",
+    )
+    summary, results = run(path)
+    found = {result.case["engine"]: result for result in results}
+    assert {name: result.outcome for name, result in found.items()} == {
+        "honest": Outcome.OK, "fast": Outcome.FAILED, "slow": Outcome.FAILED, "lazy": Outcome.FAILED,
+        "broken": Outcome.FAILED, "careful": Outcome.REFUSED,
+    }  # fmt: skip
+    assert "wall_ns is -1" in found["fast"].reason
+    assert "the whole process took" in found["slow"].reason
+    assert "it read 5 entries, the rehearsal 100" in found["lazy"].reason
+    assert "no such table" in found["broken"].reason
+    assert len(found["fast"].samples) == 1
+    assert len(found["honest"].counted()) == 3
+    # What failed is measured again, what is measured is not.
+    assert summary.has_failed
+    again = {result.case["engine"] for result in run(path)[0].results}
+    assert again == {"fast", "slow", "lazy", "broken", "careful"}
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_one_that_hangs_has_timed_out(campaign):
+    path = campaign(engine("a", hangs_s=600), workloads="[workload.all]\n", top='[limits]\ntimeout = "3 s"\n')
+    summary, (result,) = run(path)
+    assert result.outcome is Outcome.TIMED_OUT
+    assert "not done after 3 s" in result.reason
+    assert len(result.samples) == 1
+    assert summary.has_failed
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_only_what_may_go_by_itself_is_tried_again(campaign, tmp_path):
+    url = '[storage.far]\nkind = "url"\nurl = "http://127.0.0.1:9/{file}"\n'
+    told = {"count": tmp_path / "count", "fails_until": 2, "error": "Connection reset by peer"}
+    # The rehearsal fails twice, and is tried again; so is a sample.
+    _, (result,) = run(campaign(engine("a", **told), storages=url, workloads="[workload.all]\n", repeats=1))
+    assert result.outcome is Outcome.OK
+    assert (tmp_path / "count").read_text() == "4"
+    (tmp_path / "count").unlink()
+    summary, results = run(
+        campaign(engine("b", **told), workloads="[workload.all]\n", repeats=1, name="d.toml")
+    )
+    assert summary.has_failed
+    assert results[0].reason.endswith("Connection reset by peer")
+    assert (tmp_path / "count").read_text() == "1"
+
+
+def test_what_cannot_be_done_is_skipped_with_its_reason(campaign):
+    path = campaign(
+        engine("simple", can="read") + '[engine.missing]\ncommand = ["/no/such/program"]\n',
+        workloads='[workload.order]\norder = "entry"\n', repeats=1,
+    )  # fmt: skip
+    summary, results = run(path)
+    assert {result.outcome for result in results} == {Outcome.SKIPPED}
+    reasons = {result.case["engine"]: result.reason for result in results}
+    assert "order:entry" in reasons["simple"]
+    assert "cannot run" in reasons["missing"]
+    assert not summary.has_failed
+    assert len(run(path)[1]) == 2
+
+
+def test_no_cold_read_from_memory(campaign, numbers, tmp_path):
+    shm = Path("/dev/shm")  # noqa: S108 - a tmpfs is what is wanted
+    if not os.access(shm, os.W_OK):
+        pytest.skip("no /dev/shm")
+    copy = shm / f"arrowroot-lab-test-{os.getpid()}.root"
+    shutil.copyfile(numbers, copy)
+    try:
+        path = campaign(engine("a"), storages=LOCAL + "cold = true\n", workloads="[workload.all]\n")
+        (tmp_path / "numbers.root").unlink()
+        (tmp_path / "numbers.root").symlink_to(copy)
+        _, (result,) = run(path)
+    finally:
+        copy.unlink()
+    assert result.outcome is Outcome.REFUSED
+    assert "tmpfs" in result.reason
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_workers_share_the_entries(campaign, tmp_path):
+    log = tmp_path / "log"
+    _, (result,) = run(campaign(engine("a", log=log), workloads="[workload.all]\nworkers = 3\n", repeats=1))
+    assert result.outcome is Outcome.OK
+    (sample,) = result.samples
+    assert sample.details["n_entries"] == N_ENTRIES
+    assert len(sample.details["workers"]) == 3
+    assert sample.counters["store"]["n_reads"] == 3
+    assert sample.wall_ns == max(one["wall_ns"] for one in sample.details["workers"])
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
+    path = campaign(engine("a", seconds=0.3), top='[limits]\ntotal = "1 s"\n', repeats=5)
+    summary, results = run(path)
+    assert summary.left
+    assert "limit of 1 s" in summary.why_left
+    assert not summary.has_failed
+    path.write_text(path.read_text().replace("1 s", "10 min"))
+    summary, results = run(path)
+    assert not summary.left
+    assert len(results) == 2
+    assert all(len(result.samples) == 5 for result in results)
+
+
+def test_virtual_time_needs_no_line(campaign):
+    lines = "".join(
+        f'[storage."{ms} ms"]\nkind = "simulated"\nline = {{ latency = "{ms} ms", bandwidth = "100 MB/s" }}\n'
+        for ms in (1, 100)
+    )
+    workload = '[workload.x]\ncolumns = ["x"]\n'
+    _, results = run(campaign("[engine.arrowroot]\n", storages=lines, workloads=workload, repeats=2))
+    medians = {}
+    for result in results:
+        assert result.outcome is Outcome.OK, result.reason
+        assert result.checked["is_equal"]
+        medians[result.case["storage_name"]] = statistics.median(sample.wall_ns for sample in result.samples)
+    assert medians["100 ms"] - medians["1 ms"] > 90e6
+    assert medians["100 ms"] > 100e6
+
+
+@pytest.mark.usefixtures("undisturbed")
+@pytest.mark.parametrize("is_surprising", [False, True])
+def test_virtual_first_measures_corners_and_surprises(campaign, monkeypatch, is_surprising):
+    lines = "".join(
+        f'[storage."{ms} ms"]\nkind = "simulated"\nline = {{ latency = "{ms} ms", bandwidth = "100 MB/s" }}\n'
+        for ms in (1, 2, 3, 4)
+    )
+    workloads = "".join(f'[workload.w{i}]\ncolumns = ["x"]\nentry_share = 0.{i}\n' for i in (1, 2, 3))
+    path = campaign(
+        engine("a", can="read,predict,entries"),
+        storages=lines,
+        workloads=workloads,
+        repeats=1,
+        top='mode = "virtual first"',
+    )
+    if is_surprising:
+        monkeypatch.setattr(
+            virtual_first, "_is_surprise", lambda subject: subject.case.storage.name == "1 ms"
+        )
+    _, results = run(path)
+    found = {(one.case["storage_name"], one.case["workload_name"]): one for one in results}
+    assert len(found) == 12
+    assert all(one.predictions for one in results)
+    measured = {key for key, one in found.items() if one.outcome is Outcome.OK}
+    corners = {(storage, workload) for storage in ("1 ms", "4 ms") for workload in ("w1", "w3")}
+    assert measured == corners | ({("1 ms", "w2")} if is_surprising else set())
+    assert all("predicted only" in one.reason for one in results if one.outcome is Outcome.SKIPPED)
+    assert len(run(path)[1]) == 12
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_dask_cluster_measures_all(campaign):
+    distributed = pytest.importorskip("distributed")
+    from arrowroot_lab.running import cluster
+
+    path = campaign(engine("a") + engine("b"))
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as local,
+        Store.open(path.with_suffix(".db")) as store,
+    ):
+
+        def measure():
+            return cluster.run_there(
+                read(path),
+                store,
+                local.scheduler_address,
+                site="there",
+                chosen=(),
+                is_again=False,
+                show=lambda *_: None,
+            )
+
+        summary = measure()
+        assert len(summary.results) == 4
+        results = list(store.results())
+        assert {result.outcome for result in results} == {Outcome.OK}
+        assert {result.site for result in results} == {"there"}
+        # Groups were measured one after the other, the engines of each in turns.
+        for workload in CASES:
+            taken = sorted(
+                (sample.started_at, sample.turn)
+                for one in results
+                if one.case["workload_name"] == workload
+                for sample in one.samples
+            )
+            assert [turn for _, turn in taken] == [0, 0, 1, 1, 2, 2]
+        assert measure().n_known == 4
+        assert store.count() == 4
+
+
+def lab_run(path, *more, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "arrowroot", "lab", "run", str(path), "--db", str(path.with_suffix(".db")), "--site", "s", *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+def wait_until(holds, process, seconds=120):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert process.poll() is None or holds(), process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def calls(log):
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def is_there(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_ended_goes_on_with_the_next(campaign, tmp_path, how):
+    log, scratch = tmp_path / "log", tmp_path / "scratch"
+    scratch.mkdir()
+    path = campaign(engine("a", log=log, seconds=0.15), repeats=4)
+    first = lab_run(path, env={**os.environ, "TMPDIR": str(scratch)})
+    # Two rehearsals, and some of the samples: in the middle of one the run is ended.
+    wait_until(lambda: sum(call["verb"] == "run" for call in calls(log)) >= 6, first)
+    assert list(scratch.iterdir())
+    first.send_signal(how)
+    _, said = first.communicate(timeout=60)
+    assert first.returncode == (130 if how == signal.SIGINT else -9), said
+    wait_until(
+        lambda: not any(is_there(call["pid"]) for call in calls(log)), subprocess.Popen(["sleep", "100"])
+    )
+    wait_until(lambda: not list(scratch.iterdir()), subprocess.Popen(["sleep", "100"]))
+    with Store.open(path.with_suffix(".db")) as store:
+        assert store.count() == 0
+    n_before = len(calls(log))
+    second = lab_run(path)
+    _, said = second.communicate(timeout=300)
+    assert second.returncode == 0, said
+    n_after = sum(call["verb"] == "run" for call in calls(log)[n_before:])
+    with Store.open(path.with_suffix(".db")) as store:
+        results = list(store.results())
+    assert sorted(result.case["workload_name"] for result in results) == sorted(CASES)
+    n_samples = sum(len(result.samples) for result in results)
+    # No rehearsal again, and at least two samples that the first run took.
+    assert n_after <= n_samples - 2
+    for result in results:
+        assert result.outcome is Outcome.OK
+        assert len({sample.started_at for sample in result.samples}) == len(result.samples)
+        turns = [sample.turn for sample in result.samples]
+        assert turns == sorted(set(turns))
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_kill_between_the_journal_and_the_store_doubles_nothing(campaign, monkeypatch):
+    path = campaign(engine("a"), workloads="[workload.all]\n", repeats=1)
+    killed = []
+    put, stored = Store.put, Journal.stored
+
+    def put_and_die(self, result):
+        put(self, result)
+        killed.append(result.uuid)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "put", put_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        run(path)
+    monkeypatch.setattr(Store, "put", put)
+    monkeypatch.setattr(Journal, "stored", stored)
+    summary, results = run(path)
+    assert [result.uuid for result in results] == killed
+    assert summary.n_known == 1
+
+
+def test_one_campaign_is_run_once_at_a_time(campaign, tmp_path):
+    log = tmp_path / "log"
+    path = campaign(engine("a", log=log, hangs_s=600), workloads="[workload.all]\n")
+    first = lab_run(path)
+    try:
+        wait_until(lambda: sum(call["verb"] == "run" for call in calls(log)) >= 2, first)
+        second = lab_run(path)
+        _, said = second.communicate(timeout=120)
+        assert second.returncode == 2, said
+        assert "another run of this campaign" in said
+    finally:
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=60)
+
+
+def test_the_command_says_what_came_of_it(campaign):
+    path = campaign(engine("a") + engine("b", error="no such table"), workloads="[workload.all]\n", repeats=1)
+    process = lab_run(path, "--json")
+    out, said = process.communicate(timeout=300)
+    assert process.returncode == 1, said
+    told = json.loads(out)
+    assert sorted(one["outcome"] for one in told["results"]) == ["failed", "ok"]
+    assert "no such table" in said
+    again = next(one["command"] for one in told["results"] if one["outcome"] == "ok")
+    assert again[:3] == ["arrowroot", "lab", "run"]
+    process = subprocess.run(
+        [sys.executable, "-m", *again, "--db", str(path.with_suffix(".db")), "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    assert [one["outcome"] for one in json.loads(process.stdout)["results"]] == ["ok"]
+
+
+def test_a_full_disk_is_told(campaign):
+    if not os.access("/dev/full", os.W_OK):
+        pytest.skip("no /dev/full")
+    _, (result,) = run(campaign(engine("a"), workloads="[workload.all]\n", repeats=1))
+    journal = Journal(Path("/dev/full"))
+    try:
+        with pytest.raises(StoreError, match="No space left on device: the sample is not kept"):
+            journal.begin(result)
+    finally:
+        with contextlib.suppress(OSError):
+            journal.close()
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_line_of_the_journal_that_was_cut_short_is_passed_over(campaign, tmp_path):
+    _, (result,) = run(campaign(engine("a"), workloads="[workload.all]\n", repeats=2))
+    path = tmp_path / "journal"
+    with Journal(path) as journal:
+        journal.begin(result)
+        journal.add(result, result.samples[0])
+    text = path.read_text()
+    path.write_text(text + '{"uuid": "' + result.uuid[:9])
+    with Journal(path) as journal:
+        (found,) = journal.left()
+        assert len(found.samples) == 3
+        journal.add(result, result.samples[0])
+        assert len(journal.left()[0].samples) == 4
+        journal.stored(result.uuid)
+        assert journal.left() == []
+    assert not path.exists()
