@@ -123,6 +123,8 @@ def _size(n_bytes: int) -> str:
 
 
 _BUFFER = Column("buffer_bytes", "Buffer", "bytes")
+#: As RFIO's users wrote it.
+_BUFFER_TEXT = Column("buffer", "Buffer")
 
 
 def _volume_figure(found: Results) -> Figure:
@@ -173,10 +175,14 @@ def _share_figure(found: Results) -> Figure:
 
 
 def _zigzag_figure(found: Results) -> Figure:
-    shown = [Read(entry, offset, size, 0) for entry, offset, size in found.model["shown"]]
+    shown, now_ns = [], 0.0
+    work_ns = found.model["work_ns"] / found.model["n_baskets"]
+    for entry, offset, size in found.model["shown"]:
+        now_ns += published.LATENCY_NS + size / published.BYTES_PER_S * 1e9 + work_ns
+        shown.append(Read(entry, offset, size, round(now_ns)))
     return offsets(
         "The zigzag: where the first reads are in the file",
-        "What one event needs lies over a whole span of the file, as each basket was written when it was full.",
+        "Without a buffer. What one event needs lies over a span: a basket was written when it was full.",
         shown,
         file_bytes=max(read.offset + read.n_bytes for read in shown),
         n_entries=max(read.entry for read in shown) + 1,
@@ -212,7 +218,7 @@ def _buffer_table(found: Results) -> Table:
         band = [line.volume_gb, line.retest_gb] if line else [None, None]
         rows.append(
             (
-                row["cache_bytes"],
+                _size(row["cache_bytes"]),
                 *(None if gb is None else round(gb * 1e9) for gb in band),
                 row["read_bytes"],
                 row["n_requests"],
@@ -226,7 +232,7 @@ def _buffer_table(found: Results) -> Table:
     return Table(
         "The buffer, published and replayed",
         (
-            _BUFFER,
+            _BUFFER_TEXT,
             Column("published_bytes", "Moved, published", "bytes"),
             Column("retest_bytes", "Moved, retest", "bytes"),
             Column("read_bytes", "Moved, here", "bytes"),
@@ -258,9 +264,9 @@ def _span_table(found: Results) -> Table:
                     what,
                     value,
                     of[0]["span_bytes"],
-                    top["cache_bytes"],
+                    _size(top["cache_bytes"]),
                     top["read_bytes"],
-                    fall_bytes(of) or None,
+                    _size(fall_bytes(of)) if fall_bytes(of) else None,
                 )
             )
     return Table(
@@ -269,9 +275,9 @@ def _span_table(found: Results) -> Table:
             Column("changed", "Changed"),
             Column("value", "To", "count"),
             Column("span_bytes", "Span of an event", "bytes"),
-            Column("peak_buffer_bytes", "Peak at", "bytes"),
+            Column("peak_buffer", "Peak at"),
             Column("peak_bytes", "Moved there", "bytes"),
-            Column("fall_buffer_bytes", "A tenth of it from", "bytes"),
+            Column("fall_buffer", "A tenth of it from"),
         ),
         tuple(rows),
         (
@@ -337,8 +343,8 @@ def _local_table(found: Results) -> Table:
 def _lines_table(found: Results) -> Table:
     rows: list[tuple[Any, ...]] = [
         (
-            f"{row['n_jobs']} jobs on one line of 1 Gb/s",
-            row["cache_bytes"],
+            f"{row['n_jobs']} job{'s' * (row['n_jobs'] > 1)} on one line of 1 Gb/s",
+            _size(row["cache_bytes"]),
             cpu_share(row),
             events_per_s(found, row),
         )
@@ -347,7 +353,7 @@ def _lines_table(found: Results) -> Table:
     rows += [
         (
             f"a read takes {row['latency_ns'] / 1e6:g} ms",
-            row["cache_bytes"],
+            _size(row["cache_bytes"]),
             cpu_share(row),
             events_per_s(found, row),
         )
@@ -357,7 +363,7 @@ def _lines_table(found: Results) -> Table:
         "Controls: other lines",
         (
             Column("line", "Line"),
-            _BUFFER,
+            _BUFFER_TEXT,
             Column("cpu_share", "CPU of each", "share"),
             Column("events_per_s", "Events/s of each", "rate"),
         ),
