@@ -83,6 +83,9 @@ def stored(name: str) -> Results:
 def text(document: dict[str, Any]) -> str:
     """Return a document as it is kept: a row on each line, so that a change is seen as one."""
     rows = ",\n".join("  " + json.dumps(row, sort_keys=True) for row in document["rows"])
-    head = {key: value for key, value in document.items() if key != "rows"}
-    lines = json.dumps(head, indent=1, sort_keys=True).removesuffix("\n}")
-    return f'{lines},\n "rows": [\n{rows}\n ]\n}}\n'
+    head = [
+        f" {json.dumps(key)}: {json.dumps(document[key], sort_keys=True)}"
+        for key in sorted(document)
+        if key != "rows"
+    ]
+    return "{\n" + ",\n".join(head) + f',\n "rows": [\n{rows}\n ]\n}}\n'

@@ -322,7 +322,9 @@ class _Statements:
 
 @cache
 def _statements(dialect: str) -> _Statements:
-    if dialect == "postgresql":  # its module imports all that can talk to it: who has SQLite does not wait for that
+    if (
+        dialect == "postgresql"
+    ):  # its module imports all that can talk to it: who has SQLite does not wait for that
         from sqlalchemy.dialects.postgresql import insert
     else:
         from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]

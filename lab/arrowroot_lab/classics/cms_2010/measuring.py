@@ -37,7 +37,7 @@ def ral_line() -> Line:
     return Line(round(latency_s * 1e9), bytes_per_s)
 
 
-class _Jobs:
+class Jobs:
     """The traces, as files, and how each case reads which of them."""
 
     def __init__(self, directory: Path, scale: float) -> None:
@@ -74,16 +74,21 @@ class _Jobs:
         return replay(trace, line, "auto", works=works)
 
 
+def model_rows(jobs: Jobs) -> list[Row]:
+    """Return each case on the line of the source's model."""
+    return [
+        {"study": "model", "case": case, **jobs.read(case, _MODEL)}
+        for case in (*CASES, "tree cache", TODAY, "auto, event order")
+    ]
+
+
 def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
     """Replay all cases, and return the document of the results. ``told`` is called with what comes next."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
-        jobs = _Jobs(Path(directory), scale)
+        jobs = Jobs(Path(directory), scale)
         told("the published model: 5 ms, 12 MB/s")
-        rows += [
-            {"study": "model", "case": case, **jobs.read(case, _MODEL)}
-            for case in (*CASES, "tree cache", TODAY, "auto, event order")
-        ]
+        rows += model_rows(jobs)
         told("the job with its CPU time, on RAL's line")
         rows += [
             {"study": "work", "case": case, **jobs.read(case, ral_line(), works=True)}

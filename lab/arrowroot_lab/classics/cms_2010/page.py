@@ -103,6 +103,11 @@ def page(found: Results) -> Classic:
     )
 
 
+def _mib(mib: float) -> str:
+    """A volume as CMS's reports have it, to the kilobyte."""
+    return f"{mib:,.3f} MiB"
+
+
 def _predicted_figure(found: Results) -> Figure:
     data = [
         Bar(case, who, value)
@@ -136,8 +141,8 @@ def _predicted_table(found: Results) -> Table:
                 case,
                 n_reads,
                 row["n_requests"],
-                None if mib is None else round(mib * published.MIB),
-                row["read_bytes"],
+                None if mib is None else _mib(mib),
+                _mib(row["read_bytes"] / found.scale / published.MIB),
                 _ns(published.PREDICTED_S.get(case)),
                 row["wait_ns"],
                 row["overhead_bytes"] / row["payload_bytes"],
@@ -149,8 +154,8 @@ def _predicted_table(found: Results) -> Table:
             Column("job", "Job"),
             Column("published_reads", "Reads, published", "count"),
             Column("n_requests", "Reads, here", "count"),
-            Column("published_bytes", "Bytes, published", "bytes"),
-            Column("read_bytes", "Bytes, here", "bytes"),
+            Column("published_mib", "Volume, published"),
+            Column("read_mib", "Volume, here"),
             Column("published_ns", "Predicted, published", "time"),
             Column("wait_ns", "Time, here", "time"),
             Column("over_read", "Read besides", "share"),
@@ -169,7 +174,7 @@ def _site_table() -> Table:
             site,
             case,
             job.n_reads,
-            round(job.mib * published.MIB),
+            _mib(job.mib),
             job.n_vector_reads,
             _ns(job.read_s),
             _ns(job.vector_s or None),
@@ -184,7 +189,7 @@ def _site_table() -> Table:
             Column("site", "Site"),
             Column("job", "Job"),
             Column("n_reads", "Reads", "count"),
-            Column("read_bytes", "Bytes", "bytes"),
+            Column("read_mib", "Volume"),
             Column("n_vector_reads", "Vector reads", "count"),
             Column("read_ns", "In reads", "time"),
             Column("vector_ns", "In vector reads", "time"),

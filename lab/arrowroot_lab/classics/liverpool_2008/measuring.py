@@ -36,7 +36,7 @@ _LATENCIES_NS = (100_000, 920_000, 5_000_000, 20_000_000)
 #: Of the buffer of 128 MiB.
 _FILE_SHARES = (0.5, 1.0, 12.0)
 #: Reads of the picture.
-_N_SHOWN = 2_000
+_N_SHOWN = 1_000
 
 
 class _Replays:
