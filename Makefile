@@ -34,7 +34,7 @@ endif
 SHARED ?= ../shared
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)
-PYTHON_CODE := $(wildcard python lab tests tools bench fuzz/seeds/make.py)
+PYTHON_CODE := $(wildcard python lab campaigns tests tools bench fuzz/seeds/make.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
