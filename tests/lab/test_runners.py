@@ -328,7 +328,8 @@ def test_runners_need_no_laboratory(job):
     path = RUNNERS / "arrowroot_runner.py"
     program = (
         "import runpy, sys\nsys.modules['arrowroot_lab'] = None\n"
-        f"sys.path.insert(0, {str(RUNNERS)!r})\nsys.argv = ['x', 'run']\nrunpy.run_path({str(path)!r}, run_name='__main__')"
+        f"sys.path.insert(0, {str(RUNNERS)!r})\nsys.argv = ['x', 'run']\n"
+        f"runpy.run_path({str(path)!r}, run_name='__main__')"
     )
     by_path = ask([sys.executable, "-c", program], "", job).answer
     as_module = ask([sys.executable, "-m", "arrowroot_lab.runners.arrowroot_runner"], "run", job).answer
