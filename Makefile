@@ -34,7 +34,7 @@ endif
 SHARED ?= ../shared
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)
-PYTHON_CODE := $(wildcard python lab tests tools bench fuzz/seeds/make.py)
+PYTHON_CODE := $(wildcard python lab campaigns tests tools bench fuzz/seeds/make.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -47,10 +47,12 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost and draw the picture
+demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost, and run the laboratory's quick campaign
 	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
 	@$(BIN)/arrowroot perf demo/sample.root:Events --plot demo/perf.png $(PERF_ARGS)
-	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png
+	@$(BIN)/arrowroot lab run campaigns/quick.toml --db demo/lab.db
+	@$(BIN)/arrowroot lab publish demo/pages --db demo/lab.db
+	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png demo/pages/index.html
 
 .PHONY: test
 test: check-ci lint test-rust test-python test-oldest ## lint, cargo test, pytest: everything that must hold
@@ -192,7 +194,7 @@ $(VENV)/.builder: $(VENV)/.created pyproject.toml | prerequisites
 	$(PIP) install --group build
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.builder
+$(VENV)/.demo: $(VENV)/.laboratory
 	$(PIP) install --group demo
 	@touch $@
 

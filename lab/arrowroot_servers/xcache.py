@@ -94,7 +94,12 @@ class XCache(Server):
     def empty(self) -> None:
         """Forget all that was read, on the disk and in memory: it is another process then, on another port."""
         self._end_process()
-        shutil.rmtree(self.data)
+        for path in self.directory.iterdir():
+            # Pipes of the process that has ended, too: below a directory of root's the next one may not look at them.
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path not in self.logs():
+                path.unlink()
         self.data.mkdir()
         self._begin()
 

@@ -136,6 +136,7 @@ class Table:
         n_threads: int = 0,  # 0: as many as cores
         trace: bool = False,
         strings: str = "utf8",  # "utf8", "replace" (U+FFFD for what is not UTF-8), "binary" (as bytes)
+        order: str = "cluster",  # or "entry": one entry after the other, as GetEntry reads
         verify_checksums: bool = True,  # of an RNTuple's pages
         raw: bool = False,  # each column as the bytes of its entries
     ) -> Scan: ...
@@ -335,6 +336,7 @@ def replay(
     protocol: Protocol,
     interval_s: float = 0.0,
     kept: Sequence[tuple[int, int]] = (),
+    disk: tuple[int, bool] | None = None,
 ) -> dict[str, int]:
     """Read a trace again from a line in virtual time.
 
@@ -342,8 +344,10 @@ def replay(
     first entry, the number of its branch, and the work on it in ns. ``options``: name, text and origin of each that is
     set. ``n_streams``: requests under way at a time. ``protocol``: how the store makes requests. ``interval_s``: from
     the beginning of a request to that of the next, at least. ``kept``: (offset, length) of what came with the opening.
+    ``disk``: a local disk whose seeks take ``latency_s``; how far its kernel reads ahead, in bytes, and whether the
+    page cache has the whole file.
 
     Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes,
-    payload_bytes, overhead_bytes, peak_buffer_bytes.
+    payload_bytes, overhead_bytes, peak_buffer_bytes; n_seeks and device_bytes (0 but of a disk).
     Raises: InvalidRequestError for options, arrays or a line that make no sense; StorageError for reads after the end.
     """

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     #: Text as Arrow strings, an error if it is not UTF-8 or with U+FFFD for what is not; or as bytes.
     Strings = Literal["utf8", "replace", "binary"]
+    #: In which order baskets are needed.
+    Order = Literal["cluster", "entry"]
 
 #: Default size of a batch's values, and bound on the memory of a pass, in bytes.
 BATCH_SIZE = "64 MB"
@@ -25,6 +27,7 @@ _DEFAULTS = {
     "memory_budget": MEMORY_BUDGET,
     "n_threads": 0,
     "trace": False,
+    "order": "cluster",
     "strings": "utf8",
     "verify_checksums": True,
     "assemble": False,
@@ -44,6 +47,7 @@ class PassOptions(ResourceOptions, total=False):
 
     batch_size: int | str
     trace: bool
+    order: Order
 
 
 class FindOptions(ResourceOptions, total=False):
@@ -99,6 +103,7 @@ class Options(NamedTuple):
     verify_checksums: bool
     assemble: bool = False
     raw: bool = False
+    order: Order = "cluster"
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, batch_size: int | str | None = BATCH_SIZE) -> Options:
@@ -109,9 +114,11 @@ class Options(NamedTuple):
         Raises: InvalidRequestError, which names the option.
         """
         values = {**_DEFAULTS, "batch_size": batch_size, **given}
-        strings, batch_size = values["strings"], values["batch_size"]
+        strings, batch_size, order = values["strings"], values["batch_size"], values["order"]
         if strings not in ("utf8", "replace", "binary"):
             raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
+        if order not in ("cluster", "entry"):
+            raise InvalidRequestError(f"order: expected 'cluster' or 'entry', got {order!r}")
         for name in ("trace", "verify_checksums", "assemble", "raw"):
             value = values[name]
             if not isinstance(value, bool) and str(getattr(value, "dtype", "")) != "bool":
@@ -135,6 +142,7 @@ class Options(NamedTuple):
             bool(values["verify_checksums"]),
             bool(values["assemble"]),
             bool(values["raw"]),
+            order,
         )
 
     def refuse_whole_branches(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -35,3 +36,18 @@ def test_false_alarms_are_rarer_than_the_confidence_says():
     draw = random.Random(7)
     alarms = sum(verdict([draw.lognormvariate(0, 0.05) for _ in range(11)]) == "worse" for _ in range(2000))
     assert alarms / 2000 <= 1 - against.CONFIDENCE
+
+
+def test_both_sides_have_bytecode_where_the_interpreter_writes_none(tmp_path, monkeypatch):
+    package = tmp_path / "arrowroot"
+    package.mkdir()
+    source = package / "__init__.py"
+    source.write_text("x = 1\n")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    against.write_bytecode(tmp_path)
+    [compiled] = (package / "__pycache__").iterdir()
+    before = compiled.read_bytes()
+    source.write_text("x = 12345\n")
+    os.utime(source, (source.stat().st_mtime + 2,) * 2)  # bytecode knows whole seconds
+    against.write_bytecode(tmp_path)
+    assert compiled.read_bytes() != before

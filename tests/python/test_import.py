@@ -12,12 +12,30 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
 
-def test_import_brings_nothing_heavy():
+#: All of the package that opening and reading a tree may load; a room's own name is that of its ``__init__``.
+OPENING_AND_READING = """
+    _api _api.chain _api.column _api.file _api.scan _api.tree _api.tree_metadata
+    _arrow _arrow.chunks _arrow.convert _arrow.masks
+    _errors _native _objects _objects.record _options _passes _passes.source _render
+    _select _select.columns _select.entries _select.events _sizes
+    _storage _storage.config _storage.readers _storage.url
+"""
+#: What they may bring of the standard library: typing has most of it.
+STANDARD = """
+    __future__ _collections _functools _operator _sre _typing collections contextlib copyreg enum fnmatch functools
+    itertools keyword math operator re reprlib types typing warnings
+"""
+
+
+def test_import_loads_what_opens_and_reads_a_tree_and_no_more():
     out = run(
-        "import sys, arrowroot;"
-        "print({'numpy', 'pyarrow', 'pandas', 'matplotlib', 'argparse', 'dataclasses'} & set(sys.modules))"
+        "import sys; before = set(sys.modules); import arrowroot;"
+        "print(*sorted(set(sys.modules) - before - {'arrowroot'}))"
     )
-    assert out.stdout.strip() == "set()"
+    names = set(out.stdout.split())
+    ours = {name for name in names if name.startswith("arrowroot.")}
+    assert ours == {f"arrowroot.{name}" for name in OPENING_AND_READING.split()}
+    assert {name.partition(".")[0] for name in names - ours} <= set(STANDARD.split())
 
 
 def test_a_scan_of_a_range_needs_neither_pyarrow_nor_numpy(sample):

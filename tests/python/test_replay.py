@@ -10,7 +10,8 @@ from arrowroot import InvalidRequestError, _native
 from arrowroot._cost.plan import LogicalRead
 from arrowroot._pictures import curve
 from arrowroot._report import trace
-from arrowroot._report.replay import Line, parse_sweep, replay, strategies
+from arrowroot._report.replay import Disk, Line, parse_sweep, replay, strategies
+from arrowroot.cli import main
 
 LINE = Line(0.005, 12e6)
 #: 40 baskets of 100 kB side by side, each with 1 ms of work.
@@ -236,3 +237,57 @@ def test_names_of_lines_that_are_near_stand_together():
     curve._draw_across(axes, [("far", 50.0), ("one", 10.0), ("other", 10.1)])
     assert {text.get_text(): text.xy[1] for text in axes.texts} == {"one, other": 10.1, "far": 50.0}
     assert axes.get_ylim()[0] == 0
+
+
+DISK = Line(0.01, 100e6, disk=Disk(0))
+
+
+def test_a_disk_seeks_where_the_offset_jumps_and_a_network_never_does():
+    direct = outcome("direct", SIDE_BY_SIDE[::2], DISK)
+    assert (direct.n_requests, direct.n_seeks) == (20, 20)
+    assert outcome("direct", SIDE_BY_SIDE, DISK).n_seeks == 1
+    assert (outcome("direct").n_seeks, outcome("direct").device_bytes) == (0, 0)
+
+
+def test_a_page_cache_that_has_the_file_costs_no_time():
+    for strategy in strategies(["all"]):
+        warm = outcome(strategy, line=DISK._replace(disk=Disk(is_cached=True)))
+        assert (warm.wait_ns, warm.device_bytes) == (0, 0)
+
+
+@given(st.integers(0, 1 << 24), st.sampled_from(strategies(["all"])))
+@settings(max_examples=40)
+def test_no_byte_leaves_a_disk_twice_and_all_that_are_needed_do(read_ahead, strategy):
+    line = DISK._replace(disk=Disk(read_ahead))
+    found = outcome(strategy, line=line)
+    assert found.payload_bytes <= found.device_bytes <= FILE_BYTES
+    assert found == outcome(strategy, line=line)
+
+
+def test_the_command_replays_on_a_disk(recorded, capsys):
+    disk = ["replay", str(recorded), "--store", "disk", "--latency", "10ms", "--bandwidth", "100MB/s"]
+    assert main([*disk, "--strategy", "direct", "--kernel-read-ahead", "0", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["line"]["disk"] == {"read_ahead_bytes": 0, "is_cached": False}
+    [found] = document["outcomes"]
+    # Of 1,000 bytes before the first basket, and behind the last one, some are on the pages of these.
+    assert (found["n_seeks"], found["device_bytes"]) == (1, 4_001_792)
+    assert main([*disk, "--warm"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "disk: 10.0 ms a seek, 100 MB/s, the kernel reads 128 KiB ahead; the page cache has the file" in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--warm"], "--warm is of a disk: give --store disk, too"),
+        (["--kernel-read-ahead", "1M"], "--kernel-read-ahead is of a disk"),
+        (["--store", "disk", "--streams", "4"], "a disk does one thing after the other"),
+        (["--store", "disk", "--kernel-read-ahead", "much"], "--kernel-read-ahead: 'much' is not a size"),
+    ],
+)
+def test_what_a_disk_has_not_is_refused(recorded, capsys, options, message):
+    assert main(["replay", str(recorded), *options]) == 2
+    assert message in capsys.readouterr().err

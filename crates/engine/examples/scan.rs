@@ -3,7 +3,7 @@
 //! `cargo run --release --example scan -- FILE TREE [COLUMN,...|all] [THREADS] [REPEATS] [BATCH_BYTES]`
 
 use arrowroot::storage::Options;
-use arrowroot::{Entries, File, Request, open_table};
+use arrowroot::{Entries, File, Order, Request, open_table};
 
 fn main() -> arrowroot::Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -23,6 +23,7 @@ fn main() -> arrowroot::Result<()> {
         let request = Request {
             columns: columns.into_iter().map(|id| (id, table.place(id).path.to_owned())).collect(),
             entries: Entries::Range(0..table.n_entries()),
+            order: Order::Cluster,
             batch_bytes: number(6),
             memory_budget_bytes: 256_000_000,
             n_threads: usize::try_from(number(4).unwrap_or(1)).unwrap_or(1),

@@ -21,8 +21,8 @@ pub use arrowroot_storage as storage;
 pub use ntuple::Ntuple;
 pub use open::{Opened, open_table};
 pub use scan::{
-    BatchEntries, ColumnId, Entries, Keeping, LogicalRead, Piece, Plan, PlannedBatch, PlannedColumn, PlannedPiece,
-    PlannedWindow, Request, Scan, ScanHandle, Stats,
+    BatchEntries, ColumnId, Entries, Keeping, LogicalRead, Order, Piece, Plan, PlannedBatch, PlannedColumn,
+    PlannedPiece, PlannedWindow, Request, Scan, ScanHandle, Stats,
 };
 pub use table::{ColumnPlace, Description, Recorded, Sizes, Table};
 pub use tree::Tree;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrowroot::storage::{AccessProfile, Error, Ledgers, MemorySource, Opened, Options, Part, Result, Source};
-use arrowroot::{Entries, File, Request, Scan, Table, Tree};
+use arrowroot::{Entries, File, Order, Request, Scan, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 
@@ -115,6 +115,7 @@ fn request(tree: &Tree, n_threads: usize) -> Request {
     Request {
         columns: tree.readable().unwrap().into_iter().map(|id| (id.into(), tree.branch_path(id).to_owned())).collect(),
         entries: Entries::Range(0..tree.n_entries()),
+        order: Order::Cluster,
         batch_bytes: Some(2000),
         memory_budget_bytes: 256_000_000,
         n_threads,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 use arrowroot::storage::MemorySource;
-use arrowroot::{Entries, File, Request, Table, Tree};
+use arrowroot::{Entries, File, Order, Request, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 
@@ -21,6 +21,7 @@ fn request(tree: &Tree, columns: &[&str], entries: Entries) -> Request {
     Request {
         columns: columns.iter().map(|name| (tree.find(name).unwrap().into(), (*name).to_owned())).collect(),
         entries,
+        order: Order::Cluster,
         batch_bytes: None,
         memory_budget_bytes: 256_000_000,
         n_threads: 1,
@@ -200,4 +201,27 @@ fn what_is_not_there_is_named_with_its_neighbours() {
     assert!(error.contains("events.root") && error.contains("did you mean number"), "{error}");
     let wrong = tree.scan(&request(&tree, &["number"], Entries::Range(0..351)));
     assert!(wrong.is_err());
+}
+
+#[test]
+fn entry_by_entry_a_basket_is_needed_when_its_first_entry_comes() {
+    let tree = events();
+    let needed = |order: Order, entries: Entries| {
+        let request = Request { order, ..request(&tree, &["values", "number", "even"], entries) };
+        let scan = tree.scan(&request).unwrap();
+        let plan = scan.plan();
+        let names = plan.windows().flat_map(|window| &window.pieces).map(|piece| {
+            let column = &plan.columns[piece.column as usize];
+            format!("{}@{}", column.path, column.pieces[piece.piece as usize].first_entry)
+        });
+        names.collect::<Vec<String>>()
+    };
+    let range = Entries::Range(120..260);
+    let by_entry = ["values@100", "number@100", "even@100", "values@200", "number@200", "even@200"];
+    assert_eq!(needed(Order::Entry, range.clone()), by_entry);
+    // In the file the numbers are before the lists.
+    let by_place = ["number@100", "even@100", "values@100", "number@200", "even@200", "values@200"];
+    assert_eq!(needed(Order::Cluster, range), by_place);
+    let list = Entries::List(vec![310, 20]);
+    assert_eq!(needed(Order::Entry, list), ["values@0", "number@0", "even@0", "values@300", "number@300", "even@300"]);
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow_schema::Schema;
 use arrowroot::storage::{AccessProfile, Error as StorageError, MemorySource, Part, Result as StorageResult, Source};
-use arrowroot::{Entries, Error, File, Ntuple, Request, Table, TextForm, Tree, format};
+use arrowroot::{Entries, Error, File, Ntuple, Order, Request, Table, TextForm, Tree, format};
 
 static OBJECTS: &[u8] = include_bytes!("../../../tests/fixtures/objects.root");
 
@@ -93,6 +93,7 @@ fn request(entries: Entries) -> Request {
     Request {
         columns: Vec::new(),
         entries,
+        order: Order::Cluster,
         batch_bytes: None,
         memory_budget_bytes: 1_000_000,
         n_threads: 1,

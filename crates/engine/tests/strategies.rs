@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use arrowroot::storage::testing::Disguised;
 use arrowroot::storage::{AccessProfile, Ledgers, MemorySource, Opened, Options, ReadEvent, Source, Strategy};
-use arrowroot::{Entries, File, Request, Scan, Table, Tree};
+use arrowroot::{Entries, File, Order, Request, Scan, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 const FAR: AccessProfile = AccessProfile {
@@ -42,6 +42,7 @@ fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threa
     let request = Request {
         columns: ids.into_iter().map(|id| (id.into(), tree.branch_path(id).to_owned())).collect(),
         entries: Entries::Range(0..tree.n_entries()),
+        order: Order::Cluster,
         batch_bytes,
         memory_budget_bytes: 256_000_000,
         n_threads,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use arrowroot::storage::Error;
-use arrowroot::storage::simulate::{Line, LogicalRead, Trace, replay as replay_trace};
+use arrowroot::storage::simulate::{Disk, Line, LogicalRead, Trace, replay as replay_trace};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,7 +13,7 @@ use crate::options::{OptionText, options_of};
 use crate::protocol::PyProtocol;
 
 #[pyfunction]
-#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, protocol, interval_s = 0.0, kept = Vec::new()))]
+#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, protocol, interval_s = 0.0, kept = Vec::new(), disk = None))]
 #[expect(
     clippy::too_many_arguments,
     reason = "one array for each property of a read, and one number for each of the line"
@@ -34,6 +34,7 @@ pub(crate) fn replay<'py>(
     protocol: &PyProtocol,
     interval_s: f64,
     kept: Vec<(u64, u64)>,
+    disk: Option<(u64, bool)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let wrong = |option: &str, what: String| to_python(Error::Option { option: option.to_owned(), what }.into());
     let columns = [&offsets, &lengths, &entries, &branches, &think_ns];
@@ -56,7 +57,8 @@ pub(crate) fn replay<'py>(
         made.map_err(|_| wrong(option, format!("{seconds} is no number of seconds")))
     };
     let (latency, interval) = (duration("latency", latency_s)?, duration("interval", interval_s)?);
-    let line = Line { latency, bytes_per_second, n_streams, interval, protocol: protocol.0 };
+    let disk = disk.map(|(read_ahead_bytes, is_cached)| Disk { read_ahead_bytes, is_cached });
+    let line = Line { latency, bytes_per_second, n_streams, interval, protocol: protocol.0, disk };
     let outcome = py.detach(|| replay_trace(&trace, &set, &line)).map_err(|error| to_python(error.into()))?;
     let dict = PyDict::new(py);
     for (name, value) in [
@@ -69,6 +71,8 @@ pub(crate) fn replay<'py>(
         ("payload_bytes", outcome.payload_bytes),
         ("overhead_bytes", outcome.overhead_bytes),
         ("peak_buffer_bytes", outcome.peak_buffer_bytes),
+        ("n_seeks", outcome.n_seeks),
+        ("device_bytes", outcome.device_bytes),
     ] {
         dict.set_item(name, value)?;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrowroot::{Entries, Request, Sizes, Table, TextForm};
+use arrowroot::{Entries, Order, Request, Sizes, Table, TextForm};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
@@ -183,6 +183,7 @@ impl PyTable {
     #[pyo3(signature = (
         columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
         n_threads = 0, trace = false, strings = "utf8", verify_checksums = true, raw = false,
+        order = "cluster",
     ))]
     #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
     fn scan(
@@ -197,7 +198,9 @@ impl PyTable {
         strings: &str,
         verify_checksums: bool,
         raw: bool,
+        order: &str,
     ) -> PyResult<PyScan> {
+        let order = need_order(order)?;
         let entries = chosen_entries(entries, self.table.n_entries())?;
         let text = text_form(strings)?;
         let scan = self.patiently(py, move |table| {
@@ -211,6 +214,7 @@ impl PyTable {
             table.scan(&Request {
                 columns,
                 entries,
+                order,
                 batch_bytes,
                 memory_budget_bytes,
                 n_threads,
@@ -231,6 +235,15 @@ fn text_form(strings: &str) -> PyResult<TextForm> {
         "replace" => Ok(TextForm::Replaced),
         "binary" => Ok(TextForm::Binary),
         _ => Err(to_python(arrowroot::Error::InvalidRequest { what: format!("strings={strings:?}") })),
+    }
+}
+
+/// The order in which pieces are needed.
+fn need_order(order: &str) -> PyResult<Order> {
+    match order {
+        "cluster" => Ok(Order::Cluster),
+        "entry" => Ok(Order::Entry),
+        _ => Err(to_python(arrowroot::Error::InvalidRequest { what: format!("order={order:?}") })),
     }
 }
 

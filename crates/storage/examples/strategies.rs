@@ -74,7 +74,7 @@ fn main() -> Result<()> {
         for protocol in [Protocol::Plain { max_parallel: 8 }, Protocol::Http(Limits { n_ranges: 1, n_parallel: 8 })] {
             let max_ranges = protocol.max_ranges();
             let latency = Duration::from_millis(latency_ms);
-            let line = Line { latency, bytes_per_second, n_streams: 8, interval: Duration::ZERO, protocol };
+            let line = Line { latency, bytes_per_second, n_streams: 8, interval: Duration::ZERO, protocol, disk: None };
             for (name, trace) in &cases {
                 let floor = floor_seconds(trace, &line);
                 println!("\n### {name}, {latency_ms} ms, {} MB/s, {max_ranges} ranges", bytes_per_second / 1e6);

@@ -29,7 +29,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// That of a store of a kind, http, s3 or xrootd, of which nothing is known but how long an answer takes.
+    /// That of a store of a kind, http, s3, xrootd or disk, of which nothing is known but how long an answer takes.
     ///
     /// # Errors
     /// [`Error::Option`] for another kind.
@@ -38,8 +38,9 @@ impl Protocol {
             "http" => Ok(Protocol::Http(http::limits_of_any(true, latency))),
             "s3" => Ok(Protocol::Http(http::limits_of_any(false, latency))),
             "xrootd" => Ok(Protocol::Xrootd(xrootd::VectorLimits::DEFAULT)),
+            "disk" => Ok(Protocol::Plain { max_parallel: 1 }),
             _ => {
-                let what = format!("there is no kind of store {kind:?}; there are http, s3 and xrootd");
+                let what = format!("there is no kind of store {kind:?}; there are http, s3, xrootd and disk");
                 Err(Error::Option { option: "store".to_owned(), what })
             }
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use arrowroot_storage::http::Limits;
-use arrowroot_storage::simulate::{Line, LogicalRead, Outcome, Trace, replay};
+use arrowroot_storage::simulate::{Disk, Line, LogicalRead, Outcome, Trace, replay};
 use arrowroot_storage::testing::content;
 use arrowroot_storage::{
     Ledgers, Opened, Operation, Options, Part, Planner, Protocol, ReadEvent, Stack, Strategy, VectorLimits, Wanted,
@@ -26,6 +26,7 @@ const LINE: Line = Line {
     n_streams: 8,
     interval: Duration::ZERO,
     protocol: PLAIN,
+    disk: None,
 };
 const SLOW: Line = Line {
     latency: Duration::from_millis(5),
@@ -33,6 +34,7 @@ const SLOW: Line = Line {
     n_streams: 1,
     interval: Duration::ZERO,
     protocol: PLAIN,
+    disk: None,
 };
 
 /// A scan of some branches, in clusters: each basket of a branch in each cluster, and something else between.
@@ -433,4 +435,68 @@ fn ledgers_read_as_the_stack_does() {
         layers(&[("strategy", "readahead"), ("cache_size", "1M"), blocks]),
         "store:; block-cache: 1 read 1 cache-hit; readahead: 20 read 19 cache-hit; engine: 20 read"
     );
+}
+
+/// A disk with seeks of 10 ms and 100 MB/s.
+fn disk(read_ahead_bytes: u64) -> Line {
+    Line {
+        latency: Duration::from_millis(10),
+        bytes_per_second: 100e6,
+        n_streams: 1,
+        protocol: Protocol::Plain { max_parallel: 1 },
+        disk: Some(Disk { read_ahead_bytes, is_cached: false }),
+        ..LINE
+    }
+}
+
+#[test]
+fn a_disk_seeks_only_where_the_offset_jumps() {
+    let side_by_side = trace(100, 4, 8192, 0, 0);
+    let far_apart = trace(100, 4, 8192, 1 << 20, 0);
+    let direct = options(&[("strategy", "direct")]);
+    let near = replay(&side_by_side, &direct, &disk(0)).unwrap();
+    let far = replay(&far_apart, &direct, &disk(0)).unwrap();
+    assert_eq!((near.n_requests, near.n_seeks), (400, 1));
+    assert_eq!((far.n_requests, far.n_seeks), (400, 400));
+    assert!(far.wall_ns > 50 * near.wall_ns);
+    // The same requests: only their time differs from that of a network.
+    assert_eq!(far.requests, replay(&far_apart, &direct, &LINE).unwrap().requests);
+    assert_eq!(replay(&far_apart, &direct, &LINE).unwrap().device_bytes, 0);
+}
+
+#[test]
+fn a_kernel_that_reads_ahead_hides_the_work_between_reads_that_follow_each_other() {
+    let think_ns = 1_000_000;
+    let trace = trace(100, 4, 8192, 0, think_ns);
+    let direct = options(&[("strategy", "direct")]);
+    let (without, with) =
+        (replay(&trace, &direct, &disk(0)).unwrap(), replay(&trace, &direct, &disk(128 << 10)).unwrap());
+    assert!(with.wait_ns < without.wait_ns / 2, "{} {}", with.wait_ns, without.wait_ns);
+    assert!(with.device_bytes <= trace.file_bytes);
+}
+
+#[test]
+fn a_file_that_was_read_once_costs_no_time() {
+    let trace = trace(10, 4, 10_000, 1 << 20, 1000);
+    let mut line = disk(128 << 10);
+    line.disk = Some(Disk { read_ahead_bytes: 128 << 10, is_cached: true });
+    for (strategy, name) in Strategy::ALL {
+        let found = replay(&trace, &options(&[("strategy", name)]), &line).unwrap();
+        assert_eq!((found.wait_ns, found.device_bytes), (0, 0), "{strategy:?}");
+    }
+}
+
+#[test]
+fn every_strategy_reads_from_a_disk_each_byte_once_at_most() {
+    let trace = trace(50, 20, 5000, 3000, 1000);
+    for (_, name) in Strategy::ALL {
+        for read_ahead in [0, 128 << 10, 16 << 20] {
+            let set = options(&[("strategy", name)]);
+            let found = replay(&trace, &set, &disk(read_ahead)).unwrap();
+            assert!(found.device_bytes <= trace.file_bytes, "{name} {read_ahead}");
+            assert!(found.device_bytes >= found.payload_bytes, "{name} {read_ahead}");
+            assert!(found.n_seeks >= 1 && found.wait_ns >= 10_000_000, "{name} {read_ahead}");
+            assert_eq!(replay(&trace, &set, &disk(read_ahead)).unwrap(), found, "{name} {read_ahead}");
+        }
+    }
 }

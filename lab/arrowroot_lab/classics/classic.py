@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,3 +35,8 @@ class Classic:
     command: str
     #: Where it was published.
     sources: tuple[str, ...] = field(default=())
+
+
+def points(text: str) -> tuple[str, ...]:
+    """Return the paragraphs of a text that is broken into lines; an empty line is between two of them."""
+    return tuple(" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip()))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: In the order in which help lists them.
-COMMANDS = ("plan", "run", "show", "compare", "history", "diff_env", "publish", "export", "cache")
+COMMANDS = ("plan", "run", "show", "compare", "history", "diff_env", "publish", "export", "cache", "classics")
 
 _DESCRIPTION = """\
 Runs the same I/O tests over storages, layouts, engines and versions, keeps every sample, and shows them.

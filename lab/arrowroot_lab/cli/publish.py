@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DESCRIPTION = """\
-Writes static pages: what is new, what failed and what is old; each campaign, series and result; comparisons.
+Writes static pages: what is new, what failed and what is old; each campaign, series and result; comparisons;
+the classics.
 
 They need no server and no other host: open them from the disk, or copy them to any web server. What was published
 to the directory before is replaced as a whole; a directory with anything else in it is refused.
@@ -36,11 +37,12 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from arrowroot_lab import classics
     from arrowroot_lab.pages import check_place, publish
 
     check_place(options.directory)
     with asking.opened(options) as store:
-        published = publish(store, options.directory)
+        published = publish(store, options.directory, classics=classics.pages())
     pages = f"{published.n_pages:,} pages of {published.n_results:,} results"
     print(f"{pages}; begin with {published.first}", file=sys.stderr)
     print(published.first.resolve().as_uri())

@@ -27,6 +27,7 @@ from .places import Places
 from .predicting import gap, predict
 from .sampling import Sampler, outcome_of
 from .subjects import Engines, Known, Preparation, Prepared
+from .traced import reads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -192,6 +193,7 @@ class Session:
             more["trace"] = str(subject.trace)
         self._with_retries(subject, lambda: self._rehearsed(subject, more))
         if subject.trace and not place.is_virtual:
+            subject.result.reads = reads_of(subject.trace)
             line = self._places.line_of(subject)
             told = predict(
                 subject, subject.trace, line, scheme_of(place.urls[0]), self.campaign.limits.timeout_s

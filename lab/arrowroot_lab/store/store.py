@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, or_, select, true
-from sqlalchemy.dialects import postgresql, sqlite
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode
 from arrowroot_lab.errors import RequestError, StoreError
@@ -157,13 +156,14 @@ class Store:
             site: where
             versions: a result may have more than these
             dataset: ``file`` of it, the hash of the file, must be equal if it is told
-            outcomes: that count as measured
+            outcomes: that count as measured; of ``ok`` at least one sample must be counted
         """
         columns = tables.result.c
         query = select(columns.versions, columns.dataset_file).where(
             columns.case_id == case_id,
             columns.site == site,
             columns.outcome.in_([outcome.value for outcome in outcomes]),
+            or_(columns.outcome != Outcome.OK.value, columns.n_counted > 0),
         )
         file = (dataset or {}).get("file")
         with told(self.place), self._engine.connect() as connection:
@@ -323,7 +323,12 @@ class _Statements:
 
 @cache
 def _statements(dialect: str) -> _Statements:
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    if (
+        dialect == "postgresql"
+    ):  # its module imports all that can talk to it: who has SQLite does not wait for that
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
     known, newest = tables.newest.c, insert(tables.newest)
     now = newest.excluded
     is_newer = or_(

@@ -92,7 +92,7 @@ class Partition:
         """Open the file and return a scan of the piece.
 
         columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them.
-        options: ``batch_size``, ``memory_budget``, ``n_threads`` and ``trace`` of :meth:`Tree.scan`.
+        options: ``batch_size``, ``memory_budget``, ``n_threads``, ``trace`` and ``order`` of :meth:`Tree.scan`.
 
         Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
         """

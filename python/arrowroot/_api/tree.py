@@ -228,6 +228,10 @@ class Tree(TreeMetadata):
         verify_checksums: compare the pages of an RNTuple with their checksums, if the writer stored any. Baskets of
             TTrees have none but those of their zlib, LZMA and LZ4 blocks, which are always compared.
         trace: record every physical read, for :meth:`Scan.trace`.
+        order: in which order baskets are needed, and so asked for; the values are the same. "cluster": as is best for
+            the store. "entry": one entry after the other, in each the columns in their order, as ``TTree::GetEntry``
+            reads: of each branch one basket is in hand. It is for studies of what such programs do to a storage. In
+            an RNTuple the items of lists count as spread evenly over the entries of a cluster.
         assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
             ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
             a group stands for its members.

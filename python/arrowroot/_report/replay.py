@@ -21,6 +21,15 @@ _LARGEST = 1 << 50
 Protocol = _native.Protocol
 
 
+class Disk(NamedTuple):
+    """A local disk with the kernel before it. The latency of its line is that of a seek."""
+
+    #: The kernel's window is not larger; 0: it does not read ahead.
+    read_ahead_bytes: int = 128 << 10
+    #: The page cache has the whole file.
+    is_cached: bool = False
+
+
 class Line(NamedTuple):
     """A store far away: time from asking to the first byte, and what all its streams bring together."""
 
@@ -34,10 +43,13 @@ class Line(NamedTuple):
     protocol: Protocol = Protocol("plain", max_parallel=1)
     #: From the beginning of a request to that of the next, at least: what it keeps server and client busy.
     interval_s: float = 0.0
+    #: A disk in the place of a store far away: streams and interval mean nothing then.
+    disk: Disk | None = None
 
     def data(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {**self._asdict(), "protocol": self.protocol.data()}
+        disk = None if self.disk is None else self.disk._asdict()
+        return {**self._asdict(), "protocol": self.protocol.data(), "disk": disk}
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,10 @@ class Outcome:
     peak_buffer_bytes: int
     #: The bytes read that were not needed, or had been read before.
     overhead_bytes: int
+    #: Of a disk; 0 of others.
+    n_seeks: int = 0
+    #: Bytes that left the disk, read ahead or not; 0 of others.
+    device_bytes: int = 0
 
     @property
     def over_read(self) -> float | None:
@@ -105,6 +121,7 @@ def replay(
         line.protocol,
         line.interval_s,
         kept,
+        line.disk,
     )
     return Outcome(**{name: int(result[name]) for name in Outcome.__dataclass_fields__})
 

@@ -82,6 +82,8 @@ class Log:
     #: How the store made requests when the trace ended, by what it had found out until then.
     protocol: Protocol
     logical: Logical
+    #: Of the numbers in ``logical.branches``.
+    branch_names: list[str]
     n_requests: int
     n_ranges: int
     physical_bytes: int
@@ -100,6 +102,42 @@ class Log:
     def payload_bytes(self) -> int:
         """Bytes of the baskets."""
         return int(self.logical.lengths.sum())
+
+    @property
+    def order(self) -> str:
+        """In which order baskets were needed: "cluster", or "entry"."""
+        return str(self.metadata.get("order", "cluster"))
+
+    def in_event_order(self, path: str | Path) -> Logical:
+        """Return the reads as they would be needed one entry after the other, in each branch after branch.
+
+        Branches have the order in which they were asked for. Each basket is needed once.
+
+        Raises: InvalidRequestError if the trace does not tell: of picked entries, or with a filter.
+        """
+        import numpy as np
+
+        if self.order == "entry":
+            return self.logical
+        entries = self.metadata.get("entries")
+        if self.metadata.get("filter") is not None or not isinstance(entries, dict) or entries.get("picked"):
+            raise InvalidRequestError(
+                f"{path}: which entries needed a basket is not in it (a filter, picked entries, or an older version):"
+                " record it by arrowroot perf --order entry"
+            )
+        reads = self.logical
+        _, once = np.unique(reads.offsets, return_index=True)
+        asked = {name: place for place, name in enumerate(self.metadata.get("columns", []))}
+        places = [asked.get(name, len(asked) + number) for number, name in enumerate(self.branch_names)]
+        branches = np.array([*places, 0], dtype=np.uint64)[reads.branches[once].astype(np.int64)]
+        needed_at = np.maximum(reads.entries[once], np.uint64(entries["begin"]))
+        order = np.lexsort((branches, needed_at))
+        if len(np.unique(np.stack([needed_at, branches]), axis=1).T) < len(once):
+            raise InvalidRequestError(
+                f"{path}: several pages of one column begin at one entry, as those of lists in an RNTuple:"
+                " record it by arrowroot perf --order entry"
+            )
+        return Logical(*(getattr(reads, name)[once[order]] for name in Logical.__dataclass_fields__))
 
     @property
     def n_threads(self) -> int:
@@ -243,7 +281,9 @@ def read(path: str | Path) -> Log:
         zip(physical["operation"].to_pylist(), physical["request"].to_pylist(), strict=True),
     )
     n_bytes = pc.sum(physical["n_bytes"]).as_py() or 0
-    return Log(metadata, _protocol(metadata, path), arrays, len(requests), physical.num_rows, n_bytes)
+    branch_names = [name for chunk in logical["branch"].chunks[:1] for name in chunk.dictionary.to_pylist()]
+    protocol = _protocol(metadata, path)
+    return Log(metadata, protocol, arrays, branch_names, len(requests), physical.num_rows, n_bytes)
 
 
 def _load(path: str | Path) -> pa.Table:

@@ -204,6 +204,13 @@ def _perf(perf: argparse.ArgumentParser) -> None:
         "--fraction", metavar="F", type=fraction, help="read this share of the entries, at random"
     )
     perf.add_argument("--seed", metavar="N", type=count, default=0, help="of the random entries (default: 0)")
+    perf.add_argument(
+        "--order",
+        choices=("cluster", "entry"),
+        default="cluster",
+        help="entry: need baskets as GetEntry does, one entry after the other (default: cluster, as columns are "
+        "read best)",
+    )
     perf.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
     perf.add_argument("--repeat", metavar="N", type=positive, default=1, help="read it so many times")
     perf.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")

@@ -96,8 +96,25 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     replay.add_argument(
         "--store",
         metavar="KIND",
-        choices=("http", "s3", "xrootd"),
-        help="make requests as of such a store: http, s3 or xrootd (default: as when the trace was recorded)",
+        choices=("http", "s3", "xrootd", "disk"),
+        help="make requests as of such a store: http, s3 or xrootd (default: as when the trace was recorded); or "
+        "disk: a local disk, whose seeks take the latency",
+    )
+    replay.add_argument(
+        "--kernel-read-ahead",
+        metavar="SIZE",
+        help="of a disk: how far the kernel reads ahead (default: 128 KiB, as Linux does)",
+    )
+    replay.add_argument(
+        "--warm",
+        action="store_true",
+        help="of a disk: the page cache has the whole file, as once it was read",
+    )
+    replay.add_argument(
+        "--order",
+        choices=("recorded", "entry"),
+        default="recorded",
+        help="entry: as if baskets were needed one entry after the other (default: as they were)",
     )
     replay.add_argument(
         "--streams",

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     if options.fjr:
         _write_fjr(options.fjr, report)
     if options.trace:
-        _write_trace(options.trace, report, scan)
+        _write_trace(options, report, scan, (first_entry, end))
     if options.plot:
         title = f"{Path(report.tree.url).name}:{report.tree.path}"
         delivered = [
@@ -121,6 +121,7 @@ def _measured(
                 # Text that is not UTF-8 costs the same, and is no reason not to measure.
                 strings="binary",
                 trace=trace,
+                order=options.order,
             )
 
         label = f"reading {i + 1}/{options.repeat}" if options.repeat > 1 else "reading"
@@ -194,7 +195,8 @@ def _write_fjr(path: str, report: Report) -> None:
         Path(beside).write_text(text, encoding="utf-8")
 
 
-def _write_trace(path: str, report: Report, scan: Scan) -> None:
+def _write_trace(options: argparse.Namespace, report: Report, scan: Scan, entries: tuple[int, int]) -> None:
+    path, (begin, end) = options.trace, entries
     if Path(path).suffix.lower() not in _TRACES:
         _write_csv(path, scan.trace())
         return
@@ -213,6 +215,8 @@ def _write_trace(path: str, report: Report, scan: Scan) -> None:
         "columns": report.paths,
         "n_entries": report.passes[0].stats.n_entries,
         "filter": scan.plan.filter,
+        "order": options.order,
+        "entries": {"begin": begin, "end": end, "picked": options.fraction is not None},
         "n_threads": report.passes[0].stats.n_threads,
         "wall_ns": report.passes[0].real_ns,
         "options": {option.name: option.value for option in report.file.options},

@@ -10,7 +10,7 @@ from arrowroot import InvalidRequestError
 from arrowroot._pictures import curve, style
 from arrowroot._render import printable, text_table
 from arrowroot._report import trace
-from arrowroot._report.replay import Line, Outcome, Protocol, parse_sweep, replay, shown, strategies
+from arrowroot._report.replay import Disk, Line, Outcome, Protocol, parse_sweep, replay, shown, strategies
 from arrowroot._saving.replacing import replacing
 from arrowroot._sizes import (
     counted,
@@ -18,6 +18,7 @@ from arrowroot._sizes import (
     format_bytes,
     format_count,
     format_seconds,
+    parse_size,
     three_digits,
 )
 from arrowroot.cli import terminal
@@ -52,13 +53,15 @@ def run(options: argparse.Namespace) -> None:
     if log.metadata.get("filter") is not None:
         text = "recorded with a filter: its two passes are replayed as one, so requests may be fewer than they were"
         print(f"arrowroot: note: {text}", file=sys.stderr)
+    disk = _disk(options)
+    logical = log.in_event_order(options.trace) if options.order == "entry" else log.logical
     protocol = log.protocol if options.store is None else Protocol.of_any(options.store, options.latency)
     n_streams = options.streams or protocol.max_parallel
-    line = Line(options.latency, options.bandwidth, n_streams, options.open_requests, protocol)
+    line = Line(options.latency, options.bandwidth, n_streams, options.open_requests, protocol, disk=disk)
     cases = _cases(named if sweep is None or options.strategy else [], sweep, typed, options)
     n_threads = 0 if options.no_think else log.n_threads
     outcomes = [
-        (name, size, replay(log.logical, log.file_bytes, line, chosen, n_threads=n_threads, kept=log.kept))
+        (name, size, replay(logical, log.file_bytes, line, chosen, n_threads=n_threads, kept=log.kept))
         for name, size, chosen in cases
     ]
     if options.json:
@@ -71,6 +74,22 @@ def run(options: argparse.Namespace) -> None:
         with replacing(options.plot) as beside:
             curve.draw(beside, _title(options, log, line, sweep), swept, others)
         print(f"picture: {options.plot}", file=sys.stderr)
+
+
+def _disk(options: argparse.Namespace) -> Disk | None:
+    """Return the disk that is asked for; None: a store behind a network."""
+    if options.store == "disk":
+        size = options.kernel_read_ahead
+        read_ahead = Disk().read_ahead_bytes
+        if size is not None:
+            read_ahead = 0 if size == "0" else parse_size(size, "--kernel-read-ahead")
+        if options.streams not in (None, 1):
+            raise InvalidRequestError("--streams: a disk does one thing after the other")
+        return Disk(read_ahead, options.warm)
+    for name in ("kernel_read_ahead", "warm"):
+        if getattr(options, name):
+            raise InvalidRequestError(f"--{name.replace('_', '-')} is of a disk: give --store disk, too")
+    return None
 
 
 def _cases(
@@ -111,9 +130,13 @@ def _print_text(
     print(style.strong(printable(f"{options.trace}, a trace of {where}")))
     think = "no time" if options.no_think else f"the time of {counted(log.n_threads, 'thread')} as recorded"
     streams = f", {counted(line.n_streams, 'stream')}{_said(line.protocol)}"
+    if line.disk is not None:
+        streams = f", the kernel reads {format_binary(line.disk.read_ahead_bytes)} ahead" + (
+            "; the page cache has the file" if line.disk.is_cached else ""
+        )
     print(
         f"{counted(len(log.logical), 'basket')} of {format_bytes(log.payload_bytes)}; decoding takes {think}\n"
-        f"store: {format_seconds(line.latency_s)} a request, "
+        f"{'disk' if line.disk else 'store'}: {format_seconds(line.latency_s)} a {'seek' if line.disk else 'request'}, "
         f"{three_digits(line.bytes_per_s / 1e6)} MB/s{streams}\n"
     )
     first = sweep.option if sweep else "strategy"
@@ -159,6 +182,7 @@ def _print_json(
         "url": log.metadata.get("url"),
         "tree": log.metadata.get("tree"),
         "n_baskets": len(log.logical),
+        "order": "entry" if options.order == "entry" else log.order,
         "line": line.data(),
         "n_threads": 0 if options.no_think else log.n_threads,
         "outcomes": [

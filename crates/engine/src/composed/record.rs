@@ -7,7 +7,7 @@ use arrowroot_arrow::stored::SCHEMA_RECORD;
 use arrowroot_file::Result;
 
 use crate::ntuple::Ntuple;
-use crate::scan::{Entries, Request};
+use crate::scan::{Entries, Order, Request};
 use crate::table::Table;
 use crate::tree::Tree;
 
@@ -36,6 +36,7 @@ pub(crate) fn ntuple_record(ntuple: &Ntuple) -> Result<Option<String>> {
     let request = Request {
         columns: vec![(set.find(USER_DATA)?, USER_DATA.to_owned())],
         entries: Entries::Range(0..set.n_entries().min(MAX_ATTRIBUTES)),
+        order: Order::Cluster,
         batch_bytes: None,
         memory_budget_bytes: 64 << 20,
         n_threads: 1,

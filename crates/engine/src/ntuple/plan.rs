@@ -18,8 +18,8 @@ use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
 use super::{Ntuple, types};
 use crate::scan::{
-    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, PieceBound, Plan, PlannedColumn,
-    PlannedPiece, Request, cut_list, cut_range,
+    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Order, Piece, PieceBound, Plan,
+    PlannedColumn, PlannedPiece, Request, cut_list, cut_range,
 };
 use crate::table::Table;
 
@@ -165,8 +165,22 @@ pub(crate) fn plan(
     let mut bound = PieceBound::of(&columns);
     let mut needed = Vec::with_capacity(batches.len());
     for (place, entries) in batches.iter().enumerate() {
-        let next = runs.get(place + 1).filter(|_| matches!(entries, BatchEntries::Range(_)));
-        let pages = pages_of_batch(ntuple, &columns, &slots, &runs[place], next)?;
+        let goes_on = match (request.order, batches.get(place + 1)) {
+            (Order::Entry, Some(following)) => entries.is_before(following),
+            _ => matches!(entries, BatchEntries::Range(_)),
+        };
+        let next = runs.get(place + 1).filter(|_| goes_on);
+        let mut pages = pages_of_batch(ntuple, &slots, &runs[place], next)?;
+        match request.order {
+            Order::Cluster => pages.sort_by_key(|page| {
+                let location = &columns[page.column as usize].pieces[page.piece as usize];
+                (slots_cluster(&slots, page), location.offset, page.column)
+            }),
+            Order::Entry => {
+                let needed_at = entries_of_need(&slots, &clusters, &runs[place])?;
+                pages.sort_by_key(|page| (needed_at.get(&page.key()).copied().unwrap_or(0), page.column));
+            }
+        }
         bound.add(pages.len())?;
         needed.push(pages);
     }
@@ -437,10 +451,9 @@ impl PlannedSlot {
     }
 }
 
-/// The pages that a batch needs, by their first entry and place in the file.
+/// The pages that a batch needs, by column and element.
 fn pages_of_batch(
     ntuple: &Ntuple,
-    columns: &[Arc<PlannedColumn>],
     slots: &[PlannedSlot],
     runs: &BatchRuns,
     next: Option<&BatchRuns>,
@@ -457,9 +470,28 @@ fn pages_of_batch(
             pages.push(PlannedPiece::new(place, page, again == Some(page)));
         }
     }
-    let location = |page: &PlannedPiece| &columns[page.column as usize].pieces[page.piece as usize];
-    pages.sort_by_key(|page| (slots_cluster(slots, page), location(page).offset, page.column));
     Ok(pages)
+}
+
+/// The first entry of a batch that needs each page. Items of lists are spread evenly over the entries of their run: a run of
+/// one entry is exact, and which of many has an item would take the ends of all lists.
+fn entries_of_need(slots: &[PlannedSlot], clusters: &[Cluster], runs: &BatchRuns) -> Result<HashMap<(u32, u32), u64>> {
+    let mut needed_at = HashMap::new();
+    for (column, slot) in slots.iter().enumerate() {
+        slot.each_stretch(runs, |cluster, elements, place| {
+            let entries = runs.domains[0][place];
+            let first_entry = clusters[cluster].first_entry + entries.start;
+            let n_elements = u128::from(elements.end - elements.start).max(1);
+            for page in slot.pages_with(cluster, &elements) {
+                let before = slot.pages[page].first.saturating_sub(elements.start);
+                let n_entries = u128::from(before) * u128::from(entries.len) / n_elements;
+                let entry = first_entry.saturating_add(u64::try_from(n_entries).unwrap_or(u64::MAX));
+                needed_at.entry(PlannedPiece::new(column, page, false).key()).or_insert(entry);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(needed_at)
 }
 
 /// The cluster of a page: they are read one after the other.

@@ -38,7 +38,7 @@ pub(crate) use pass::{Pass, Placing, Window};
 pub(crate) use payload::{Payload, PayloadBytes};
 pub use plan::{BatchEntries, Piece, Plan, PlannedBatch, PlannedColumn, PlannedPiece, PlannedWindow};
 pub(crate) use plan::{Draft, MAX_RATIO, PieceBound};
-pub use request::{ColumnId, Entries, Request};
+pub use request::{ColumnId, Entries, Order, Request};
 pub use stats::Stats;
 pub(crate) use stats::{Counters, add_ns, thread_cpu_time};
 

@@ -97,9 +97,9 @@ pub enum BatchEntries {
 /// Pieces that are fetched together.
 #[derive(Debug)]
 pub struct PlannedWindow {
-    /// First entry of any of them.
+    /// The first entry that needs any of them.
     pub first_entry: u64,
-    /// The pieces, in the order of their entries.
+    /// The pieces, in the order of need.
     pub pieces: Vec<PlannedPiece>,
     /// The reads. Members are places in `pieces`.
     pub spans: Vec<Span>,
@@ -175,6 +175,22 @@ impl BatchEntries {
                 sorted.get(next).is_some_and(|&entry| entry < piece.entry_end)
             }
         }
+    }
+
+    /// The first of them in a piece; if none is, what is behind its last entry or their own first.
+    pub(crate) fn first_in(&self, piece: &Piece) -> u64 {
+        match self {
+            BatchEntries::Range(range) => piece.first_entry.max(range.start),
+            BatchEntries::List { sorted, .. } => {
+                let next = sorted.partition_point(|&entry| entry < piece.first_entry);
+                sorted.get(next).copied().unwrap_or(piece.entry_end)
+            }
+        }
+    }
+
+    /// Whether what the next batch reads all comes later.
+    pub(crate) fn is_before(&self, next: &BatchEntries) -> bool {
+        next.first() >= self.span().end
     }
 
     /// From the first entry to behind the last.
@@ -292,7 +308,7 @@ pub(crate) struct Draft {
     /// Schema of the batches.
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Vec<BatchEntries>,
-    /// For each batch the pieces that it needs, by their first entry and place in the file.
+    /// For each batch the pieces that it needs, in the order of need.
     pub(crate) pieces: Vec<Vec<PlannedPiece>>,
     /// First entries of the clusters, and the end of the last.
     pub(crate) clusters: Vec<u64>,
@@ -322,7 +338,7 @@ impl Draft {
                 for member in spans.iter_mut().flat_map(|span| &mut span.members) {
                     *member -= window.pieces.start;
                 }
-                let first_entry = wanted[window.pieces.start].first_entry;
+                let first_entry = entries.first_in(location(&columns, &pieces[window.pieces.start]));
                 PlannedWindow { first_entry, pieces: pieces[window.pieces].to_vec(), spans }
             });
             PlannedBatch { windows: windows.collect(), entries }

@@ -17,6 +17,8 @@ pub struct Request {
     pub columns: Vec<(ColumnId, String)>,
     /// Which entries.
     pub entries: Entries,
+    /// In which order pieces are needed.
+    pub order: Order,
     /// Size of a batch in memory in bytes, about; `None`: all in one.
     pub batch_bytes: Option<u64>,
     /// Bound for what a streamed scan holds, in bytes: windows, batches, and pieces that several batches need.
@@ -37,6 +39,18 @@ impl From<BranchId> for ColumnId {
     fn from(branch: BranchId) -> Self {
         ColumnId(branch.0)
     }
+}
+
+/// In which order the pieces of a batch are needed. The values that come out are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// By the first entry of each and, of those that begin together, as they lie in the file; of RNTuples cluster by cluster,
+    /// as they lie in the file. This is the least for the store.
+    #[default]
+    Cluster,
+    /// One entry after the other, and in each the columns in the order of the request, as `TTree::GetEntry` reads: a piece is
+    /// needed when the first of the entries that are read in it comes, and stays in hand until its last.
+    Entry,
 }
 
 /// Which entries.

@@ -14,8 +14,8 @@ use arrowroot_storage::ReadStyle;
 
 use super::Tree;
 use crate::scan::{
-    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, PieceBound, Plan, PlannedColumn,
-    PlannedPiece, Request, cut_list, cut_range,
+    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Order, Piece, PieceBound, Plan,
+    PlannedColumn, PlannedPiece, Request, cut_list, cut_range,
 };
 use crate::table::Table;
 
@@ -107,7 +107,7 @@ pub(crate) fn plan(
     let mut bound = PieceBound::of(&columns);
     let mut pieces = Vec::with_capacity(batches.len());
     for (place, entries) in batches.iter().enumerate() {
-        let baskets = baskets_of_batch(tree, &branches, entries, batches.get(place + 1), &mut next)?;
+        let baskets = baskets_of_batch(tree, &branches, request.order, entries, batches.get(place + 1), &mut next)?;
         bound.add(baskets.len())?;
         pieces.push(baskets);
     }
@@ -131,10 +131,11 @@ fn kept_sizes(columns: &[ReadBranch], basket: &PlannedPiece) -> KeptSizes {
     KeptSizes { stored_bytes, unpacked_bytes: column.unpacked_bytes(location) }
 }
 
-/// The baskets that a batch needs, by their first entry and place in the file.
+/// The baskets that a batch needs, in the order of need.
 fn baskets_of_batch(
     tree: &Tree,
     columns: &[ReadBranch],
+    order: Order,
     entries: &BatchEntries,
     following: Option<&BatchEntries>,
     next: &mut [usize],
@@ -143,15 +144,18 @@ fn baskets_of_batch(
     let mut baskets = Vec::new();
     for (place, column) in columns.iter().enumerate() {
         check_cover(tree, column, &span)?;
-        let is_forward = following.is_none_or(|following| following.span().start >= span.start);
-        let mut index = if matches!(entries, BatchEntries::Range(_)) { next[place] } else { 0 };
+        let is_range = matches!(entries, BatchEntries::Range(_));
+        let keeps = match order {
+            Order::Cluster => is_range && following.is_some_and(|following| following.span().start >= span.start),
+            // Who reads entry by entry has the basket of the last one in hand.
+            Order::Entry => following.is_some_and(|following| entries.is_before(following)),
+        };
+        let mut index = if is_range { next[place] } else { 0 };
         index = index.max(column.planned.pieces.partition_point(|basket| basket.entry_end <= span.start));
         while let Some(basket) = column.planned.pieces.get(index).filter(|basket| basket.first_entry < span.end) {
             if entries.touches(basket) {
                 check_claim(tree, column, basket)?;
-                let needed_again = is_forward
-                    && matches!(entries, BatchEntries::Range(_))
-                    && following.is_some_and(|following| following.touches(basket));
+                let needed_again = keeps && following.is_some_and(|following| following.touches(basket));
                 if needed_again {
                     next[place] = index;
                 }
@@ -160,10 +164,14 @@ fn baskets_of_batch(
             index += 1;
         }
     }
-    baskets.sort_by_key(|basket| {
-        let location = columns[basket.column as usize].piece(basket);
-        (location.first_entry, location.offset, basket.column)
-    });
+    let location = |basket: &PlannedPiece| columns[basket.column as usize].piece(basket);
+    match order {
+        Order::Cluster => baskets.sort_by_key(|basket| {
+            let location = location(basket);
+            (location.first_entry, location.offset, basket.column)
+        }),
+        Order::Entry => baskets.sort_by_key(|basket| (entries.first_in(location(basket)), basket.column)),
+    }
     Ok(baskets)
 }
 

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::protocol::Protocol;
+use crate::simulate::disk::Disk;
 use crate::source::AccessProfile;
 
 /// What a store and the way to it are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
-    /// From asking to the first byte.
+    /// From asking to the first byte; of a disk a seek.
     pub latency: Duration,
-    /// Bytes for each second, shared evenly by all requests whose bytes are coming.
+    /// Bytes for each second, shared evenly by all requests whose bytes are coming; of a disk those of one command.
     pub bytes_per_second: f64,
     /// Requests that are under way at a time; others wait for one of them to end. It changes no request.
     pub n_streams: usize,
@@ -21,6 +22,8 @@ pub struct Line {
     pub interval: Duration,
     /// How the store makes requests of what it is asked for.
     pub protocol: Protocol,
+    /// A local disk: `n_streams` and `interval` mean nothing then.
+    pub disk: Option<Disk>,
 }
 
 /// A line that answers sooner is that to a disk.
@@ -29,6 +32,9 @@ const LEAST_OF_NETWORK: Duration = Duration::from_micros(101);
 impl Line {
     /// How a store behind this line says that it wants to be asked.
     pub fn access_profile(&self) -> AccessProfile {
+        if self.disk.is_some() {
+            return AccessProfile::LOCAL;
+        }
         AccessProfile {
             is_remote: self.latency >= LEAST_OF_NETWORK,
             latency: self.latency,
@@ -54,7 +60,7 @@ impl Line {
 
 /// Seconds or bytes, in an order.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Number(f64);
+pub(super) struct Number(pub(super) f64);
 
 impl Eq for Number {}
 
@@ -234,6 +240,7 @@ mod tests {
             n_streams,
             interval,
             protocol: Protocol::Plain { max_parallel: 1 },
+            disk: None,
         })
     }
 
@@ -275,6 +282,7 @@ mod tests {
             n_streams: 64,
             interval,
             protocol: Protocol::Plain { max_parallel: 1 },
+            disk: None,
         });
         let all: Vec<_> = (0..10).map(|_| link.submit(0.0, 0)).collect();
         for (place, id) in all.into_iter().enumerate() {

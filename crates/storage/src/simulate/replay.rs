@@ -11,7 +11,8 @@ use crate::options::Options;
 use crate::protocol::Protocol;
 use crate::readahead::{ReadAheadWindow, Step};
 use crate::segments::Segmented;
-use crate::simulate::link::{Event, Line, Link, RequestId};
+use crate::simulate::link::{Event, Line, RequestId};
+use crate::simulate::way::Way;
 use crate::strategy::{Reading, StrategyLayer};
 use crate::windows::{Grouping, Planner, ReadStyle, Wanted, Window, clusters_of};
 
@@ -77,6 +78,10 @@ pub struct Outcome {
     pub overhead_bytes: u64,
     /// Most bytes of windows and buffers at a time.
     pub peak_buffer_bytes: u64,
+    /// Seeks of a disk; 0 of a network.
+    pub n_seeks: u64,
+    /// Bytes that left a disk, read ahead or not; 0 of a network.
+    pub device_bytes: u64,
     /// The requests in the order in which they were made, without those of opening: half-open offsets in bytes.
     pub requests: Vec<Vec<Range<u64>>>,
 }
@@ -104,7 +109,7 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     let windows = Planner::new(style, &clusters).plan(&wanted);
     let layers = Layers::new(reading.layer, style, options, line, trace);
     let mut simulation = Simulation {
-        link: Link::new(line),
+        way: Way::new(line, trace.file_bytes),
         layers,
         protocol: line.protocol,
         max_requests: MAX_MORE_REQUESTS + 2 * trace.reads.len() as u64,
@@ -114,19 +119,21 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     };
     #[expect(clippy::cast_precision_loss, reason = "few")]
     let opened = line.latency.as_secs_f64() * trace.n_open_requests as f64;
-    simulation.link.advance_to(opened);
+    simulation.way.advance_to(opened);
     let time = if style.n_ahead == 0 {
         simulation.read_in_turn(&windows, &trace.reads, opened)
     } else {
         simulation.read_ahead(&windows, &trace.reads, style.n_ahead, opened)
     };
-    let Simulation { mut outcome, mut excess, max_requests, is_too_much, .. } = simulation;
+    let Simulation { way, mut outcome, mut excess, max_requests, is_too_much, .. } = simulation;
     if is_too_much {
         let what = format!("read in this way, it takes more than {max_requests} requests");
         return Err(Error::Option { option: "trace".to_owned(), what });
     }
     trace.reads.iter().for_each(|read| excess.need(read.offset..read.offset + read.n_bytes));
     outcome.overhead_bytes = excess.n_bytes();
+    let disk = way.disk_work();
+    (outcome.n_seeks, outcome.device_bytes) = (disk.n_seeks, disk.n_bytes);
     outcome.n_requests += trace.n_open_requests;
     outcome.n_ranges += trace.n_open_requests;
     outcome.think_ns = trace.reads.iter().fold(0, |sum, read| sum.saturating_add(read.think_ns));
@@ -264,7 +271,7 @@ impl Layers {
 }
 
 struct Simulation {
-    link: Link,
+    way: Way,
     layers: Layers,
     protocol: Protocol,
     max_requests: u64,
@@ -284,11 +291,10 @@ impl Simulation {
         }
         let mut requests = Vec::with_capacity(1);
         for together in self.protocol.requests(ranges) {
-            let n_bytes = n_bytes(&together);
             self.outcome.n_requests += 1;
             self.outcome.n_ranges += together.len() as u64;
-            self.outcome.read_bytes += n_bytes;
-            requests.push(self.link.submit(time, n_bytes));
+            self.outcome.read_bytes += n_bytes(&together);
+            requests.push(self.way.submit(time, &together));
             together.iter().for_each(|range| self.excess.come(range.clone()));
             self.outcome.requests.push(together);
         }
@@ -297,11 +303,11 @@ impl Simulation {
 
     fn wait_for(&mut self, request: RequestId) -> f64 {
         loop {
-            if let Some(time) = self.link.finished(request) {
+            if let Some(time) = self.way.finished(request) {
                 return time;
             }
-            if self.link.step(f64::INFINITY) == Event::Nothing {
-                return self.link.now();
+            if self.way.step(f64::INFINITY) == Event::Nothing {
+                return self.way.now();
             }
         }
     }
@@ -311,17 +317,29 @@ impl Simulation {
         self.outcome.peak_buffer_bytes = self.outcome.peak_buffer_bytes.max(held_bytes);
     }
 
-    /// Each window is read when the one before is decoded. Returns when all is done.
+    /// Each window, or each piece if it is a request, is read when the one before is decoded. Returns when all is done.
     fn read_in_turn(&mut self, windows: &[Window], reads: &[LogicalRead], mut time: f64) -> f64 {
         for window in windows {
-            for ranges in self.layers.requests(ranges_of(window)) {
-                let asked = time;
-                for request in self.submit(asked, ranges) {
-                    time = self.wait_for(request).max(time);
+            if self.layers.is_each {
+                // A piece, and the work on it: a kernel reads ahead meanwhile.
+                for span in &window.spans {
+                    time = self.read_now(time, vec![span.range.clone()]) + work(&reads[span.members[0]]);
                 }
+            } else {
+                time = self.read_now(time, ranges_of(window)) + think(window, reads);
             }
             self.hold(window_bytes(window));
-            time += think(window, reads);
+        }
+        time
+    }
+
+    /// Reads ranges that are asked for together. Returns when they are there.
+    fn read_now(&mut self, mut time: f64, ranges: Vec<Range<u64>>) -> f64 {
+        for ranges in self.layers.requests(ranges) {
+            let asked = time;
+            for request in self.submit(asked, ranges) {
+                time = self.wait_for(request).max(time);
+            }
         }
         time
     }
@@ -336,7 +354,7 @@ impl Simulation {
             n_missing: vec![0; windows.len()],
             held_bytes: 0,
         };
-        self.link.advance_to(time);
+        self.way.advance_to(time);
         for (place, window) in windows.iter().enumerate() {
             ahead.fill(self, windows, place);
             while place >= ahead.next || ahead.n_missing[place] > 0 {
@@ -345,11 +363,11 @@ impl Simulation {
                 }
                 ahead.fill(self, windows, place);
             }
-            time = self.link.now().max(time) + think(window, reads);
+            time = self.way.now().max(time) + think(window, reads);
             while ahead.step(self, time) {
                 ahead.fill(self, windows, place);
             }
-            self.link.advance_to(time);
+            self.way.advance_to(time);
             ahead.held_bytes -= window_bytes(window);
         }
         time
@@ -378,7 +396,7 @@ impl Ahead {
             simulation.hold(self.held_bytes);
             // One at most: no layer that asks several times is read ahead through.
             for ranges in simulation.layers.requests(ranges) {
-                for request in simulation.submit(simulation.link.now(), ranges) {
+                for request in simulation.submit(simulation.way.now(), ranges) {
                     self.owners.resize(request.0 + 1, None);
                     self.owners[request.0] = Some(self.next);
                     self.n_missing[self.next] += 1;
@@ -391,7 +409,7 @@ impl Ahead {
 
     /// Lets time pass until something happens; `false` if nothing does before the limit.
     fn step(&mut self, simulation: &mut Simulation, limit: f64) -> bool {
-        match simulation.link.step(limit) {
+        match simulation.way.step(limit) {
             Event::Nothing => return false,
             Event::Progress => {}
             Event::Finished(request) => {
@@ -433,6 +451,11 @@ fn n_bytes(ranges: &[Range<u64>]) -> u64 {
 /// Bytes of the ranges of a window.
 fn window_bytes(window: &Window) -> u64 {
     window.spans.iter().map(|span| span.range.end - span.range.start).sum()
+}
+
+/// Seconds of work on a piece.
+fn work(read: &LogicalRead) -> f64 {
+    std::time::Duration::from_nanos(read.think_ns).as_secs_f64()
 }
 
 /// Seconds of work on a window.

@@ -1,0 +1,135 @@
+"""What is replayed of CMS 2010, and which figures follow from it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.classics import results as kept
+from arrowroot_lab.classics import traces
+from arrowroot_lab.classics.virtual import Line, replay
+
+from . import published
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arrowroot_lab.classics.results import Results, Row
+
+NAME = "cms-2010"
+
+_MODEL = Line(published.LATENCY_NS, published.MODEL_BYTES_PER_S)
+#: A line that several jobs share.
+_SHARED_BYTES_PER_S = 100e6
+N_JOBS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64)
+#: As in the source; the improved job is two of them.
+CASES = ("original", "improved", "vector reads", "lazy download")
+TODAY = "auto"
+WHOLE_IMPROVED = "improved, with vector reads"
+
+
+def ral_line() -> Line:
+    """Return the line that RAL's reports of the original and of the lazy download tell: two equations, two unknowns."""
+    lazy, original = published.RAL["lazy download"], published.RAL["original"]
+    bytes_per_s = lazy.mib * published.MIB / lazy.read_s
+    latency_s = (original.read_s - original.mib * published.MIB / bytes_per_s) / original.n_reads
+    return Line(round(latency_s * 1e9), bytes_per_s)
+
+
+class Jobs:
+    """The traces, as files, and how each case reads which of them."""
+
+    def __init__(self, directory: Path, scale: float) -> None:
+        self.scale = scale
+        self.traces = {
+            "job": published.job(scale),
+            "uncached": published.uncached(scale),
+            "cached": published.cached(scale),
+        }
+        self.traces["by cluster"] = self.traces["job"].in_file_order(published.N_CLUSTERS)
+        self.paths = {name: directory / f"{name.replace(' ', '_')}.arrow" for name in self.traces}
+        for name, trace in self.traces.items():
+            order = "cluster" if name == "by cluster" else "entry"
+            # A fill of the cache was one vector read, of some 2,000 ranges.
+            protocol = traces.UNBOUNDED if name == "cached" else traces.PLAIN
+            traces.write(self.paths[name], trace, f"CMS 2010, {name}", order, protocol)
+
+    def read(self, case: str, line: Line, *, works: bool = False) -> Row:
+        """Replay a case."""
+        if case == "original":
+            return replay(self.paths["job"], line, "direct", works=works)
+        if case == "improved":
+            return replay(self.paths["uncached"], line, "direct")
+        if case == "vector reads":
+            # A cluster at a time: the cache has room for one, and not for two.
+            size = round(1.3 * self.traces["cached"].asked_bytes / published.N_CLUSTERS)
+            return replay(self.paths["cached"], line, "treecache", size, learn_entries="0")
+        if case == "lazy download":
+            size = round(published.SEGMENT_MIB * published.MIB * self.scale)
+            return replay(self.paths["job"], line, "lazy-download", size, works=works)
+        if case == "tree cache":
+            return replay(self.paths["job"], line, "treecache", works=works)
+        trace = self.paths["by cluster" if case == TODAY else "job"]
+        return replay(trace, line, "auto", works=works)
+
+
+def model_rows(jobs: Jobs) -> list[Row]:
+    """Return each case on the line of the source's model."""
+    return [
+        {"study": "model", "case": case, **jobs.read(case, _MODEL)}
+        for case in (*CASES, "tree cache", TODAY, "auto, event order")
+    ]
+
+
+def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
+    """Replay all cases, and return the document of the results. ``told`` is called with what comes next."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
+        jobs = Jobs(Path(directory), scale)
+        told("the published model: 5 ms, 12 MB/s")
+        rows += model_rows(jobs)
+        told("the job with its CPU time, on RAL's line")
+        rows += [
+            {"study": "work", "case": case, **jobs.read(case, ral_line(), works=True)}
+            for case in (*CASES, "tree cache", TODAY)
+        ]
+        for n_jobs in N_JOBS:
+            told(f"{n_jobs} jobs on one line of 100 MB/s")
+            line = Line(published.LATENCY_NS, _SHARED_BYTES_PER_S).shared_by(n_jobs)
+            rows += [
+                {"study": "jobs", "case": case, "n_jobs": n_jobs, **jobs.read(case, line)}
+                for case in (*CASES, TODAY)
+            ]
+        job = jobs.traces["job"]
+    model = {
+        "n_baskets": len(job),
+        "asked_bytes": job.asked_bytes,
+        "file_bytes": job.file_bytes,
+        "work_ns": job.work_ns,
+        "n_clusters": published.N_CLUSTERS,
+        "ral_latency_ns": ral_line().latency_ns,
+        "ral_bytes_per_s": ral_line().bytes_per_s,
+    }
+    return kept.document(NAME, scale, model, rows)
+
+
+def seconds(found: Results, study: str, case: str, **wanted: Any) -> float:
+    """Return the seconds in which a case waited for its reads; of the improved job as a whole: both of its parts."""
+    if case == WHOLE_IMPROVED:
+        return sum(seconds(found, study, part, **wanted) for part in ("improved", "vector reads"))
+    return float(found.row(study, case=case, **wanted)["wait_ns"]) / 1e9
+
+
+def wall_s(found: Results, case: str) -> float:
+    """Return the wall time of the job with its CPU time, on RAL's line."""
+    reading = WHOLE_IMPROVED if case == "improved" else case
+    return float(found.model["work_ns"]) / 1e9 + seconds(found, "work", reading)
+
+
+def crossing(found: Results, case: str, other: str) -> int | None:
+    """Return from how many jobs on the line on ``other`` waits less than ``case``; None: not among those tried."""
+    for n_jobs in N_JOBS:
+        if seconds(found, "jobs", other, n_jobs=n_jobs) < seconds(found, "jobs", case, n_jobs=n_jobs):
+            return n_jobs
+    return None

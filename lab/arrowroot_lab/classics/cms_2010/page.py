@@ -1,0 +1,303 @@
+"""The page of CMS 2010."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.classics.classic import Classic, points
+from arrowroot_lab.figures.bars import Bar, bars
+from arrowroot_lab.figures.curves import Point, Series, curves
+from arrowroot_lab.mining.table import Column, Table
+
+from . import published
+from .measuring import CASES, N_JOBS, NAME, TODAY, WHOLE_IMPROVED, crossing, seconds, wall_s
+
+if TYPE_CHECKING:
+    from arrowroot_lab.classics.results import Results
+    from arrowroot_lab.figures.figure import Figure
+
+TITLE = "CMS 2010: original reads, tree cache, lazy download"
+
+
+def _ns(value: float | None) -> int | None:
+    return None if value is None else round(value * 1e9)
+
+
+def page(found: Results) -> Classic:
+    """Return the page."""
+    told = {case: seconds(found, "model", case) / found.scale for case in (*CASES, TODAY, "tree cache")}
+    today = found.row("model", case=TODAY)
+    transfer_s = found.model["asked_bytes"] / found.scale / published.MODEL_BYTES_PER_S
+    faster = seconds(found, "work", "original") / seconds(found, "work", "lazy download")
+    lazy_until = crossing(found, "lazy download", "original")
+    until = "for all numbers that were tried"
+    if lazy_until:
+        why = "there its 10 large reads move twice the bytes over a line that is full"
+        until = f"loses to the original by {lazy_until} jobs: {why}"
+    gain = 1 - wall_s(found, "lazy download") / wall_s(found, "original")
+    [answer] = points(f"""
+        In 2010, CMS predicted 360 s in reads for the original job, 179 s with a tree cache, 97 s with lazy download
+        and 40 s for the cache alone; the same reads now take {told["original"]:.0f}, {told["improved"]:.0f},
+        {told["lazy download"]:.0f} and {told["vector reads"]:.0f} s in virtual time, and {told[TODAY]:.0f} s with
+        auto.
+    """)
+    return Classic(
+        name=NAME,
+        title=TITLE,
+        answer=answer,
+        figures=(_predicted_figure(found), _wall_figure(found), _jobs_figure(found)),
+        tables=(
+            _predicted_table(found),
+            _site_table(),
+            _wall_table(found),
+            _jobs_table(found),
+            _identities(),
+        ),
+        scale=points(f"""
+            {found.model["n_baskets"]:,} baskets of a file of {found.model["file_bytes"] / published.MIB:,.1f} MiB
+            (scale {found.scale:g}), replayed in virtual time: 5 ms a read and 12 MiB/s, as the source's model has it.
+
+            campaigns/classics/cms-2010.toml does it for real at a tenth of the size, behind a line of 5 ms and 12
+            MB/s.
+        """),
+        same=points("""
+            The counts: 63,143 reads of 540.754 MB; 22,416 reads of 805.87 MB and 29 vector reads; 10 reads of
+            1,169.41 MB. A megabyte of these reports is 2^20 bytes.
+
+            The model: a latency for each read, and the transfer of its bytes, one after the other.
+        """),
+        differs=points(f"""
+            The source had a real file; ours has as many baskets, whose sizes and places are drawn by chance. In each
+            of 29 clusters the program asks for them in an order of its own. That there are 29 is ours: so many vector
+            reads were made.
+
+            The improved job is replayed in its two parts, as the report counts them: what went past the cache, and
+            what went through it. The report has 0 MB for the vector reads; their volume, 480.968 MB, is what the lazy
+            download's report says went to the same cache: a lower bound.
+
+            The source names no counters for its 40 s. They come out if only the 29 vector reads are counted: this is
+            our reconstruction. The whole improved job waits {told["improved"] + told["vector reads"]:.0f} s in this
+            model, not 179 s.
+
+            The source's figures of FNAL's original job are a paste of its improved one: all digits are the same. That
+            case is left out.
+
+            RAL's line is not published. Two of its three reports tell it: {found.model["ral_latency_ns"] / 1e6:.2f}
+            ms a read and {found.model["ral_bytes_per_s"] / published.MIB:.0f} MiB/s; the third one checks it.
+        """),
+        today=points(f"""
+            With auto the same baskets take {today["n_requests"]:,} requests and {told[TODAY]:.0f} s; their bytes
+            alone take {transfer_s:.0f} s.
+
+            The job spends {found.model["work_ns"] / found.scale / 1e9:.0f} s of CPU time, so its wall time falls by
+            {100 * gain:.0f} % only, while its reading becomes {faster:.1f} times as fast.
+
+            When does lazy download stop winning? On one line of 100 MB/s it beats original and improved for one to
+            eight jobs, and {until}.
+
+            The source asks whether the two sites differ in events, or in time for each read. Both reports have the
+            same counts: they differ in time alone, 3.2 ms a read at CERN and 1.3 ms at RAL.
+        """),
+        command="arrowroot lab classics cms-2010",
+        sources=published.SOURCES,
+    )
+
+
+def _mib(mib: float) -> str:
+    """A volume as CMS's reports have it, to the kilobyte."""
+    return f"{mib:,.3f} MiB"
+
+
+def _predicted_figure(found: Results) -> Figure:
+    data = [
+        Bar(case, who, value)
+        for case in CASES
+        for who, value in (
+            ("predicted in 2010", _ns(published.PREDICTED_S[case])),
+            ("replayed now", _ns(seconds(found, "model", case) / found.scale)),
+        )
+    ]
+    data.append(Bar("auto today", "replayed now", _ns(seconds(found, "model", TODAY) / found.scale)))
+    return bars(
+        "Time in reads: predicted in 2010, and replayed",
+        "At 5 ms a read and 12 MB/s; less is better.",
+        data,
+        Column("read_ns", "Time in reads", "time"),
+        group="Job",
+        series="Source",
+    )
+
+
+def _predicted_table(found: Results) -> Table:
+    reports = {**published.RAL}
+    rows = []
+    for case in (*CASES, "tree cache", TODAY, "auto, event order"):
+        row = found.row("model", case=case)
+        job = reports.get(case)
+        n_reads = published.N_VECTOR_READS if case == "vector reads" else job.n_reads if job else None
+        mib = published.CACHED_MIB if case == "vector reads" else job.mib if job else None
+        rows.append(
+            (
+                case,
+                n_reads,
+                row["n_requests"],
+                None if mib is None else _mib(mib),
+                _mib(row["read_bytes"] / found.scale / published.MIB),
+                _ns(published.PREDICTED_S.get(case)),
+                row["wait_ns"],
+                row["overhead_bytes"] / row["payload_bytes"],
+            )
+        )
+    return Table(
+        "Reads, bytes and time: published and replayed",
+        (
+            Column("job", "Job"),
+            Column("published_reads", "Reads, published", "count"),
+            Column("n_requests", "Reads, here", "count"),
+            Column("published_mib", "Volume, published"),
+            Column("read_mib", "Volume, here"),
+            Column("published_ns", "Predicted, published", "time"),
+            Column("wait_ns", "Time, here", "time"),
+            Column("over_read", "Read besides", "share"),
+        ),
+        tuple(rows),
+        (
+            "Of the vector reads, bytes and the time of 40 s are our reconstruction.",
+            "tree cache and auto read the original's baskets; auto by cluster, as arrowroot reads.",
+        ),
+    )
+
+
+def _site_table() -> Table:
+    rows = [
+        (
+            site,
+            case,
+            job.n_reads,
+            _mib(job.mib),
+            job.n_vector_reads,
+            _ns(job.read_s),
+            _ns(job.vector_s or None),
+            round(job.read_s * 1e9 / job.n_reads),
+        )
+        for site, jobs in (("CERN", published.CERN), ("RAL", published.RAL))
+        for case, job in jobs.items()
+    ]
+    return Table(
+        "The published reports: equal counts, other times",
+        (
+            Column("site", "Site"),
+            Column("job", "Job"),
+            Column("n_reads", "Reads", "count"),
+            Column("read_mib", "Volume"),
+            Column("n_vector_reads", "Vector reads", "count"),
+            Column("read_ns", "In reads", "time"),
+            Column("vector_ns", "In vector reads", "time"),
+            Column("each_ns", "Each read", "time"),
+        ),
+        tuple(rows),
+    )
+
+
+def _wall_figure(found: Results) -> Figure:
+    data = [
+        Bar(case, who, _ns(value))
+        for case, job in published.RAL.items()
+        for who, value in (("published", job.wall_s), ("replayed", wall_s(found, case) / found.scale))
+    ]
+    data.append(Bar("auto today", "replayed", _ns(wall_s(found, TODAY) / found.scale)))
+    return bars(
+        "Wall time of the whole job at RAL",
+        "635 s of it are CPU time, so faster reads change little.",
+        data,
+        Column("wall_ns", "Wall time", "time"),
+        group="Job",
+        series="Source",
+    )
+
+
+def _wall_table(found: Results) -> Table:
+    work = found.model["work_ns"] / 1e9
+    rows = []
+    for case in (*published.RAL, "tree cache", TODAY):
+        job = published.RAL.get(case)
+        wall = wall_s(found, case)
+        rows.append(
+            (
+                case,
+                _ns(job.wall_s) if job else None,
+                _ns(wall / found.scale),
+                job.cpu_share if job else None,
+                work / wall,
+                _ns(job.read_s + job.vector_s) if job else None,
+                _ns((wall - work) / found.scale),
+            )
+        )
+    return Table(
+        "The job with its CPU time, on RAL's line",
+        (
+            Column("job", "Job"),
+            Column("published_wall_ns", "Wall, published", "time"),
+            Column("wall_ns", "Wall, here", "time"),
+            Column("published_cpu", "CPU share, published", "share"),
+            Column("cpu_share", "CPU share, here", "share"),
+            Column("published_read_ns", "In reads, published", "time"),
+            Column("read_ns", "In reads, here", "time"),
+        ),
+        tuple(rows),
+        ("Original and lazy download fix the line; the improved job is a prediction.",),
+    )
+
+
+_JOB_CASES = ("original", WHOLE_IMPROVED, "lazy download", TODAY)
+
+
+def _jobs_figure(found: Results) -> Figure:
+    series = [
+        Series(
+            case if case != TODAY else "auto today",
+            tuple(
+                Point(n_jobs, round(seconds(found, "jobs", case, n_jobs=n_jobs) * 1e9)) for n_jobs in N_JOBS
+            ),
+        )
+        for case in _JOB_CASES
+    ]
+    return curves(
+        "Several jobs on one line of 100 MB/s",
+        "Time in reads of each job, where all read at the same time; 5 ms a read.",
+        series,
+        Column("n_jobs", "Jobs", "count"),
+        Column("wait_ns", "Time in reads", "time"),
+        is_log_x=True,
+        is_log_y=True,
+    )
+
+
+def _jobs_table(found: Results) -> Table:
+    return Table(
+        "Several jobs on one line of 100 MB/s: time in reads of each",
+        (
+            Column("n_jobs", "Jobs", "count"),
+            *(Column(f"case_{i}", case, "time") for i, case in enumerate(_JOB_CASES)),
+        ),
+        tuple(
+            (n_jobs, *(round(seconds(found, "jobs", case, n_jobs=n_jobs) * 1e9) for case in _JOB_CASES))
+            for n_jobs in N_JOBS
+        ),
+        (
+            "Jobs are alike, begin together and share the line evenly; there is no CPU time between their reads.",
+        ),
+    )
+
+
+def _identities() -> Table:
+    return Table(
+        "Requested reads less those that the cache answered are the reads of the storage",
+        (
+            Column("site", "Report"),
+            Column("n_requested", "Requested", "count"),
+            Column("n_hits", "From the cache", "count"),
+            Column("n_reads", "Reads", "count"),
+        ),
+        tuple((site, *counts) for site, counts in published.IDENTITIES.items()),
+    )

@@ -1,0 +1,196 @@
+"""What is replayed of Liverpool 2008, and which figures follow from it."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.classics import results as kept
+from arrowroot_lab.classics import traces
+from arrowroot_lab.classics.virtual import Line, replay, sweep
+
+from . import published
+from .published import KIB, MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arrowroot_lab.classics.results import Results, Row
+
+NAME = "liverpool-2008"
+
+#: Sizes of the buffer; 10 MiB is a published one.
+SIZES = (
+    4 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, *(n * MIB for n in (1, 2, 4, 8, 10, 16, 32, 64, 128)),
+)  # fmt: skip
+_NETWORK = Line(published.LATENCY_NS, published.BYTES_PER_S)
+#: A disk of 2008.
+SEEK_NS, DISK_BYTES_PER_S = 8_000_000, 70e6
+_READ_AHEADS = (128 * KIB, MIB, 8 * MIB, 128 * MIB)
+#: What changes the span, and what does not.
+BASKETS, _BRANCHES, _SEEDS = (8_000, 32_000, 128_000), (225, 900, 3_600), (1, 2, 3, 4, 5)
+_N_JOBS = (1, 2, 4, 8, 16)
+_LATENCIES_NS = (100_000, 920_000, 5_000_000, 20_000_000)
+#: Of the buffer of 128 MiB.
+_FILE_SHARES = (0.5, 1.0, 12.0)
+#: Reads of the picture.
+_N_SHOWN = 1_000
+
+
+class _Replays:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.n_traces = 0
+
+    def write(self, trace: traces.Trace, order: str = "entry") -> Path:
+        self.n_traces += 1
+        path = self.directory / f"{self.n_traces}.arrow"
+        traces.write(path, trace, "Liverpool 2008", order)
+        return path
+
+
+def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
+    """Replay all cases, and return the document of the results. ``scale``: of the number of events."""
+    n_events = max(50, round(published.N_EVENTS * scale))
+    file_bytes = round(published.FILE_BYTES * n_events / published.N_EVENTS)
+    rows: list[Row] = []
+
+    def job(**changed: Any) -> traces.Trace:
+        return published.job(**{"n_events": n_events, "file_bytes": file_bytes, **changed})
+
+    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
+        replays = _Replays(Path(directory))
+        main = job()
+        path = replays.write(main)
+        told("the buffer from 4 kB to 128 MB, with the job's CPU time")
+        rows += [
+            {"study": "buffer", "first_bytes": published.only_the_beginning(main, row["cache_bytes"]), **row}
+            for row in sweep(path, _NETWORK, "readahead", SIZES, works=True)
+        ]
+        rows.append(
+            {
+                "study": "blocks",
+                "read_bytes": published.blocks_least_recently_used(main, 128 * KIB, 128),
+            }
+        )
+        told("today: what knows the plan")
+        by_place = replays.write(main.in_file_order(), "cluster")
+        for strategy in ("auto", "treecache", "direct"):
+            rows.append({"study": "today", **replay(path, _NETWORK, strategy, works=True)})
+        rows.append({"study": "in the order of the file", **replay(by_place, _NETWORK, "auto", works=True)})
+        rows += _span_rows(replays, job, told)
+        rows += _control_rows(replays, path, told)
+        shown = main.offsets[:_N_SHOWN]
+    model = {
+        "n_baskets": len(main),
+        "asked_bytes": main.asked_bytes,
+        "file_bytes": main.file_bytes,
+        "n_events": n_events,
+        "work_ns": main.work_ns,
+        "span_bytes": published.span_bytes(main),
+        "shown": [
+            [int(entry), int(offset), int(size)]
+            for entry, offset, size in zip(main.first_entries, shown, main.sizes, strict=False)
+        ],
+    }
+    return kept.document(NAME, scale, model, rows)
+
+
+def _span_rows(replays: _Replays, job: Callable[..., traces.Trace], told: Callable[[str], None]) -> list[Row]:
+    """Return what baskets, branches, seeds and flushes do to the peak and to the fall."""
+    rows: list[Row] = []
+    studies: list[tuple[str, str, tuple[Any, ...]]] = [
+        ("baskets", "basket_bytes", BASKETS),
+        ("branches", "n_branches", _BRANCHES),
+        ("seeds", "seed", _SEEDS),
+        ("flushed", "cluster_bytes", (30_000_000,)),
+    ]
+    for study, option, values in studies:
+        for value in values:
+            told(f"the span: {study} {value:,}")
+            trace = job(**{option: value})
+            span = published.span_bytes(trace)
+            path = replays.write(trace)
+            sizes = tuple(size for size in SIZES if size >= 512 * KIB)
+            rows += [
+                {"study": study, "value": value, "span_bytes": span, **row}
+                for row in sweep(path, _NETWORK, "readahead", sizes)
+            ]
+            path.unlink()
+    return rows
+
+
+def _control_rows(replays: _Replays, path: Path, told: Callable[[str], None]) -> list[Row]:
+    """Return the controls: a local disk, the page cache, other lines, other sizes of the file."""
+    rows: list[Row] = []
+    told("controls: a local disk, cold and warm, and how far its kernel reads ahead")
+    for read_ahead in _READ_AHEADS:
+        disk = Line(SEEK_NS, DISK_BYTES_PER_S, read_ahead)
+        rows.append(
+            {"study": "disk", "read_ahead_bytes": read_ahead, **replay(path, disk, "direct", works=True)}
+        )
+    warm = Line(SEEK_NS, DISK_BYTES_PER_S, 128 * KIB, is_warm=True)
+    rows.append({"study": "read once before", **replay(path, warm, "direct", works=True)})
+    for n_jobs in _N_JOBS:
+        told(f"controls: {n_jobs} jobs on one line")
+        for size in (4 * KIB, 128 * KIB, 32 * MIB, 128 * MIB):
+            row = replay(path, _NETWORK.shared_by(n_jobs), "readahead", size, works=True)
+            rows.append({"study": "jobs", "n_jobs": n_jobs, **row})
+    for latency_ns in _LATENCIES_NS:
+        told(f"controls: {latency_ns / 1e6:g} ms a read")
+        for size in (4 * KIB, 32 * MIB):
+            row = replay(path, Line(latency_ns, published.BYTES_PER_S), "readahead", size, works=True)
+            rows.append({"study": "latency", "latency_ns": latency_ns, **row})
+    for share in _FILE_SHARES:
+        told(f"controls: a file {share:g} times as large as the buffer")
+        file_bytes = round(share * 128 * MIB)
+        n_events = round(published.N_EVENTS * file_bytes / published.FILE_BYTES)
+        trace = published.job(file_bytes=file_bytes, n_events=n_events)
+        row = replay(replays.write(trace), _NETWORK, "readahead", 128 * MIB)
+        rows.append({"study": "file", "share": share, "file_bytes": trace.file_bytes, **row})
+    return rows
+
+
+def volume_gb(found: Results, buffer_bytes: int) -> float:
+    """Return what moves with a buffer, in GB of 10^9 bytes."""
+    return float(found.row("buffer", cache_bytes=buffer_bytes)["read_bytes"]) / 1e9
+
+
+def cpu_share(row: Row) -> float:
+    """Return the share of the wall time in which the job works."""
+    return float(row["think_ns"]) / float(row["wall_ns"])
+
+
+def events_per_s(found: Results, row: Row) -> float:
+    """Return the events in a second of wall time."""
+    return float(found.model["n_events"]) / (float(row["wall_ns"]) / 1e9)
+
+
+def peak(rows: list[Row]) -> Row:
+    """Return the row of the buffer with which most bytes move."""
+    return max(rows, key=lambda row: int(row["read_bytes"]))
+
+
+def fall_bytes(rows: list[Row]) -> int:
+    """Return the smallest buffer beyond the peak with which less than a tenth of the peak moves."""
+    top = peak(rows)
+    after = [
+        int(row["cache_bytes"])
+        for row in rows
+        if row["cache_bytes"] > top["cache_bytes"] and row["read_bytes"] < top["read_bytes"] / 10
+    ]
+    return min(after, default=0)
+
+
+def deviation(found: Results) -> float:
+    """Return the mean factor by which volumes are off the published bands; 1: all lie in them."""
+    logs = []
+    for line in published.TABLE:
+        band = line.band()
+        if band is None:
+            continue
+        gb = volume_gb(found, line.buffer_bytes) / found.scale
+        logs.append(max(math.log(band[0] / gb), math.log(gb / band[1]), 0.0))
+    return math.exp(sum(logs) / len(logs))

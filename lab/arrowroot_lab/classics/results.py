@@ -1,0 +1,91 @@
+"""Results of classics: one JSON document each, small, kept beside the code that shows them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arrowroot_lab.documents import now
+from arrowroot_lab.errors import LabError
+
+from . import virtual
+
+FORM, FORM_VERSION = "arrowroot-lab/classic", 1
+DIRECTORY = Path(__file__).parent / "results"
+
+Row = virtual.Row
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that a page states, and whether the results bear it out."""
+
+    text: str
+    holds: bool
+
+
+class Results:
+    """The rows of a classic, by study and by what tells its rows apart."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        if (document.get("form"), document.get("form_version")) != (FORM, FORM_VERSION):
+            raise LabError(f"no results of a classic, but {document.get('form')!r}")
+        self.document = document
+
+    @property
+    def scale(self) -> float:
+        """1 for as many baskets as the original had."""
+        return float(self.document["scale"])
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """What the synthetic job has: numbers of baskets, bytes, and the seed."""
+        told: dict[str, Any] = self.document["model"]
+        return told
+
+    def rows(self, study: str, **wanted: Any) -> list[Row]:
+        """Return the rows of a study that have these values."""
+        return [
+            row
+            for row in self.document["rows"]
+            if row["study"] == study and all(row.get(key) == value for key, value in wanted.items())
+        ]
+
+    def row(self, study: str, **wanted: Any) -> Row:
+        """Return the one row of a study that has these values."""
+        found = self.rows(study, **wanted)
+        if len(found) != 1:
+            raise LabError(f"{study} {wanted}: {len(found)} rows of the results, not one")
+        return found[0]
+
+
+def document(name: str, scale: float, model: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+    """Return the document of a classic that was measured just now."""
+    return {
+        "form": FORM,
+        "form_version": FORM_VERSION,
+        "classic": name,
+        "measured_at": now(),
+        "arrowroot": virtual.version(),
+        "scale": scale,
+        "model": model,
+        "rows": rows,
+    }
+
+
+def stored(name: str) -> Results:
+    """Return the results that are kept here."""
+    return Results(json.loads((DIRECTORY / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def text(document: dict[str, Any]) -> str:
+    """Return a document as it is kept: a row on each line, so that a change is seen as one."""
+    rows = ",\n".join("  " + json.dumps(row, sort_keys=True) for row in document["rows"])
+    head = [
+        f" {json.dumps(key)}: {json.dumps(document[key], sort_keys=True)}"
+        for key in sorted(document)
+        if key != "rows"
+    ]
+    return "{\n" + ",\n".join(head) + f',\n "rows": [\n{rows}\n ]\n}}\n'

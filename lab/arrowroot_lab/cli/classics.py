@@ -1,0 +1,63 @@
+"""``arrowroot lab classics``: a published experiment again, in virtual time."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_DESCRIPTION = """\
+Does a published experiment again in virtual time, and says which of the statements on its page hold.
+
+Without a name it lists the classics. The results that the pages show are kept in the package; --write puts these ones
+in their place, and --out elsewhere.
+
+  arrowroot lab classics cms-2010
+  arrowroot lab classics liverpool-2008 --scale 0.1 --out small.json
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("classics", _DESCRIPTION, "published experiments again, in virtual time")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="such as cms-2010")
+    parser.add_argument(
+        "--scale", metavar="S", type=float, default=1.0, help="of the original's size (default: 1)"
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--out", metavar="FILE", type=Path, help="write the results there, as JSON")
+    place.add_argument("--write", action="store_true", help="keep the results for the pages")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from arrowroot_lab import classics
+    from arrowroot_lab.classics import results
+
+    if options.name is None:
+        for name in classics.NAMES:
+            print(f"{name:<16} {classics.module(name).TITLE}")
+        return EXIT_DONE
+    if options.name not in classics.NAMES:
+        raise RequestError(f"there is no classic {options.name!r}; there are {', '.join(classics.NAMES)}")
+    if not 0.001 <= options.scale <= 1:
+        raise RequestError(f"--scale {options.scale:g}: expected a number from 0.001 to 1")
+    if options.write and options.scale != 1:
+        raise RequestError("--write: the pages show results at scale 1; write others by --out")
+    classic = classics.module(options.name)
+    document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr))
+    place = results.DIRECTORY / f"{options.name}.json" if options.write else options.out
+    if place is not None:
+        place.write_text(results.text(document), encoding="utf-8")
+    found = results.Results(document)
+    print(classic.page(found).answer)
+    claims = classic.claims(found)
+    for claim in claims:
+        print(f"{'holds' if claim.holds else 'FAILS':<6} {claim.text}")
+    return EXIT_DONE if all(claim.holds for claim in claims) else EXIT_FAILED

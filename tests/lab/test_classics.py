@@ -1,0 +1,265 @@
+"""The pages of the classics: each statement is recomputed from kept results, and fails if it does not hold."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from arrowroot_lab import classics
+from arrowroot_lab.classics import classic, results, traces, virtual
+from arrowroot_lab.classics.cms_2010 import measuring as cms
+from arrowroot_lab.classics.cms_2010 import published as cms_published
+from arrowroot_lab.classics.liverpool_2008 import measuring as liverpool
+from arrowroot_lab.classics.liverpool_2008 import published as liverpool_published
+from arrowroot_lab.cli import main
+from arrowroot_lab.errors import LabError
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module", params=classics.NAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def found(name):
+    return results.stored(name)
+
+
+def changed(found, **by_study):
+    """Return results in which the rows of a study have another value: ``buffer=("read_bytes", 0)``."""
+    document = copy.deepcopy(found.document)
+    for row in document["rows"]:
+        if row["study"] in by_study:
+            key, value = by_study[row["study"]]
+            row[key] = value
+    return results.Results(document)
+
+
+def test_all_that_a_page_states_holds(name, found):
+    wrong = [claim.text for claim in classics.module(name).claims(found) if not claim.holds]
+    assert not wrong
+
+
+def test_the_results_that_are_kept_are_of_the_full_size_and_small(name, found):
+    assert found.scale == 1
+    path = results.DIRECTORY / f"{name}.json"
+    assert path.stat().st_size < 150_000
+    assert results.text(json.loads(path.read_text())) == path.read_text()
+
+
+def failing(name, changed_results):
+    return {claim.text for claim in classics.module(name).claims(changed_results) if not claim.holds}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("cms-2010", {"model": ("n_requests", 63_142)}, "The original makes a read for each basket"),
+        ("cms-2010", {"model": ("n_requests", 11)}, "Lazy download makes 10 reads"),
+        ("cms-2010", {"model": ("wait_ns", 10**11)}, "All four predicted times"),
+        ("cms-2010", {"work": ("wait_ns", 10**11)}, "With its CPU time"),
+        ("cms-2010", {"jobs": ("wait_ns", 10**11)}, "Lazy download stops winning"),
+        ("liverpool-2008", {"buffer": ("read_bytes", 10**11)}, "The volume rises"),
+        ("liverpool-2008", {"buffer": ("read_bytes", 10**11)}, "Volumes are off"),
+        ("liverpool-2008", {"buffer": ("wall_ns", 10**13)}, "Each published CPU share"),
+        ("liverpool-2008", {"buffer": ("first_bytes", 10**12)}, "If only the beginning"),
+        ("liverpool-2008", {"baskets": ("read_bytes", 10**10)}, "Larger baskets move"),
+        ("liverpool-2008", {"branches": ("read_bytes", 10**10)}, "More branches move"),
+        ("liverpool-2008", {"blocks": ("read_bytes", 10**11)}, "Blocks of 128 kB"),
+        ("liverpool-2008", {"today": ("read_bytes", 10**11)}, "Today's auto"),
+        ("liverpool-2008", {"disk": ("wall_ns", 1)}, "On a local disk"),
+    ],
+)
+def test_a_statement_fails_where_the_results_say_otherwise(name, change, words):
+    failed = failing(name, changed(results.stored(name), **change))
+    assert any(text.startswith(words) for text in failed), failed
+
+
+def test_a_page_says_then_and_now_in_its_first_sentence_and_has_all_parts(name, found):
+    page = classics.module(name).page(found)
+    assert page.name == name
+    assert page.answer.startswith("In 20")
+    assert "now" in page.answer
+    assert page.answer.count(". ") == 0
+    for part in (page.figures, page.tables, page.scale, page.same, page.differs, page.today, page.sources):
+        assert part
+    assert page.command == f"arrowroot lab classics {name}"
+    texts = [page.answer, *page.scale, *page.same, *page.differs, *page.today]
+    assert all("{" not in text and "  " not in text for text in texts)
+    for figure in page.figures:
+        assert "<svg" in figure.svg
+        assert figure.table.rows
+
+
+def test_the_figures_of_the_cms_page_are_those_of_its_results():
+    found = results.stored("cms-2010")
+    page = classics.module("cms-2010").page(found)
+    told = {record["job"]: record for record in page.tables[0].records()}
+    for case in cms.CASES:
+        row = found.row("model", case=case)
+        assert told[case]["n_requests"] == row["n_requests"]
+        assert told[case]["read_mib"] == told[case]["published_mib"] == f"{row['read_bytes'] / MIB:,.3f} MiB"
+        assert told[case]["wait_ns"] == row["wait_ns"]
+        assert f"{row['wait_ns'] / 1e9:.0f}" in page.answer
+    # The published reads and the replayed ones are the same.
+    assert all(told[case]["published_reads"] == told[case]["n_requests"] for case in cms.CASES)
+    # A latency for each read, and its bytes at 12 MiB/s, as in the source.
+    for case in ("original", "improved", "lazy download"):
+        job = cms_published.RAL[case]
+        assert told[case]["wait_ns"] / 1e9 == pytest.approx(job.n_reads * 0.005 + job.mib / 12, rel=2e-3)
+
+
+def test_the_figures_of_the_liverpool_page_are_those_of_its_results():
+    found = results.stored("liverpool-2008")
+    page = classics.module("liverpool-2008").page(found)
+    records = page.tables[0].records()
+    for record, row in zip(records, found.rows("buffer"), strict=True):
+        size = row["cache_bytes"]
+        assert record["buffer"] == (f"{size // MIB} MiB" if size >= MIB else f"{size >> 10} KiB")
+        assert (record["read_bytes"], record["n_requests"]) == (row["read_bytes"], row["n_requests"])
+        assert record["cpu_share"] == row["think_ns"] / row["wall_ns"]
+        assert record["events_per_s"] == pytest.approx(10_000 / (row["wall_ns"] / 1e9))
+    published = {record["buffer"]: record["published_bytes"] for record in records}
+    assert published["10 MiB"] == 174_000_000_000
+    top = liverpool.peak(found.rows("buffer"))
+    assert f"{top['read_bytes'] / 1e9:.0f} GB at {top['cache_bytes'] // MIB} MiB" in page.answer
+
+
+def test_the_published_line_of_ral_predicts_the_report_that_it_was_not_made_from():
+    line = cms.ral_line()
+    improved = cms_published.RAL["improved"]
+    predicted_s = improved.n_reads * line.latency_ns / 1e9 + improved.mib * MIB / line.bytes_per_s
+    vectors_s = 29 * line.latency_ns / 1e9 + cms_published.CACHED_MIB * MIB / line.bytes_per_s
+    assert predicted_s + vectors_s == pytest.approx(improved.read_s + improved.vector_s, rel=0.06)
+
+
+def test_jobs_have_the_published_counts_and_bytes_to_the_byte():
+    job = cms_published.job()
+    assert (len(job), job.asked_bytes) == (63_143, round(540.754 * MIB))
+    assert job.file_bytes == round(1169.41 * MIB)
+    for part, (n, mib) in (
+        (cms_published.cached(), (59_856, 480.968)),
+        (cms_published.uncached(), (22_416, 805.87)),
+    ):
+        assert (len(part), part.asked_bytes) == (n, round(mib * MIB))
+        assert len(np.unique(part.offsets)) == len(part)
+        assert np.all(np.diff(part.first_entries) >= 0)
+    again = cms_published.job()
+    assert np.array_equal(job.offsets, again.offsets)
+
+
+def test_baskets_of_a_file_without_flushes_are_written_when_they_are_full():
+    trace = liverpool_published.job(n_events=500, file_bytes=76_500_000)
+    assert trace.asked_bytes / trace.file_bytes == pytest.approx(0.45, abs=0.06)
+    in_place = trace.in_file_order()
+    assert np.all(np.diff(in_place.offsets) > 0)
+    assert np.all(np.diff(trace.first_entries) >= 0)
+    # No two baskets overlap, and all lie in the file.
+    ends = in_place.offsets + in_place.sizes
+    assert np.all(ends[:-1] <= in_place.offsets[1:])
+    assert ends[-1] <= trace.file_bytes
+    flushed = liverpool_published.job(n_events=500, file_bytes=76_500_000, cluster_bytes=7_650_000)
+    assert {0, 50, 100} <= set(flushed.first_entries.tolist())
+
+
+def test_the_guesses_of_2008_are_told_apart_by_plain_arithmetic():
+    trace = traces.Trace(
+        np.array([0, 500, 100, 600]), np.full(4, 100), np.arange(4), np.zeros(4, np.int64), 1000, 4
+    )
+    assert liverpool_published.only_the_beginning(trace, 150) == 150 + 50 + 200
+    assert liverpool_published.only_the_beginning(trace, 2000) == 1000
+    assert liverpool_published.blocks_least_recently_used(trace, 100, 1) == 400
+    assert liverpool_published.blocks_least_recently_used(trace, 250, 1) == 1000
+    assert liverpool_published.blocks_least_recently_used(trace, 250, 2) == 500
+    assert liverpool_published.span_bytes(trace) == 0  # one branch: one basket in hand
+
+
+def test_a_replay_at_full_size_is_what_is_kept(tmp_path):
+    path = tmp_path / "job.arrow"
+    traces.write(path, cms_published.job(), "CMS 2010")
+    line = virtual.Line(cms_published.LATENCY_NS, cms_published.MODEL_BYTES_PER_S)
+    kept = results.stored("cms-2010").row("model", case="original")
+    row = virtual.replay(path, line, "direct")
+    assert {**kept, **row} == kept
+
+
+def test_the_peak_of_the_buffer_is_what_is_kept(tmp_path):
+    path = tmp_path / "job.arrow"
+    traces.write(path, liverpool_published.job(), "Liverpool 2008")
+    kept = liverpool.peak(results.stored("liverpool-2008").rows("buffer"))
+    line = virtual.Line(liverpool_published.LATENCY_NS, liverpool_published.BYTES_PER_S)
+    row = virtual.replay(path, line, "readahead", kept["cache_bytes"], works=True)
+    assert {**kept, **row} == kept
+
+
+def test_a_trace_is_one_for_arrowroot(tmp_path):
+    path = tmp_path / "job.arrow"
+    trace = cms_published.job(0.002)
+    traces.write(path, trace, "CMS 2010")
+    command = [sys.executable, "-m", "arrowroot", "replay", str(path), "--json", "--strategy", "direct"]
+    document = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert (document["n_baskets"], document["order"]) == (len(trace), "entry")
+    assert document["outcomes"][0]["think_ns"] == pytest.approx(trace.work_ns, rel=1e-6)
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 1
+
+
+def test_a_program_that_fails_is_told_with_what_it_said(tmp_path):
+    with pytest.raises(LabError, match=r"exit code 1: .*no such file"):
+        virtual.replay(tmp_path / "nowhere.arrow", virtual.Line(1_000_000, 1e6), "direct")
+
+
+def test_a_small_scale_has_its_share_of_the_counts(tmp_path):
+    rows = {row["case"]: row for row in cms.model_rows(cms.Jobs(tmp_path, 0.01))}
+    counts = [rows[case]["n_requests"] for case in cms.CASES]
+    assert counts == [631, 224, 29, 10]
+    original_s = rows["original"]["wait_ns"] / 1e9
+    assert original_s == pytest.approx(0.01 * 360.8, rel=1e-2)
+    assert rows["auto"]["wait_ns"] < rows["vector reads"]["wait_ns"] * 1.4
+
+
+def test_the_command_says_what_holds_and_writes_the_results(name, found, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(classics.module(name), "measure", lambda *_: found.document)
+    out = tmp_path / "again.json"
+    assert main(["classics", name, "--out", str(out)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == classics.module(name).page(found).answer
+    assert len(said) > 12
+    assert all(line.startswith("holds ") for line in said[1:])
+    assert json.loads(out.read_text()) == found.document
+    broken = changed(found, model=("n_requests", 1), buffer=("read_bytes", 1))
+    monkeypatch.setattr(classics.module(name), "measure", lambda *_: broken.document)
+    assert main(["classics", name]) == 1
+    assert "\nFAILS " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cms-2011"], "there is no classic 'cms-2011'; there are cms-2010, liverpool-2008"),
+        (["cms-2010", "--scale", "0"], "expected a number from 0.001 to 1"),
+        (["cms-2010", "--scale", "0.5", "--write"], "the pages show results at scale 1"),
+    ],
+)
+def test_wrong_requests_are_told(arguments, words, capsys):
+    assert main(["classics", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_command_lists_the_classics(capsys):
+    assert main(["classics"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(classics.NAMES)
+
+
+def test_paragraphs_are_joined_lines():
+    assert classic.points("\n  one\n  two\n\n  three\n") == ("one two", "three")
