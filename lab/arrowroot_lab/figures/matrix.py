@@ -23,7 +23,7 @@ _N_HEAD_LINES = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """A value; without one, the word for why: "failed", "skipped"."""
+    """A value; without one, the word for why: "failed", "skipped", "disturbed"."""
 
     value: float | None
     word: str = ""
@@ -32,8 +32,8 @@ class Cell:
 
     @property
     def is_bad(self) -> bool:
-        """True if something went wrong there; what was skipped, or never asked, did not."""
-        return self.value is None and self.word not in ("", "skipped")
+        """True if something went wrong there; what was skipped, disturbed or never asked for is not bad."""
+        return self.value is None and self.word not in ("", "skipped", "disturbed")
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class _Grid:
         drawing = self.drawing
         if cell is None or (cell.value is None and not cell.is_bad):
             word = cell.word if cell else ""
-            drawing.rectangle(box, "cell none", cell.note if cell else "not asked for")
+            drawing.rectangle(box, "cell none", (cell.note or word) if cell else "not asked for")
             drawing.text(middle, box.y + 23, word or "-", anchor="middle", look="muted", width=room)
             return
         if cell.value is None:

@@ -15,7 +15,7 @@ from arrowroot_lab.figures.samples import Predicted, Taken, samples
 from arrowroot_lab.mining.results import label
 from arrowroot_lab.mining.table import Column
 
-from .snapshot import Snapshot, axes
+from .snapshot import Snapshot, axes, has_time, why_no_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +39,11 @@ def campaign_matrix(found: Sequence[Summary]) -> Figure | None:
         return None
     cells: dict[tuple[str, str], Cell] = {}
     for one in found:
-        value = one.wall_median_ns if one.outcome == "ok" else None
-        word = "" if value is not None else "no time" if one.outcome == "ok" else one.outcome
-        cells[label(one, down) or "all", label(one, across)] = Cell(value, word, one.reason or "")
+        cells[label(one, down) or "all", label(one, across)] = (
+            Cell(one.wall_median_ns, "", one.reason or "")
+            if has_time(one)
+            else Cell(None, why_no_time(one), one.reason or "")
+        )
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     columns = tuple(dict.fromkeys(column for _, column in cells))
     caption = "Median of the counted samples of the newest results, and its ratio to the best of its row."
@@ -66,7 +68,7 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
     parts: dict[str, list[Bar]] = {}
     for one in found:
         facts = snapshot.facts.get(one.uuid)
-        has_value = one.outcome == "ok" and one.wall_median_ns is not None
+        has_value = has_time(one)
         parts.setdefault(label(one, facets), []).append(
             Bar(
                 str(getattr(one, group)) if group else one.dataset,
@@ -75,7 +77,7 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
                 facts.low_ns if facts and has_value else None,
                 facts.high_ns if facts and has_value else None,
                 one.n_counted,
-                "" if has_value else f"{one.outcome}: {one.reason or 'no reason told'}",
+                "" if has_value else f"{why_no_time(one)}: {one.reason or 'no reason told'}",
             )
         )
     title = f"Wall time by {group or 'program'}"
@@ -90,6 +92,7 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
             series=" / ".join(programs) or "engine",
         )
         for name, data in list(parts.items())[:MAX_FIGURES]
+        if any(bar.value is not None for bar in data)
     ]
 
 
@@ -201,13 +204,12 @@ def result_reads(result: Result) -> Figure | None:
     )
 
 
-def compared_figure(compared: Sequence[Compared], names: Sequence[str], form: str) -> Figure:
+def compared_figure(compared: Sequence[Compared], names: Sequence[str], before: str, now: str) -> Figure:
     """Return the ratios of one pair of sides, case by case."""
-    before, now = compared[0].before, compared[0].now
     rows = [
         Beside(
             name,
-            form,
+            WALL.form,
             one.before_figure,
             one.now_figure,
             one.comparison.ratio,
