@@ -130,6 +130,9 @@ class Result:
     line: dict[str, float] = field(default_factory=dict)
     #: What `predict` of a runner said: wall_ns, error (a share), counters, by.
     predictions: list[dict[str, Any]] = field(default_factory=list)
+    #: Where and when a read before the samples read the files: n_reads, and lists of equal length: entries (None: of no
+    #: entry), offsets, n_bytes, end_ns. Of many reads some are kept, at even distances.
+    reads: dict[str, Any] | None = None
     #: The checksum of the values; the engine whose checksum it was compared with, and what came of it.
     checksum: dict[str, Any] | None = None
     checked: dict[str, Any] | None = None
@@ -456,6 +459,7 @@ _RESULT_KEYS: dict[str, Callable[[Any, str], Any]] = {
     "environment": _object,
     "line": _of(_number),
     "predictions": _list_of(_object),
+    "reads": _object,
     "checksum": _object,
     "checked": _object,
     "command": _list_of(_text),

@@ -205,11 +205,14 @@ def test_files_are_found_by_a_glob_below_the_campaign_or_anywhere(campaign, tmp_
     for name in ("b.root", "a.root"):
         _write(data / name, pa.table({"x": [1, 2]}))
     (data / "loop").symlink_to(data)
-    for pattern in ("data/*.root", str(data / "?.root")):
+    for pattern in ("data/*.root", str(data / "?.root"), "../*/data/*.root", "**/*.root"):
         told = campaign(f'files = "{pattern}"\ntable = "T"')
         found = datasets.make(told, told.datasets[0])
         assert [path.name for path in found.files] == ["a.root", "b.root"]
         assert found.identity.n_entries == 4
+    _write(data / "c[1].root", pa.table({"x": [1, 2]}))
+    told = campaign('files = "data/c[1].root"\ntable = "T"')
+    assert len(datasets.make(told, told.datasets[0]).files) == 1
     told = campaign('files = "none/*.root"\ntable = "T"')
     assert datasets.find(told, told.datasets[0]) is None
     with pytest.raises(CampaignError, match=r"dataset\.d\.files: no file matches 'none/\*\.root'"):

@@ -152,7 +152,7 @@ def a_classic():
         differs=("The layout is unknown.",),
         today=("The same job with auto.",),
         command="arrowroot lab run campaigns/classics/liverpool-2008.toml",
-        sources=("Liverpool, 2008",),
+        sources=("Liverpool, 2008", "https://far.example/" + "a-long-address/" * 8),
     )
 
 

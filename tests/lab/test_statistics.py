@@ -108,6 +108,24 @@ def test_pairs_are_of_the_same_run_and_turn():
     assert len(paired([replace(before[0], campaign={"name": "x"})], now, wall)) == 0
 
 
+def test_samples_of_a_case_that_was_measured_after_the_other_are_no_pairs():
+    before, now = two()
+    later = replace(now[0], samples=[
+        replace(sample, started_at=f"2026-10-02T12:0{sample.turn}:00.000Z") for sample in now[0].samples
+    ])  # fmt: skip
+    assert paired(before[:1], [later], wall) == []
+    # A run that was ended after three turns, and went on the next day.
+    both = [
+        replace(one[0], samples=one[0].samples[:3] + [
+            replace(sample, started_at=sample.started_at.replace("10-01", "10-02")) for sample in one[0].samples[3:]
+        ])
+        for one in (before, now)
+    ]  # fmt: skip
+    assert len(paired(both[:1], both[1:], wall)) == 7
+    # The same, but one of the cases is new on the second day.
+    assert paired(both[:1], [later], wall) == []
+
+
 def test_samples_that_are_not_counted_have_no_pair_and_the_repeated_one_takes_their_place():
     before, now = two()
     bad = now[0].samples[2]

@@ -209,6 +209,9 @@ def test_measured_already_is_told_by_versions_site_and_file(store):
     assert not store.has(one.case_id, **asked | {"versions": {"engine": "9"}})
     assert not store.has(one.case_id, **asked | {"versions": one.versions | {"later": "1"}})
     assert not store.has(one.case_id, **asked | {"dataset": one.dataset | {"file": "another"}})
+    noisy = [replace(sample, disturbed=["load"]) for sample in one.samples]
+    store.put(replace(one, uuid=RESULTS[-1].uuid, site="noisy", samples=noisy))
+    assert not store.has(one.case_id, **asked | {"site": "noisy"})
     assert not store.has(failed.case_id, site=failed.site, versions=failed.versions)
     assert store.has(
         failed.case_id, site=failed.site, versions=failed.versions, outcomes=(Outcome.FAILED, Outcome.OK)

@@ -66,6 +66,10 @@ def run(
 def _told(text: str) -> str:
     """The line of an output that says what went wrong: the first that is marked as an error, or the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
-    told = next((line for line in lines if line.startswith(("ERROR:", "error"))), lines[-1])
+    marked = [line for line in lines if line.startswith(("ERROR:", "error"))]
+    # pip says first that a program failed, and then what that one has said.
+    told = ([line for line in marked if "subprocess-exited-with-error" not in line] or marked or lines[-1:])[
+        0
+    ]
     # pip lists all versions that there are: the newest ones come last.
     return told if len(told) <= _SAID_CHARACTERS else f"{told[:100]} ... {told[-_SAID_CHARACTERS + 100 :]}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import glob
 import hashlib
 import os
 import shutil
@@ -89,10 +88,14 @@ def directory_of(campaign: Campaign, dataset: Dataset) -> Path:
 
 
 def _listed(campaign: Campaign, dataset: Dataset) -> list[Path]:
-    pattern = os.path.expanduser(dataset.files or "")  # noqa: PTH111 - a Path would lose what a glob means
-    found = glob.glob(pattern, root_dir=campaign.path.parent, recursive=True)  # noqa: PTH207 - pathlib follows no links
-    files = [campaign.path.parent / path for path in found]
-    return sorted(path for path in files if path.is_file())
+    whole = campaign.path.parent / Path(dataset.files or "").expanduser()
+    if whole.is_file():  # its name may have brackets
+        return [whole]
+    base = Path(whole.anchor)
+    # pathlib, unlike glob, follows no links to directories, of which some lead back.
+    found = sorted(path for path in base.glob(str(whole.relative_to(base))) if path.is_file())
+    # A file that is found by two ways is read once.
+    return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
 
 
 def _made(directory: Path) -> list[Path]:

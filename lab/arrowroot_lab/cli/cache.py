@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.campaign.datasets import cache_directory, locked, size_of
+from arrowroot_lab.engines.builds import lock_of
 from arrowroot_lab.quantities import size_text
 
 if TYPE_CHECKING:
@@ -42,18 +43,18 @@ def run(options: argparse.Namespace) -> int:
     for room in removed:
         for path in _entries(top / room):
             # Whoever makes it, or looks for it, at this moment is waited for.
-            with locked(path.with_suffix(".lock")):
-                freed += size_of(path)
-                shutil.rmtree(path)
+            lock = lock_of(path) if room == "environments" else path.with_suffix(".lock")
+            with locked(lock):
+                if path.exists():
+                    freed += size_of(path)
+                    shutil.rmtree(path)
     if "datasets" in removed:
         shutil.rmtree(top / "identities", ignore_errors=True)
     kept = [(room, path, size_of(path)) for room in _ROOMS for path in _entries(top / room)]
     if options.json:
-        print(
-            json.dumps(
-                {"form": "arrowroot-lab.cache/1", "directory": str(top), "freed_bytes": freed, "kept": kept}
-            )
-        )
+        told = [{"kind": room, "path": str(path), "bytes": n_bytes} for room, path, n_bytes in kept]
+        form = {"form": "arrowroot-lab.cache/1", "directory": str(top), "freed_bytes": freed}
+        print(json.dumps({**form, "kept": told}))
         return 0
     if removed:
         print(f"removed {size_text(freed)}")

@@ -121,6 +121,12 @@ def kept() -> list[Environment]:
     return [environment for environment in found if environment is not None]
 
 
+def lock_of(place: Path) -> Path:
+    """Return the lock of whoever makes an environment, or uses what builds share."""
+    is_shared = not place.name.startswith(("arrowroot-", *(f"{family}-" for family in _PACKAGES)))
+    return place.parent / ("building.lock" if is_shared else f"{place.name}.lock")
+
+
 def find_checkout() -> Path:
     """Return the checkout of arrowroot that the current directory, or else this file, is in.
 
@@ -136,13 +142,14 @@ def find_checkout() -> Path:
 def _kept(wanted: _Wanted, tell: Callable[[], None]) -> Environment:
     """Return an environment, made if need be."""
     place = directory() / wanted.name
-    with locked(directory() / f"{wanted.name}.lock"):
+    with locked(lock_of(place)):
         if (found := _read(place)) is not None:
             return found
         tell()
         shutil.rmtree(place, ignore_errors=True)
         try:
-            _run([sys.executable, "-m", "venv", str(place)], "making a virtual environment")
+            # The pip of this environment installs into others: a pip of their own would take longer than all else.
+            _run([sys.executable, "-m", "venv", "--without-pip", str(place)], "making a virtual environment")
             python = place / "bin" / "python"
             wanted.make(python)
             made = Environment(wanted.name, python, wanted.versions, size_of(place))
@@ -181,7 +188,7 @@ def _build(repository: Path, commit: str, python: Path) -> None:
     Builds share what they compile of other people's crates, and take turns at it.
     """
     with (
-        locked(directory() / "building.lock"),
+        locked(lock_of(directory() / "target")),
         tempfile.TemporaryDirectory(prefix="archive-", dir=directory()) as archives,
     ):
         archive = Path(archives) / "commit.tar"
@@ -210,8 +217,17 @@ def _build(repository: Path, commit: str, python: Path) -> None:
 
 
 def _install(python: Path, *packages: str, variables: Mapping[str, str] | None = None) -> None:
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-    _run([*pip, *packages], f"pip install {' '.join(packages)}", variables or {})
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
+    _run([*pip, "install", *packages], f"pip install {' '.join(packages)}", variables or {})
 
 
 def _run(command: list[str], name: str, variables: Mapping[str, str] | None = None) -> None:

@@ -92,7 +92,7 @@ class Scale:
         if self.high < _NARROW * self.low:
             step = _step((self.high - self.low) / max(n_wanted - 1, 1))
             places = range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
-            return [Tick(place * step, _without_zeros(shown(place * step, self.form))) for place in places]
+            return [Tick(place * step, _text(place * step, self.form)) for place in places]
         lowest, highest = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         candidates: list[list[float]] = [
             [m * 10.0**power for power in range(lowest, highest + 1) for m in multiples]
@@ -106,7 +106,7 @@ class Scale:
             found = [value for value in values if self.low * 0.999 <= value <= self.high * 1.001]
             if len(found) <= n_wanted:
                 break
-        return [Tick(value, _without_zeros(shown(value, self.form))) for value in found]
+        return [Tick(value, _text(value, self.form)) for value in found]
 
 
 def linear(values: Iterable[float], begin: float, end: float, form: str, *, from_zero: bool) -> Scale:
@@ -131,9 +131,11 @@ def logarithmic(values: Iterable[float], begin: float, end: float, form: str) ->
     return Scale(low / room, high * room, begin, end, form, is_log=True)
 
 
-def _without_zeros(text: str) -> str:
-    """``10.0 MB`` as ``10 MB``: ticks are round."""
-    number, _, unit = text.partition(" ")
+def _text(value: float, form: str) -> str:
+    """``10.0 MB`` as ``10 MB``, and ``16 min 40 s`` as ``1,000 s``: ticks are round."""
+    if form == "time" and value >= 1e9:
+        return f"{value / 1e9:,.6g} s"
+    number, _, unit = shown(value, form).partition(" ")
     if "." in number:
         number = number.rstrip("0").rstrip(".")
     return f"{number} {unit}".rstrip()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.documents import NOT_HASHED
+from arrowroot_lab.documents import NOT_HASHED, Outcome
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import CONFIDENCE, Comparison, Verdict, paired
 from arrowroot_lab.statistics import compare as judge
@@ -191,7 +191,9 @@ def _compared(
 def _why_unpaired(sides: list[list[Result]]) -> str:
     for side in sides:
         if not any(result.counted() for result in side):
-            return f"{side[0].case['engine']} {side[0].outcome.value}: {side[0].reason or 'no sample is counted'}"
+            newest = side[0]
+            ended = "" if newest.outcome is Outcome.OK else f" {newest.outcome.value}"
+            return f"{newest.case['engine']}{ended}: {newest.reason or 'no sample is counted'}"
     return "never measured in turns: no run has both"
 
 

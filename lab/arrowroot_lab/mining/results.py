@@ -41,7 +41,7 @@ def table_of(found: Sequence[Summary]) -> Table:
         Column("outcome", "outcome"),
         Column("wall_median_ns", "wall", "time"),
         Column("cpu_median_ns", "CPU", "time"),
-        Column("n_counted", "samples", "count"),
+        Column("n_counted", "counted", "count"),
     )
     rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in found)
     return Table("Results", columns, rows, notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.figures.beside import Beside, beside
@@ -179,20 +179,26 @@ def result_samples(result: Result) -> Figure | None:
 
 
 def result_reads(result: Result) -> Figure | None:
-    """Return where in the file and when was read, if a sample has kept it; None otherwise."""
-    for sample in result.samples:
-        told: Any = sample.details.get("reads")
-        if not isinstance(told, list) or not told:
-            continue
-        reads = [Read(*(int(number) for number in one)) for one in told]
-        return offsets(
-            "Where in the file, and when, was read",
-            "Each stroke is a read, from its first to its last byte, at the entry that was being read then.",
-            reads,
-            file_bytes=int(result.dataset.get("file_bytes") or 0),
-            n_entries=int(result.dataset.get("n_entries") or 0),
-        )
-    return None
+    """Return where in the file and when was read, if the engine wrote a trace of it; None otherwise."""
+    told = result.reads or {}
+    columns = [told.get(key) or [] for key in ("entries", "offsets", "n_bytes", "end_ns")]
+    if not all(columns) or len({len(column) for column in columns}) > 1:
+        return None
+    reads, entry = [], 0
+    for begin, offset, n_bytes, end_ns in zip(*columns, strict=True):
+        # A read in which no entry begins is of the one before.
+        entry = entry if begin is None else int(begin)
+        reads.append(Read(entry, int(offset), int(n_bytes), int(end_ns)))
+    caption = "Each stroke is a read, from its first to its last byte, at the entry that was being read then."
+    if (n_reads := int(told.get("n_reads") or 0)) > len(reads):
+        caption += f" {len(reads):,} of {n_reads:,} reads are shown."
+    return offsets(
+        "Where in the file, and when, was read",
+        caption,
+        reads,
+        file_bytes=int(result.dataset.get("file_bytes") or 0),
+        n_entries=int(result.dataset.get("n_entries") or 0),
+    )
 
 
 def compared_figure(compared: Sequence[Compared], names: Sequence[str], form: str) -> Figure:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from arrowroot_lab.campaign import datasets
-from arrowroot_lab.campaign.matrix import cases, corners
+from arrowroot_lab.campaign.matrix import case_document, cases, corners
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.documents import Outcome
+from arrowroot_lab.documents import Outcome, case_id
 from arrowroot_lab.engines import builds
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.errors import LabError, SkippedError
@@ -20,7 +20,7 @@ from .predicting import predict
 from .subjects import Engines, Preparation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
     from arrowroot_lab.campaign.model import Campaign, Case, EngineChoice
@@ -95,7 +95,11 @@ def plan(campaign: Campaign, store: Store | None, site: str, *, tell: Tell, pred
     made = Plan(campaign, [Planned(case, "not known") for case in chosen])
     for one, is_corner in zip(made.planned, corners(chosen), strict=True):
         one.is_corner = is_corner
-    there = {dataset.name for dataset in campaign.datasets if datasets.find(campaign, dataset)}
+    looked_for = {dataset.name: datasets.find(campaign, dataset) for dataset in campaign.datasets}
+    there = {name: found for name, found in looked_for.items() if found is not None}
+    for one in made.planned:
+        if (found := there.get(one.case.dataset.name)) is not None:
+            one.case_id = case_id(case_document(one.case, found.identity))
     with tempfile.TemporaryDirectory(prefix="arrowroot-lab-plan-") as directory:
         engines = _EnginesHere(tell, campaign.path.parent)
         preparation = Preparation(
@@ -155,7 +159,7 @@ class _EnginesHere(Engines):
 
 
 def _judge(
-    one: Planned, subject: Subject | None, campaign: Campaign, there: set[str], engines: _EnginesHere
+    one: Planned, subject: Subject | None, campaign: Campaign, there: Collection[str], engines: _EnginesHere
 ) -> None:
     """Say what a run would do; a case without a subject is measured, or its dataset is not there."""
     if one.case.dataset.name not in there:
@@ -163,10 +167,9 @@ def _judge(
     elif subject is None:
         one.state = "measured"
     elif subject.result.outcome is Outcome.OK or one.case.engine.called() in engines.to_make:
-        one.case_id, one.reason = subject.result.case_id, subject.result.reason or ""
-        one.state = "to measure"
+        one.state, one.reason = "to measure", subject.result.reason or ""
     else:
-        one.case_id, one.state, one.reason = subject.result.case_id, "cannot", subject.result.reason or ""
+        one.state, one.reason = "cannot", subject.result.reason or ""
     if one.state == "to measure" and campaign.mode == "virtual first" and not one.is_corner:
         one.state = "predicted first"
 

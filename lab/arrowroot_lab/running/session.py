@@ -27,6 +27,7 @@ from .places import Places
 from .predicting import gap, predict
 from .sampling import Sampler, outcome_of
 from .subjects import Engines, Known, Preparation, Prepared
+from .traced import reads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,18 +95,22 @@ class Session:
         """
         self._run, self._began = str(uuid.uuid4()), time.monotonic()
         self.summary = Summary()
+        key = key_of(
+            [str(self.campaign.path.resolve()), self.site, self.store.place, sorted(self.only or ())]
+        )
         with ExitStack() as stack:
+            self._journal = stack.enter_context(Journal(datasets.cache_directory() / "runs" / f"{key}.jsonl"))
+            stack.enter_context(self._alone())
             # The servers' directories are in it, too.
-            directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
-            self._guardian = stack.enter_context(Guardian(self._run, directory))
-            stack.enter_context(_temporary_files_in(directory))
-            self.directory = directory
+            self.directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
+            self._guardian = stack.enter_context(Guardian(self._run, self.directory))
+            stack.enter_context(_temporary_files_in(self.directory))
             engines = Engines(self.progress, self.campaign.path.parent)
             preparation = Preparation(
                 self.campaign,
                 self.site,
                 self._run,
-                directory,
+                self.directory,
                 self.store,
                 engines,
                 self.progress,
@@ -113,20 +118,15 @@ class Session:
                 self.is_again,
                 self.only,
             )
-            key = key_of(
-                [str(self.campaign.path.resolve()), self.site, self.store.place, sorted(self.only or ())]
-            )
-            self._journal = stack.enter_context(Journal(datasets.cache_directory() / "runs" / f"{key}.jsonl"))
             prepared = preparation.prepare()
             self.summary.n_known, self.summary.failures = prepared.n_known, prepared.failures
             for subject in prepared.decided:
                 self.keep(subject)
             self._resume(prepared)
             if prepared.subjects:
-                stack.enter_context(self._alone())
                 self._places = stack.enter_context(Places())
                 limits = self.campaign.limits
-                self.sampler = Sampler(directory, self._guardian, limits.timeout_s)
+                self.sampler = Sampler(self.directory, self._guardian, limits.timeout_s)
                 self._checker = Checker(limits.timeout_s, engines.is_here)
                 self._measure(prepared.subjects, prepared.cases)
         return self.summary
@@ -193,6 +193,7 @@ class Session:
             more["trace"] = str(subject.trace)
         self._with_retries(subject, lambda: self._rehearsed(subject, more))
         if subject.trace and not place.is_virtual:
+            subject.result.reads = reads_of(subject.trace)
             line = self._places.line_of(subject)
             told = predict(
                 subject, subject.trace, line, scheme_of(place.urls[0]), self.campaign.limits.timeout_s

@@ -31,9 +31,9 @@ def measure(session: Session, subjects: list[Subject], chosen: list[Case]) -> No
     """
     for subject in subjects:
         session.guarded(subject, lambda one: _predict(session, one))
-    is_corner = dict(zip(map(id, subjects), corners([one.case for one in subjects]), strict=True))
+    at_ends = {case.label() for case, is_corner in zip(chosen, corners(chosen), strict=True) if is_corner}
     to_do = [
-        one for one in subjects if not one.is_over and (is_corner[id(one)] or not one.result.predictions)
+        one for one in subjects if not one.is_over and (one.label in at_ends or not one.result.predictions)
     ]
     while to_do:
         session.in_turns(to_do)

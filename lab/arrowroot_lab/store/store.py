@@ -156,13 +156,14 @@ class Store:
             site: where
             versions: a result may have more than these
             dataset: ``file`` of it, the hash of the file, must be equal if it is told
-            outcomes: that count as measured
+            outcomes: that count as measured; of ``ok`` at least one sample must be counted
         """
         columns = tables.result.c
         query = select(columns.versions, columns.dataset_file).where(
             columns.case_id == case_id,
             columns.site == site,
             columns.outcome.in_([outcome.value for outcome in outcomes]),
+            or_(columns.outcome != Outcome.OK.value, columns.n_counted > 0),
         )
         file = (dataset or {}).get("file")
         with told(self.place), self._engine.connect() as connection:

@@ -1,0 +1,191 @@
+"""Plans: what a run would do and how long it would take, from results and predictions; nothing is made or measured."""
+
+from __future__ import annotations
+
+import json
+import platform
+
+import pytest
+
+from arrowroot_lab.campaign import datasets
+from arrowroot_lab.campaign.matrix import case_document, cases
+from arrowroot_lab.campaign.read import read
+from arrowroot_lab.cli import main
+from arrowroot_lab.documents import Outcome, Result, Sample
+from arrowroot_lab.engines.ask import ask
+from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.store import Store
+
+TEXT = """
+repeats = 3
+[dataset.d]
+sample = { entries = 30 }
+[storage.near]
+kind = "local"
+[storage.far]
+kind = "xrootd"
+line = { latency = "40 ms" }
+[engine.arrowroot]
+[workload.some]
+columns = ["run", "event"]
+[workload."with work"]
+columns = ["run", "event"]
+work_per_entry = "1 us"
+[strategy.auto]
+[strategy.direct]
+"""
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    """The campaign, with a cache and a working directory of the test's own."""
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("ARROWROOT_LAB_DB", raising=False)
+    monkeypatch.delenv("ARROWROOT_LAB_SITE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.toml").write_text(TEXT)
+    return read(tmp_path / "c.toml")
+
+
+@pytest.fixture
+def plan(capsys):
+    """Plan by the command, and return what it says as JSON."""
+
+    def plan(*options):
+        assert main(["plan", "c.toml", "--json", *options]) == 0
+        told = json.loads(capsys.readouterr().out)
+        return told, {case["case"]: case for case in told["cases"]}
+
+    return plan
+
+
+@pytest.fixture(scope="module")
+def versions():
+    return ask(BUILT_IN["arrowroot"].command(), "identify").answer["versions"]
+
+
+def put(campaign, found, case, seconds, *, versions, site=None, outcome=Outcome.OK):
+    """Store a result of a case as a run of the campaign would."""
+    samples = [
+        Sample(turn, f"2026-01-01T00:00:0{turn}.000Z", outcome, wall_ns=int(seconds * 1e9), cpu_ns=1)
+        for turn in range(3)
+    ]
+    result = Result(
+        case_document(case, found.identity), site or platform.node() or "here", {"cpu": "x"}, versions,
+        found.identity.document(case.dataset.name), {"name": campaign.name, "run": "r"}, samples, outcome,
+    )  # fmt: skip
+    with Store.open() as store:
+        assert store.put(result)
+
+
+def test_nothing_is_made_measured_or_stored_by_a_plan(campaign, plan, tmp_path):
+    told, planned = plan()
+    assert len(planned) == 8
+    assert {case["state"] for case in planned.values()} == {"to measure"}
+    assert {case["reason"] for case in planned.values()} == {"its dataset is made first"}
+    assert (told["n_unknown"], told["total_ns"]) == (8, 0)
+    assert any("Dataset d is made" in note for note in told["notes"])
+    assert datasets.find(campaign, campaign.datasets[0]) is None
+    assert not (tmp_path / "arrowroot-lab.db").exists()
+
+
+def test_what_is_not_measured_is_predicted_by_its_runner(campaign, plan):
+    datasets.make(campaign, campaign.datasets[0])
+    _, planned = plan("--no-predict")
+    assert {case["sample_ns"] for case in planned.values()} == {None}
+    told, planned = plan()
+    assert told["n_unknown"] == 0
+    assert all(case["basis"].startswith("predicted by ") for case in planned.values())
+    far = planned["d / far / arrowroot / some / direct"]
+    near = planned["d / near / arrowroot / some / direct"]
+    # At least the round trips of the opening and of one read.
+    assert far["sample_ns"] > near["sample_ns"] + 2 * 40e6
+    assert told["total_ns"] == pytest.approx(sum(case["total_ns"] for case in planned.values()))
+
+
+def test_results_say_what_is_measured_and_how_long_alike_cases_take(campaign, plan, versions):
+    found = datasets.make(campaign, campaign.datasets[0])
+    by_label = {case.label(): case for case in cases(campaign)}
+    put(campaign, found, by_label["d / near / arrowroot / some / auto"], 2.0, versions=versions)
+    put(
+        campaign,
+        found,
+        by_label["d / near / arrowroot / with work / auto"],
+        3.0,
+        versions={"arrowroot": "0.0.1"},
+    )
+    put(
+        campaign,
+        found,
+        by_label["d / far / arrowroot / some / auto"],
+        4.0,
+        versions=versions,
+        site="elsewhere",
+    )
+    put(
+        campaign,
+        found,
+        by_label["d / far / arrowroot / some / direct"],
+        9.0,
+        versions=versions,
+        outcome=Outcome.FAILED,
+    )
+    _, planned = plan("--no-predict")
+    told = {label: (case["state"], case["sample_ns"], case["basis"]) for label, case in planned.items()}
+    assert told == {
+        "d / near / arrowroot / some / auto": ("measured", 2e9, "measured here"),
+        # Measured by another version only.
+        "d / near / arrowroot / with work / auto": ("to measure", 3e9, "measured here"),
+        "d / far / arrowroot / some / auto": ("to measure", 4e9, "measured elsewhere"),
+        "d / far / arrowroot / some / direct": ("to measure", 4e9, "another strategy"),
+        "d / near / arrowroot / some / direct": ("to measure", 2e9, "another strategy"),
+        "d / near / arrowroot / with work / direct": ("to measure", 3e9, "another strategy"),
+        "d / far / arrowroot / with work / auto": ("to measure", 3e9, "another storage"),
+        "d / far / arrowroot / with work / direct": ("to measure", 3e9, "another storage"),
+    }
+    assert planned["d / near / arrowroot / some / auto"]["total_ns"] is None
+
+
+def test_what_cannot_be_measured_takes_no_time_and_says_why(campaign, plan, tmp_path):
+    text = TEXT.replace("[engine.arrowroot]", '[engine.nobody]\ncommand = ["/nowhere/runner"]')
+    (tmp_path / "c.toml").write_text(text)
+    datasets.make(campaign, campaign.datasets[0])
+    told, planned = plan()
+    assert {case["state"] for case in planned.values()} == {"cannot"}
+    assert {case["reason"] for case in planned.values()} == {"cannot run runner: No such file or directory"}
+    assert (told["total_ns"], told["n_unknown"]) == (0, 0)
+
+
+def test_an_environment_that_is_not_there_is_not_made_for_a_plan(campaign, plan, tmp_path):
+    (tmp_path / "c.toml").write_text(
+        TEXT.replace("[engine.arrowroot]", '[engine.uproot]\nversions = ["5.0.0"]')
+    )
+    datasets.make(campaign, campaign.datasets[0])
+    told, planned = plan()
+    assert planned["d / near / uproot@5.0.0 / some / auto"]["state"] == "to measure"
+    assert "The environment of uproot@5.0.0 is made first." in told["notes"]
+    assert not list((tmp_path / "cache").glob("environments/*/"))
+
+
+def test_virtual_first_marks_the_corners(campaign, plan, tmp_path, capsys):
+    text = TEXT.replace("repeats = 3", 'repeats = 3\nmode = "virtual first"').replace(
+        "[storage.far]", '[storage.middle]\nkind = "xrootd"\nline = { latency = "1 ms" }\n[storage.far]'
+    )
+    (tmp_path / "c.toml").write_text(text)
+    datasets.make(campaign, campaign.datasets[0])
+    _, planned = plan("--no-predict")
+    assert {case["state"] for case in planned.values() if case["is_corner"]} == {"to measure"}
+    assert {case["names"]["storage"] for case in planned.values() if not case["is_corner"]} == {"middle"}
+    assert {case["state"] for case in planned.values() if not case["is_corner"]} == {"predicted first"}
+    assert main(["plan", "c.toml", "--no-predict"]) == 0
+    said = capsys.readouterr().out
+    assert "12 cases: 8 to measure, 4 predicted first" in said.replace("\n", " ")
+
+
+@pytest.mark.usefixtures("campaign")
+def test_a_campaign_at_fault_ends_with_2_and_its_line(tmp_path, capsys):
+    (tmp_path / "c.toml").write_text(TEXT.replace('kind = "local"', 'kind = "locl"'))
+    assert main(["plan", "c.toml"]) == 2
+    assert "c.toml:6: storage.near.kind: expected one of 'local'" in capsys.readouterr().err
+    assert main(["plan", "none.toml"]) == 2
+    assert main(["plan", "c.toml", "--db", str(tmp_path / "none.db")]) == 2
