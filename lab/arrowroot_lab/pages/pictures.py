@@ -12,10 +12,11 @@ from arrowroot_lab.figures.history import history as history_figure
 from arrowroot_lab.figures.matrix import Axis, Cell, matrix
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.results import label
 from arrowroot_lab.mining.table import Column
 
-from .snapshot import Snapshot, axes, has_time, why_no_time
+from .snapshot import Facts, Snapshot, axes, has_time, why_no_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ WALL = Column("wall_ns", "Wall time", "time")
 MAX_ROWS, MAX_FIGURES, MAX_COMPARED = 40, 6, 30
 
 
-def campaign_matrix(found: Sequence[Summary]) -> Figure | None:
+def campaign_matrix(found: Sequence[Summary], snapshot: Snapshot) -> Figure | None:
     """Return the matrix of a campaign: programs across, what they are measured on down; None for a single cell."""
     across, down = axes(found)
     if not across:
@@ -42,7 +43,7 @@ def campaign_matrix(found: Sequence[Summary]) -> Figure | None:
         cells[label(one, down) or "all", label(one, across)] = (
             Cell(one.wall_median_ns, "", one.reason or "")
             if has_time(one)
-            else Cell(None, why_no_time(one), one.reason or "")
+            else Cell(None, why_no_time(one), one.reason or "", snapshot.facts[one.uuid].disturbed_ns)
         )
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     columns = tuple(dict.fromkeys(column for _, column in cells))
@@ -77,7 +78,7 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
                 facts.low_ns if facts and has_value else None,
                 facts.high_ns if facts and has_value else None,
                 one.n_counted,
-                "" if has_value else f"{why_no_time(one)}: {one.reason or 'no reason told'}",
+                "" if has_value else _why_not(one, facts),
             )
         )
     title = f"Wall time by {group or 'program'}"
@@ -92,8 +93,16 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
             series=" / ".join(programs) or "engine",
         )
         for name, data in list(parts.items())[:MAX_FIGURES]
-        if any(bar.value is not None for bar in data)
+        if any(bar.value is not None for bar in data)  # without any, the matrix says why
     ]
+
+
+def _why_not(one: Summary, facts: Facts | None) -> str:
+    """Return the note of a bar that is not there."""
+    about = (
+        "" if facts is None or facts.disturbed_ns is None else f"about {shown(facts.disturbed_ns, 'time')}, "
+    )
+    return f"{about}{why_no_time(one)}: {one.reason or 'no reason told'}"
 
 
 def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:

@@ -161,7 +161,7 @@ class _Site:
         found = list(reversed(standing(all_results)))
         runs = runs_of(all_results)
         failed = [one for one in found if one.outcome in BAD]
-        figure = pictures.campaign_matrix(found)
+        figure = pictures.campaign_matrix(found, self.snapshot)
         by_storage = pictures.campaign_bars(found, self.snapshot)
         by_trip = pictures.efficiency_by_round_trip(found, self.snapshot)
         self._page(

@@ -31,6 +31,8 @@ class Facts:
     #: The least and the most wall time of the counted samples.
     low_ns: float | None
     high_ns: float | None
+    #: The median wall time of the samples that ended well, if all of them were disturbed.
+    disturbed_ns: float | None
     #: The median of the counted samples.
     cpu_efficiency: float | None
     #: Of the storage, as it was measured before the samples; None if it was not.
@@ -41,9 +43,11 @@ def facts_of(result: Result) -> Facts:
     """Return what is kept of a document."""
     walls = metric("wall_ns").values(result)
     shares = metric("cpu_efficiency").values(result)
+    disturbed = [one.wall_ns for one in result.samples if one.disturbed and one.wall_ns is not None]
     return Facts(
         min(walls, default=None),
         max(walls, default=None),
+        statistics.median(disturbed) if disturbed and not walls else None,
         statistics.median(shares) if shares else None,
         result.line.get("latency_before_ns"),
     )
