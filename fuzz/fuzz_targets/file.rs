@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use arrowroot::storage::MemorySource;
-use arrowroot::{ColumnId, Entries, File, Request, Table, Tree};
+use arrowroot::{ColumnId, Entries, File, Order, Request, Table, Tree};
 use arrowroot_fuzz::MAX_BYTES;
 use libfuzzer_sys::fuzz_target;
 
@@ -46,15 +46,18 @@ fn scans(tree: &Tree) {
     let together = std::iter::once(columns.clone());
     for columns in columns.into_iter().map(|column| vec![column]).chain(together) {
         for entries in [Entries::Range(0..n_entries), Entries::List(some.clone())] {
-            scan(tree, columns.clone(), entries);
+            for order in [Order::Cluster, Order::Entry] {
+                scan(tree, columns.clone(), entries.clone(), order);
+            }
         }
     }
 }
 
-fn scan(tree: &Tree, columns: Vec<(ColumnId, String)>, entries: Entries) {
+fn scan(tree: &Tree, columns: Vec<(ColumnId, String)>, entries: Entries, order: Order) {
     let request = Request {
         columns,
         entries,
+        order,
         batch_bytes: if tree.n_entries() > MAX_ENTRIES { None } else { Some(4_000) },
         memory_budget_bytes: 20_000, // little: some baskets are kept from batch to batch, and some are not
         n_threads: 1,

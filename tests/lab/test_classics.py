@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arrowroot_lab import classics
-from arrowroot_lab.classics import classic, results, traces, virtual
+from arrowroot_lab.classics import classic, real, results, traces, virtual
 from arrowroot_lab.classics.cms_2010 import measuring as cms
 from arrowroot_lab.classics.cms_2010 import published as cms_published
 from arrowroot_lab.classics.liverpool_2008 import measuring as liverpool
@@ -75,6 +75,7 @@ def failing(name, changed_results):
         ("liverpool-2008", {"blocks": ("read_bytes", 10**11)}, "Blocks of 128 kB"),
         ("liverpool-2008", {"today": ("read_bytes", 10**11)}, "Today's auto"),
         ("liverpool-2008", {"disk": ("wall_ns", 1)}, "On a local disk"),
+        ("liverpool-2008", {"real": ("n_requests", 1)}, "Of a real file each buffer"),
     ],
 )
 def test_a_statement_fails_where_the_results_say_otherwise(name, change, words):
@@ -214,6 +215,17 @@ def test_a_trace_is_one_for_arrowroot(tmp_path):
     assert done.returncode == 1
 
 
+def test_a_real_file_makes_the_reads_of_its_replay(tmp_path):
+    path = tmp_path / "small.root"
+    sample = [sys.executable, "-m", "arrowroot", "sample", "d3pd", f"{path}:physics", "--entries", "400"]
+    subprocess.run([*sample, "--flush", "none", "--basket-size", "2 kB"], check=True, capture_output=True)
+    rows = real.read_and_replayed(f"{path}:physics", "readahead", (4096, 1 << 16))
+    for row in rows:
+        assert (row["n_requests"], row["read_bytes"]) == (row["replayed_requests"], row["replayed_bytes"])
+        assert row["read_bytes"] >= row["payload_bytes"] > 0
+    assert rows[0]["n_requests"] > rows[1]["n_requests"]
+
+
 def test_a_program_that_fails_is_told_with_what_it_said(tmp_path):
     with pytest.raises(LabError, match=r"exit code 1: .*no such file"):
         virtual.replay(tmp_path / "nowhere.arrow", virtual.Line(1_000_000, 1e6), "direct")
@@ -248,6 +260,7 @@ def test_the_command_says_what_holds_and_writes_the_results(name, found, tmp_pat
     [
         (["cms-2011"], "there is no classic 'cms-2011'; there are cms-2010, liverpool-2008"),
         (["cms-2010", "--scale", "0"], "expected a number from 0.001 to 1"),
+        (["cms-2010", "--file", "some.root:events"], "cms-2010 is read for real by arrowroot lab run"),
         (["cms-2010", "--scale", "0.5", "--write"], "the pages show results at scale 1"),
     ],
 )

@@ -230,8 +230,9 @@ def test_a_part_of_the_entries_is_the_same_from_all(file, job, tmp_path):
     more = {"urls": [str(file), str(file)], "columns": ["run", "pt"]}
     for part in ({"entries": str(entries)}, {"entry_range": [2500, 4000]}):
         names = ["arrowroot", "uproot"]
-        if "ROOT" in _installed() and "entries" in part:
-            names.append("root" if file.stem == "ttree" else "root-rntuple")
+        if "ROOT" in _installed() and file.stem == "ttree":
+            # cling takes a third of a second for each type of a frame's columns.
+            names.append("root" if "entries" in part else "root-rdataframe")
         told = [checksum(name, job, **more, **part) for name in names]
         assert told[0]["n_entries"] == (7 if "entries" in part else 1500)
         assert all(one["checksum"] == told[0]["checksum"] for one in told)
@@ -249,9 +250,10 @@ def test_entry_by_entry_root_reads_the_same(file, job):
         checksum("uproot", job, order="entry")
 
 
-def test_copies_have_the_values_of_their_origin(job, tmp_path):
+def test_copies_have_the_values_of_their_origin(file, job, tmp_path):
     expected = checksum("arrowroot", job, columns=["run", "pt"])["checksum"]
-    writers = ["arrowroot", "uproot"] + (["root"] if "ROOT" in _installed() else [])
+    is_roots = "ROOT" in _installed() and file.stem == "ttree"
+    writers = ["arrowroot", "uproot"] + (["root"] if is_roots else [])
     for name in writers:
         out = tmp_path / f"{name}.root"
         told = checksum(
@@ -328,7 +330,8 @@ def test_runners_need_no_laboratory(job):
     path = RUNNERS / "arrowroot_runner.py"
     program = (
         "import runpy, sys\nsys.modules['arrowroot_lab'] = None\n"
-        f"sys.path.insert(0, {str(RUNNERS)!r})\nsys.argv = ['x', 'run']\nrunpy.run_path({str(path)!r}, run_name='__main__')"
+        f"sys.path.insert(0, {str(RUNNERS)!r})\nsys.argv = ['x', 'run']\n"
+        f"runpy.run_path({str(path)!r}, run_name='__main__')"
     )
     by_path = ask([sys.executable, "-c", program], "", job).answer
     as_module = ask([sys.executable, "-m", "arrowroot_lab.runners.arrowroot_runner"], "run", job).answer

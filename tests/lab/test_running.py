@@ -402,8 +402,9 @@ def test_a_dask_cluster_measures_all(campaign):
 
 
 def lab_run(path, *more, **options):
+    more = ("--db", str(path.with_suffix(".db")), "--site", "s", *more)
     return subprocess.Popen(
-        [sys.executable, "-m", "arrowroot", "lab", "run", str(path), "--db", str(path.with_suffix(".db")), "--site", "s", *more],
+        [sys.executable, "-m", "arrowroot", "lab", "run", str(path), *more],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
     )  # fmt: skip
 
@@ -441,9 +442,7 @@ def test_a_run_that_is_ended_goes_on_with_the_next(campaign, tmp_path, how):
     first.send_signal(how)
     _, said = first.communicate(timeout=60)
     assert first.returncode == (130 if how == signal.SIGINT else -9), said
-    wait_until(
-        lambda: not any(is_there(call["pid"]) for call in calls(log)), subprocess.Popen(["sleep", "100"])
-    )
+    wait_until(lambda: not any(is_there(call["pid"]) for call in calls(log)))
     wait_until(lambda: not list(scratch.iterdir()))
     with Store.open(path.with_suffix(".db")) as store:
         assert store.count() == 0

@@ -84,7 +84,7 @@ def sweep(
 
 def _outcomes(trace: Path, line: Line, works: bool, command: list[str]) -> list[dict[str, Any]]:
     asked = ["replay", str(trace), "--json", *line.arguments(), *([] if works else ["--no-think"]), *command]
-    outcomes: list[dict[str, Any]] = _arrowroot(asked)["outcomes"]
+    outcomes: list[dict[str, Any]] = arrowroot(asked)["outcomes"]
     return outcomes
 
 
@@ -100,7 +100,8 @@ def version() -> str:
     return done.stdout.strip().removeprefix("arrowroot ") or "unknown"
 
 
-def _arrowroot(arguments: list[str]) -> dict[str, Any]:
+def arrowroot(arguments: list[str]) -> dict[str, Any]:
+    """Run the program, and return the document that it prints. Raises: RunnerError with what it said."""
     done = subprocess.run(
         [sys.executable, "-m", "arrowroot", *arguments], capture_output=True, text=True, check=False
     )

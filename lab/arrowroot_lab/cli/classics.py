@@ -30,6 +30,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--scale", metavar="S", type=float, default=1.0, help="of the original's size (default: 1)"
     )
+    parser.add_argument(
+        "--file",
+        metavar="PATH:TREE",
+        help="of liverpool-2008: read a real file without flushes, too, as campaigns/classics/unflushed.py makes one",
+    )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--out", metavar="FILE", type=Path, help="write the results there, as JSON")
     place.add_argument("--write", action="store_true", help="keep the results for the pages")
@@ -51,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.write and options.scale != 1:
         raise RequestError("--write: the pages show results at scale 1; write others by --out")
     classic = classics.module(options.name)
-    document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr))
+    document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
     place = results.DIRECTORY / f"{options.name}.json" if options.write else options.out
     if place is not None:
         place.write_text(results.text(document), encoding="utf-8")

@@ -38,7 +38,6 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab import classics
-    from arrowroot_lab import classics
     from arrowroot_lab.pages import check_place, publish
 
     check_place(options.directory)

@@ -81,15 +81,15 @@ BUILT_IN = {
         ),
         _engine(
             "root-rdataframe", "root", "ROOT: RDataFrame", "read", "entry_range", "checksum", "threads", *_ROOT,
-            "cache_bytes", "strategy:treecache", "order:entry", arguments=("--reader=rdataframe",),
+            arguments=("--reader=rdataframe",),
         ),
         _engine(
             "root-rntuple", "root", "ROOT: RNTupleReader", *_READS, *_ROOT, arguments=("--reader=rntuple",),
         ),
         _engine("uproot", "uproot", "uproot", *_READS, "write", "threads", "strategy:auto"),
         _engine(
-            "program", "program", "a program of the user's", "program", "strategy:*", "threads",
-            script="program_runner.py",
+            "program", "program", "a program of the user's", "program", "predict", "strategy:*",
+            "threads", script="program_runner.py",
         ),
     )
 }  # fmt: skip

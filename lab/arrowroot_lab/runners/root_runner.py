@@ -99,7 +99,13 @@ def check_scheme(module: Any, url: str) -> None:
     if "://" not in url or url.startswith("file:"):
         return
     handler = module.gROOT.GetPluginManager().FindHandler("TFile", url)
-    if not handler or handler.CheckPlugin() != 0:
+    is_here = bool(handler) and handler.CheckPlugin() == 0 and handler.LoadPlugin() == 0
+    if is_here:
+        # As TPluginHandler looks for the constructor: that of ROOT::Deprecated::TWebFile (6.40) it does not find.
+        name = str(handler.GetClass())
+        made = module.TClass.GetClass(name)
+        is_here = bool(made) and bool(made.GetMethodAny(name))
+    if not is_here:
         raise UnsupportedError(f"this ROOT has no plug-in for {url.partition('://')[0]}://")
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from .process_line import Answer, Job
 
-STEP = "64 MB"
+STEP_BYTES = 64_000_000
 #: Address space: three quarters of the memory. uproot can allocate without bound.
 MEMORY_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
 CODECS = {"zlib": uproot.ZLIB, "lzma": uproot.LZMA, "lz4": uproot.LZ4, "zstd": uproot.ZSTD}
@@ -106,7 +106,7 @@ class Reading:
         if begin_entry >= end:
             return
         for array in table.iterate(
-            step_size=STEP, entry_start=begin_entry, entry_stop=end, **chosen, **self.options
+            step_size=step_of(table, names), entry_start=begin_entry, entry_stop=end, **chosen, **self.options
         ):
             n_read = len(array)
             if picked is not None:
@@ -159,6 +159,14 @@ class Reading:
         add_counters(answer["counters"], {"store": self.counters})
         add_counters(answer["counters"], {"written": {"n_bytes": Path(self.job["out"]).stat().st_size}})
         return answer | {"n_entries": self.n_entries}
+
+
+def step_of(table: Any, names: list[str] | None) -> int | str:
+    """Entries of a step. Told a size, uproot would look for that of each basket of a tree: a read for each."""
+    if not hasattr(table, "branches"):
+        return f"{STEP_BYTES} B"
+    whole = sum(branch.uncompressed_bytes for branch in table.itervalues(recursive=True, filter_name=names))
+    return max(1, int(table.num_entries * STEP_BYTES / max(1, whole)))
 
 
 def add(sums: dict[str, Checksum], unchecked: set[str], name: str, column: Any) -> None:

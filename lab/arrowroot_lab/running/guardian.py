@@ -93,9 +93,9 @@ def _marked(run: str) -> dict[int, str]:
 def _end(run: str, told: dict[int, str]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
-        left = {
-            number: time_of for number, time_of in (told | _marked(run)).items() if began(number) == time_of
-        }
+        known = told | _marked(run)
+        known.pop(os.getpid(), None)  # it is a child of the run, as the others are
+        left = {number: time_of for number, time_of in known.items() if began(number) == time_of}
         if not left:
             return
         for number in left:

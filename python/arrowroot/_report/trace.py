@@ -119,18 +119,19 @@ class Log:
 
         if self.order == "entry":
             return self.logical
-        entries = self.metadata.get("entries")
-        if self.metadata.get("filter") is not None or not isinstance(entries, dict) or entries.get("picked"):
+        entries, columns = self.metadata.get("entries"), self.metadata.get("columns")
+        begin = entries.get("begin") if isinstance(entries, dict) and not entries.get("picked") else None
+        if self.metadata.get("filter") is not None or not (isinstance(begin, int) and 0 <= begin < 1 << 63):
             raise InvalidRequestError(
                 f"{path}: which entries needed a basket is not in it (a filter, picked entries, or an older version):"
                 " record it by arrowroot perf --order entry"
             )
         reads = self.logical
         _, once = np.unique(reads.offsets, return_index=True)
-        asked = {name: place for place, name in enumerate(self.metadata.get("columns", []))}
+        asked = {name: place for place, name in enumerate(columns if isinstance(columns, list) else [])}
         places = [asked.get(name, len(asked) + number) for number, name in enumerate(self.branch_names)]
         branches = np.array([*places, 0], dtype=np.uint64)[reads.branches[once].astype(np.int64)]
-        needed_at = np.maximum(reads.entries[once], np.uint64(entries["begin"]))
+        needed_at = np.maximum(reads.entries[once], np.uint64(begin))
         order = np.lexsort((branches, needed_at))
         if len(np.unique(np.stack([needed_at, branches]), axis=1).T) < len(once):
             raise InvalidRequestError(

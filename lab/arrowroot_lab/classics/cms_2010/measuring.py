@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot_lab.classics import results as kept
 from arrowroot_lab.classics import traces
 from arrowroot_lab.classics.virtual import Line, replay
+from arrowroot_lab.errors import RequestError
 
 from . import published
 
@@ -82,8 +83,15 @@ def model_rows(jobs: Jobs) -> list[Row]:
     ]
 
 
-def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
-    """Replay all cases, and return the document of the results. ``told`` is called with what comes next."""
+def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
+    """Replay all cases, and return the document of the results. ``told`` is called with what comes next.
+
+    Raises: RequestError for a file: this job is read for real by its campaign, behind its line.
+    """
+    if file is not None:
+        raise RequestError(
+            "--file: cms-2010 is read for real by arrowroot lab run campaigns/classics/cms-2010.toml"
+        )
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
         jobs = Jobs(Path(directory), scale)

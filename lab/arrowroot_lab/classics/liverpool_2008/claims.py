@@ -40,6 +40,7 @@ def claims(found: Results) -> list[Claim]:
     shares = {size: cpu_share(row) for size, row in by_size.items()}
     jobs = {(row["n_jobs"], row["cache_bytes"]): row for row in found.rows("jobs")}
     latencies = {(row["latency_ns"], row["cache_bytes"]): row for row in found.rows("latency")}
+    real = found.rows("real")
     wall_of = {row["read_ahead_bytes"]: row["wall_ns"] for row in found.rows("disk")}
     order = [4 * KIB, 128 * KIB, MIB]
     return [
@@ -128,6 +129,20 @@ def claims(found: Results) -> list[Claim]:
                 row["read_bytes"] < 1.6 * asked and cpu_share(row) > 0.9
                 for row in (found.row("today", strategy="auto"), found.row("in the order of the file"))
             ),
+        ),
+        Claim(
+            "Of a real file each buffer makes the very reads that the replay says, of the very bytes.",
+            bool(real)
+            and all(
+                (row["n_requests"], row["read_bytes"]) == (row["replayed_requests"], row["replayed_bytes"])
+                for row in real
+            ),
+        ),
+        Claim(
+            "The real file has the rise and the fall, too: its peak is 100 times what is asked for, and 32 MiB end it.",
+            bool(real)
+            and peak(real)["read_bytes"] > 100 * real[0]["payload_bytes"]
+            and 0 < fall_bytes(real) <= 32 * MIB,
         ),
         Claim(
             "Even of a file half as large as the buffer, several times its size moves: a jump back drops the buffer.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.classics import results as kept
 from arrowroot_lab.classics import traces
+from arrowroot_lab.classics.real import read_and_replayed
 from arrowroot_lab.classics.virtual import Line, replay, sweep
 
 from . import published
@@ -35,6 +36,8 @@ _N_JOBS = (1, 2, 4, 8, 16)
 _LATENCIES_NS = (100_000, 920_000, 5_000_000, 20_000_000)
 #: Of the buffer of 128 MiB.
 _FILE_SHARES = (0.5, 1.0, 12.0)
+#: Of a real file that is smaller.
+REAL_SIZES = tuple(n * KIB for n in (4, 128, 1024, 2048, 4096, 8192, 16384, 32768, 131072))
 #: Reads of the picture.
 _N_SHOWN = 1_000
 
@@ -51,8 +54,11 @@ class _Replays:
         return path
 
 
-def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
-    """Replay all cases, and return the document of the results. ``scale``: of the number of events."""
+def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
+    """Replay all cases, and return the document of the results.
+
+    scale: of the number of events. file: a real one without flushes, with its tree, that is read, too.
+    """
     n_events = max(50, round(published.N_EVENTS * scale))
     file_bytes = round(published.FILE_BYTES * n_events / published.N_EVENTS)
     rows: list[Row] = []
@@ -82,6 +88,9 @@ def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
         rows.append({"study": "in the order of the file", **replay(by_place, _NETWORK, "auto", works=True)})
         rows += _span_rows(replays, job, told)
         rows += _control_rows(replays, path, told)
+        if file is not None:
+            told(f"for real: {file}")
+            rows += read_and_replayed(file, "readahead", REAL_SIZES)
         shown = main.offsets[:_N_SHOWN]
     model = {
         "n_baskets": len(main),

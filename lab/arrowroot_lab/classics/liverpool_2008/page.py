@@ -54,6 +54,7 @@ def page(found: Results) -> Classic:
         tables=(
             _buffer_table(found),
             _span_table(found),
+            *_real_tables(found),
             _today_table(found),
             _local_table(found),
             _lines_table(found),
@@ -283,6 +284,37 @@ def _span_table(found: Results) -> Table:
         (
             "Span: the median over the events of how far the baskets in hand lie apart.",
             "The buffers that were tried are powers of two, and 10 MiB.",
+        ),
+    )
+
+
+def _real_tables(found: Results) -> tuple[Table, ...]:
+    rows = found.rows("real")
+    if not rows:
+        return ()
+    return (
+        Table(
+            "A real file without flushes, read and replayed",
+            (
+                _BUFFER_TEXT,
+                Column("n_requests", "Reads, for real", "count"),
+                Column("replayed_requests", "Reads, replayed", "count"),
+                Column("read_bytes", "Moved, for real", "bytes"),
+                Column("replayed_bytes", "Moved, replayed", "bytes"),
+            ),
+            tuple(
+                (
+                    _size(row["cache_bytes"]),
+                    *(
+                        row[key]
+                        for key in ("n_requests", "replayed_requests", "read_bytes", "replayed_bytes")
+                    ),
+                )
+                for row in rows
+            ),
+            (
+                f"ROOT wrote it: 300 branches, baskets of 8 kB; all {rows[0]['payload_bytes'] / 1e6:.0f} MB are read.",
+            ),
         ),
     )
 
