@@ -391,7 +391,7 @@ def test_a_dask_cluster_measures_all(campaign):
     path = campaign(engine("a") + engine("b"))
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
         ) as local,
         Store.open(path.with_suffix(".db")) as store,
     ):
