@@ -2,8 +2,10 @@
 //!
 //! Source: `TStreamerInfo::ReadBuffer`, `TGenCollectionStreamer` (ROOT 6.40).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use ahash::{HashMap, HashMapExt, HashSet};
 
 use super::class::{Class, Step, Variant};
 use super::code;

@@ -2,8 +2,10 @@
 //!
 //! Pointers are links there: what they lead to is read when it is met, by the class named in the data.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use ahash::{HashMap, HashMapExt};
 
 use super::compile::Compiler;
 use super::node::Node;
