@@ -222,8 +222,6 @@ def create_file(
 class FileWriter:
     """A file being written. All methods may be called from any thread, and a signal ends the waiting of each."""
 
-    @property
-    def written_bytes(self) -> int: ...  # so far
     def make_directory(self, path: str) -> None: ...
     def table(
         self,
@@ -257,8 +255,10 @@ class FileWriter:
         there twice is one object. Lists hold objects, or for a TList dictionaries of "object" and "option". Arrays are
         NumPy's.
         """
+    def complete(self) -> str:
+        """Write all that the file lacks and return where it is until it is published. Its tables must be closed."""
     def close(self) -> None:
-        """Write the directories and publish the file. Its tables must be closed."""
+        """Publish the file, completed."""
     def abort(self) -> None:
         """Leave nothing."""
 

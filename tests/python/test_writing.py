@@ -268,7 +268,7 @@ def test_what_is_closed_takes_nothing_more(tmp_path):
 
 def test_a_file_that_is_forgotten_is_told_and_not_kept(tmp_path):
     f = ar.create(tmp_path / "out.root")
-    with pytest.warns(ResourceWarning, match="not closed"):
+    with pytest.warns(RuntimeWarning, match="not closed, and is not kept"):
         del f
     assert only_file(tmp_path) == []
 

@@ -40,14 +40,16 @@ pub(crate) fn create_file(
     };
     let begun = patiently(py, true, move || {
         let sink = LocalSink::create(&path)?;
-        FileWriter::create(Arc::new(sink), settings)
+        let part = sink.part().as_os_str().to_owned();
+        FileWriter::create(Arc::new(sink), settings).map(|file| PyFileWriter { file, part })
     })?;
-    begun.map(|file| PyFileWriter { file }).map_err(writing_to_python)
+    begun.map_err(writing_to_python)
 }
 
 #[pyclass(name = "FileWriter", module = "arrowroot._native", frozen)]
 pub(crate) struct PyFileWriter {
     file: Arc<FileWriter>,
+    part: OsString,
 }
 
 #[pymethods]
@@ -124,7 +126,14 @@ impl PyFileWriter {
         written.map_err(writing_to_python)
     }
 
-    /// Ends the file and publishes it.
+    /// Writes all that the file lacks. Returns where it is until it is published.
+    fn complete(&self, py: Python<'_>) -> PyResult<OsString> {
+        let file = Arc::clone(&self.file);
+        patiently(py, true, move || file.complete())?.map_err(writing_to_python)?;
+        Ok(self.part.clone())
+    }
+
+    /// Publishes the file, completed.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let file = Arc::clone(&self.file);
         patiently(py, true, move || file.close().map(|_| ()))?.map_err(writing_to_python)

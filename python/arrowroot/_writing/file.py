@@ -152,24 +152,43 @@ class WritableFile(WritableDirectory):
         """True if it was closed or aborted."""
         return self._native is None
 
+    def complete(self) -> str:
+        """Close its tables and write all that the file lacks, but do not publish it; nothing can be written afterwards.
+
+        Returns the path at which it can be read until ``close`` publishes it or ``abort`` removes it. Any error leaves
+        nothing.
+
+        Raises: StorageError; what closing a table raises; InvalidRequestError if it is complete or closed.
+        """
+        native = self.native
+        try:
+            self._close_tables()
+            return native.complete()
+        except BaseException:
+            self.abort()
+            raise
+
     def close(self) -> None:
         """Close its tables and publish it; nothing happens if it is closed. Any error leaves nothing.
 
         Raises: StorageError; what closing a table raises.
         """
-        from arrowroot._writing.table import check_finished
-
         if self._native is None:
             return
         try:
-            check_finished(self.tables)
-            for table in self.tables:
-                table.close()
+            self._close_tables()
             self._native.close()
         except BaseException:
             self.abort()
             raise
         self._native = None
+
+    def _close_tables(self) -> None:
+        from arrowroot._writing.table import check_finished
+
+        check_finished(self.tables)
+        for table in self.tables:
+            table.close()
 
     def abort(self) -> None:
         """Give it up: nothing is left, and an older file is what it was."""
@@ -189,8 +208,8 @@ class WritableFile(WritableDirectory):
     def __del__(self) -> None:
         if getattr(self, "_native", None) is not None:
             warnings.warn(
-                f"{self._file_path}: a file being written was not closed, and is not kept",
-                ResourceWarning,
+                f"{self._file_path}: a file being written was not closed, and is not kept: use it in a block of with",
+                RuntimeWarning,  # others of its kind lose nothing, and are not shown
                 stacklevel=2,
             )
             self.abort()
@@ -261,10 +280,10 @@ def write(
     path: file and table, "FILE:TABLE"; the table may be in directories. A file of that name is replaced when the new
         one is whole.
     data: a pyarrow Table or RecordBatch, several of those or a generator of them, anything with the Arrow C stream or
-        array interface (a :class:`Scan`, DuckDB, nanoarrow, ...), a dictionary of arrays (NumPy, Awkward, lists, ...),
-        a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy arrays of several
-        dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices those with a name
-        become columns.
+        array interface (DuckDB, nanoarrow, ...), a :class:`Tree` or a :class:`Scan`, a dictionary of arrays (NumPy,
+        Awkward, lists, ...), a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy
+        arrays of several dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices
+        those with a name become columns.
     schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
         that are in memory, or in the first batch of a stream, may have missing values.
     layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
@@ -310,4 +329,6 @@ def _parts(path: str) -> list[str]:
         raise InvalidRequestError(f"{path!r} is no name")
     if any(";" in part for part in parts):
         raise InvalidRequestError(f"{path!r}: cycles are given by the file, a name has no ';'")
+    if "\0" in path:
+        raise InvalidRequestError(f"{path!r}: a name has no NUL character")
     return parts

@@ -114,6 +114,20 @@ def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
     return 100 * number + level
 
 
+def text(value: object, what: str) -> str:
+    """Return a text, such as a title. Raises: InvalidRequestError, naming ``what``."""
+    if not isinstance(value, str):
+        raise InvalidRequestError(f"{what}: expected text, got {value!r}")
+    return value
+
+
+def titles_of(given: object) -> dict[str, str]:
+    """Return titles by column. Raises: InvalidRequestError for what is no mapping of texts."""
+    if not isinstance(given, Mapping):
+        raise InvalidRequestError(f"titles: expected texts by column, as {{'x': 'in GeV'}}, got {given!r}")
+    return {text(name, "titles"): text(title, f"titles[{name!r}]") for name, title in given.items()}
+
+
 def check_compression(compression: Compression) -> None:
     """Raise InvalidRequestError for codecs that there are not."""
     if isinstance(compression, Mapping):
@@ -176,13 +190,20 @@ def flush_rule(flush: Flush, layout: Layout) -> FlushRule:
     return FlushRule("entries", n_entries)
 
 
-def piece_bytes(size: int | str | None, what: str) -> int | None:
+def piece_bytes(
+    size: int | str | None, what: Literal["basket_size", "page_size"], layout: Layout
+) -> int | None:
     """Return the size of a basket or page in bytes, None where it is to be fitted to the cluster.
 
-    Raises: InvalidRequestError, naming ``what``.
+    Raises: InvalidRequestError, naming ``what``, also if the layout has no such thing.
     """
     if size is None:
         return None
+    if (what == "page_size") != (layout == "rntuple"):
+        has, named = ("baskets", "basket_size") if layout == "ttree" else ("pages", "page_size")
+        raise InvalidRequestError(
+            f"{what}={size!r}: layout={layout!r} has {has}; {named} is what they may have"
+        )
     n_bytes = parse_size(size, what)
     if n_bytes > _LARGEST_PIECE:
         raise InvalidRequestError(f"{what}={size!r}: more than the {_LARGEST_PIECE} bytes that ROOT can have")
