@@ -236,6 +236,7 @@ class FileWriter:
         titles: Sequence[str],
         counters: Sequence[str | None],
         flush: tuple[str, int],
+        max_cluster_bytes: int | None,
         basket_bytes: int | None,
         page_bytes: int | None,
     ) -> TableWriter:
@@ -244,7 +245,7 @@ class FileWriter:
         recorded: the schema that reading gives, which differs from the other in flags and metadata alone.
         compression, titles, counters: one for each column, "" for the usual title and None for a counter of its own;
         ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
-        "never", and how many.
+        "never", and how many; max_cluster_bytes: uncompressed, None: what fits the buffers.
         """
     def write_object(
         self, directory: str, class_name: str, name: str, title: str, members: Mapping[str, Any]

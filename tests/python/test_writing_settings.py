@@ -61,7 +61,7 @@ def test_codecs_by_column_are_those_of_the_first_pattern():
 
 
 def test_clusters_end_by_bytes_by_entries_or_never():
-    assert flush_rule("30 MB", "ttree") == FlushRule("bytes", 30_000_000)
+    assert flush_rule("30 MB", "ttree") == FlushRule("bytes", 30_000_000, 300_000_000)
     assert flush_rule(1000, "rntuple") == FlushRule("entries", 1000)
     assert flush_rule(None, "ttree") == FlushRule("never", 0)
     assert flush_rule("auto", "ttree") == FlushRule("bytes", 30_000_000)

@@ -60,7 +60,7 @@ impl PyFileWriter {
     }
 
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]
-    #[pyo3(signature = (directory, name, title, schema, layout, *, recorded, compression, titles, counters, flush, basket_bytes, page_bytes))]
+    #[pyo3(signature = (directory, name, title, schema, layout, *, recorded, compression, titles, counters, flush, max_cluster_bytes, basket_bytes, page_bytes))]
     fn table(
         &self,
         py: Python<'_>,
@@ -74,6 +74,7 @@ impl PyFileWriter {
         titles: Vec<String>,
         counters: Vec<Option<String>>,
         flush: (String, u64),
+        max_cluster_bytes: Option<u64>,
         basket_bytes: Option<u32>,
         page_bytes: Option<u32>,
     ) -> PyResult<PyTableWriter> {
@@ -94,6 +95,7 @@ impl PyFileWriter {
             counters,
             schema: Some(Arc::new(schema_in(&recorded)?)),
             flush,
+            max_cluster_bytes,
             basket_bytes,
             page_bytes,
             ..TableSettings::default()

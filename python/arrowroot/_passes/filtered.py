@@ -224,7 +224,7 @@ class FilteredSource:
             if self._rest:
                 schemas.append(self._make(self._rest, (0, 0), self._options).schema())
             fields = {field.name: field for schema in schemas for field in schema}
-            self._schema = pa.schema([fields[name] for name in self._filtered.columns])
+            self._schema = pa.schema([fields[name] for name in self._filtered.columns], schemas[0].metadata)
         return self._schema
 
     def next_batch(self) -> pa.RecordBatch | None:

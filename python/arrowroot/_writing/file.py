@@ -241,7 +241,8 @@ def create(
     reproducible: the same data give the same bytes, on any day and in any directory: the file has no UUID, and its
         objects no time.
     n_threads: that compress; 0 for as many as there are cores. The bytes do not depend on it.
-    buffers: bound on the memory for what waits to be compressed and written.
+    buffers: bound on the memory for what waits to be compressed and written. One cluster may exceed it, if ``flush``
+        asks for one so large.
 
     Raises: InvalidRequestError for other stores and for options that make no sense; StorageError if there is no such
         directory, or no permission.
@@ -293,8 +294,8 @@ def write(
         ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
         lzma, levels 1 to 9. "auto": ROOT's defaults, zlib 1 for trees and zstd 5 for RNTuples.
     flush: where clusters end: after so many compressed bytes ("30 MB"), after so many entries (1000), or never (None,
-        of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster has at
-        most 64 MB uncompressed then.
+        of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster then
+        has at most 64 MB, and a quarter of ``buffers``, before it is compressed.
     basket_size, page_size: bytes of a basket of a tree or a page of an RNTuple, uncompressed; None: baskets fit the
         cluster, pages are as ROOT's.
 

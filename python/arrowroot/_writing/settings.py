@@ -30,6 +30,9 @@ _LEVELS = range(1, 10)
 _DEFAULT_CODEC = {"ttree": 101, "rntuple": 505}
 #: Compressed bytes of a cluster: ``TTree::fAutoFlush``, ``RNTupleWriteOptions``.
 _DEFAULT_FLUSH = {"ttree": 30_000_000, "rntuple": 128 << 20}
+#: A cluster has so many times the bytes before compression that were asked for after it, at most.
+#: Source: ``RNTupleWriteOptions::fMaxUnzippedClusterSize`` (ROOT 6.40).
+_MAX_RATIO = 10
 _HOW = "write 'zstd', 'zstd:5', ('zstd', 5), 505 or None; codecs are zstd, zlib, lz4 and lzma, levels 1 to 9"
 #: ROOT counts the bytes of a basket and of a page in 32 bits, two of which are flags.
 _LARGEST_PIECE = (1 << 30) - 1
@@ -48,10 +51,14 @@ class TableOptions(TypedDict, total=False):
 
 
 class FlushRule(NamedTuple):
-    """Where clusters end: ``kind`` is "bytes" (compressed), "entries" or "never"."""
+    """Where clusters end: ``kind`` is "bytes" (compressed), "entries" or "never".
+
+    max_bytes: of a cluster before it is compressed; None: what fits the buffers.
+    """
 
     kind: Literal["bytes", "entries", "never"]
     amount: int
+    max_bytes: int | None = None
 
 
 def checked_layout(layout: str) -> Layout:
@@ -180,7 +187,8 @@ def flush_rule(flush: Flush, layout: Layout) -> FlushRule:
             raise InvalidRequestError(
                 f"flush={flush!r}: bytes or entries? write '{flush.strip()} B', or {flush.strip()} without quotes"
             )
-        return FlushRule("bytes", parse_size(flush, "flush"))
+        n_bytes = parse_size(flush, "flush")
+        return FlushRule("bytes", n_bytes, _MAX_RATIO * n_bytes)
     try:
         n_entries = operator.index(flush)
     except TypeError:

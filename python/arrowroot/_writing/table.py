@@ -199,6 +199,7 @@ class TableWriter:
                 titles=[titles.get(name, "") for name in schema.names],
                 counters=counters,
                 flush=(self._flush.kind, self._flush.amount),
+                max_cluster_bytes=self._flush.max_bytes,
                 basket_bytes=self._basket_bytes,
                 page_bytes=self._page_bytes,
             )
