@@ -103,7 +103,11 @@ impl Appender {
         self.sink.abort();
     }
 
-    fn flush(&mut self) -> Result<()> {
+    /// Hands all that was appended to the sink.
+    ///
+    /// # Errors
+    /// As [`Appender::append`].
+    pub fn flush(&mut self) -> Result<()> {
         if !self.collected.is_empty() {
             self.sink.write_at(self.written_bytes(), &self.collected)?;
             self.collected.clear();

@@ -72,10 +72,11 @@ impl<F: TableFormat> fmt::Debug for TablePipeline<F> {
 
 impl<F: TableFormat> TablePipeline<F> {
     pub(crate) fn new(file: &Arc<FileWriter>, format: F, n_columns: usize, settings: &TableSettings) -> Self {
+        let max_bytes = settings.most_of_cluster(file.settings().buffer_bytes);
         TablePipeline {
             producer: file.queue().producer(),
             file: Arc::clone(file),
-            borders: Borders::new(settings.flush, settings.max_cluster_bytes, F::HAS_REGULAR_CLUSTERS),
+            borders: Borders::new(settings.flush, max_bytes, F::HAS_REGULAR_CLUSTERS),
             border: None,
             format: Arc::new(Mutex::new(format)),
             cutter: Cutter::new(n_columns),
@@ -170,9 +171,9 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         let mut start = 0;
         while start < n_entries {
             let border = self.border()?;
-            let n_bytes = self.cutter.n_bytes();
+            let held_bytes = self.cutter.held_bytes();
             let (n_taken, is_end) = self.cutter.take(columns, start..n_entries, border);
-            self.producer.hold(self.cutter.n_bytes() - n_bytes)?;
+            self.producer.hold(self.cutter.held_bytes() - held_bytes)?;
             start += n_taken;
             if is_end {
                 self.end_cluster()?;
