@@ -29,8 +29,8 @@ def python_with_root() -> str | None:
     return None
 
 
-def run(script: str, *arguments: Path | str) -> None:
-    """Let a script of this folder write files with ROOT.
+def run(script: str, *arguments: Path | str, quiet: bool = False) -> None:
+    """Let a script of this folder write files with ROOT; ``quiet``: and ROOT may say nothing, no warning either.
 
     Skips the test where there is no ROOT, or no compiler and the script needs one.
 
@@ -47,6 +47,9 @@ def run(script: str, *arguments: Path | str) -> None:
         pytest.skip("NO C++ COMPILER: ROOT makes no dictionaries")
     if done.returncode != 0:
         raise RuntimeError(f"ROOT failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
+    said = done.stdout + done.stderr
+    if quiet and said.strip():
+        raise RuntimeError(f"ROOT said:\n{said}")
 
 
 def write_files(directory: Path) -> dict[str, Any]:
