@@ -356,7 +356,14 @@ fn references_to_branches_are_read_and_written() {
     };
     for table in [
         Some(table.clone()),
-        Some(ReferenceTable { version: 2, parents: None, parents_bits: 0, is_owned: false, processes: vec![], ..table }),
+        Some(ReferenceTable {
+            version: 2,
+            parents: None,
+            parents_bits: 0,
+            is_owned: false,
+            processes: vec![],
+            ..table
+        }),
         None,
     ] {
         let references = BranchReferences { version: 1, branch: branch.clone(), table };
