@@ -112,7 +112,7 @@ mod tests {
             let encoded = tasks.iter().map(|pages| Encoded {
                 bytes: pages.iter().flat_map(|page| stored(page)).collect(),
                 pieces: pages.iter().map(|page| WrittenPage {
-                    column: 0,
+                    columns: [0].into(),
                     n_elements: 1,
                     stored_bytes: page.len(),
                     n_bytes: 100,
@@ -121,7 +121,7 @@ mod tests {
             });
             // What the cluster before had is forgotten.
             let mut distinct = Distinct::default();
-            distinct.add(Encoded { bytes: stored(&[1]), pieces: vec![WrittenPage { column: 0, n_elements: 1, stored_bytes: 1, n_bytes: 100, checksum: checksum(&[1]) }] });
+            distinct.add(Encoded { bytes: stored(&[1]), pieces: vec![WrittenPage { columns: [0].into(), n_elements: 1, stored_bytes: 1, n_bytes: 100, checksum: checksum(&[1]) }] });
             distinct.clear();
             let mut file = Vec::new();
             for task in encoded {

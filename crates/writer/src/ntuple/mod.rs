@@ -5,6 +5,7 @@
 //!
 //! Source: `RPageSinkFile`, `RNTupleFileWriter` (ROOT 6.40).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot_format as format;
@@ -160,6 +161,25 @@ impl NtupleFormat {
         }
         Ok(elements)
     }
+
+    /// The columns in their order, each with those behind it that have the same elements and become the same pages: ends of
+    /// lists that are in the same memory. [`Distinct`] finds others, once they are compressed.
+    fn equal_columns(&self, elements: &ClusterElements) -> Vec<Arc<[usize]>> {
+        let mut found: Vec<Vec<usize>> = Vec::with_capacity(elements.columns.len());
+        let mut firsts = HashMap::new();
+        for (column, (elements, (column_type, setting))) in elements.columns.iter().zip(&self.columns.types).enumerate()
+        {
+            let next = found.len();
+            let first = elements
+                .ends_in_memory()
+                .map_or(next, |ends| *firsts.entry((ends, column_type.code, setting.0)).or_insert(next));
+            match found.get_mut(first) {
+                Some(columns) => columns.push(column),
+                None => found.push(vec![column]),
+            }
+        }
+        found.into_iter().map(Arc::from).collect()
+    }
 }
 
 impl TableFormat for NtupleFormat {
@@ -169,8 +189,10 @@ impl TableFormat for NtupleFormat {
         let elements = Arc::new(self.elements(&cluster)?);
         let mut groups: Vec<Vec<PageCut>> = Vec::new();
         let mut n_bytes = TASK_BYTES;
-        for (column, ((column_type, _), found)) in self.columns.types.iter().zip(&elements.columns).enumerate() {
-            for page in cut(column, *column_type, found.n_elements, self.settings.page_bytes) {
+        for columns in self.equal_columns(&elements) {
+            let (column_type, _) = self.columns.types[columns[0]];
+            let n_elements = elements.columns[columns[0]].n_elements;
+            for page in cut(&columns, column_type, n_elements, self.settings.page_bytes) {
                 if n_bytes >= TASK_BYTES {
                     groups.push(Vec::new());
                     n_bytes = 0;
@@ -188,8 +210,8 @@ impl TableFormat for NtupleFormat {
                 let mut bytes = buffers::take(pages.iter().map(most).sum());
                 let mut pieces = Vec::with_capacity(pages.len());
                 for page in &pages {
-                    let (column_type, setting) = columns.types[page.column];
-                    let found = &elements.columns[page.column];
+                    let (column_type, setting) = columns.types[page.columns[0]];
+                    let found = &elements.columns[page.columns[0]];
                     pieces.push(write_page(page, column_type, found, setting, compressor, &mut scratch, &mut bytes)?);
                 }
                 buffers::give_back(scratch);
