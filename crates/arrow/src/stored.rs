@@ -27,7 +27,7 @@ pub use fields::of_field;
 pub use names::{original_name, stored_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD};
 pub use restore::{delivered_type, restore};
-pub use store::store;
+pub use store::{SharedOffsets, store, store_beside};
 
 /// The values of a column for consecutive entries, in the form of its
 /// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of.

@@ -150,16 +150,17 @@ impl<F: TableFormat> TablePipeline<F> {
         // The file holds the queue that holds this.
         let file: Weak<FileWriter> = Arc::downgrade(&self.file);
         let (format, stored_bytes) = (Arc::clone(&self.format), Arc::clone(&self.stored_bytes));
-        let place: Place = Box::new(move || {
-            let encoded: Vec<_> = slots.iter().filter_map(|slot| lock(slot).take()).collect();
+        let mut waiting = slots.into_iter();
+        let place: Place = Box::new(move |n_tasks, is_last| {
+            let encoded: Vec<_> = waiting.by_ref().take(n_tasks).filter_map(|slot| lock(&slot).take()).collect();
             let Some(file) = file.upgrade() else { return Ok(()) };
             file.with_appender(|appender| {
-                let parts = lock(&format).place(&cluster, encoded, appender.position())?;
-                let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-                let n_bytes = parts.iter().map(|part| part.len() as u64).sum();
-                encoded_bytes.store(n_bytes, Relaxed);
+                let start = appender.position();
+                lock(&format).place(&cluster, encoded, is_last, appender)?;
+                let n_bytes = appender.position() - start;
+                encoded_bytes.fetch_add(n_bytes, Relaxed);
                 stored_bytes.fetch_add(n_bytes, Relaxed);
-                appender.append(&parts).map(drop)
+                Ok(())
             })
         });
         (tasks, place)
