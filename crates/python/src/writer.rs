@@ -98,7 +98,6 @@ impl PyFileWriter {
             max_cluster_bytes,
             basket_bytes,
             page_bytes,
-            ..TableSettings::default()
         };
         let (file, columns) = (Arc::clone(&self.file), Arc::clone(&schema));
         let begun = patiently(py, true, move || {

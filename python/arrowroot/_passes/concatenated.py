@@ -100,13 +100,14 @@ class Concatenated:
         from arrowroot._arrow.flags import with_flags_of
 
         try:
-            return with_flags_of(import_batch(batch), self.schema())
+            alike: ArrowBatch = with_flags_of(import_batch(batch), self.schema())
         except ValueError as error:
             here, first = (self._parts[i][0].url for i in (self._current, 0))
             raise SchemaMismatchError(
                 f"{here}: column {str(error)!r} has missing values, and {first} says that it has none: "
                 "name a file first whose column may have some, or leave the column out"
             ) from None
+        return alike
 
     def _begin_next(self, source: TreeSource) -> None:
         if not source.native.is_remote:
