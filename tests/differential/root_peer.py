@@ -60,7 +60,7 @@ def run(script: str, *arguments: Path | str, complaints_but: Iterable[str] | Non
 
 
 def complaints(text: str, but: Iterable[str]) -> list[str]:
-    """Return the lines of what ROOT printed in which it warns of something, or more, but those with one of these texts."""
+    """Return the lines of what ROOT printed in which it warns, or more, but those with one of these texts."""
     said = [line for line in text.splitlines() if line.lstrip().startswith(COMPLAINTS)]
     return [line for line in said if not any(part in line for part in but)]
 

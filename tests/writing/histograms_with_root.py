@@ -1,7 +1,7 @@
 """Runs in a Python that has ROOT: what ROOT says of histograms that others wrote.
 
-``histograms_with_root.py OUT FILE``: writes to OUT, as JSON, for each histogram of FILE its class, contents and errors of all
-bins, axes, labels, entries and statistics.
+``histograms_with_root.py OUT FILE``: writes to OUT, as JSON, for each histogram of FILE its class, contents and errors
+of all bins, axes, labels, entries and statistics.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs in a Python that has ROOT: the ways in which ROOT goes through trees and RNTuples of others.
 
-``routes_with_root.py OUT DIRECTORY``: looks at ``a.root``, ``b.root`` and ``friend.root`` there, each with a tree ``Events``
-of branches ``run``, ``event``, ``met``, ``nMuon``, ``Muon_pt``, ``label``, and at RNTuples ``a_rntuple.root``,
-``b_rntuple.root``. Writes what each way finds to OUT, as JSON.
+``routes_with_root.py OUT DIRECTORY``: looks at ``a.root`` and ``b.root`` there, each with a tree ``Events`` of branches
+``run``, ``event``, ``met``, ``nMuon``, ``Muon_pt``, ``label``, at a friend of it in ``friend.root``, and at RNTuples in
+``a_rntuple.root`` and ``b_rntuple.root``. Writes what each way finds to OUT, as JSON.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.differential.root_session import start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CODE = r"""
 #include <ROOT/RNTupleInspector.hxx>
@@ -155,15 +157,9 @@ def ways(root: Any) -> dict[str, Callable[[], Any]]:
         root.gInterpreter.Declare(MADE)
         return [*root.made("b.root"), "Muon_pt[" in text]
 
-    def frame() -> Any:
-        found = root.RDataFrame("Events", ["a.root", "b.root"])
-        found = found.Define("sum", "ROOT::VecOps::Sum(Muon_pt)")
-        return [found.Count().GetValue(), found.Sum("run").GetValue(), found.Sum("met").GetValue(), found.Sum("sum").GetValue()]
-
-    def frame_of_ntuples() -> Any:
-        found = root.RDataFrame("Events", ["a_rntuple.root", "b_rntuple.root"])
-        found = found.Define("sum", "ROOT::VecOps::Sum(Muon_pt)")
-        return [found.Count().GetValue(), found.Sum("run").GetValue(), found.Sum("met").GetValue(), found.Sum("sum").GetValue()]
+    def frame(*files: str) -> Any:
+        found = root.RDataFrame("Events", files).Define("sum", "ROOT::VecOps::Sum(Muon_pt)")
+        return [found.Count().GetValue(), *(found.Sum(name).GetValue() for name in ("run", "met", "sum"))]
 
     def printed() -> Any:
         tree().Print()
@@ -187,11 +183,11 @@ def ways(root: Any) -> dict[str, Callable[[], Any]]:
         "indexed": indexed,
         "scanned": scanned,
         "made class": made_class,
-        "frame": frame,
+        "frame": lambda: frame("a.root", "b.root"),
         "printed": printed,
         "ntuple reader": lambda: list(root.with_ntuple_reader("a_rntuple.root")),
         "ntuple inspector": lambda: list(root.inspected("a_rntuple.root")),
-        "frame of ntuples": frame_of_ntuples,
+        "frame of ntuples": lambda: frame("a_rntuple.root", "b_rntuple.root"),
     }
 
 

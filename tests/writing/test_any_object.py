@@ -13,8 +13,8 @@ from tests.differential import root_peer
 from .invariants import violations
 
 SCRIPT = str(Path(__file__).with_name("any_object_with_root.py"))
-#: What is not written, and why.
-EXCEPTIONS = {"sparse": "an array of numbers where TArray should be"}  # its class is lost: any TArray is read as numbers
+#: What is not written, and why: a THnSparse points to a TArray of some kind, and these are all read as numbers.
+EXCEPTIONS = {"sparse": "an array of numbers where TArray should be"}
 
 
 def test_objects_of_many_classes_are_for_root_what_they_were(tmp_path):

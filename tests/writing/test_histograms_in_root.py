@@ -1,4 +1,4 @@
-"""Histograms of hist, boost-histogram and NumPy as ROOT reads them: contents, errors, axes, labels, entries, statistics."""
+"""Histograms of hist, boost-histogram and NumPy as ROOT reads them: bins, axes, labels, entries, statistics."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ NUMPY: dict[str, Callable[[], Any]] = {
     "numpy": lambda: np.histogram(X, 10, (-2, 2)),
     "numpy_variable": lambda: np.histogram(X, EDGES),
     "numpy_two": lambda: np.histogram2d(X, Y, (3, 4)),
-    "numpy_three": lambda: (lambda counts, edges: (counts, *edges))(*np.histogramdd((X, Y, Z), 3)),
+    "numpy_three": lambda: (*np.histogramdd((X, Y, Z), 3)[:1], *np.histogramdd((X, Y, Z), 3)[1]),
 }
 
 
@@ -115,7 +115,9 @@ def test_bins_axes_and_labels_are_those_that_were_written(read, name):
     histogram, found = CASES[name](), read[name]
     n_axes = len(histogram.axes)
     is_profile = histogram.kind == bh.Kind.MEAN
-    assert found["class"] == (["TProfile", "TProfile2D", "TProfile3D"][n_axes - 1] if is_profile else f"TH{n_axes}D")
+    assert found["class"] == (
+        ["TProfile", "TProfile2D", "TProfile3D"][n_axes - 1] if is_profile else f"TH{n_axes}D"
+    )
     assert (found["name"], found["title"]) == (name, getattr(histogram, "label", None) or "")
     values = whole(histogram, histogram.values(flow=True))
     counts = whole(histogram, histogram.counts(flow=True))
@@ -128,7 +130,9 @@ def test_bins_axes_and_labels_are_those_that_were_written(read, name):
         is_category = isinstance(axis, bh.axis.StrCategory | bh.axis.IntCategory)
         edges = np.arange(len(axis) + 1) if is_category else axis.edges
         close(of_root["edges"], edges)
-        assert of_root["labels"] == ([str(axis.bin(k)) for k in range(len(axis))] if is_category else [""] * len(axis))
+        assert of_root["labels"] == (
+            [str(axis.bin(k)) for k in range(len(axis))] if is_category else [""] * len(axis)
+        )
         assert of_root["is_variable"] == isinstance(axis, bh.axis.Variable)
         assert of_root["title"] == (getattr(axis, "label", None) or getattr(axis, "name", None) or "")
 
@@ -204,7 +208,7 @@ def test_counts_that_a_double_does_not_hold_are_an_error(tmp_path):
     histogram = bh.Histogram(bh.axis.Regular(2, 0, 1), storage=bh.storage.Int64())
     histogram.view()[0] = 2**53 + 1
     with ar.create(tmp_path / "h.root") as out:
-        with pytest.raises(ar.UnsupportedError, match="h: .*9007199254740993"):
+        with pytest.raises(ar.UnsupportedError, match=r"h: .*9007199254740993"):
             out["h"] = histogram
         histogram.view()[0] = 2**53
         out["h"] = histogram

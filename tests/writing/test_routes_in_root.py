@@ -114,7 +114,9 @@ def program(name: str, *arguments: Path | str) -> str:
     path = Path(origin).parent / "bin" / name if origin else None
     if path is None or not path.exists():
         pytest.skip(f"NO {name} HERE: ROOT's wheel has it")
-    libraries = os.pathsep.join(filter(None, (str(path.parents[1] / "lib"), os.environ.get("LD_LIBRARY_PATH"))))
+    libraries = os.pathsep.join(
+        filter(None, (str(path.parents[1] / "lib"), os.environ.get("LD_LIBRARY_PATH")))
+    )
     done = subprocess.run(
         [path, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=root_peer.TIMEOUT_S,
         env={**os.environ, "LD_LIBRARY_PATH": libraries, "PYTHONPATH": str(path.parents[2])},

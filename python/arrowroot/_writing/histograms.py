@@ -101,7 +101,9 @@ def _as_doubles(counts: npt.NDArray[Any], name: str) -> Array:
         # Beyond 2^53 all doubles are integers, and those of 64 bits have room for all that is there.
         wrong = counts[doubles.astype(object) != counts.astype(object)]
         if wrong.size:
-            raise UnsupportedError(f"{name}: a bin of {wrong.flat[0]}, which a histogram of doubles does not hold")
+            raise UnsupportedError(
+                f"{name}: a bin of {wrong.flat[0]}, which a histogram of doubles does not hold"
+            )
     return doubles
 
 
