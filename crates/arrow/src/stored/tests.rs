@@ -222,7 +222,7 @@ fn lists_with_the_same_offsets_in_memory_share_them_when_stored() {
         Arc::new(ListArray::new(Arc::clone(&item), offsets.clone(), values, None))
     };
     let (one, equal) = (OffsetBuffer::from_lengths([1, 2, 0, 3]), OffsetBuffer::from_lengths([1, 2, 0, 3]));
-    let type_of_list = DataType::List(Arc::new(DataType::Primitive(Primitive::Int32)));
+    let type_of_list = DataType::List(Box::new(DataType::Primitive(Primitive::Int32)));
     for start in [0, 1] {
         let mut shared = SharedOffsets::default();
         let arrays = [lists(&one, 0), lists(&one, 10), lists(&equal, 20)].map(|array| array.slice(start, 4 - start));

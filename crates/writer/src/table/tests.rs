@@ -171,7 +171,7 @@ fn two_lists(is_shared: bool) -> RecordBatch {
     let lengths: Vec<usize> = (0..5000).map(|entry| entry * entry % 7).collect();
     let first: OffsetBuffer<i32> = OffsetBuffer::from_lengths(lengths.iter().copied());
     let second = if is_shared { first.clone() } else { OffsetBuffer::from_lengths(lengths) };
-    let n_items = *first.last().unwrap();
+    let n_items = first.last();
     let list = |offsets: OffsetBuffer<i32>, factor: i32| -> ArrayRef {
         let item = Arc::new(Field::new("item", ArrowType::Int32, false));
         let values = Int32Array::from_iter_values((0..n_items).map(|item| item * factor % 1000));
