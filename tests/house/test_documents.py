@@ -92,7 +92,9 @@ def test_links_into_the_repository_lead_somewhere(document):
 
 
 def test_files_that_the_architecture_names_are_there():
-    folders = [REPOSITORY / name for name in ("bench", "crates", "docs", "fuzz", "python", "tests", "tools")]
+    folders = [
+        REPOSITORY / name for name in ("bench", "crates", "docs", "fuzz", "lab", "python", "tests", "tools")
+    ]
     files = [path for folder in folders for path in folder.rglob("*.*")] + list(REPOSITORY.iterdir())
     text = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/.-]+\.(?:rs|py|toml|md|sh))`", text))

@@ -97,6 +97,14 @@ def test_show_lists_the_newest_of_each_series_and_version_and_all_on_demand(lab)
     assert len(told["rows"]) == 2 * 3 * 3
 
 
+def test_history_is_told_where_one_series_matches_and_the_series_where_several_do(lab):
+    chosen = ["--engine", "root", "--storage", "local", "--workload", "all columns", "--json"]
+    one = json.loads(lab("history", *chosen)[1])
+    assert [row["version"] for row in one["rows"]] == ["6.38.00", "6.40.00"] * 3
+    several = json.loads(lab("history", *chosen[:4], "--json")[1])
+    assert len(several["rows"]) == 3
+
+
 def test_show_gives_the_document_as_it_is(lab, database):
     uuid = RESULTS[3].uuid
     with Store.open(database, must_exist=True) as store:

@@ -9,6 +9,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import uuid
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -400,6 +401,45 @@ def test_cases_that_fail_now_or_work_again_are_news(tmp_path):
     told = [(row["what"], row["before"], row["outcome"]) for row in page.records("news")]
     assert told == [("fails now", "ok", "timed out"), ("works again", "failed", "ok")]
     assert "1 case fails that did not before" in page.words()
+
+
+def test_a_result_of_disturbed_samples_alone_is_neither_a_time_nor_a_failure(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        made = Made(storages=("local", "nginx"), engines=("uproot",), n_runs=1, with_trouble=False)
+        results = made.results()
+        for sample in results[0].samples:
+            sample.disturbed = ["load"]
+        results[0].reason = "0 of 7 samples were undisturbed"
+        for one in results:
+            store.put(one)
+        publish(store, tmp_path / "pages", at=NOW)
+    result = Page(tmp_path / "pages" / "results" / f"{results[0].uuid}.html").words()
+    assert (
+        "No time: none of 7 samples counts, 7 were disturbed (0 of 7 samples were undisturbed); they"
+        in result
+    )
+    campaign = Page(tmp_path / "pages" / "campaigns" / "storages.html")
+    assert "6 ok (1 without a time, as all samples were disturbed)" in campaign.words()
+    told = {row["row"] + row["column"]: row for row in campaign.records("matrix-0-numbers")}
+    middle = statistics.median(sample.wall_ns for sample in results[0].samples)
+    asides = [(row["outcome"], row["aside"]) for row in told.values() if row["wall_ns"] is None]
+    assert asides == [("disturbed", middle)]
+    overview = Page(tmp_path / "pages" / "index.html").words()
+    assert "Nothing fails" in overview
+    assert "1 result has no time, as all samples were disturbed" in overview
+
+
+def test_layouts_are_told_by_the_names_of_their_datasets(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in Made(storages=("local",), engines=("uproot",), n_runs=1, with_trouble=False).results():
+            store.put(result)
+            case = {**result.case, "layout": "ffff000011112222", "dataset_name": "rntuple"}
+            store.put(replace(result, case=case, uuid=str(uuid.uuid4())))
+        publish(store, tmp_path / "pages", at=NOW)
+    words = Page(tmp_path / "pages" / "compare" / "storages-by-layout.html").words()
+    assert "rntuple (ffff0000) judged by nanoaod (9c3fa1d2)" in words
+    campaign = Page(tmp_path / "pages" / "campaigns" / "storages.html")
+    assert not any("ffff" in (row["row"] + row["column"]) for row in campaign.records("matrix-0-numbers"))
 
 
 def test_a_classic_says_everything_and_begins_with_the_answer(pages):

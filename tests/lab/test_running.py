@@ -300,6 +300,29 @@ def test_workers_share_the_entries(campaign, tmp_path):
 
 
 @pytest.mark.usefixtures("undisturbed")
+def test_what_is_written_is_read_by_another_engine(campaign):
+    workload = '[workload.copy]\nkind = "write"\nsettings = { layout = "rntuple" }\n'
+    _, (result,) = run(campaign("[engine.arrowroot]\n", workloads=workload, repeats=1))
+    assert result.outcome is Outcome.OK, result.reason
+    assert result.checked == {"by": "uproot", "is_equal": True, "n_columns": 2}
+    assert result.samples[0].counters["written"]["n_bytes"] > 100
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_program_of_the_users_is_measured_and_predicted_from_its_report(campaign):
+    command = [sys.executable, "-m", "arrowroot", "perf", "{url}:{table}", "--fjr", "{report}"]
+    workload = f'[workload.perf]\nkind = "program"\nreport = "fjr"\ncommand = {json.dumps(command)}\n'
+    _, (result,) = run(campaign("[engine.program]\n", workloads=workload, repeats=1))
+    assert result.outcome is Outcome.OK, result.reason
+    assert result.checked is None
+    assert result.samples[0].counters["application"]["n_reads"] > 0
+    (prediction,) = result.predictions
+    assert prediction["by"] == "model", prediction
+    assert prediction["wall_ns"] > 0
+    assert "error_share" not in prediction
+
+
+@pytest.mark.usefixtures("undisturbed")
 def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
     path = campaign(engine("a", seconds=0.3), top='[limits]\ntotal = "1 s"\n', repeats=5)
     summary, results = run(path)

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Shows the points of one series, oldest first, with marks where versions or the environment changed. A series is a case
-at a site on machines of one kind. Without --series it lists those that match.
+at a site on machines of one kind. Where several match it lists them.
 
   arrowroot lab history                                        the series
   arrowroot lab history --series 86e6d6                        one of them
+  arrowroot lab history --engine root --storage local --workload 'all columns'
   arrowroot lab history --series 86e6d6 --metric store.n_reads --statistic minimum --csv
 """
 
@@ -36,9 +37,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     with asking.opened(options) as store:
         where = asking.filter_from(options, store)
-        if where.series:
+        table = series(store, where)
+        if where.series or len(table.rows) == 1:
             table = history(store, where, key=options.metric, statistic=options.statistic).table()
-        else:
-            table = series(store, where)
     asking.tell(options, [table])
     return EXIT_DONE

@@ -23,17 +23,19 @@ _N_HEAD_LINES = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """A value; without one, the word for why: "failed", "skipped"."""
+    """A value; without one, the word for why: "failed", "skipped", "disturbed"."""
 
     value: float | None
     word: str = ""
     #: The reason, in full.
     note: str = ""
+    #: A value that does not count, for want of a better one; it is told above the word, and in the table.
+    aside: float | None = None
 
     @property
     def is_bad(self) -> bool:
-        """True if something went wrong there; what was skipped, or never asked, did not."""
-        return self.value is None and self.word not in ("", "skipped")
+        """True if something went wrong there; what was skipped, disturbed or never asked for is not bad."""
+        return self.value is None and self.word not in ("", "skipped", "disturbed")
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,18 @@ def matrix(
             Column("ratio", "Ratio to the best of the row", "ratio"),
             Column("outcome", "Outcome"),
             Column("reason", "Reason"),
+            Column("aside", "Not counted", measure.form),
         ),
         tuple(
-            (row, column, cell.value, _ratio(cell, best.get(row)), cell.word or "ok", cell.note or None)
+            (
+                row,
+                column,
+                cell.value,
+                _ratio(cell, best.get(row)),
+                cell.word or "ok",
+                cell.note or None,
+                cell.aside,
+            )
             for row in rows.names
             for column in columns.names
             if (cell := cells.get((row, column))) is not None
@@ -137,8 +148,12 @@ class _Grid:
         drawing = self.drawing
         if cell is None or (cell.value is None and not cell.is_bad):
             word = cell.word if cell else ""
-            drawing.rectangle(box, "cell none", cell.note if cell else "not asked for")
-            drawing.text(middle, box.y + 23, word or "-", anchor="middle", look="muted", width=room)
+            drawing.rectangle(box, "cell none", (cell.note or word) if cell else "not asked for")
+            if cell is not None and cell.aside is not None:
+                about = f"about {shown(cell.aside, self.measure.form)}"
+                drawing.text(middle, box.y + 17, about, anchor="middle", look="muted", width=room)
+            baseline = box.y + (23 if cell is None or cell.aside is None else 32)
+            drawing.text(middle, baseline, word or "-", anchor="middle", look="muted", width=room)
             return
         if cell.value is None:
             drawing.rectangle(box, "cell bad", cell.note or cell.word)

@@ -12,10 +12,11 @@ from arrowroot_lab.figures.history import history as history_figure
 from arrowroot_lab.figures.matrix import Axis, Cell, matrix
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.results import label
 from arrowroot_lab.mining.table import Column
 
-from .snapshot import Snapshot, axes
+from .snapshot import Facts, Snapshot, axes, has_time, why_no_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ WALL = Column("wall_ns", "Wall time", "time")
 MAX_ROWS, MAX_FIGURES, MAX_COMPARED = 40, 6, 30
 
 
-def campaign_matrix(found: Sequence[Summary]) -> Figure | None:
+def campaign_matrix(found: Sequence[Summary], snapshot: Snapshot) -> Figure | None:
     """Return the matrix of a campaign: programs across, what they are measured on down; None for a single cell."""
     across, down = axes(found)
     if not across:
@@ -39,9 +40,11 @@ def campaign_matrix(found: Sequence[Summary]) -> Figure | None:
         return None
     cells: dict[tuple[str, str], Cell] = {}
     for one in found:
-        value = one.wall_median_ns if one.outcome == "ok" else None
-        word = "" if value is not None else "no time" if one.outcome == "ok" else one.outcome
-        cells[label(one, down) or "all", label(one, across)] = Cell(value, word, one.reason or "")
+        cells[label(one, down) or "all", label(one, across)] = (
+            Cell(one.wall_median_ns, "", one.reason or "")
+            if has_time(one)
+            else Cell(None, why_no_time(one), one.reason or "", snapshot.facts[one.uuid].disturbed_ns)
+        )
     rows = tuple(dict.fromkeys(row for row, _ in cells))
     columns = tuple(dict.fromkeys(column for _, column in cells))
     caption = "Median of the counted samples of the newest results, and its ratio to the best of its row."
@@ -66,7 +69,7 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
     parts: dict[str, list[Bar]] = {}
     for one in found:
         facts = snapshot.facts.get(one.uuid)
-        has_value = one.outcome == "ok" and one.wall_median_ns is not None
+        has_value = has_time(one)
         parts.setdefault(label(one, facets), []).append(
             Bar(
                 str(getattr(one, group)) if group else one.dataset,
@@ -75,7 +78,7 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
                 facts.low_ns if facts and has_value else None,
                 facts.high_ns if facts and has_value else None,
                 one.n_counted,
-                "" if has_value else f"{one.outcome}: {one.reason or 'no reason told'}",
+                "" if has_value else _why_not(one, facts),
             )
         )
     title = f"Wall time by {group or 'program'}"
@@ -90,7 +93,16 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
             series=" / ".join(programs) or "engine",
         )
         for name, data in list(parts.items())[:MAX_FIGURES]
+        if any(bar.value is not None for bar in data)  # without any, the matrix says why
     ]
+
+
+def _why_not(one: Summary, facts: Facts | None) -> str:
+    """Return the note of a bar that is not there."""
+    about = (
+        "" if facts is None or facts.disturbed_ns is None else f"about {shown(facts.disturbed_ns, 'time')}, "
+    )
+    return f"{about}{why_no_time(one)}: {one.reason or 'no reason told'}"
 
 
 def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
@@ -201,13 +213,12 @@ def result_reads(result: Result) -> Figure | None:
     )
 
 
-def compared_figure(compared: Sequence[Compared], names: Sequence[str], form: str) -> Figure:
+def compared_figure(compared: Sequence[Compared], names: Sequence[str], before: str, now: str) -> Figure:
     """Return the ratios of one pair of sides, case by case."""
-    before, now = compared[0].before, compared[0].now
     rows = [
         Beside(
             name,
-            form,
+            WALL.form,
             one.before_figure,
             one.now_figure,
             one.comparison.ratio,

@@ -30,6 +30,7 @@ from .snapshot import (
     classic_page,
     compare_page,
     facts_of,
+    has_time,
     result_page,
     runs_of,
     series_page,
@@ -96,7 +97,7 @@ class _Site:
     def __init__(self, root: Path, snapshot: Snapshot, classics: Sequence[Classic]) -> None:
         self.root, self.snapshot, self.classics, self.n_pages = root, snapshot, classics, 0
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
-        navigation += [(classic.title, classic_page(classic.name)) for classic in classics]
+        navigation += [(classic.title.partition(":")[0], classic_page(classic.name)) for classic in classics]
         self.common = {
             "version": arrowroot_lab.__version__,
             "made_at": _date(snapshot.at),
@@ -141,6 +142,7 @@ class _Site:
             n_series=len(snapshot.series()),
             newest=snapshot.summaries[0] if snapshot.summaries else None,
             verdicts=verdicts,
+            n_disturbed=_n_disturbed(standing(snapshot.summaries)),
             campaigns=self._linked(found.campaigns, "campaigns"),
             changed=Linked(found.changed, "changed", _links_of(changed)),
             news=self._linked(last, "news"),
@@ -159,7 +161,7 @@ class _Site:
         found = list(reversed(standing(all_results)))
         runs = runs_of(all_results)
         failed = [one for one in found if one.outcome in BAD]
-        figure = pictures.campaign_matrix(found)
+        figure = pictures.campaign_matrix(found, self.snapshot)
         by_storage = pictures.campaign_bars(found, self.snapshot)
         by_trip = pictures.efficiency_by_round_trip(found, self.snapshot)
         self._page(
@@ -167,6 +169,7 @@ class _Site:
             "campaign.html",
             name,
             ends=Counter(one.outcome for one in found),
+            n_disturbed=_n_disturbed(found),
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
             runs=runs,
@@ -192,7 +195,10 @@ class _Site:
             if not parts:
                 continue
             path = compare_page(campaign, axis)
-            shown = [self._part(table, compared, name) for name, table, compared in parts]
+            shown = []
+            for name, table, compared in parts:
+                sides = [_side(found, axis, value) for value in (compared[0].before, compared[0].now)]
+                shown.append(self._part(table, compared, name, sides))
             self._page(
                 path,
                 "compare.html",
@@ -206,7 +212,9 @@ class _Site:
             written.append((axis, path, shown))
         return written
 
-    def _part(self, table: Table, compared: list[Compared], name: str) -> dict[str, Any]:
+    def _part(
+        self, table: Table, compared: list[Compared], name: str, sides: Sequence[str]
+    ) -> dict[str, Any]:
         differing, _ = varying([one.case for one in compared])
         names = [
             " / ".join(one.case[axis] for axis in differing if axis in one.case) or "the case"
@@ -214,10 +222,10 @@ class _Site:
         ]
         return {
             "name": name,
-            "before": compared[0].before,
-            "now": compared[0].now,
+            "before": sides[0],
+            "now": sides[1],
             "verdicts": Counter(one.comparison.verdict.value for one in compared),
-            "figure": self._shown(pictures.compared_figure(compared, names, "time"), f"{name}-figure"),
+            "figure": self._shown(pictures.compared_figure(compared, names, *sides), f"{name}-figure"),
             "table": Linked(table, f"{name}-table", _links_of(compared)),
         }
 
@@ -300,6 +308,18 @@ class _Site:
 
     def _shown(self, figure: Figure, name: str) -> _Shown:
         return _Shown(name, figure, self._linked(figure.table, f"{name}-numbers"))
+
+
+def _n_disturbed(found: Sequence[Summary]) -> int:
+    return sum(one.outcome == "ok" and not has_time(one) for one in found)
+
+
+def _side(found: Sequence[Measured], axis: str, value: str) -> str:
+    """The name of a side, for people: a layout is a hash, and is told by the names of the datasets that have it."""
+    if axis != "layout":
+        return value
+    names = dict.fromkeys(one.axes["dataset"] for one in found if one.axes.get("layout") == value)
+    return f"{', '.join(names)} ({value[:8]})"
 
 
 def _pairs(found: Sequence[Measured], axis: str) -> tuple[list[tuple[str, str]], bool]:

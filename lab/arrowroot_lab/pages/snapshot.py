@@ -31,6 +31,8 @@ class Facts:
     #: The least and the most wall time of the counted samples.
     low_ns: float | None
     high_ns: float | None
+    #: The median wall time of the samples that ended well, if all of them were disturbed.
+    disturbed_ns: float | None
     #: The median of the counted samples.
     cpu_efficiency: float | None
     #: Of the storage, as it was measured before the samples; None if it was not.
@@ -41,9 +43,11 @@ def facts_of(result: Result) -> Facts:
     """Return what is kept of a document."""
     walls = metric("wall_ns").values(result)
     shares = metric("cpu_efficiency").values(result)
+    disturbed = [one.wall_ns for one in result.samples if one.disturbed and one.wall_ns is not None]
     return Facts(
         min(walls, default=None),
         max(walls, default=None),
+        statistics.median(disturbed) if disturbed and not walls else None,
         statistics.median(shares) if shares else None,
         result.line.get("latency_before_ns"),
     )
@@ -80,6 +84,16 @@ class Snapshot:
         return groups
 
 
+def has_time(one: Summary) -> bool:
+    """True if a result has a wall time: it ended well, and a sample of it counts."""
+    return one.outcome == "ok" and one.wall_median_ns is not None
+
+
+def why_no_time(one: Summary) -> str:
+    """Return the word for a result without a wall time: its outcome, or that all samples were disturbed."""
+    return "disturbed" if one.outcome == "ok" else one.outcome
+
+
 def runs_of(found: Sequence[Summary]) -> dict[str, list[Summary]]:
     """Return the results of each run, the newest run first; results that tell no run are one."""
     runs: dict[str, list[Summary]] = {}
@@ -92,6 +106,11 @@ def axes(found: Sequence[Summary]) -> tuple[list[str], list[str]]:
     """Return the axes on which results differ: those of the programs, and the others."""
     differing, _ = varying([axes_of(one) for one in found])
     differing = [axis for axis in differing if axis != "campaign"]
+    if "layout" in differing and len({(one.dataset, one.layout) for one in found}) == len(
+        {one.dataset for one in found}
+    ):
+        # The name of a dataset tells its layout better than a hash does.
+        differing.remove("layout")
     programs = [axis for axis in differing if axis in PROGRAM]
     return programs, [axis for axis in differing if axis not in PROGRAM]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -36,32 +35,29 @@ class Progress:
     #: Kind, about, text, and how far the run is.
     show: Callable[[str, str, str, State], None]
     subjects: list[Subject] = field(default_factory=list)
-    _started: float = field(default_factory=time.monotonic)
-    _n_before: int = 0
 
     def begin(self, subjects: list[Subject]) -> None:
-        """Say which cases are to be measured; samples that they have already took no time of this run."""
-        self.subjects, self._started = subjects, time.monotonic()
-        self._n_before = _n_taken(subjects)
+        """Say which cases are to be measured."""
+        self.subjects = subjects
 
     def __call__(self, kind: str, about: str, text: str) -> None:
         """Tell an event, with the progress."""
         taken = _n_taken(self.subjects)
-        left = sum(max(0, one.n_wanted - one.n_counted) for one in self.subjects if not one.is_over)
+        left = sum(_n_left(one) for one in self.subjects)
         self.show(kind, about, text, State(taken, left, self.left_s()))
 
     def left_s(self) -> float | None:
         """The time that the samples left will take, as those of the same cases took; None before there are any."""
-        n = _n_taken(self.subjects) - self._n_before
-        if n <= 0:
+        every = [ns for one in self.subjects for ns in one.took_ns]
+        if not every:
             return None
-        of_all = (time.monotonic() - self._started) / n
-        return sum(
-            max(0, one.n_wanted - one.n_counted)
-            * (sum(one.took_ns) / len(one.took_ns) / 1e9 if one.took_ns else of_all)
-            for one in self.subjects
-            if not one.is_over
-        )
+        of_all = sum(every) / len(every)
+        times = (sum(one.took_ns) / len(one.took_ns) if one.took_ns else of_all for one in self.subjects)
+        return sum(_n_left(one) * ns for one, ns in zip(self.subjects, times, strict=True)) / 1e9
+
+
+def _n_left(subject: Subject) -> int:
+    return 0 if subject.is_over else max(0, subject.n_wanted - subject.n_counted)
 
 
 def _n_taken(subjects: Iterable[Subject]) -> int:

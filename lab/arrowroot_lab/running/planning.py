@@ -262,6 +262,8 @@ def _prediction(subject: Subject, directory: Path) -> tuple[float, str] | None:
             "latency_ns": float(line.latency_ns) if line else 0.0,
             "bytes_per_s": line.bytes_per_s if line else 0.0,
         }
+        if storage.disk_read_ahead_bytes is not None:
+            figures["disk_read_ahead_bytes"] = float(storage.disk_read_ahead_bytes)
         scheme = {"xrootd": "root", "xcache": "root", "http": "http", "s3": "s3"}.get(storage.kind, "file")
         told = predict(replace(subject, place=None), trace, figures, scheme, 120.0)
     except LabError:
