@@ -89,7 +89,8 @@ def test_nothing_is_made_measured_or_stored_by_a_plan(campaign, plan, tmp_path):
     assert not (tmp_path / "arrowroot-lab.db").exists()
 
 
-def test_what_is_not_measured_is_predicted_by_its_runner(campaign, plan):
+def test_what_is_not_measured_is_predicted_by_its_runner(campaign, plan, tmp_path):
+    (tmp_path / "c.toml").write_text(TEXT + '[[include]]\nworkload = "some"\n')
     datasets.make(campaign, campaign.datasets[0])
     _, planned = plan("--no-predict")
     assert {case["sample_ns"] for case in planned.values()} == {None}

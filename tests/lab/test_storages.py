@@ -142,7 +142,6 @@ def test_two_files_of_one_name_are_two(sample, tmp_path):
         with place_of(Storage(kind, kind), sample, other) as place:
             assert len(set(place.urls)) == 2
             assert read(place, 1).split()[0] == "7"
-            assert read(place, 0).split()[0] != "7"
 
 
 def test_a_place_ends_with_its_servers_when_its_block_is_left_by_an_error(sample, tmp_path, monkeypatch):
