@@ -336,6 +336,7 @@ def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
     assert all(len(result.samples) == 5 for result in results)
 
 
+@pytest.mark.usefixtures("undisturbed")
 def test_virtual_time_needs_no_line(campaign):
     lines = "".join(
         f'[storage."{ms} ms"]\nkind = "simulated"\nline = {{ latency = "{ms} ms", bandwidth = "100 MB/s" }}\n'
