@@ -24,7 +24,7 @@ _LEFT = ("text", "key", "date", "day")
 def text(table: Table, width: int = WIDTH) -> str:
     """Return the table for people, no line wider than ``width``.
 
-    Long texts are cut, but the values of a table of keys and values go on in the next line. Where cutting does not help,
+    Long texts are cut; the values of a table of keys and values go on in the next line instead. Where that is too wide,
     the columns are told in several blocks, each with the texts that the rows begin with.
     """
     forms = [column.form for column in table.columns]
