@@ -223,8 +223,6 @@ def create_file(
 class FileWriter:
     """A file being written. All methods may be called from any thread, and a signal ends the waiting of each."""
 
-    @property
-    def written_bytes(self) -> int: ...  # so far
     def make_directory(self, path: str) -> None: ...
     def table(
         self,
@@ -239,6 +237,7 @@ class FileWriter:
         titles: Sequence[str],
         counters: Sequence[str | None],
         flush: tuple[str, int],
+        max_cluster_bytes: int | None,
         basket_bytes: int | None,
         page_bytes: int | None,
     ) -> TableWriter:
@@ -247,7 +246,7 @@ class FileWriter:
         recorded: the schema that reading gives, which differs from the other in flags and metadata alone.
         compression, titles, counters: one for each column, "" for the usual title and None for a counter of its own;
         ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
-        "never", and how many.
+        "never", and how many; max_cluster_bytes: uncompressed, None: what fits the buffers.
         """
     def write_object(
         self, directory: str, class_name: str, name: str, title: str, members: Mapping[str, Any]
@@ -258,8 +257,10 @@ class FileWriter:
         there twice is one object. Lists hold objects, or for a TList dictionaries of "object" and "option". Arrays are
         NumPy's.
         """
+    def complete(self) -> str:
+        """Write all that the file lacks and return where it is until it is published. Its tables must be closed."""
     def close(self) -> None:
-        """Write the directories and publish the file. Its tables must be closed."""
+        """Publish the file, completed."""
     def abort(self) -> None:
         """Leave nothing."""
 

@@ -8,13 +8,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .root_session import NO_COMPILER
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 HERE = Path(__file__).resolve().parent
+#: What ROOT's messages begin with, but for those that only tell.
+COMPLAINTS = ("Error in <", "Warning in <", "SysError in <", "Fatal in <", "Break in <", "*** Break ***")
 TIMEOUT_S = 900  # ROOT compiles what it writes with; a busy machine takes its time
 
 
@@ -29,8 +34,10 @@ def python_with_root() -> str | None:
     return None
 
 
-def run(script: str, *arguments: Path | str) -> None:
+def run(script: str, *arguments: Path | str, complaints_but: Iterable[str] | None = None) -> None:
     """Let a script of this folder write files with ROOT.
+
+    complaints_but: ROOT may complain of nothing, not in a warning either, but in lines that have one of these texts.
 
     Skips the test where there is no ROOT, or no compiler and the script needs one.
 
@@ -47,6 +54,15 @@ def run(script: str, *arguments: Path | str) -> None:
         pytest.skip("NO C++ COMPILER: ROOT makes no dictionaries")
     if done.returncode != 0:
         raise RuntimeError(f"ROOT failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
+    said = [] if complaints_but is None else complaints(done.stdout + done.stderr, complaints_but)
+    if said:
+        raise RuntimeError("ROOT said:\n" + "\n".join(said))
+
+
+def complaints(text: str, but: Iterable[str]) -> list[str]:
+    """Return the lines of what ROOT printed in which it warns, or more, but those with one of these texts."""
+    said = [line for line in text.splitlines() if line.lstrip().startswith(COMPLAINTS)]
+    return [line for line in said if not any(part in line for part in but)]
 
 
 def write_files(directory: Path) -> dict[str, Any]:

@@ -51,6 +51,14 @@ def write() -> None:
     _write("fewer", after=lambda tree: tree.SetEntries(100))
     _write("more", after=lambda tree: tree.SetEntries(2 * N_ENTRIES))
     _write("file", before=lambda tree: tree.GetBranch("y").SetFile("other.root"))
+    file = ROOT.TFile("two.root", "RECREATE")
+    trees = [ROOT.TTree(name, "") for name in ("without", "with")]
+    number = array("i", [0])
+    trees[1].Branch("x", number, "x/I")
+    trees[1].Fill()
+    for tree in trees:
+        tree.Write()
+    file.Close()
 
 
 if __name__ == "__main__":

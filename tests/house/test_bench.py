@@ -11,11 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from arrowroot._writing.settings import codec_number
 from bench import catalogue, nano_schema, runner
 from bench.catalogue import Engine
 from bench.digest import digest, digest_values
 from bench.reading import told
 from bench.run import complain
+from bench.write import tables
 
 REPOSITORY = Path(__file__).parents[2]
 ROOTS = {"bench": REPOSITORY, "arrowroot_servers": REPOSITORY / "lab"}
@@ -150,6 +152,52 @@ def test_cases_of_two_commits_name_data_sets_that_exist():
         assert case["task"] == "open" or case["columns"] in dataset.cases
 
 
+def test_cases_of_writing_are_complete_and_ask_for_what_can_be_written():
+    definition = catalogue.load("write")
+    names = [case["name"] for case in definition["case"]]
+    assert len(names) == len(set(names))
+    numbers = [codec["number"] for codec in definition["codec"]]
+    assert len(numbers) == len(set(numbers))
+    for codec in definition["codec"]:
+        assert codec_number(codec["number"]) == codec["number"]
+        assert codec["repetitions"] >= 1
+    assert set(definition["memory"]["cases"]) <= set(names)
+    assert definition["memory"]["codec"] in numbers
+    assert set(definition["peer_targets"]) == set(tables.ROOT_WRITERS)
+    known = {engine.name: engine for engine in catalogue.matching(["*"], "write")}
+    root_writers = {name for of_layout in tables.ROOT_WRITERS.values() for name in of_layout}
+    assert known.keys() == {tables.SUBJECT, tables.FACE, tables.LIMIT, tables.UPROOT} | root_writers
+
+
+def write_row(engine, threads, **sample):
+    return {"engine": engine, "threads": threads, "error": None, "wrong": None, "samples": [sample]}
+
+
+def test_rows_of_writing_that_miss_a_target_are_told_above_the_tables():
+    result = {
+        "title": "case", "codec": "zstd 5", "layout": "ttree", "target": 1.2, "with_pass": False,
+        "payload_bytes": 10**6,
+        "rows": [
+            write_row(tables.SUBJECT, 1, wall_ns=115, cpu_ns=110),
+            write_row(tables.SUBJECT, 2, wall_ns=60),
+            write_row(tables.LIMIT, 1, wall_ns=100, cpu_ns=100),
+            write_row(tables.FACE, 1, wall_ns=130),
+            write_row("root-ttree-writer", 1, wall_ns=260),
+        ],
+    }  # fmt: skip
+    assert tables.all_tables([result], []).startswith("All 1 rows meet all targets.")
+    slow = [write_row(tables.SUBJECT, 1, wall_ns=150, cpu_ns=110), write_row("uproot-writer", 1, wall_ns=65)]
+    shown = tables.all_tables([result | {"rows": slow + result["rows"][1:]}], [])
+    limit, uproot = [line for line in shown.splitlines() if line.startswith("- ")]
+    assert "case, zstd 5, ttree: 1.10 of the limit's CPU time, 1.50 of its wall time" in limit
+    assert "case, zstd 5, ttree: 0.50 times as fast" in uproot
+    # With the pass before, the limit is another figure.
+    passed = write_row(tables.LIMIT, 1, wall_ns=1, cpu_ns=1, with_pass_wall_ns=100, with_pass_cpu_ns=100)
+    rows = [passed if row["engine"] == tables.LIMIT else row for row in result["rows"]]
+    shown = tables.all_tables([result | {"rows": rows, "with_pass": True}], [])
+    assert shown.startswith("All 1 rows meet all targets.")
+
+
 def test_every_branch_of_the_nano_definition_has_values_and_a_counter_that_exists():
     branches = json.loads(nano_schema.PATH.read_text())["branches"]
     names = [branch["name"] for branch in branches]
@@ -249,7 +297,8 @@ def test_engine_that_ends_without_an_answer_is_told_with_what_it_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "module", ["run", "formats", "kinds", "remote", "small_servers", "tune", "filters", "data", "nano_schema"]
+    "module",
+    ["run", "formats", "kinds", "remote", "small_servers", "tune", "filters", "data", "nano_schema", "write"],
 )
 def test_each_command_tells_its_options(module):
     done = subprocess.run(

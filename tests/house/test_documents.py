@@ -75,7 +75,7 @@ def test_the_table_of_options_is_that_of_the_engine():
 
 @pytest.mark.parametrize(
     ("page", "name"),
-    [(README, "bench"), (MEASURED, "bench-formats"), (MEASURED, "bench-remote")],
+    [(README, "bench"), *((MEASURED, f"bench-{name}") for name in ("formats", "remote", "write"))],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_bench_markers_are_there_once_and_in_order(page, name):

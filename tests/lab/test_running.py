@@ -336,6 +336,7 @@ def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
     assert all(len(result.samples) == 5 for result in results)
 
 
+@pytest.mark.usefixtures("undisturbed")
 def test_virtual_time_needs_no_line(campaign):
     lines = "".join(
         f'[storage."{ms} ms"]\nkind = "simulated"\nline = {{ latency = "{ms} ms", bandwidth = "100 MB/s" }}\n'
@@ -390,7 +391,7 @@ def test_a_dask_cluster_measures_all(campaign):
     path = campaign(engine("a") + engine("b"))
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
         ) as local,
         Store.open(path.with_suffix(".db")) as store,
     ):

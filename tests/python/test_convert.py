@@ -12,6 +12,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._converting import compare, formats, inputs
 from arrowroot._writing.schema import nullable_as_found
+from arrowroot.cli import main
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -99,6 +100,83 @@ def test_columns_entries_and_a_filter_are_chosen(files, tmp_path, arrowroot_comm
     assert (tree.num_entries, "Jet_pt" in tree.column_names) == (10, False)
 
 
+@pytest.mark.parametrize("target", ["out.root", "out.parquet", "out.arrow"])
+@pytest.mark.parametrize(
+    "condition",
+    ["event >= 10 && x > 0", "any(Jet_pt > 1)", "maybe % 2 == 0", 'startswith(word, "w1")', "x > 100"],
+)
+def test_a_filter_means_the_same_whatever_the_format_is(
+    files, tmp_path, arrowroot_command, condition, target
+):
+    (tmp_path / "expected").mkdir()
+    chosen = ("--filter", condition, "--entries", "5:1500", "-c", "event,Jet_pt,maybe")
+    expected = tmp_path / "expected" / target
+    arrowroot_command("convert", files / "ttree.root", expected, *chosen)
+    for source in ("in.parquet", "in.arrow", "in.ipc"):
+        out = tmp_path / target
+        done = arrowroot_command(
+            "convert", files / source, out, *chosen, "--verify", "--json", "--batch-size", "20 kB"
+        )
+        assert json.loads(done.stdout)["verified"]
+        assert compare.difference(content_of(expected), content_of(out)) is None
+
+
+def test_what_only_left_out_entries_lack_is_not_missing(tmp_path, arrowroot_command):
+    pq.write_table(pa.table({"x": [1, None, 3], "n": [0, 1, 2]}), tmp_path / "in.parquet")
+    for number, arguments in enumerate((("--filter", "n != 1"), ("--entries", "2:"))):
+        out = tmp_path / f"{number}.root"
+        arrowroot_command("convert", tmp_path / "in.parquet", out, *arguments)
+        assert not ar.open(out)["Events"].schema.field("x").nullable
+
+
+def test_metadata_of_a_schema_go_along(tmp_path, arrowroot_command):
+    schema = pa.schema([pa.field("x", pa.int32(), metadata={"unit": "GeV"})], metadata={"made by": "me"})
+    pq.write_table(pa.table([pa.array([1], pa.int32())], schema=schema), tmp_path / "0.parquet")
+    for number, suffix in enumerate((".root", ".arrow", ".parquet"), 1):
+        source = next(tmp_path.glob(f"{number - 1}.*"))
+        arrowroot_command("convert", source, tmp_path / f"{number}{suffix}", "--verify")
+    back = pq.read_schema(tmp_path / "3.parquet")
+    assert back.metadata == {b"made by": b"me"}
+    assert back.field("x").metadata[b"unit"] == b"GeV"
+
+
+@pytest.mark.parametrize("target", ["out.root", "out.parquet", "out.arrow"])
+def test_an_output_that_is_not_what_was_read_is_not_published(files, tmp_path, capsys, monkeypatch, target):
+    out = tmp_path / target
+    reading = inputs.input_of
+
+    def of_other_values(place, choice, storage):
+        found = reading(place, choice, storage)
+        if place.file == str(files / "ttree.root"):
+            return found
+        (table,) = found.tables
+        changed = table.schema.get_field_index("x")
+
+        def batches():
+            for batch in table.batches():
+                yield batch.set_column(changed, table.schema.field("x"), pa.array(np.zeros(batch.num_rows)))
+
+        return found._replace(tables=[table._replace(batches=batches)])
+
+    monkeypatch.setattr(inputs, "input_of", of_other_values)
+    command = ["convert", str(files / "ttree.root"), str(out), "--verify"]
+    assert main(command) == 1
+    assert not capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+    out.write_bytes(b"older")
+    assert main([*command, "--json"]) == 1
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    assert (told["verified"], told["bytes"]) == (False, 0)
+    assert "column 'x', entry 0" in told["differences"][0]
+    assert "was not written" in shown.err
+    assert out.read_bytes() == b"older"
+    assert [path.name for path in tmp_path.iterdir()] == [target]
+    monkeypatch.undo()
+    assert main(command) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [target]
+
+
 def test_all_trees_and_objects_of_a_file_are_copied(tmp_path, arrowroot_command):
     bh = pytest.importorskip("boost_histogram")
     histogram = bh.Histogram(bh.axis.Regular(5, 0, 1), storage=bh.storage.Weight()).fill(
@@ -181,7 +259,15 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arr
         ((files / "nothing.parquet", out), 1, "no such file"),
         ((files / "nothing.root", out), 1, "nothing.root"),
         ((files / "in.parquet", tmp_path / "out.csv"), 2, "which format"),
-        ((files / "in.parquet", out, "--filter", "x > 0"), 2, "--filter"),
+        (
+            (files / "in.parquet", out, "--filter", "Jte_pt > 0"),
+            2,
+            "no branch 'Jte_pt'; did you mean 'Jet_pt'",
+        ),
+        ((files / "in.arrow", out, "--filter", "Jet_pt > 0"), 2, "any(...)"),
+        ((files / "in.arrow", out, "--filter", "word > 0"), 2, "text"),
+        ((files / "in.parquet", out, "-c", "!*"), 2, "leaves no column"),
+        ((files / "ttree.root", out, "-c", "!*"), 2, "leaves no column"),
         ((files / "in.parquet", out, "-c", "Jte_pt"), 2, "Jet_pt"),
         ((files / "ttree.root", tmp_path / "o.parquet", "--compression", "lzma"), 2, "lzma"),
         ((files / "ttree.root", out, "--compression", "zst"), 2, "zstd"),
@@ -192,7 +278,7 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arr
         done = arrowroot_command("convert", *arguments, check=False)
         assert done.returncode == code, done.stderr
         assert text in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+        assert len(done.stderr.splitlines()) == (3 if "--filter" in arguments else 1)  # the place is shown
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 this is none PAR1")
     done = arrowroot_command("convert", broken, out, check=False)

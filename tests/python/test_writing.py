@@ -194,6 +194,20 @@ def test_the_same_data_are_the_same_bytes_from_any_number_of_threads_in_any_dire
     assert len(hashes) == 1
 
 
+@layouts
+def test_a_cluster_is_as_large_as_was_asked_for_or_fits_the_buffers(tmp_path, layout):
+    data = {"x": np.arange(12_500_000, dtype=np.float64)}  # 100 MB
+
+    def largest(**options):
+        ar.write(f"{tmp_path}/out.root:t", data, layout=layout, compression=None, **options)
+        return 8e-6 * max(np.diff(ar.open(tmp_path / "out.root")["t"].clusters))
+
+    # The first one is taken to compress to a half.
+    assert largest(flush="40 MB") == pytest.approx(80, rel=0.01)
+    assert 50 <= largest() <= 64
+    assert 6 <= largest(buffers="32 MB") <= 8
+
+
 def test_two_files_are_told_apart_unless_reproducible(tmp_path):
     for name in ("a", "b"):
         ar.write(f"{tmp_path}/{name}.root:t", {"x": [1]})
@@ -268,7 +282,7 @@ def test_what_is_closed_takes_nothing_more(tmp_path):
 
 def test_a_file_that_is_forgotten_is_told_and_not_kept(tmp_path):
     f = ar.create(tmp_path / "out.root")
-    with pytest.warns(ResourceWarning, match="not closed"):
+    with pytest.warns(RuntimeWarning, match="not closed, and is not kept"):
         del f
     assert only_file(tmp_path) == []
 

@@ -210,6 +210,8 @@ def test_other_columns_are_told():
         ({"x": np.array(1)}, "one value"),
         ({"x": np.zeros((2, 0))}, "no items"),
         ([{"x": [1]}, 5], "among them"),
+        (pa.chunked_array([[1, 2]]), "give one column a name"),
+        (pa.array([1, 2]), "give it a name"),
     ],
 )
 def test_what_is_no_table_is_told(data, text):
@@ -221,6 +223,59 @@ def test_what_is_no_table_is_told(data, text):
 def test_what_arrow_has_no_type_for_is_told_with_its_column(values):
     with pytest.raises(ar.UnsupportedError, match="column 'x'"):
         table_of({"x": values})
+
+
+def test_what_the_libraries_of_frames_have_alone_is_told_with_its_column():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    ak = pytest.importorskip("awkward")
+    # Of these Polars gives addresses in memory.
+    of_objects = pl.DataFrame({"a": [1], "x": pl.Series([object()], dtype=pl.Object)})
+    for data in (of_objects, pl.DataFrame({"x": pl.Series([1], dtype=pl.Int128)}), {"x": of_objects["x"]}):
+        with pytest.raises(ar.UnsupportedError, match=r"column 'x': .* of Polars"):
+            table_of(data)
+    with pytest.raises(ar.UnsupportedError, match=r"column 'x': .*complex128"):
+        table_of({"x": ak.Array([1j])})
+    with pytest.raises(ar.UnsupportedError, match=r"column 'x': .*datetime64\[M\].*M8\[s\]"):
+        table_of({"x": np.array(["2020-01"], "M8[M]")})
+    for series in (pd.Series([1]), pl.Series("x", [1])):
+        with pytest.raises(ar.InvalidRequestError, match="give one column a name"):
+            table_of(series)
+    table, _ = table_of(pd.DataFrame({"x": pd.arrays.SparseArray([0, 0, 1.5])}))
+    assert table["x"].to_pylist() == [0, 0, 1.5]
+    frame = pd.DataFrame({"x": [1], "y": [2]})
+    with pytest.raises(ar.InvalidRequestError, match=r"'y', one of them an index: reset_index\(drop=True\)"):
+        table_of(frame.set_index("x").rename_axis("y"))
+    with pytest.raises(ar.InvalidRequestError, match=r"not 0: frame\.set_axis"):
+        table_of(pd.DataFrame(np.zeros((2, 2))))
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_a_list_of_nothing_has_the_type_that_a_schema_says(tmp_path, layout):
+    with ar.create(tmp_path / "out.root") as f:
+        f.tree("t", {"x": "float32"}, layout=layout).append({"x": []})
+        f.tree("u", layout=layout).append({"x": []})
+    assert ar.open(tmp_path / "out.root")["t"].schema.field("x").type == pa.float32()
+    assert ar.open(tmp_path / "out.root")["u"].schema.field("x").type == pa.null()
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_a_tree_is_data(tmp_path, layout):
+    table = pa.table({"x": [1, None], "v": [[1.5], []]})
+    ar.write(f"{tmp_path}/a.root:t", table, layout=layout)
+    ar.write(f"{tmp_path}/b.root:t", ar.open(tmp_path / "a.root")["t"])
+    back = ar.open(tmp_path / "b.root")["t"].to_arrow()
+    assert back.schema.equals(table.schema)
+    assert back.equals(table)
+
+
+def test_a_name_with_nul_is_told_wherever_it_is(tmp_path):
+    # C's texts end there, and so would the name.
+    for data in ({"a\0b": [1]}, {"x": pa.array([{"a\0b": 1}])}, {"x": pa.array([[{"a\0b": 1}]])}):
+        with pytest.raises(ar.InvalidRequestError, match="NUL"):
+            ar.write(f"{tmp_path}/out.root:t", data)
+    with pytest.raises(ar.InvalidRequestError, match="NUL"):
+        ar.write(f"{tmp_path}/out.root:a\0b", {"x": [1]})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_lazy_frames_and_arrays_without_names_are_told():

@@ -61,7 +61,7 @@ def test_codecs_by_column_are_those_of_the_first_pattern():
 
 
 def test_clusters_end_by_bytes_by_entries_or_never():
-    assert flush_rule("30 MB", "ttree") == FlushRule("bytes", 30_000_000)
+    assert flush_rule("30 MB", "ttree") == FlushRule("bytes", 30_000_000, 300_000_000)
     assert flush_rule(1000, "rntuple") == FlushRule("entries", 1000)
     assert flush_rule(None, "ttree") == FlushRule("never", 0)
     assert flush_rule("auto", "ttree") == FlushRule("bytes", 30_000_000)
@@ -80,10 +80,25 @@ def test_an_rntuple_has_clusters():
 
 
 def test_sizes_of_baskets_and_pages_are_bounded():
-    assert piece_bytes(None, "basket_size") is None
-    assert piece_bytes("32 kB", "basket_size") == 32_000
+    assert piece_bytes(None, "basket_size", "rntuple") is None
+    assert piece_bytes("32 kB", "basket_size", "ttree") == 32_000
+    assert piece_bytes("32 kB", "page_size", "rntuple") == 32_000
     with pytest.raises(ar.InvalidRequestError, match="basket_size"):
-        piece_bytes("2 GB", "basket_size")
+        piece_bytes("2 GB", "basket_size", "ttree")
+
+
+def test_a_size_of_what_the_layout_does_not_have_is_told():
+    with pytest.raises(ar.InvalidRequestError, match=r"basket_size.*page_size"):
+        piece_bytes("32 kB", "basket_size", "rntuple")
+    with pytest.raises(ar.InvalidRequestError, match=r"page_size.*basket_size"):
+        piece_bytes("32 kB", "page_size", "ttree")
+
+
+def test_titles_are_texts(tmp_path):
+    for options in ({"title": 5}, {"titles": 5}, {"titles": {"x": 5}}, {"titles": {5: "x"}}):
+        with pytest.raises(ar.InvalidRequestError, match="title"):
+            ar.write(f"{tmp_path}/out.root:t", {"x": [1]}, **options)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_paths_of_this_machine_are_written_and_other_stores_are_told_what_to_do(tmp_path, monkeypatch):
@@ -111,3 +126,5 @@ def test_a_table_is_named_after_its_file():
     assert path_and_name("dir/out.root:a/Events") == ("dir/out.root", "a/Events")
     with pytest.raises(ar.InvalidRequestError, match=r"out\.root:Events"):
         path_and_name("out.root")
+    with pytest.raises(ar.InvalidRequestError, match=r"'out:Events' names no tree.*\.root"):
+        path_and_name("out:Events")

@@ -98,6 +98,7 @@ def class_cases() -> Iterator[tuple[str, bytes]]:
         "deep": (nested(60, 1, 3000, leaf_members=800), 40, 40),
         "bases": (nested(50, 800, 10, "base"), 20, 20),
         "bases with long names": (nested(50, 20, 3000, "base"), 20, 20),
+        "long names in many branches": (nested(60, 2, 25_000, "vector", 30), 5000, 1),
         "vectors": (nested(14, 2, 1000, "vector"), 40, 40),
         "arrays": (nested(9, 3, 1000, "array"), 40, 40),
         "versions": (versions(30, 30), 40, 40),

@@ -1,7 +1,7 @@
 """Runs in a Python that has ROOT: what ROOT does with files that others wrote.
 
 ``go_on_with_root.py WHAT LAYOUT OUT FILE...``: WHAT is ``merge`` (as hadd does), ``merge-anew`` (as hadd with another
-codec, which takes the entries apart), ``snapshot`` or ``update``.
+codec, which takes the entries apart), ``snapshot``, ``update``, or ``zlib`` (entries filled anew, as ROOT compresses).
 """
 
 from __future__ import annotations
@@ -49,6 +49,20 @@ def update(root: Any, out: str, file: str) -> None:
     opened.Close()
 
 
+def zlib(root: Any, out: str, file: str) -> None:
+    """Fill a tree anew with ROOT's zlib 1 and size of baskets."""
+    opened = root.TFile(file)
+    made = root.TFile(out, "RECREATE", "", 101)
+    tree = opened.Get("Events")
+    copy = tree.CloneTree(0)
+    for branch in copy.GetListOfBranches():
+        branch.SetCompressionSettings(101)
+        branch.SetBasketSize(32000)
+    copy.CopyEntries(tree)
+    made.Write()
+    made.Close()
+
+
 def main() -> None:
     what, layout, out, *files = sys.argv[1:]
     start(Path(out).parent)
@@ -62,6 +76,8 @@ def main() -> None:
         snapshot(ROOT, layout, out, files[0])
     elif what == "update":
         update(ROOT, out, files[0])
+    elif what == "zlib":
+        zlib(ROOT, out, files[0])
     else:
         sys.exit(f"what is {what}?")
 

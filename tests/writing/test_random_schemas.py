@@ -188,10 +188,13 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def as_texts(column: RootColumn) -> list[str]:
-    """Texts that ROOT has as arrays of characters, up to the first zero: what follows it are bytes of other entries."""
+    """Texts that ROOT has as arrays of characters, up to the first zero: what follows it are bytes of other entries.
+
+    Where all texts are empty RDataFrame has characters, each the zero that ends one, as it has of such a tree of ROOT.
+    """
     assert column.values is not None
     found = []
-    for letters in column.values:
+    for letters in column.values if column.type != "Char_t" else [[letter] for letter in column.values]:
         raw = bytes(letter & 0xFF for letter in letters)
         found.append(raw.partition(b"\0")[0].decode())
     return found

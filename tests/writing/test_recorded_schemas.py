@@ -271,3 +271,68 @@ def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
         with pytest.raises(ar.CorruptFileError, match="not as the recorded Arrow schema says"):
             file["T"].to_arrow(["x"])
         assert file["T"].to_arrow(["y"])["y"].to_pylist() == [0, 10, 20]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_chain_has_the_flags_of_its_first_file(tmp_path, layout):
+    kind = pa.struct([pa.field("a", pa.list_(pa.int8()))])
+    some = pa.array([{"a": [1, None]}, None, {"a": None}], kind)
+    none = pa.array([{"a": [1]}, {"a": []}], kind)
+    strict = pa.struct([pa.field("a", pa.list_(pa.field("item", pa.int8(), nullable=False)), nullable=False)])
+    maps = [
+        pa.array([[("k", None)], None], pa.map_(pa.string(), pa.int8())),
+        pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int8())),
+    ]
+    with_some = pa.schema([pa.field("x", kind), pa.field("m", maps[0].type)])
+    without = pa.schema(
+        [
+            pa.field("x", strict, nullable=False),
+            pa.field("m", pa.map_(pa.string(), pa.field("value", pa.int8(), nullable=False)), nullable=False),
+        ],
+        metadata={"made by": "me"},
+    )
+    tables = {
+        "some": (pa.table([some[:2], maps[0]], names=["x", "m"]), with_some),
+        "none": (pa.table([none[:1], maps[1]], names=["x", "m"]), without),
+        "none of some": (pa.table([none[:1], maps[1]], names=["x", "m"]), with_some),
+    }
+    for name, (table, schema) in tables.items():
+        ar.write(f"{tmp_path}/{name}.root:T", table, schema=schema, layout=layout)
+
+    def files(*names):
+        return ar.scan([f"{tmp_path}/{name}.root" for name in names], tree="T")
+
+    for names in (("some", "none"), ("none", "none of some", "none")):
+        read = files(*names).read_all()
+        assert read.schema.equals(tables[names[0]][1], check_metadata=True)
+        read.validate(full=True)
+        assert read.to_pylist() == [row for name in names for row in tables[name][0].to_pylist()]
+        assert all(batch.schema.equals(read.schema) for batch in files(*names))
+    with pytest.raises(
+        ar.SchemaMismatchError, match=r"some\.root: column 'x' has missing values.*none\.root"
+    ):
+        files("none", "some").read_all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_filters_name_members_as_they_were_written(tmp_path, layout):
+    table = pa.table(
+        {
+            "maybe": pa.array([{"a": 1}, None, {"a": 3}]),
+            "plain": pa.array([{"a": 1}, {"a": 2}, {"a": 3}]),
+            "many": pa.array([[{"a": 1}, None], None, [{"a": 3}]]),
+            "half": pa.array([{"a": value} for value in np.array([0.1, 2, 3], "f2")]),
+        },
+    ).replace_schema_metadata({"key": "value"})
+    ar.write(f"{tmp_path}/members.root:T", table, layout=layout)
+    tree = ar.open(tmp_path / "members.root")["T"]
+    for condition in (
+        "maybe.a > 2",
+        "plain.a == 3",
+        "any(many.a == 3)",
+        "half.a == 3",
+        "maybe.a + plain.a > 4",
+    ):
+        found = tree.to_arrow(filter=condition)
+        assert found.equals(table.slice(2)), condition
+        assert found.schema.metadata == {b"key": b"value"}

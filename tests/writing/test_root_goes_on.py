@@ -96,3 +96,25 @@ def test_an_updated_file_has_what_it_had_and_what_was_added(tmp_path, layout):
     with ar.open(str(tmp_path / "updated.root")) as opened:
         assert opened["second"].title == "other"
         assert opened["added/h"].values().tolist() == [0, 0, 1, 0, 0]
+
+
+def test_zlib_makes_lists_as_small_as_root_does(tmp_path):
+    random = np.random.default_rng(1)
+    n = 40_000
+    ends = pa.array(np.concatenate([[0], np.cumsum(random.poisson(3, n))]).astype(np.int32))
+    n_items = ends[-1].as_py()
+    kept = random.exponential(30, n_items).astype(np.float32)
+    kept.view(np.uint32)[:] &= np.uint32(0xFFFFF000)  # 11 bits of mantissa, as NanoAOD keeps them
+    whole, small = (
+        random.normal(0, 1.5, n_items).astype(np.float32),
+        random.poisson(4, n_items).astype(np.int32),
+    )
+    columns = {"C_kept": kept, "C_whole": whole, "C_small": small}
+    table = pa.table(
+        {name: pa.ListArray.from_arrays(ends, pa.array(values)) for name, values in columns.items()}
+    )
+    ours, plain, theirs = (tmp_path / name for name in ("ours.root", "plain.root", "theirs.root"))
+    ar.write(f"{ours}:Events", table, compression="zlib:1")
+    ar.write(f"{plain}:Events", table, compression=None)
+    root("zlib", "ttree", theirs, plain)
+    assert ours.stat().st_size <= 1.02 * theirs.stat().st_size

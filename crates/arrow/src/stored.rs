@@ -27,7 +27,7 @@ pub use fields::of_field;
 pub use names::{original_name, stored_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD};
 pub use restore::{delivered_type, restore};
-pub use store::store;
+pub use store::{SharedOffsets, store, store_beside};
 
 /// The values of a column for consecutive entries, in the form of its
 /// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of.
@@ -138,15 +138,30 @@ impl Stored {
     /// What the values in `range` take when they are stored: the bytes of numbers, bools and texts, and 4 bytes for each text
     /// and list. It depends on the values alone, not on how they came in arrays, so borders of clusters may follow from it.
     pub fn stored_bytes(&self, range: Range<usize>) -> u64 {
+        self.bytes_with(range, 4)
+    }
+
+    /// The bytes of memory that the values in a range take here, where each list and text has an offset of 8 bytes.
+    pub fn held_bytes(&self, range: Range<usize>) -> u64 {
+        self.bytes_with(range, 8)
+    }
+
+    fn bytes_with(&self, range: Range<usize>, offset_bytes: u64) -> u64 {
         let n = range.len() as u64;
         match self {
             Stored::Numbers { primitive, .. } => n * primitive.stored_bytes() as u64,
             Stored::Bits(_) => n,
-            Stored::Text { offsets, .. } => n * 4 + inner(offsets, &range).len() as u64,
-            Stored::List { offsets, items } => n * 4 + items.stored_bytes(inner(offsets, &range)),
-            Stored::Fixed { n_items, items, .. } => items.stored_bytes(range.start * n_items..range.end * n_items),
-            Stored::Struct { members, .. } => members.iter().map(|member| member.stored_bytes(range.clone())).sum(),
-            Stored::Optional { values, .. } => n + values.stored_bytes(range),
+            Stored::Text { offsets, .. } => n * offset_bytes + inner(offsets, &range).len() as u64,
+            Stored::List { offsets, items } => {
+                n * offset_bytes + items.bytes_with(inner(offsets, &range), offset_bytes)
+            }
+            Stored::Fixed { n_items, items, .. } => {
+                items.bytes_with(range.start * n_items..range.end * n_items, offset_bytes)
+            }
+            Stored::Struct { members, .. } => {
+                members.iter().map(|member| member.bytes_with(range.clone(), offset_bytes)).sum()
+            }
+            Stored::Optional { values, .. } => n + values.bytes_with(range, offset_bytes),
         }
     }
 }

@@ -52,10 +52,10 @@ impl<'py> Found<'py> {
         if let Ok(list) = value.cast::<PyList>() {
             return list.iter().map(|item| self.value(&item)).collect::<PyResult<_>>().map(Value::Items);
         }
-        if let Ok(parts) = value.cast::<PyDict>() {
-            let part =
-                |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| Ok((name.extract()?, self.value(&value)?));
-            return parts.iter().map(part).collect::<PyResult<_>>().map(Value::Parts);
+        if let Ok(pairs) = value.cast::<PyDict>() {
+            let pair =
+                |(key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| Ok((self.value(&key)?, self.value(&value)?));
+            return pairs.iter().map(pair).collect::<PyResult<_>>().map(Value::Pairs);
         }
         if let Ok(described) = value.cast::<PyTuple>() {
             let (class, members) = described.extract::<(String, Bound<'py, PyAny>)>()?;

@@ -40,14 +40,16 @@ pub(crate) fn create_file(
     };
     let begun = patiently(py, true, move || {
         let sink = LocalSink::create(&path)?;
-        FileWriter::create(Arc::new(sink), settings)
+        let part = sink.part().as_os_str().to_owned();
+        FileWriter::create(Arc::new(sink), settings).map(|file| PyFileWriter { file, part })
     })?;
-    begun.map(|file| PyFileWriter { file }).map_err(writing_to_python)
+    begun.map_err(writing_to_python)
 }
 
 #[pyclass(name = "FileWriter", module = "arrowroot._native", frozen)]
 pub(crate) struct PyFileWriter {
     file: Arc<FileWriter>,
+    part: OsString,
 }
 
 #[pymethods]
@@ -58,7 +60,7 @@ impl PyFileWriter {
     }
 
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]
-    #[pyo3(signature = (directory, name, title, schema, layout, *, recorded, compression, titles, counters, flush, basket_bytes, page_bytes))]
+    #[pyo3(signature = (directory, name, title, schema, layout, *, recorded, compression, titles, counters, flush, max_cluster_bytes, basket_bytes, page_bytes))]
     fn table(
         &self,
         py: Python<'_>,
@@ -72,6 +74,7 @@ impl PyFileWriter {
         titles: Vec<String>,
         counters: Vec<Option<String>>,
         flush: (String, u64),
+        max_cluster_bytes: Option<u64>,
         basket_bytes: Option<u32>,
         page_bytes: Option<u32>,
     ) -> PyResult<PyTableWriter> {
@@ -92,9 +95,9 @@ impl PyFileWriter {
             counters,
             schema: Some(Arc::new(schema_in(&recorded)?)),
             flush,
+            max_cluster_bytes,
             basket_bytes,
             page_bytes,
-            ..TableSettings::default()
         };
         let (file, columns) = (Arc::clone(&self.file), Arc::clone(&schema));
         let begun = patiently(py, true, move || {
@@ -124,7 +127,14 @@ impl PyFileWriter {
         written.map_err(writing_to_python)
     }
 
-    /// Ends the file and publishes it.
+    /// Writes all that the file lacks. Returns where it is until it is published.
+    fn complete(&self, py: Python<'_>) -> PyResult<OsString> {
+        let file = Arc::clone(&self.file);
+        patiently(py, true, move || file.complete())?.map_err(writing_to_python)?;
+        Ok(self.part.clone())
+    }
+
+    /// Publishes the file, completed.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let file = Arc::clone(&self.file);
         patiently(py, true, move || file.close().map(|_| ()))?.map_err(writing_to_python)

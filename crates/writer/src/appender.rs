@@ -7,12 +7,14 @@ use arrowroot_storage::Sink;
 
 use crate::error::Result;
 
-/// What is appended is collected until it is so much.
+/// What is appended is collected until it is so much,
 const WRITE_BYTES: usize = 1 << 20;
+/// unless it is so much by itself: then a write costs less than the copy.
+const DIRECT_BYTES: usize = 128 << 10;
 
 /// Appends to a file, and writes over what was appended. Nothing else writes to its sink.
 ///
-/// What is appended is collected up to 1 MiB; what is larger is written at once, without a copy.
+/// Small parts are collected up to 1 MiB; large ones are written at once, with what was collected before, without a copy.
 pub struct Appender {
     sink: Arc<dyn Sink>,
     position: u64,
@@ -48,7 +50,7 @@ impl Appender {
     pub fn append(&mut self, parts: &[&[u8]]) -> Result<u64> {
         let offset = self.position;
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
-        if self.collected.len() + n_bytes <= WRITE_BYTES {
+        if n_bytes < DIRECT_BYTES && self.collected.len() + n_bytes <= WRITE_BYTES {
             self.collected.reserve_exact(WRITE_BYTES - self.collected.len());
             parts.iter().for_each(|part| self.collected.extend_from_slice(part));
         } else {
@@ -103,7 +105,11 @@ impl Appender {
         self.sink.abort();
     }
 
-    fn flush(&mut self) -> Result<()> {
+    /// Hands all that was appended to the sink.
+    ///
+    /// # Errors
+    /// As [`Appender::append`].
+    pub fn flush(&mut self) -> Result<()> {
         if !self.collected.is_empty() {
             self.sink.write_at(self.written_bytes(), &self.collected)?;
             self.collected.clear();

@@ -122,6 +122,7 @@ pub(crate) struct Cutter {
     first_entry: u64,
     n_entries: usize,
     n_bytes: u64,
+    held_bytes: u64,
     /// For each column its parts, of the same entries for all.
     columns: Vec<Vec<Stored>>,
     /// So many parts at the end are small; they have so many bytes.
@@ -130,7 +131,8 @@ pub(crate) struct Cutter {
 
 impl Cutter {
     pub(crate) fn new(n_columns: usize) -> Self {
-        Cutter { first_entry: 0, n_entries: 0, n_bytes: 0, columns: vec![Vec::new(); n_columns], small: (0, 0) }
+        let columns = vec![Vec::new(); n_columns];
+        Cutter { first_entry: 0, n_entries: 0, n_bytes: 0, held_bytes: 0, columns, small: (0, 0) }
     }
 
     /// Entries of the cluster so far.
@@ -141,6 +143,11 @@ impl Cutter {
     /// Bytes of the cluster so far, before compression.
     pub(crate) fn n_bytes(&self) -> u64 {
         self.n_bytes
+    }
+
+    /// Bytes of memory that it takes here.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.held_bytes
     }
 
     /// Takes entries of a batch, as many as there are in `range` up to the border, and says how many that are, and whether the
@@ -163,6 +170,8 @@ impl Cutter {
             }
             self.n_entries += n_entries;
             self.n_bytes += n_bytes;
+            let range = start..start + n_entries;
+            self.held_bytes += batch.iter().map(|column| column.held_bytes(range.clone())).sum::<u64>();
             self.put_together(n_bytes);
         }
         (n_entries, is_end)

@@ -60,8 +60,10 @@ pub struct FileWriter {
 }
 
 struct State {
-    /// `None` once the file is closed or given up.
+    /// `None` once the file is complete or given up.
     appender: Option<Appender>,
+    /// Owns a file that is complete and not published yet.
+    complete: Option<Appender>,
     directories: Directories,
     classes: Classes,
 }
@@ -84,7 +86,8 @@ impl FileWriter {
         let uuid = uuid(&settings)?;
         let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
         appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
-        let state = State { appender: Some(appender), directories, classes: Classes::default() };
+        let classes = Classes::default();
+        let state = State { appender: Some(appender), complete: None, directories, classes };
         let queue =
             Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
@@ -230,14 +233,15 @@ impl FileWriter {
         self.lock().classes.need_for_null(name);
     }
 
-    /// Ends the file, and publishes it under its name. Returns its size in bytes. Afterwards nothing can be written.
+    /// Writes all that the file lacks, without publishing it: it can be read where its sink keeps it until then. Afterwards
+    /// nothing can be written.
     ///
     /// # Errors
-    /// [`Error::Storage`] if it cannot be written: then nothing is left of it.
+    /// [`Error::Storage`] if it cannot be written: then nothing is left of it; [`Error::Closed`].
     ///
     /// # Source
     /// `TFile::Close` (ROOT 6.40).
-    pub fn close(&self) -> Result<u64> {
+    pub fn complete(&self) -> Result<()> {
         let placed = self.queue.wait();
         self.queue.end();
         if let Err(error) = placed {
@@ -245,25 +249,44 @@ impl FileWriter {
             return Err(error);
         }
         let mut state = self.lock();
-        let State { appender, directories, classes } = &mut *state;
+        let State { appender, complete, directories, classes } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
-        let ended = self.end(&mut open, directories, classes);
-        if ended.is_err() {
-            open.abort();
+        let ended = self.end(&mut open, directories, classes).and_then(|()| open.flush());
+        match ended {
+            Ok(()) => *complete = Some(open),
+            Err(_) => open.abort(),
         }
         ended
+    }
+
+    /// Completes the file, and publishes it under its name. Returns its size in bytes. Afterwards nothing can be written.
+    ///
+    /// # Errors
+    /// As [`FileWriter::complete`].
+    pub fn close(&self) -> Result<u64> {
+        if self.lock().complete.is_none() {
+            self.complete()?;
+        }
+        let mut complete = self.lock().complete.take().ok_or_else(|| self.closed())?;
+        let published = complete.publish();
+        if published.is_err() {
+            complete.abort();
+        }
+        published.map(|()| complete.position())
     }
 
     /// Gives the file up: nothing is left of it, and an older file of its name stays. Whoever still writes to it, on any thread,
     /// is told that it is closed.
     pub fn abort(&self) {
         self.queue.stop(self.closed());
-        if let Some(appender) = self.lock().appender.take() {
+        let mut state = self.lock();
+        let State { appender, complete, .. } = &mut *state;
+        for appender in [appender.take(), complete.take()].into_iter().flatten() {
             appender.abort();
         }
     }
 
-    fn end(&self, appender: &mut Appender, directories: &mut Directories, classes: &Classes) -> Result<u64> {
+    fn end(&self, appender: &mut Appender, directories: &mut Directories, classes: &Classes) -> Result<()> {
         let is_large = |appender: &Appender| appender.position() > START_OF_LARGE;
         let seek_info = appender.position();
         let texts = ["TList", "StreamerInfo", "Doubly linked list"];
@@ -320,9 +343,7 @@ impl FileWriter {
         };
         let mut output = Output::new(0);
         header.write(&mut output)?;
-        appender.write_at(0, &output.into_bytes())?;
-        appender.publish()?;
-        Ok(end)
+        appender.write_at(0, &output.into_bytes())
     }
 
     /// Makes the key and the payload of a record, as they will be but for what depends on where it is.

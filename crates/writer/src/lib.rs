@@ -9,6 +9,7 @@
 //! pages.
 
 pub mod appender;
+mod buffers;
 pub mod cluster;
 mod cutter;
 pub mod error;

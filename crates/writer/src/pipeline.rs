@@ -72,10 +72,11 @@ impl<F: TableFormat> fmt::Debug for TablePipeline<F> {
 
 impl<F: TableFormat> TablePipeline<F> {
     pub(crate) fn new(file: &Arc<FileWriter>, format: F, n_columns: usize, settings: &TableSettings) -> Self {
+        let max_bytes = settings.most_of_cluster(file.settings().buffer_bytes);
         TablePipeline {
             producer: file.queue().producer(),
             file: Arc::clone(file),
-            borders: Borders::new(settings.flush, settings.max_cluster_bytes, F::HAS_REGULAR_CLUSTERS),
+            borders: Borders::new(settings.flush, max_bytes, F::HAS_REGULAR_CLUSTERS),
             border: None,
             format: Arc::new(Mutex::new(format)),
             cutter: Cutter::new(n_columns),
@@ -149,16 +150,17 @@ impl<F: TableFormat> TablePipeline<F> {
         // The file holds the queue that holds this.
         let file: Weak<FileWriter> = Arc::downgrade(&self.file);
         let (format, stored_bytes) = (Arc::clone(&self.format), Arc::clone(&self.stored_bytes));
-        let place: Place = Box::new(move || {
-            let encoded: Vec<_> = slots.iter().filter_map(|slot| lock(slot).take()).collect();
+        let mut waiting = slots.into_iter();
+        let place: Place = Box::new(move |n_tasks, is_last| {
+            let encoded: Vec<_> = waiting.by_ref().take(n_tasks).filter_map(|slot| lock(&slot).take()).collect();
             let Some(file) = file.upgrade() else { return Ok(()) };
             file.with_appender(|appender| {
-                let parts = lock(&format).place(&cluster, encoded, appender.position())?;
-                let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-                let n_bytes = parts.iter().map(|part| part.len() as u64).sum();
-                encoded_bytes.store(n_bytes, Relaxed);
+                let start = appender.position();
+                lock(&format).place(&cluster, encoded, is_last, appender)?;
+                let n_bytes = appender.position() - start;
+                encoded_bytes.fetch_add(n_bytes, Relaxed);
                 stored_bytes.fetch_add(n_bytes, Relaxed);
-                appender.append(&parts).map(drop)
+                Ok(())
             })
         });
         (tasks, place)
@@ -170,9 +172,9 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         let mut start = 0;
         while start < n_entries {
             let border = self.border()?;
-            let n_bytes = self.cutter.n_bytes();
+            let held_bytes = self.cutter.held_bytes();
             let (n_taken, is_end) = self.cutter.take(columns, start..n_entries, border);
-            self.producer.hold(self.cutter.n_bytes() - n_bytes)?;
+            self.producer.hold(self.cutter.held_bytes() - held_bytes)?;
             start += n_taken;
             if is_end {
                 self.end_cluster()?;

@@ -1,8 +1,8 @@
 //! The ordered queue in front of the appender.
 //!
 //! Who produces takes a [`Ticket`] for each cluster, and submits the tasks that make it. Tasks are done in any order by any
-//! thread; what they made is placed in the order of the tickets, one ticket at a time, by the thread that did the last task it
-//! waited for. So the file does not depend on how many threads there are.
+//! thread; what they made is placed in the order of the tickets, and within one in that of its tasks, as soon as all before is
+//! placed, by the thread that did the task that was waited for. So the file does not depend on how many threads there are.
 //!
 //! The bytes in flight are bounded: what producers collect, what waits to be compressed, and what waits to be written. A
 //! producer that would exceed the bound does tasks itself until there is room, so nothing waits for threads that are not there.
@@ -20,8 +20,9 @@ use crate::pool::Pool;
 
 /// Makes a part of what a ticket is for. Returns how many bytes of it wait to be placed.
 pub type Task = Box<dyn FnOnce(&mut Compressor) -> Result<u64> + Send>;
-/// Writes what the tasks of a ticket made.
-pub type Place = Box<dyn FnOnce() -> Result<()> + Send>;
+/// Writes what the next so many tasks of a ticket made, and is told whether they are the last. A ticket without tasks has one
+/// call, for none.
+pub type Place = Box<dyn FnMut(usize, bool) -> Result<()> + Send>;
 
 /// The settings of a queue.
 #[derive(Debug, Clone, Copy)]
@@ -71,17 +72,24 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Those that are not being placed or placed, in the order of tickets; the number of the first one is `first`.
+    /// Those that are not placed as a whole, in the order of tickets; the number of the first one is `first`.
     entries: VecDeque<Entry>,
     first: u64,
-    tasks: VecDeque<(u64, Task)>,
+    tasks: VecDeque<(TaskId, Task)>,
     is_placing: bool,
     is_ended: bool,
     error: Option<Error>,
     report: QueueReport,
 }
 
-/// The state of a ticket that was not placed yet.
+/// The number of a ticket, and of one of its tasks.
+#[derive(Debug, Clone, Copy)]
+struct TaskId {
+    ticket: u64,
+    task: usize,
+}
+
+/// The state of a ticket that was not placed as a whole yet.
 #[derive(Default)]
 struct Entry {
     is_submitted: bool,
@@ -89,8 +97,19 @@ struct Entry {
     place: Option<Place>,
     /// Its share of the bytes in flight.
     n_bytes: u64,
-    /// The results of its tasks so far.
+    /// For each task what it made, once it is done.
+    made: Vec<Option<u64>>,
+    /// The results of so many of its tasks are placed.
+    n_placed: usize,
+    /// Bytes that its tasks made and that are not placed.
     made_bytes: u64,
+}
+
+/// What can be placed now: the results of so many tasks of the first ticket.
+struct Ready {
+    place: Option<Place>,
+    n_tasks: usize,
+    is_last: bool,
 }
 
 /// Somebody who has things written in an order.
@@ -276,28 +295,57 @@ impl State {
         self.entries.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// One of the entry's tasks is done: the last one lets go of what they were made of.
-    fn done(&mut self, number: u64, made_bytes: u64) {
-        let Some(entry) = self.entry(number) else { return };
+    /// One of a ticket's tasks is done: the last one lets go of what they were made of.
+    fn done(&mut self, id: TaskId, made_bytes: u64) {
+        let Some(entry) = self.entry(id.ticket) else { return };
+        if let Some(made) = entry.made.get_mut(id.task) {
+            *made = Some(made_bytes);
+        }
         entry.n_tasks_left = entry.n_tasks_left.saturating_sub(1);
         entry.made_bytes += made_bytes;
-        if entry.n_tasks_left == 0 {
-            let (before, now) = (entry.n_bytes, entry.made_bytes);
-            entry.n_bytes = now;
-            self.report.bytes -= before;
-            self.add(now);
-        }
+        self.settle(id.ticket);
     }
 
-    /// The next entry, if it can be placed.
-    fn next_ready(&mut self) -> Option<Entry> {
-        let is_ready = self.entries.front().is_some_and(|entry| entry.is_submitted && entry.n_tasks_left == 0);
-        if !is_ready || self.is_placing || self.error.is_some() {
+    /// Once all tasks of a ticket are done, its share is what they made and is not placed.
+    fn settle(&mut self, number: u64) {
+        let Some(entry) = self.entry(number).filter(|entry| entry.n_tasks_left == 0) else { return };
+        let (before, now) = (entry.n_bytes, entry.made_bytes);
+        entry.n_bytes = now;
+        self.report.bytes -= before;
+        self.add(now);
+    }
+
+    /// What can be placed next. Whoever gets it places it, and says when that is done.
+    fn next_ready(&mut self) -> Option<Ready> {
+        if self.is_placing || self.error.is_some() {
+            return None;
+        }
+        let entry = self.entries.front_mut().filter(|entry| entry.is_submitted)?;
+        let n_tasks = entry.made[entry.n_placed..].iter().take_while(|made| made.is_some()).count();
+        let is_last = entry.n_placed + n_tasks == entry.made.len();
+        if n_tasks == 0 && !is_last {
             return None;
         }
         self.is_placing = true;
-        self.first += 1;
-        self.entries.pop_front()
+        Some(Ready { place: entry.place.take(), n_tasks, is_last })
+    }
+
+    /// What was ready is placed.
+    fn placed(&mut self, Ready { place, n_tasks, is_last }: Ready) {
+        self.is_placing = false;
+        let number = self.first;
+        if let Some(entry) = self.entries.front_mut() {
+            let placed = entry.made.iter().skip(entry.n_placed).take(n_tasks);
+            entry.made_bytes -= placed.copied().flatten().sum::<u64>();
+            entry.n_placed += n_tasks;
+            entry.place = place;
+        }
+        self.settle(number);
+        if is_last {
+            self.report.n_placed += 1;
+            self.first += 1;
+            self.entries.pop_front();
+        }
     }
 }
 
@@ -314,18 +362,18 @@ impl Shared {
         }
         let n_tasks = tasks.len();
         if let Some(entry) = state.entry(number) {
-            *entry = Entry { is_submitted: true, n_tasks_left: n_tasks, place, ..std::mem::take(entry) };
+            let made = vec![None; n_tasks];
+            *entry = Entry { is_submitted: true, n_tasks_left: n_tasks, place, made, ..std::mem::take(entry) };
         }
-        if n_tasks == 0 {
-            state.done(number, 0);
-        }
-        state.tasks.extend(tasks.into_iter().map(|task| (number, task)));
+        state.settle(number);
+        let id = |task: usize| TaskId { ticket: number, task };
+        state.tasks.extend(tasks.into_iter().enumerate().map(|(place, task)| (id(place), task)));
         self.place_ready(state);
         self.changed.notify_all();
     }
 
     /// Does a task and what follows from it.
-    fn run(&self, number: u64, task: Task, compressor: &mut Compressor) {
+    fn run(&self, id: TaskId, task: Task, compressor: &mut Compressor) {
         let made = catch_unwind(AssertUnwindSafe(|| task(compressor))).unwrap_or_else(|panic| {
             // It may have been left in any state.
             *compressor = Compressor::new();
@@ -334,7 +382,7 @@ impl Shared {
         let mut state = self.lock();
         match made {
             Ok(made_bytes) => {
-                state.done(number, made_bytes);
+                state.done(id, made_bytes);
                 self.place_ready(state);
             }
             Err(error) => self.fail(state, error),
@@ -343,14 +391,16 @@ impl Shared {
 
     /// Places what is ready, in order. One thread does at a time; others leave theirs to it.
     fn place_ready<'a>(&'a self, mut state: MutexGuard<'a, State>) {
-        while let Some(Entry { place, n_bytes, .. }) = state.next_ready() {
+        while let Some(mut ready) = state.next_ready() {
             drop(state);
-            let place = || place.map_or(Ok(()), |place| place());
+            let place = || ready.place.as_mut().map_or(Ok(()), |place| place(ready.n_tasks, ready.is_last));
             let placed = catch_unwind(AssertUnwindSafe(place)).unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+            if ready.is_last || placed.is_err() {
+                // Without the lock: it may be the last that has the file.
+                ready.place = None;
+            }
             state = self.lock();
-            state.is_placing = false;
-            state.report.n_placed += 1;
-            state.report.bytes -= n_bytes;
+            state.placed(ready);
             self.changed.notify_all();
             if let Err(error) = placed {
                 return self.fail(state, error);
@@ -373,9 +423,9 @@ impl Shared {
         let mut compressor = Compressor::new();
         let mut state = self.lock();
         loop {
-            if let Some((number, task)) = state.tasks.pop_front() {
+            if let Some((id, task)) = state.tasks.pop_front() {
                 drop(state);
-                self.run(number, task, &mut compressor);
+                self.run(id, task, &mut compressor);
                 state = self.lock();
             } else if state.is_ended {
                 return;
@@ -407,9 +457,9 @@ impl Shared {
         let started = Instant::now();
         let mut compressor = None;
         while state.error.is_none() && !is_so(&state) {
-            if let Some((number, task)) = state.tasks.pop_front() {
+            if let Some((id, task)) = state.tasks.pop_front() {
                 drop(state);
-                self.run(number, task, compressor.get_or_insert_with(|| self.compressor()));
+                self.run(id, task, compressor.get_or_insert_with(|| self.compressor()));
                 state = self.lock();
             } else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -9,8 +9,12 @@ use arrowroot_format::codec::CompressionSetting;
 pub const TREE_CLUSTER_BYTES: u64 = 30_000_000;
 /// Most bytes of a page before compression. Source: `RNTupleWriteOptions::fMaxUnzippedPageSize` (ROOT 6.40).
 pub const PAGE_BYTES: u32 = 1 << 20;
-/// A cluster takes at most so much before it is compressed, unless more is asked for.
+/// A cluster takes at most so much before it is compressed, unless more is asked for,
 pub const MAX_CLUSTER_BYTES: u64 = 64_000_000;
+/// and at most this share of the buffers of its file: what is collected, its offsets, and what becomes of it are there at once.
+const SHARE_OF_BUFFERS: u64 = 4;
+/// Buffers that are smaller make no clusters smaller.
+const MIN_CLUSTER_BYTES: u64 = 1_000_000;
 
 /// Where clusters end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +50,9 @@ pub struct TableSettings {
     pub schema: Option<Arc<Schema>>,
     /// Where clusters end.
     pub flush: Flush,
-    /// Most bytes of a cluster before it is compressed, where [`Flush::Bytes`] would make it larger. One entry may exceed it.
-    pub max_cluster_bytes: u64,
+    /// Most bytes of a cluster before it is compressed, where [`Flush::Bytes`] would make it larger; `None`: what fits the
+    /// buffers, and [`MAX_CLUSTER_BYTES`]. One entry may exceed it.
+    pub max_cluster_bytes: Option<u64>,
     /// Size of the baskets of a tree; `None`: fitted to the cluster.
     pub basket_bytes: Option<u32>,
     /// Most bytes of the pages of an RNTuple before compression; `None`: ROOT's default.
@@ -63,9 +68,17 @@ impl Default for TableSettings {
             counters: Vec::new(),
             schema: None,
             flush: Flush::Bytes(TREE_CLUSTER_BYTES),
-            max_cluster_bytes: MAX_CLUSTER_BYTES,
+            max_cluster_bytes: None,
             basket_bytes: None,
             page_bytes: None,
         }
+    }
+}
+
+impl TableSettings {
+    /// Most bytes of a cluster before it is compressed, in a file with buffers of so many bytes.
+    pub(crate) fn most_of_cluster(&self, buffer_bytes: usize) -> u64 {
+        let share = (buffer_bytes as u64 / SHARE_OF_BUFFERS).clamp(MIN_CLUSTER_BYTES, MAX_CLUSTER_BYTES);
+        self.max_cluster_bytes.unwrap_or(share)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
-use arrowroot_arrow::stored::{BranchColumn, RecordedSchema, data_type, plan_branches, store};
+use arrowroot_arrow::stored::{BranchColumn, RecordedSchema, SharedOffsets, data_type, plan_branches, store_beside};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
 
@@ -120,13 +120,15 @@ impl TableWriter {
         let mut start = 0;
         while start < n_entries {
             let slice = batch.slice(start, slice_entries.min(n_entries - start));
+            let mut offsets = SharedOffsets::default();
             let stored: Vec<_> = self
                 .columns
                 .iter()
                 .zip(slice.columns())
                 .map(|((name, data_type), array)| {
                     let first_entry = self.n_entries;
-                    store(name, array, data_type).map_err(|error| error.with_entry(|entry| entry + first_entry))
+                    store_beside(&mut offsets, name, array, data_type)
+                        .map_err(|error| error.with_entry(|entry| entry + first_entry))
                 })
                 .collect::<Result<_, _>>()
                 .inspect_err(|error| self.stop_if_begun(start, error))?;

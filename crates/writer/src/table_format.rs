@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrowroot_format::codec::Compressor;
 
+use crate::appender::Appender;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::file::FileWriter;
@@ -44,13 +45,19 @@ pub trait TableFormat: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Takes what the tasks of a cluster made, in the order of the tasks, when it is known where in the file they go: `offset`
-    /// on. Fills in what depends on that, notes it for the metadata, and returns the parts to write one after the other.
-    /// Clusters come here in their order, one at a time, and without their columns, whose memory is free again.
+    /// Takes what the next tasks of a cluster made, in the order of the tasks. Fills in what depends on where in the file it is,
+    /// notes it for the metadata, and appends it, or keeps it until the cluster is complete. Clusters come here in their order,
+    /// one at a time, and without their columns, whose memory may be free again. The last call for each has `is_last`.
     ///
     /// # Errors
-    /// If the format has no room for it.
-    fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<Self::Pieces>>, offset: u64) -> Result<Vec<Vec<u8>>>;
+    /// If the format has no room for it, or it cannot be written.
+    fn place(
+        &mut self,
+        cluster: &Cluster,
+        encoded: Vec<Encoded<Self::Pieces>>,
+        is_last: bool,
+        appender: &mut Appender,
+    ) -> Result<()>;
 
     /// Writes the metadata of the table, now that all is placed, and lists it in its directory.
     ///

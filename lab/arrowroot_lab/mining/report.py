@@ -41,11 +41,11 @@ def _what(result: Result) -> Table:
         "runner": result.runner,
         "again": shlex.join(result.command) if result.command else None,
     }
-    return _keys("Result", {key: value for key, value in told.items() if value is not None})
+    return _keys("Result", told)
 
 
 def _keys(title: str, told: dict[str, Any]) -> Table:
-    rows = tuple((key, value if isinstance(value, str) else _shown(value)) for key, value in told.items())
+    rows = tuple((key, _shown(value)) for key, value in told.items() if value is not None)
     return Table(title, _KEY_AND_VALUE, rows)
 
 

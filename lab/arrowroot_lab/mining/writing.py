@@ -24,8 +24,8 @@ _LEFT = ("text", "key", "date", "day")
 def text(table: Table, width: int = WIDTH) -> str:
     """Return the table for people, no line wider than ``width``.
 
-    Long texts are cut; where that does not help, the columns are told in several blocks, each with the texts that the
-    rows begin with.
+    Long texts are cut; the values of a table of keys and values go on in the next line instead. Where that is too wide,
+    the columns are told in several blocks, each with the texts that the rows begin with.
     """
     forms = [column.form for column in table.columns]
     cells = [[clean(shown(*cell)) for cell in zip(row, forms, strict=True)] for row in table.rows]
@@ -34,6 +34,8 @@ def text(table: Table, width: int = WIDTH) -> str:
     for block, widths in _blocks([*cells, titles], forms, width) if cells else ():
         chosen = [forms[place] for place in block]
         lines = [_line([row[place] for place in block], widths, chosen) for row in (titles, *cells)]
+        if forms == ["text", "text"]:  # keys and values: a command is nothing if its end is cut off
+            lines[1:] = [line for key, value in cells for line in _wrapped(key, value, widths)]
         lines.insert(1, (" " * _GAP).join("-" * one for one in widths))
         parts.append("\n".join(lines))
     if not cells:
@@ -126,6 +128,12 @@ def _line(cells: list[str], widths: list[int], forms: list[str]) -> str:
         for cell, wide, form in zip(cells, widths, forms, strict=True)
     ]
     return (" " * _GAP).join(told).rstrip()
+
+
+def _wrapped(key: str, value: str, widths: list[int]) -> list[str]:
+    lines = textwrap.wrap(value, max(widths[1], 1)) or [""]
+    first = (_cut(key, widths[0]).ljust(widths[0]) + " " * _GAP + lines[0]).rstrip()
+    return [first, *(" " * (widths[0] + _GAP) + line for line in lines[1:])]
 
 
 def _cut(cell: str, wide: int) -> str:

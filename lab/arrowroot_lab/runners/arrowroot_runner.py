@@ -5,7 +5,9 @@ Usage: arrowroot_runner.py [--perf] run|predict|identify
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import json
 import os
 import platform
@@ -339,21 +341,26 @@ def replayed(job: Job) -> Answer:
 
 def replay(job: Job, path: str, line: dict[str, float]) -> dict[str, Any]:
     """The outcome of ``arrowroot replay`` of one trace behind a line."""
-    command = [sys.executable, "-m", "arrowroot", "replay", path, "--json", *option_arguments(job)]
-    command += [
-        "--latency",
-        f"{line['latency_ns']:.0f}ns",
-        "--bandwidth",
-        f"{line['bytes_per_s'] or 1e12:.0f}B/s",
-    ]
+    arguments = ["replay", path, "--json", *option_arguments(job), "--latency", f"{line['latency_ns']:.0f}ns"]
+    arguments += ["--bandwidth", f"{line['bytes_per_s'] or 1e12:.0f}B/s"]
     if line.get("disk_read_ahead_bytes") is not None:
-        command += ["--store", "disk", "--kernel-read-ahead", f"{line['disk_read_ahead_bytes']:.0f}"]
+        arguments += ["--store", "disk", "--kernel-read-ahead", f"{line['disk_read_ahead_bytes']:.0f}"]
     elif job.get("scheme") in STORES:
-        command += ["--store", STORES[job["scheme"]]]
+        arguments += ["--store", STORES[job["scheme"]]]
     for key, option in (("n_streams", "--streams"), ("n_open_requests", "--open-requests")):
         if line.get(key):
-            command += [option, f"{line[key]:.0f}"]
-    outcome: dict[str, Any] = output_of(command)["outcomes"][0]
+            arguments += [option, f"{line[key]:.0f}"]
+    from arrowroot.cli import main
+
+    # Nothing is timed here: the command needs no process of its own, which would take longer than its work.
+    said, told = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
+        code = main(arguments)
+    for stream in (said, told):
+        stream.seek(0)
+    if code:
+        raise RuntimeError(f"arrowroot replay: {said.read().strip()}")
+    outcome: dict[str, Any] = json.load(told)["outcomes"][0]
     return outcome
 
 

@@ -9,7 +9,7 @@ N_RETRIES = 2
 _WORDS = (
     r"connection (?:was )?(?:refused|reset|aborted|closed)",
     r"broken pipe|timed? ?out|unreachable|temporary failure|no route|network is down|try again|operation expired",
-    r"\b50[234]\b|service unavailable|too many requests|server (?:error|busy)",
+    r"(?:http|status|answered|error)\W{1,3}50[234]\b|service unavailable|too many requests|server (?:error|busy)",
     r"stale file handle|end of (?:stream|file) while|socket (?:error|timeout)",
 )
 _TRANSIENT = re.compile("|".join(_WORDS), re.IGNORECASE)

@@ -12,6 +12,7 @@ from arrowroot_lab.errors import LabError, RefusedError, SkippedError, TimedOutE
 from arrowroot_lab.machine import cold
 from arrowroot_lab.machine.control import control_ns
 from arrowroot_lab.machine.readings import Readings, disturbed
+from arrowroot_lab.quantities import size_text
 
 from . import processes
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from arrowroot_lab.campaign.model import Limits
     from arrowroot_lab.documents import Counters
     from arrowroot_lab.engines.ask import Asked
     from arrowroot_lab.engines.contract import Job
@@ -48,7 +50,7 @@ class Sampler:
 
     directory: Path
     guardian: Guardian
-    timeout_s: float
+    limits: Limits
     #: The least time of the control kernel in this run.
     best_control_ns: int = field(default_factory=lambda: min(control_ns() for _ in range(_N_CONTROLS)))
 
@@ -91,12 +93,18 @@ class Sampler:
         place = subject.place
         if place and place.is_virtual:
             job: Job = {**subject.jobs(**more)[0], "line": place.line_figures(), "scheme": "file"}
-            return [ask(subject.command, "predict", job, timeout_s=self.timeout_s)]
+            return [ask(subject.command, "predict", job, timeout_s=self.limits.timeout_s)]
         if subject.case.workload.kind != "write":
             return self.asked_to_run(subject, **more)
         outs = [self.directory / f"out-{i}.root" for i in range(subject.case.workload.workers)]
         try:
-            return self.asked_to_run(subject, outs=outs, **more)
+            asked = self.asked_to_run(subject, outs=outs, **more)
+            used = sum(out.stat().st_size for out in outs if out.exists())
+            if self.limits.disk_bytes is not None and used > self.limits.disk_bytes:
+                raise RefusedError(
+                    f"it wrote {size_text(used)}, the campaign's limit is {size_text(self.limits.disk_bytes)}"
+                )
+            return asked
         finally:
             if not keeps_out:
                 for out in outs:
@@ -111,7 +119,7 @@ class Sampler:
             subject.command,
             "run",
             jobs,
-            timeout_s=self.timeout_s,
+            timeout_s=self.limits.timeout_s,
             environment=subject.place.environment if subject.place else {},
             directory=self.directory,
         )

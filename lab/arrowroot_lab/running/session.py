@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arrowroot_lab.campaign import datasets
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Sample, now
-from arrowroot_lab.errors import LabError
+from arrowroot_lab.errors import LabError, RunnerError, StoreError
 from arrowroot_lab.quantities import size_text
 
 from . import failing, virtual_first
@@ -93,7 +93,7 @@ class Session:
 
         Raises: CampaignError, RequestError; StoreError if a result cannot be kept.
         """
-        self._run, self._began = str(uuid.uuid4()), time.monotonic()
+        self._run = str(uuid.uuid4())
         self.summary = Summary()
         key = key_of(
             [str(self.campaign.path.resolve()), self.site, self.store.place, sorted(self.only or ())]
@@ -101,6 +101,7 @@ class Session:
         with ExitStack() as stack:
             self._journal = stack.enter_context(Journal(datasets.cache_directory() / "runs" / f"{key}.jsonl"))
             stack.enter_context(self._alone())
+            self._began = time.monotonic()
             # The servers' directories are in it, too.
             self.directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
             self._guardian = stack.enter_context(Guardian(self._run, self.directory))
@@ -126,7 +127,7 @@ class Session:
             if prepared.subjects:
                 self._places = stack.enter_context(Places())
                 limits = self.campaign.limits
-                self.sampler = Sampler(self.directory, self._guardian, limits.timeout_s)
+                self.sampler = Sampler(self.directory, self._guardian, limits)
                 self._checker = Checker(limits.timeout_s, engines.is_here)
                 self._measure(prepared.subjects, prepared.cases)
         return self.summary
@@ -167,7 +168,7 @@ class Session:
         try:
             self._check_limits()
             step(subject)
-        except LimitError:
+        except (LimitError, StoreError):
             raise
         except LabError as error:
             subject.end(outcome_of(error), str(error))
@@ -233,7 +234,7 @@ class Session:
         for attempt in range(failing.N_RETRIES + 1):
             try:
                 step()
-            except LabError as error:
+            except RunnerError as error:
                 kind = subject.case.storage.kind
                 if attempt == failing.N_RETRIES or not failing.is_transient(str(error), kind):
                     raise

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arrowroot_lab.campaign import choice, datasets
@@ -213,7 +214,7 @@ class Preparation:
             machine=coarse(machine),
             versions={},
             dataset=found.identity.document(case.dataset.name),
-            campaign={**of_campaign(self.campaign), "run": self.run},
+            campaign={**self._of_campaign, "run": self.run},
             environment=machine,
             runner=engine.program_hash(),
         )
@@ -227,6 +228,10 @@ class Preparation:
             "--again",
         ]
         return Subject(case, found, engine, [], frozenset(), {}, result, self.campaign.repeats)
+
+    @cached_property
+    def _of_campaign(self) -> dict[str, Any]:
+        return of_campaign(self.campaign)
 
     def _job(self, case: Case, found: Found) -> Job:
         workload, strategy = case.workload, case.strategy

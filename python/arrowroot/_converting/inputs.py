@@ -14,6 +14,7 @@ from arrowroot._errors import (
     NoSuchColumnError,
     NoSuchFileError,
     StorageError,
+    UnsupportedError,
     nearest,
 )
 from arrowroot._sizes import parse_size
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from arrowroot._api.scan import Scan
     from arrowroot._api.tree import Tree
     from arrowroot._converting.formats import Place
+    from arrowroot._filter.bind import Filter
 
 #: Most entries of a batch of Parquet, which knows no sizes.
 _MAX_ROWS = 1 << 16
@@ -61,20 +63,35 @@ class Input(NamedTuple):
     """All that a file has."""
 
     tables: list[Table]
+    #: Trees that cannot be read, and why.
+    left_out: list[tuple[str, str]] = []  # noqa: RUF012 - never changed
     #: Objects that are no trees, and the file that they are in.
     objects: list[Key] = []  # noqa: RUF012 - never changed
     file: File | None = None
 
 
+class _Column(NamedTuple):
+    """A column to choose from, of a file that is one table."""
+
+    path: str
+    type_name: str
+    is_group: bool = False
+    depth: int = 0
+    is_part: bool = False
+    unsupported: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path
+
+
 def input_of(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
     """Open an input.
 
-    Raises: what opening and choosing raise; InvalidRequestError for a filter on what is not ROOT's.
+    Raises: what opening and choosing raise; UnsupportedError if nothing of it can be read.
     """
     if place.format == "root":
         return _of_root(place, choice, storage)
-    if choice.filter is not None:
-        raise InvalidRequestError(f"--filter: of entries of ROOT files; {place.file} is none")
     with _naming(place.file):
         table = _of_parquet(place.file, choice) if place.format == "parquet" else _of_ipc(place.file, choice)
     return Input([table])
@@ -93,9 +110,17 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
     if len(paths) > 1 and (choice.columns or choice.filter):
         quoted = ", ".join(map(repr, paths))
         raise InvalidRequestError(f"{file.url}: columns and filters are of one tree; which of {quoted}?")
-    tables = [_of_tree(_tree_of(file, path), path, choice) for path in paths]
     objects = [key for key in keys if not key.is_tree and not key.is_directory]
-    return Input(tables, objects, file)
+    tables: list[Table] = []
+    left_out: list[tuple[str, str]] = []
+    for path in paths:
+        try:
+            tables.append(_of_tree(_tree_of(file, path), path, choice))
+        except UnsupportedError as error:
+            if len(paths) == 1 and not objects:
+                raise
+            left_out.append((path, str(error)))
+    return Input(tables, left_out, objects, file)
 
 
 def _tree_of(file: File, path: str) -> Tree:
@@ -115,6 +140,7 @@ def _of_tree(tree: Tree, path: str, choice: Choice) -> Table:
         batch_size=choice.batch_size,
         n_threads=choice.n_threads,
     )
+    _check_columns(scan.column_names, tree.where)
     names = set(scan.column_names)
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = path.partition(";")[0]
@@ -123,44 +149,83 @@ def _of_tree(tree: Tree, path: str, choice: Choice) -> Table:
     )
 
 
+def _check_columns(names: Sequence[str], where: str) -> None:
+    if not names:
+        raise UnsupportedError(f"{where}: it has no column that can be read")
+
+
 class _Rows:
-    """The batches of a file that is one table, cut to chosen entries."""
+    """The chosen columns and entries of a file that is one table."""
 
     def __init__(
-        self, schema: pa.Schema, n_rows: int, choice: Choice, read: Callable[[], Iterator[pa.RecordBatch]]
+        self,
+        file: str,
+        schema: pa.Schema,
+        n_rows: int,
+        choice: Choice,
+        read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]],
     ) -> None:
-        self.schema = schema
-        entries = choice.entries or slice(None)
-        self.range = range(n_rows)[entries]
+        """``read``: reads some columns of all entries, batch by batch.
+
+        Raises: NoSuchColumnError, FilterError, InvalidRequestError.
+        """
+        from arrowroot._filter.bind import bind
+
+        names = chosen(schema.names, choice.columns, file)
+        _check_columns(names, file)
+        metadata = dict(schema.metadata or {})
+        if set(names) != set(schema.names):
+            metadata.pop(b"pandas", None)  # it is of all columns
+        self.schema = pa.schema([schema.field(name) for name in names], metadata or None)
+        self.range = range(n_rows)[choice.entries or slice(None)]
         if self.range.step != 1:
             raise InvalidRequestError("entries: every n-th entry is chosen of ROOT files only")
         self._read = read
+        self._filter: Filter | None = None
+        if choice.filter is not None:
+            candidates = [_Column(field.name, str(field.type)) for field in schema]
+            self._filter = bind(
+                choice.filter, candidates, lambda some: pa.schema([schema.field(n) for n in some]), file
+            )
 
-    def __call__(self) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns of the chosen entries. Raises: FilterError."""
+        condition = self._filter
+        needed = list(dict.fromkeys([*names, *(condition.columns if condition else ())]))
         first = 0
-        for batch in self._read():
+        for batch in self._read(needed):
             start, stop = max(self.range.start - first, 0), min(self.range.stop - first, batch.num_rows)
             if start < stop:
-                yield batch.slice(start, stop - start)
+                piece = batch.slice(start, stop - start)
+                yield from [piece] if condition is None else _filtered(piece, condition, names, first + start)
             first += batch.num_rows
             if first >= self.range.stop:
                 return
+
+
+def _filtered(
+    batch: pa.RecordBatch, condition: Filter, names: Sequence[str], first: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield the selected entries, if there are some; ``first``: number of the first entry, for messages."""
+    from arrowroot._passes.filtered import selected_rows, taken
+
+    rows = selected_rows(condition, batch.select(condition.columns), lambda row: first + row)
+    if len(rows):
+        yield taken(batch.select(list(names)), rows)
 
 
 def _of_parquet(file: str, choice: Choice) -> Table:
     import pyarrow.parquet as pq
 
     opened = pq.ParquetFile(file)
-    names = chosen(opened.schema_arrow.names, choice.columns, file)
-    metadata = opened.metadata
+    schema, metadata = opened.schema_arrow, opened.metadata
     n_rows = metadata.num_rows
     stored = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     rows_at_once = _MAX_ROWS
     if stored and n_rows:
         rows_at_once = max(1, min(_MAX_ROWS, parse_size(choice.batch_size) * n_rows // stored))
-    schema = pa.schema([opened.schema_arrow.field(name) for name in names])
 
-    def read(columns: Sequence[str] = tuple(names)) -> Iterator[pa.RecordBatch]:
+    def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Fetching ahead would keep what was fetched until the end: all of the file.
         with pq.ParquetFile(file, pre_buffer=False) as again:
             for batch in again.iter_batches(
@@ -168,9 +233,8 @@ def _of_parquet(file: str, choice: Choice) -> Table:
             ):
                 yield batch.select(list(columns))
 
-    rows = _Rows(schema, n_rows, choice, read)
     opened.close()
-    return _table(file, schema, rows, read)
+    return _table(file, _Rows(file, schema, n_rows, choice, read))
 
 
 def _of_ipc(file: str, choice: Choice) -> Table:
@@ -182,11 +246,9 @@ def _of_ipc(file: str, choice: Choice) -> Table:
             source.seek(0)
             return pa.ipc.open_stream(source)
 
-    opened = reader()
-    names = chosen(opened.schema.names, choice.columns, file)
-    schema = pa.schema([opened.schema.field(name) for name in names])
+    schema = reader().schema
 
-    def read(columns: Sequence[str] = tuple(names)) -> Iterator[pa.RecordBatch]:
+    def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         again = reader()
         if hasattr(again, "num_record_batches"):
             batches = (again.get_batch(i) for i in range(again.num_record_batches))
@@ -196,7 +258,7 @@ def _of_ipc(file: str, choice: Choice) -> Table:
             yield from _pieces(batch.select(list(columns)), parse_size(choice.batch_size))
 
     n_rows = sum(batch.num_rows for batch in read(()))
-    return _table(file, schema, _Rows(schema, n_rows, choice, read), read)
+    return _table(file, _Rows(file, schema, n_rows, choice, read))
 
 
 def _pieces(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
@@ -206,23 +268,21 @@ def _pieces(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
         yield batch.slice(first, step)
 
 
-def _table(
-    file: str, schema: pa.Schema, rows: _Rows, read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
-) -> Table:
+def _table(file: str, rows: _Rows) -> Table:
     """Return the table of a file of another format: its fields are nullable where a value is missing."""
-    found = nullable_as_found(schema, read)
+    found = nullable_as_found(rows.schema, rows.batches)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with _naming(file):
-            yield from rows()
+            yield from rows.batches(rows.schema.names)
 
-    return Table("", "", found, schema, batches, len(rows.range))
+    return Table("", "", found, rows.schema, batches, len(rows.range))
 
 
 def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:
     """Return the names that names and globs stand for, in the order of the table but for what is asked for by name.
 
-    Raises: NoSuchColumnError.
+    Raises: NoSuchColumnError; InvalidRequestError if none is left.
     """
     if columns is None:
         return list(names)
@@ -235,7 +295,10 @@ def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> l
             near = nearest(text, names)
             raise NoSuchColumnError(f"{where}: no column {text!r}", text, near, known=names)
         found |= dict.fromkeys(matching)
-    return [name for name in found if not any(fnmatchcase(name, text) for text in unwanted)]
+    left = [name for name in found if not any(fnmatchcase(name, text) for text in unwanted)]
+    if found and not left:
+        raise InvalidRequestError(f"{where}: {', '.join(f'!{text}' for text in unwanted)!r} leaves no column")
+    return left
 
 
 @contextmanager

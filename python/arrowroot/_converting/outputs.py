@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -15,11 +15,16 @@ from arrowroot._writing.file import create
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from arrowroot._converting.formats import Place
     from arrowroot._converting.inputs import Input, Table
     from arrowroot._writing.file import WritableFile
     from arrowroot._writing.settings import Layout
+
+    #: Reads an output at the path where it is before it is published; gets the names of its tables, in the order of
+    #: those of the input. Returns where it differs from the input.
+    Check: TypeAlias = Callable[[str, list[str]], list[str]]
 
 #: What a table is called that comes from a file where it has no name.
 DEFAULT_NAME = "Events"
@@ -44,8 +49,14 @@ class Written(NamedTuple):
     #: Name and number of entries of each table.
     tables: list[tuple[str, int]]
     objects: list[str]
-    #: Objects that are not in it, and why.
+    #: What of the input is not in it, and why.
     left_out: list[tuple[str, str]]
+    #: Where it differs from the input: it was not published then.
+    differences: list[str] = []  # noqa: RUF012 - never changed
+
+
+class _DiffersError(Exception):
+    """An output is not to be published, as it is not what was read."""
 
 
 def check_style(place: Place, style: Style, n_tables: int, what: str) -> None:
@@ -61,12 +72,23 @@ def check_style(place: Place, style: Style, n_tables: int, what: str) -> None:
         )
 
 
-def write_all(given: Input, place: Place, style: Style, progress: Callable[[Table, int], object]) -> Written:
-    """Write all tables, and objects where the output is ROOT's; ``progress`` gets the entries of a table so far."""
+def write_all(
+    given: Input,
+    place: Place,
+    style: Style,
+    progress: Callable[[Table, int], object],
+    check: Check | None = None,
+) -> Written:
+    """Write all tables, and objects where the output is ROOT's; ``progress`` gets the entries of a table so far.
+
+    check: the output is published only if this finds no difference.
+    """
     if place.format == "root":
-        return _to_root(given, place, style, progress)
+        return _to_root(given, place, style, progress, check)
     (table,) = given.tables
-    with _unsupported(place.file), replacing(place.file) as beside:
+    left_out = [*given.left_out, *((key.path, "not a table") for key in given.objects)]
+    written = Written([], [], left_out)
+    with suppress(_DiffersError), _unsupported(place.file), replacing(place.file) as beside:
         writer = _parquet_writer if place.format == "parquet" else _ipc_writer
         n_entries = 0
         with writer(beside, table.said, style.compression) as write:
@@ -74,11 +96,25 @@ def write_all(given: Input, place: Place, style: Style, progress: Callable[[Tabl
                 write(batch)
                 n_entries += batch.num_rows
                 progress(table, n_entries)
-    return Written([(table.name, n_entries)], [], [(key.path, "not a table") for key in given.objects])
+        differences = check(beside, [table.name]) if check is not None else []
+        written = written._replace(tables=[(table.name, n_entries)], differences=differences)
+        _check_same(written)
+    return written
 
 
-def _to_root(given: Input, place: Place, style: Style, progress: Callable[[Table, int], object]) -> Written:
-    tables, objects, left_out = [], [], []
+def _check_same(written: Written) -> None:
+    if written.differences:
+        raise _DiffersError
+
+
+def _to_root(
+    given: Input,
+    place: Place,
+    style: Style,
+    progress: Callable[[Table, int], object],
+    check: Check | None,
+) -> Written:
+    tables, objects, left_out = [], [], list(given.left_out)
     with create(
         place.file, compression=style.compression, reproducible=style.reproducible, n_threads=style.n_threads
     ) as file:
@@ -109,7 +145,10 @@ def _to_root(given: Input, place: Place, style: Style, progress: Callable[[Table
                 objects.append(key.path)
             else:
                 left_out.append((key.path, reason))
-    return Written(tables, objects, left_out)
+        differences = check(file.complete(), [name for name, _ in tables]) if check is not None else []
+        if differences:
+            file.abort()
+    return Written(tables, objects, left_out, differences)
 
 
 def _copied(given: Input, path: str, file: WritableFile) -> str | None:

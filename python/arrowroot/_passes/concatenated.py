@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arrowroot._arrow.chunks import may_be_too_long, taken
-from arrowroot._errors import cancelled
+from arrowroot._errors import SchemaMismatchError, cancelled
 from arrowroot._passes.source import TreeSource, import_batch
 from arrowroot._select import entries as _entries
 
@@ -46,6 +46,8 @@ class Concatenated:
         self._current = 0
         #: Batches of the current part.
         self._n_delivered = 0
+        #: True if its fields say what may be missing as those of the first part do; None: nobody looked.
+        self._is_like_first: bool | None = None
         self._schema: pa.Schema | None = None
         self._is_cancelled = False
 
@@ -78,13 +80,34 @@ class Concatenated:
             batch = source.next_batch()
             if batch is not None:
                 self._n_delivered += 1
-                return batch
+                return self._like_first(batch, source)
             # The pass gives back its buffers.
             self._finished[self._current] = self._cost_of(self._current, source)
             self._started.pop(self._current)
             self._current += 1
             self._n_delivered = 0
+            self._is_like_first = None
         return None
+
+    def _like_first(self, batch: ArrowBatch, source: TreeSource) -> ArrowBatch:
+        """Return a batch in the schema of the first part. Raises: SchemaMismatchError."""
+        if self._current == 0:
+            return batch
+        if self._is_like_first is None:
+            self._is_like_first = source.schema().equals(self.schema())
+        if self._is_like_first:
+            return batch
+        from arrowroot._arrow.flags import with_flags_of
+
+        try:
+            alike: ArrowBatch = with_flags_of(import_batch(batch), self.schema())
+        except ValueError as error:
+            here, first = (self._parts[i][0].url for i in (self._current, 0))
+            raise SchemaMismatchError(
+                f"{here}: column {str(error)!r} has missing values, and {first} says that it has none: "
+                "name a file first whose column may have some, or leave the column out"
+            ) from None
+        return alike
 
     def _begin_next(self, source: TreeSource) -> None:
         if not source.native.is_remote:

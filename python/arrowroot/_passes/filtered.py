@@ -120,13 +120,13 @@ def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
         def entry_of(row: int, done: int = done) -> int:
             return int(entries[done + row]) if isinstance(entries, np.ndarray) else first + done + row
 
-        selected = _selected(filtered.condition, rows, entry_of)
+        selected = selected_rows(filtered.condition, rows, entry_of)
         places = selected + done
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
         if len(selected) < rows.num_rows:
             # A batch without columns has only a length.
-            chosen = _taken(chosen, selected) if kept else chosen.slice(0, len(selected))
+            chosen = taken(chosen, selected) if kept else chosen.slice(0, len(selected))
         done += rows.num_rows
         evaluated = _Evaluated(rows.num_rows, places, chosen)
         del rows, chosen, places, selected  # not ours any more: the next batch is read while they are used
@@ -134,7 +134,7 @@ def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
         del evaluated
 
 
-def _taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch:
+def taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch:
     """Return some rows of a batch, as a copy.
 
     The memory comes from the system. pyarrow's own pool would keep what it gets back, three times what is in use.
@@ -153,10 +153,10 @@ def _next_of(source: Source) -> pa.RecordBatch | None:
     return None if batch is None else import_batch(batch)
 
 
-def _selected(
+def selected_rows(
     condition: Filter, rows: pa.RecordBatch, entry_of: Callable[[int], int]
 ) -> npt.NDArray[np.int64]:
-    """Return which rows of a batch are selected, in order."""
+    """Return which rows of a batch are selected, in order; ``entry_of``: the entry of a row, for messages."""
     import numpy as np
 
     n_at_once = max(1024, rows.num_rows * _BLOCK_BYTES // max(1, rows.get_total_buffer_size()))
@@ -224,7 +224,7 @@ class FilteredSource:
             if self._rest:
                 schemas.append(self._make(self._rest, (0, 0), self._options).schema())
             fields = {field.name: field for schema in schemas for field in schema}
-            self._schema = pa.schema([fields[name] for name in self._filtered.columns])
+            self._schema = pa.schema([fields[name] for name in self._filtered.columns], schemas[0].metadata)
         return self._schema
 
     def next_batch(self) -> pa.RecordBatch | None:
@@ -313,7 +313,7 @@ class FilteredSource:
                 here = entries[low:high] - first
                 first += batch.num_rows
                 if len(here) < batch.num_rows:
-                    batch = _taken(batch, here)
+                    batch = taken(batch, here)
             if batch.num_rows == 0:
                 continue
             kept = rows.slice(n_done, batch.num_rows).combine_chunks()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
+
+#: Units of NumPy's times that Arrow has, too.
+_TIME_UNITS = ("D", "s", "ms", "us", "ns")
 
 
 @contextmanager
@@ -44,13 +47,13 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
     """
     if _is_of(values, "awkward", "Array"):
         array, nullable = _from_awkward(values)
-        return array, pa.field(name, array.type, nullable=nullable)
+        return array, pa.field(name, array.type, nullable=nullable or pa.types.is_null(array.type))
     if isinstance(values, pa.Array | pa.ChunkedArray):
         array = values
     elif _is_of(values, "pandas", "Series") or _is_of(values, "pandas", "Index"):
         array = _from_pandas(values, copied=copied)
     elif _is_of(values, "polars", "Series"):
-        array = values.to_arrow()
+        array = from_polars(values)
     elif isinstance(values, np.ndarray):
         array = from_masked(values, copied=copied)
     elif hasattr(values, "__arrow_c_stream__"):
@@ -61,7 +64,8 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
         array = from_masked(np.asarray(values), copied=copied)
     else:
         raise InvalidRequestError(f"expected an array of values, got {type(values).__name__}")
-    return array, pa.field(name, array.type, nullable=_has_nulls(array))
+    # Without values there is no type either: it may be that of a schema.
+    return array, pa.field(name, array.type, nullable=_has_nulls(array) or pa.types.is_null(array.type))
 
 
 def _has_nulls(array: pa.Array | pa.ChunkedArray) -> bool:
@@ -100,6 +104,8 @@ def _from_numpy(values: npt.NDArray[Any], mask: npt.NDArray[Any] | None, *, copi
         raise UnsupportedError(f"{values.dtype} is wider than any type of Arrow; convert it to float64")
     if kind == "V":
         raise UnsupportedError(f"{values.dtype}: bytes without a meaning; view them as numbers")
+    if kind in "mM" and np.datetime_data(values.dtype)[0] not in _TIME_UNITS:
+        raise UnsupportedError(f"Arrow has no unit of {values.dtype}: convert it, as by astype('{kind}8[s]')")
     if not values.dtype.isnative:
         values, copied = values.astype(values.dtype.newbyteorder("=")), False
     if copied:
@@ -116,17 +122,31 @@ def _shaped(flat: pa.Array, shape: tuple[int, ...]) -> pa.Array:
 
 
 def _from_pandas(series: Any, *, copied: bool = False) -> pa.Array | pa.ChunkedArray:
+    if _is_of(series.dtype, "pandas", "SparseDtype"):
+        series = series.sparse.to_dense()
     if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
         return _from_numpy(series.to_numpy(), None, copied=copied)
     # Objects: None and NaN among texts are what is missing.
     return pa.array(series, from_pandas=True)
 
 
+def from_polars(series: Any) -> pa.Array:
+    """Return a series of Polars as an Arrow array. Raises: UnsupportedError for types that Arrow does not have."""
+    # Of Python's objects it would give the addresses.
+    if str(series.dtype) != "Object":
+        with suppress(pa.ArrowException):
+            return series.to_arrow()
+    raise UnsupportedError(f"Arrow has no type for {series.dtype} of Polars: cast it to another")
+
+
 def _from_awkward(values: Any) -> tuple[pa.Array, bool]:
     import awkward as ak
 
-    # Lists of 64 bits: whether those of 32 do depends on the values, which differ from part to part.
-    array = ak.to_arrow(values, extensionarray=False)
+    try:
+        # Lists of 64 bits: whether those of 32 do depends on the values, which differ from part to part.
+        array = ak.to_arrow(values, extensionarray=False)
+    except pa.ArrowNotImplementedError as error:
+        raise UnsupportedError(f"Arrow has no type for {ak.type(values).content} ({error})") from error
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     return array, isinstance(ak.type(values).content, ak.types.OptionType)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
-from arrowroot._writing.arrays import array_of, by_column, from_masked
+from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +78,8 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
         return _of_table(data)._replace(is_arrow=True)
     if isinstance(data, pa.RecordBatchReader):
         return Part(data.schema, iter(data), is_arrow=True)
+    if _is_of(data, "arrowroot._api.tree", "Tree"):
+        data = data.scan()
     if _is_of(data, "arrowroot._api.scan", "Scan"):
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
         return Part(data.schema, iter(data), is_arrow=True)
@@ -86,7 +88,7 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
     if _is_of(data, "polars", "LazyFrame"):
         raise InvalidRequestError("a LazyFrame of Polars has no values yet: write what its collect() returns")
     if _is_of(data, "polars", "DataFrame"):
-        return _of_table(data.to_arrow())._replace(wide=frozenset(data.columns))
+        return _of_table(_from_polars(data))._replace(wide=frozenset(data.columns))
     if _is_of(data, "awkward", "Array"):
         return _from_awkward(data)
     if _is_of(data, "numpy", "ndarray"):
@@ -94,7 +96,12 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
     if isinstance(data, Mapping):
         return _of_mapping(data, copied=copied)
     if hasattr(data, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(data)
+        try:
+            reader = pa.RecordBatchReader.from_stream(data)
+        except pa.ArrowException as error:
+            raise InvalidRequestError(
+                f"{_EXPECTED}; got {_kind_of(data)}: {error}; give one column a name, as {{'x': ...}}"
+            ) from error
         return Part(reader.schema, iter(reader), is_arrow=True)
     if hasattr(data, "__arrow_c_array__"):
         array = pa.array(data)
@@ -136,17 +143,30 @@ def _of_mapping(columns: Mapping[str, Any], *, copied: bool) -> Part:
 
 def _from_pandas(frame: Any) -> pa.Table:
     """Return a frame as a table. A NaN is a number and stays one; named indices become columns, others are left out."""
-    names = [name for name in frame.index.names if name is not None]
-    if names:
-        frame = frame.reset_index(level=names)
-    arrays = {}
-    for place, name in enumerate(frame.columns):
-        _check_name(name)
+    levels = [(name, level) for level, name in enumerate(frame.index.names) if name is not None]
+    named = [(name, frame.index.get_level_values(level)) for name, level in levels]
+    named += [(name, frame.iloc[:, place]) for place, name in enumerate(frame.columns)]
+    arrays: dict[str, Any] = {}
+    for name, values in named:
+        if not isinstance(name, str):
+            raise InvalidRequestError(
+                f"names of columns are text, not {name!r}: frame.set_axis(names, axis=1) gives them others"
+            )
         if name in arrays:
-            raise InvalidRequestError(f"two columns are called {name!r}")
+            is_index = any(name == other for other, _ in levels)
+            hint = ", one of them an index: reset_index(drop=True) leaves it out" if is_index else ""
+            raise InvalidRequestError(f"two columns are called {name!r}{hint}")
         with by_column(name):
-            arrays[name] = array_of(name, frame.iloc[:, place])[0]
-    return pa.table(arrays) if arrays else pa.table({})
+            arrays[name] = array_of(name, values)[0]
+    return pa.table(arrays)
+
+
+def _from_polars(frame: Any) -> pa.Table:
+    for series in frame.get_columns():
+        with by_column(series.name):
+            from_polars(series[:0])
+    # All at once: what Polars notes of its own types comes along.
+    return frame.to_arrow()
 
 
 def _from_awkward(array: Any) -> Part:

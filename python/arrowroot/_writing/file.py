@@ -152,24 +152,43 @@ class WritableFile(WritableDirectory):
         """True if it was closed or aborted."""
         return self._native is None
 
+    def complete(self) -> str:
+        """Close its tables and write all that the file lacks, but do not publish it; nothing can be written afterwards.
+
+        Returns the path at which it can be read until ``close`` publishes it or ``abort`` removes it. Any error leaves
+        nothing.
+
+        Raises: StorageError; what closing a table raises; InvalidRequestError if it is complete or closed.
+        """
+        native = self.native
+        try:
+            self._close_tables()
+            return native.complete()
+        except BaseException:
+            self.abort()
+            raise
+
     def close(self) -> None:
         """Close its tables and publish it; nothing happens if it is closed. Any error leaves nothing.
 
         Raises: StorageError; what closing a table raises.
         """
-        from arrowroot._writing.table import check_finished
-
         if self._native is None:
             return
         try:
-            check_finished(self.tables)
-            for table in self.tables:
-                table.close()
+            self._close_tables()
             self._native.close()
         except BaseException:
             self.abort()
             raise
         self._native = None
+
+    def _close_tables(self) -> None:
+        from arrowroot._writing.table import check_finished
+
+        check_finished(self.tables)
+        for table in self.tables:
+            table.close()
 
     def abort(self) -> None:
         """Give it up: nothing is left, and an older file is what it was."""
@@ -189,8 +208,8 @@ class WritableFile(WritableDirectory):
     def __del__(self) -> None:
         if getattr(self, "_native", None) is not None:
             warnings.warn(
-                f"{self._file_path}: a file being written was not closed, and is not kept",
-                ResourceWarning,
+                f"{self._file_path}: a file being written was not closed, and is not kept: use it in a block of with",
+                RuntimeWarning,  # others of its kind lose nothing, and are not shown
                 stacklevel=2,
             )
             self.abort()
@@ -222,7 +241,8 @@ def create(
     reproducible: the same data give the same bytes, on any day and in any directory: the file has no UUID, and its
         objects no time.
     n_threads: that compress; 0 for as many as there are cores. The bytes do not depend on it.
-    buffers: bound on the memory for what waits to be compressed and written.
+    buffers: bound on the memory for what waits to be compressed and written. One cluster may exceed it, if ``flush``
+        asks for one so large.
 
     Raises: InvalidRequestError for other stores and for options that make no sense; StorageError if there is no such
         directory, or no permission.
@@ -261,10 +281,10 @@ def write(
     path: file and table, "FILE:TABLE"; the table may be in directories. A file of that name is replaced when the new
         one is whole.
     data: a pyarrow Table or RecordBatch, several of those or a generator of them, anything with the Arrow C stream or
-        array interface (a :class:`Scan`, DuckDB, nanoarrow, ...), a dictionary of arrays (NumPy, Awkward, lists, ...),
-        a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy arrays of several
-        dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices those with a name
-        become columns.
+        array interface (DuckDB, nanoarrow, ...), a :class:`Tree` or a :class:`Scan`, a dictionary of arrays (NumPy,
+        Awkward, lists, ...), a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy
+        arrays of several dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices
+        those with a name become columns.
     schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
         that are in memory, or in the first batch of a stream, may have missing values.
     layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
@@ -274,8 +294,8 @@ def write(
         ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
         lzma, levels 1 to 9. "auto": ROOT's defaults, zlib 1 for trees and zstd 5 for RNTuples.
     flush: where clusters end: after so many compressed bytes ("30 MB"), after so many entries (1000), or never (None,
-        of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster has at
-        most 64 MB uncompressed then.
+        of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster then
+        has at most 64 MB, and a quarter of ``buffers``, before it is compressed.
     basket_size, page_size: bytes of a basket of a tree or a page of an RNTuple, uncompressed; None: baskets fit the
         cluster, pages are as ROOT's.
 
@@ -310,4 +330,6 @@ def _parts(path: str) -> list[str]:
         raise InvalidRequestError(f"{path!r} is no name")
     if any(";" in part for part in parts):
         raise InvalidRequestError(f"{path!r}: cycles are given by the file, a name has no ';'")
+    if "\0" in path:
+        raise InvalidRequestError(f"{path!r}: a name has no NUL character")
     return parts

@@ -65,7 +65,7 @@ def of_numpy(value: tuple[Any, ...], name: str) -> Record:
     """Return what numpy.histogram returned as a histogram of ROOT: a TH1D, TH2D or TH3D with nothing outside."""
     contents, *edges = value
     axes = [_Axis(np.asarray(e, np.float64), _is_regular(e), "") for e in edges]
-    inside = np.asarray(contents, np.float64)
+    inside = _as_doubles(contents, name)
     return _histogram(name, "", axes, _Bins(np.pad(inside, 1)))
 
 
@@ -91,7 +91,20 @@ def from_uhi(value: Any, name: str) -> Record:
         return _histogram(name, title, axes, bins)
     if view.dtype.names is not None:
         raise UnsupportedError(f"{name}: ROOT has no class for the storage {storage}")
-    return _histogram(name, title, axes, _Bins(_whole(np.asarray(view, np.float64), axes)))
+    return _histogram(name, title, axes, _Bins(_whole(_as_doubles(np.asarray(view), name), axes)))
+
+
+def _as_doubles(counts: npt.NDArray[Any], name: str) -> Array:
+    """Return counts as ROOT has them. Raises: UnsupportedError for an integer that a double cannot hold."""
+    doubles = counts.astype(np.float64)
+    if counts.dtype.kind in "iu":
+        # Beyond 2^53 all doubles are integers, and those of 64 bits have room for all that is there.
+        wrong = counts[doubles.astype(object) != counts.astype(object)]
+        if wrong.size:
+            raise UnsupportedError(
+                f"{name}: a bin of {wrong.flat[0]}, which a histogram of doubles does not hold"
+            )
+    return doubles
 
 
 def _sums(view: Any, storage: str, axes: Sequence[_Axis]) -> _Bins:
@@ -167,7 +180,7 @@ def _histogram(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Rec
         },
         "fBarOffset": 0,
         "fBarWidth": 1000,
-        "fEntries": float(weights.sum()),
+        "fEntries": _n_entries(weights, bins.weight_squares if is_profile else bins.squares),
         "fMaximum": -1111.0,
         "fMinimum": -1111.0,
         "fNormFactor": 0.0,
@@ -197,6 +210,18 @@ def _histogram(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Rec
         }
     bases = ("TH1",) if n == 1 else (f"TH{n}", "TH1")
     return record_of(class_name, members, bases)
+
+
+def _n_entries(weights: Array, squares: Array | None) -> float:
+    """Return how often it was filled; with weights how many of one weight would have such an error, as ROOT has it.
+
+    Source: ``TH1::ResetStats`` (ROOT 6.40).
+    """
+    total = float(weights.sum())
+    if squares is None:
+        return abs(total)
+    of_squares = float(squares.sum())
+    return total**2 / of_squares if of_squares > 0 else 0.0
 
 
 def _flat(values: Array) -> Array:

@@ -46,7 +46,10 @@ def path_and_name(text: Location) -> tuple[str, str]:
     """
     file, name = split_url(text) if isinstance(text, str) else (as_location(text), None)
     if name is None:
-        raise InvalidRequestError(
-            f"write: what shall the tree be called? write {without_secrets(file) + ':Events'!r}"
-        )
+        shown = without_secrets(file)
+        if ":" in shown:
+            raise InvalidRequestError(
+                f"write: {shown!r} names no tree: that stands behind the ':' after '.root', as in 'FILE.root:Events'"
+            )
+        raise InvalidRequestError(f"write: what shall the tree be called? write {shown + ':Events'!r}")
     return local_path(file), name

@@ -67,7 +67,7 @@ def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
             fields.append(field.with_type(kind))
         else:
             chunks = sample.column(place).chunks
-            is_nullable = any(map(_n_nulls, chunks))
+            is_nullable = pa.types.is_null(kind) or any(map(_n_nulls, chunks))
             fields.append(field.with_type(_with_nulls(kind, chunks)).with_nullable(is_nullable))
     return pa.schema(fields, metadata=_metadata(schema))
 
@@ -101,12 +101,12 @@ def nullable_as_found(
 
 
 def _may_have_nulls(field: pa.Field) -> bool:
-    return bool(field.nullable) or any(_may_have_nulls(inner) for inner in _fields(field.type))
+    return bool(field.nullable) or any(_may_have_nulls(inner) for inner in fields_of(field.type))
 
 
 def _either(one: pa.Field, other: pa.Field) -> pa.Field:
     """Return a field that is nullable, at every depth, where one of two is."""
-    inner = [_either(a, b) for a, b in zip(_fields(one.type), _fields(other.type), strict=True)]
+    inner = [_either(a, b) for a, b in zip(fields_of(one.type), fields_of(other.type), strict=True)]
     return one.with_type(_with_fields(one.type, inner)).with_nullable(one.nullable or other.nullable)
 
 
@@ -126,10 +126,11 @@ def _mapped(kind: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.Dat
     def inner(field: pa.Field) -> pa.Field:
         return change(field.with_type(_mapped(field.type, change)))
 
-    return _with_fields(kind, [inner(field) for field in _fields(kind)])
+    return _with_fields(kind, [inner(field) for field in fields_of(kind)])
 
 
-def _fields(kind: pa.DataType) -> list[pa.Field]:
+def fields_of(kind: pa.DataType) -> list[pa.Field]:
+    """Return the fields inside of a type: of lists, structs and maps."""
     if pa.types.is_map(kind):
         return [kind.key_field, kind.item_field]
     if pa.types.is_struct(kind):
@@ -161,7 +162,7 @@ def _narrow(kind: pa.DataType) -> pa.DataType:
         return pa.string()
     if is_of.is_large_binary(kind) or is_of.is_binary_view(kind):
         return pa.binary()
-    fields = [field.with_type(_narrow(field.type)) for field in _fields(kind)]
+    fields = [field.with_type(_narrow(field.type)) for field in fields_of(kind)]
     return pa.list_(fields[0]) if is_of.is_large_list(kind) else _with_fields(kind, fields)
 
 
@@ -176,7 +177,7 @@ def _n_nulls(array: pa.Array) -> int:
 
 def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     """Return a type whose inner fields are nullable where these arrays have a null."""
-    fields = _fields(kind)
+    fields = fields_of(kind)
     if pa.types.is_map(kind):
         inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
     elif pa.types.is_struct(kind):
@@ -263,7 +264,7 @@ def _has_layout(given: pa.DataType, kind: pa.DataType) -> bool:
     """Return whether types differ at most in flags, metadata and the names of what is in lists."""
     if given == kind:
         return True
-    one, other = _fields(given), _fields(kind)
+    one, other = fields_of(given), fields_of(kind)
     if not one or given.id != kind.id or len(one) != len(other):
         return False
     if pa.types.is_fixed_size_list(kind) and given.list_size != kind.list_size:
@@ -284,14 +285,16 @@ def _is_alike(given: pa.DataType, kind: pa.DataType) -> bool:
         both = is_of.is_map(given) and is_of.is_map(kind)
         return both and _are_alike(given, kind)
     if is_of.is_struct(given) and is_of.is_struct(kind):
-        return [f.name for f in _fields(given)] == [f.name for f in _fields(kind)] and _are_alike(given, kind)
+        return [f.name for f in fields_of(given)] == [f.name for f in fields_of(kind)] and _are_alike(
+            given, kind
+        )
     if _is_list(given) and _is_list(kind):
         return _is_alike(given.value_type, kind.value_type)
     return any(is_it(given) and is_it(kind) for is_it in (_is_number, _is_text, _is_bytes, is_of.is_temporal))
 
 
 def _are_alike(given: pa.DataType, kind: pa.DataType) -> bool:
-    pairs = zip(_fields(given), _fields(kind), strict=True)
+    pairs = zip(fields_of(given), fields_of(kind), strict=True)
     return all(_is_alike(one.type, other.type) for one, other in pairs)
 
 

@@ -30,6 +30,9 @@ _LEVELS = range(1, 10)
 _DEFAULT_CODEC = {"ttree": 101, "rntuple": 505}
 #: Compressed bytes of a cluster: ``TTree::fAutoFlush``, ``RNTupleWriteOptions``.
 _DEFAULT_FLUSH = {"ttree": 30_000_000, "rntuple": 128 << 20}
+#: A cluster has so many times the bytes before compression that were asked for after it, at most.
+#: Source: ``RNTupleWriteOptions::fMaxUnzippedClusterSize`` (ROOT 6.40).
+_MAX_RATIO = 10
 _HOW = "write 'zstd', 'zstd:5', ('zstd', 5), 505 or None; codecs are zstd, zlib, lz4 and lzma, levels 1 to 9"
 #: ROOT counts the bytes of a basket and of a page in 32 bits, two of which are flags.
 _LARGEST_PIECE = (1 << 30) - 1
@@ -48,10 +51,14 @@ class TableOptions(TypedDict, total=False):
 
 
 class FlushRule(NamedTuple):
-    """Where clusters end: ``kind`` is "bytes" (compressed), "entries" or "never"."""
+    """Where clusters end: ``kind`` is "bytes" (compressed), "entries" or "never".
+
+    max_bytes: of a cluster before it is compressed; None: what fits the buffers.
+    """
 
     kind: Literal["bytes", "entries", "never"]
     amount: int
+    max_bytes: int | None = None
 
 
 def checked_layout(layout: str) -> Layout:
@@ -114,6 +121,20 @@ def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
     return 100 * number + level
 
 
+def text(value: object, what: str) -> str:
+    """Return a text, such as a title. Raises: InvalidRequestError, naming ``what``."""
+    if not isinstance(value, str):
+        raise InvalidRequestError(f"{what}: expected text, got {value!r}")
+    return value
+
+
+def titles_of(given: object) -> dict[str, str]:
+    """Return titles by column. Raises: InvalidRequestError for what is no mapping of texts."""
+    if not isinstance(given, Mapping):
+        raise InvalidRequestError(f"titles: expected texts by column, as {{'x': 'in GeV'}}, got {given!r}")
+    return {text(name, "titles"): text(title, f"titles[{name!r}]") for name, title in given.items()}
+
+
 def check_compression(compression: Compression) -> None:
     """Raise InvalidRequestError for codecs that there are not."""
     if isinstance(compression, Mapping):
@@ -166,7 +187,8 @@ def flush_rule(flush: Flush, layout: Layout) -> FlushRule:
             raise InvalidRequestError(
                 f"flush={flush!r}: bytes or entries? write '{flush.strip()} B', or {flush.strip()} without quotes"
             )
-        return FlushRule("bytes", parse_size(flush, "flush"))
+        n_bytes = parse_size(flush, "flush")
+        return FlushRule("bytes", n_bytes, _MAX_RATIO * n_bytes)
     try:
         n_entries = operator.index(flush)
     except TypeError:
@@ -176,13 +198,20 @@ def flush_rule(flush: Flush, layout: Layout) -> FlushRule:
     return FlushRule("entries", n_entries)
 
 
-def piece_bytes(size: int | str | None, what: str) -> int | None:
+def piece_bytes(
+    size: int | str | None, what: Literal["basket_size", "page_size"], layout: Layout
+) -> int | None:
     """Return the size of a basket or page in bytes, None where it is to be fitted to the cluster.
 
-    Raises: InvalidRequestError, naming ``what``.
+    Raises: InvalidRequestError, naming ``what``, also if the layout has no such thing.
     """
     if size is None:
         return None
+    if (what == "page_size") != (layout == "rntuple"):
+        has, named = ("baskets", "basket_size") if layout == "ttree" else ("pages", "page_size")
+        raise InvalidRequestError(
+            f"{what}={size!r}: layout={layout!r} has {has}; {named} is what they may have"
+        )
     n_bytes = parse_size(size, what)
     if n_bytes > _LARGEST_PIECE:
         raise InvalidRequestError(f"{what}={size!r}: more than the {_LARGEST_PIECE} bytes that ROOT can have")

@@ -20,7 +20,7 @@ from arrowroot._sizes import counted
 from arrowroot._writing import settings
 from arrowroot._writing.counters import counters_of
 from arrowroot._writing.data import parts_of, reraised
-from arrowroot._writing.schema import conformed, inferred, schema_of
+from arrowroot._writing.schema import conformed, fields_of, inferred, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,8 +59,10 @@ class TableWriter:
         self._of_file = of_file
         # What is wrong with them is said before any data come.
         self._flush = settings.flush_rule(options.get("flush", settings.AUTO), self._layout)
-        self._basket_bytes = settings.piece_bytes(options.get("basket_size"), "basket_size")
-        self._page_bytes = settings.piece_bytes(options.get("page_size"), "page_size")
+        self._basket_bytes = settings.piece_bytes(options.get("basket_size"), "basket_size", self._layout)
+        self._page_bytes = settings.piece_bytes(options.get("page_size"), "page_size", self._layout)
+        self._title = settings.text(options.get("title", ""), "title")
+        self._titles = settings.titles_of(options.get("titles", {}))
         settings.check_compression(options.get("compression", settings.AUTO))
         self._schema = None if schema is None else checked_schema(schema_of(schema), where)
         self._is_inferred = schema is None
@@ -172,7 +174,7 @@ class TableWriter:
         # What the user has said of missing values comes back, also where none is missing.
         recorded = part.schema if self._is_inferred and part is not None and part.is_arrow else schema
         options = self._options
-        titles = options.get("titles") or {}
+        titles = self._titles
         for name in titles:
             if name not in schema.names:
                 near = nearest(name, schema.names)
@@ -189,7 +191,7 @@ class TableWriter:
             self._native = self._file.table(
                 self._place[0],
                 self._place[1],
-                options.get("title", ""),
+                self._title,
                 schema,
                 self._layout,
                 recorded=recorded,
@@ -197,6 +199,7 @@ class TableWriter:
                 titles=[titles.get(name, "") for name in schema.names],
                 counters=counters,
                 flush=(self._flush.kind, self._flush.amount),
+                max_cluster_bytes=self._flush.max_bytes,
                 basket_bytes=self._basket_bytes,
                 page_bytes=self._page_bytes,
             )
@@ -245,7 +248,16 @@ def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
         if not name:
             raise InvalidRequestError(f"{where}: a column without a name")
         seen.add(name)
+    for field in schema:
+        _check_names_in(field, where)
     return schema
+
+
+def _check_names_in(field: pa.Field, where: str) -> None:
+    if "\0" in field.name:
+        raise InvalidRequestError(f"{where}: column {field.name!r}: a name has no NUL character")
+    for inner in fields_of(field.type):
+        _check_names_in(inner, where)
 
 
 def check_finished(tables: list[TableWriter]) -> None:

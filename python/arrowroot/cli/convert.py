@@ -11,7 +11,7 @@ from arrowroot import InvalidRequestError
 from arrowroot._converting import compare, formats, inputs, outputs
 from arrowroot._render import printable
 from arrowroot._sizes import counted, format_bytes, format_seconds
-from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE
+from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, storage_options
 
@@ -37,16 +37,16 @@ def run(options: argparse.Namespace) -> int:
     if target.table is not None and len(given.tables) != 1:
         raise InvalidRequestError(f"{options.output}: one name for {counted(len(given.tables), 'tree')}")
     with Progress("converting") as progress:
-        written = outputs.write_all(given, target, style, _Shown(progress))
+        check = _Check(given, target) if options.verify else None
+        written = outputs.write_all(given, target, style, _Shown(progress), check)
     for path, reason in written.left_out:
         print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
-    differences = _verified(given, target, written) if options.verify else None
-    _say(options, target, written, differences, time.perf_counter_ns() - started)
-    if differences:
-        for text in differences:
-            print(f"arrowroot: {printable(options.output)}: {printable(text)}", file=sys.stderr)
+    _say(options, target, written, time.perf_counter_ns() - started)
+    for text in written.differences:
+        print(f"arrowroot: {printable(options.output)} was not written: {printable(text)}", file=sys.stderr)
+    if written.differences:
         return EXIT_DATA
-    return EXIT_DONE
+    return EXIT_UNSUPPORTED if given.left_out else EXIT_DONE
 
 
 def style_of(options: argparse.Namespace) -> outputs.Style:
@@ -91,24 +91,28 @@ class _Shown:
             self._progress.follow(lambda: (self._n_done / max(1, table.n_entries), 0))
 
 
-def _verified(given: Input, target: Place, written: Written) -> list[str]:
-    """Read the output back; return where it differs from the input, nothing if it does not."""
-    differences = []
-    for table, (name, _) in zip(given.tables, written.tables, strict=True):
-        place = target._replace(table=name) if target.format == "root" else target
-        (back,) = inputs.input_of(place, inputs.Choice(), {}).tables
-        found = compare.difference((table.schema, table.batches()), (back.schema, back.batches()))
-        if found is not None:
-            differences.append(
-                f"{name!r} is not what was read: {found}" if name else f"not what was read: {found}"
-            )
-    return differences
+class _Check:
+    """Reads an output back before it is published, and compares it with the input."""
+
+    def __init__(self, given: Input, target: Place) -> None:
+        self._given = given
+        self._target = target
+
+    def __call__(self, path: str, names: list[str]) -> list[str]:
+        """Return where the output differs from the input, nothing if it does not."""
+        differences = []
+        for table, name in zip(self._given.tables, names, strict=True):
+            place = self._target._replace(file=path, table=name if self._target.format == "root" else None)
+            (back,) = inputs.input_of(place, inputs.Choice(), {}).tables
+            found = compare.difference((table.schema, table.batches()), (back.schema, back.batches()))
+            if found is not None:
+                what = f"{name!r} read back is" if name else "read back, it is"
+                differences.append(f"{what} not what was read: {found}")
+        return differences
 
 
-def _say(
-    options: argparse.Namespace, target: Place, written: Written, differences: list[str] | None, wall_ns: int
-) -> None:
-    n_bytes = Path(target.file).stat().st_size
+def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: int) -> None:
+    n_bytes = 0 if written.differences else Path(target.file).stat().st_size
     if options.json:
         import json
 
@@ -121,11 +125,13 @@ def _say(
             "tables": [{"name": name, "num_entries": n_entries} for name, n_entries in written.tables],
             "objects": written.objects,
             "left_out": [{"path": path, "reason": reason} for path, reason in written.left_out],
-            "verified": None if differences is None else not differences,
-            "differences": differences or [],
+            "verified": not written.differences if options.verify else None,
+            "differences": written.differences,
             "wall_ns": wall_ns,
         }
         print(json.dumps(document, indent=2))
+        return
+    if written.differences:
         return
     n_entries = sum(n for _, n in written.tables)
     parts = [
@@ -133,6 +139,6 @@ def _say(
         *([counted(len(written.objects), "object")] if written.objects else []),
         format_bytes(n_bytes),
         format_seconds(wall_ns / 1e9),
-        *(["read back: the same"] if differences == [] else []),
+        *(["read back: the same"] if options.verify else []),
     ]
     print(f"{printable(target.file)}: {', '.join(parts)}")

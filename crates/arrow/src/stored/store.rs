@@ -1,5 +1,7 @@
 //! From Arrow arrays to stored values.
 
+use std::collections::HashMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float16Type, Int16Type, Int32Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType, RunEndIndexType,
@@ -27,17 +29,56 @@ use super::error::{Result, StoreError};
 /// [`StoreError::Null`] with the number of the value in the array, for a null where the type is not optional, and
 /// [`StoreError::OtherType`] for an array of another type.
 pub fn store(column: &str, array: &dyn Array, data_type: &DataType) -> Result<Stored> {
-    Storing { path: column.to_owned() }.values(array, data_type, None)
+    store_beside(&mut SharedOffsets::default(), column, array, data_type)
 }
 
-struct Storing {
+/// The same of one of several columns: lists that have their offsets in the same memory have them so in what is stored.
+///
+/// # Errors
+/// As [`store`].
+pub fn store_beside(
+    offsets: &mut SharedOffsets,
+    column: &str,
+    array: &dyn Array,
+    data_type: &DataType,
+) -> Result<Stored> {
+    Storing { path: column.to_owned(), offsets }.values(array, data_type, None)
+}
+
+/// The offsets of lists of other columns.
+#[derive(Debug, Default)]
+pub struct SharedOffsets(HashMap<(*const u8, usize), Widened>);
+
+#[derive(Debug)]
+struct Widened {
+    /// Kept, so that no other offsets come to be in its place.
+    _of: Buffer,
+    offsets: ScalarBuffer<i64>,
+    first: usize,
+}
+
+impl SharedOffsets {
+    fn get<O: OffsetSizeTrait>(&self, of: &ScalarBuffer<O>) -> Option<(ScalarBuffer<i64>, usize)> {
+        let found = self.0.get(&(of.inner().as_ptr(), of.inner().len()))?;
+        // Offsets of another width may have as many bytes.
+        (found.offsets.len() == of.len()).then(|| (found.offsets.clone(), found.first))
+    }
+
+    fn insert<O: OffsetSizeTrait>(&mut self, of: &ScalarBuffer<O>, offsets: &ScalarBuffer<i64>, first: usize) {
+        let of = of.inner().clone();
+        self.0.insert((of.as_ptr(), of.len()), Widened { offsets: offsets.clone(), first, _of: of });
+    }
+}
+
+struct Storing<'o> {
     path: String,
+    offsets: &'o mut SharedOffsets,
 }
 
 /// True if a value is there, if not all are.
 type Present<'p> = Option<&'p NullBuffer>;
 
-impl Storing {
+impl Storing<'_> {
     /// `around`: the values that are not under a null of something around them.
     fn values(&mut self, array: &dyn Array, data_type: &DataType, around: Present<'_>) -> Result<Stored> {
         if let Some(looked_up) = looked_up(array).map_err(StoreError::of_arrow(&self.path))? {
@@ -175,14 +216,29 @@ impl Storing {
         Ok(Stored::List { offsets, items })
     }
 
+    /// [`Lists::in_a_row`], which is the same for lists of other columns with the same offsets.
+    fn in_a_row<O: OffsetSizeTrait>(
+        &mut self,
+        lists: &Lists<'_, O>,
+        present: Present<'_>,
+    ) -> Option<(ScalarBuffer<i64>, usize)> {
+        let Lists::Row(stored) = lists else { return lists.in_a_row(present) };
+        if let Some(known) = self.offsets.get(stored).filter(|_| !lists.has_hidden_items(present)) {
+            return Some(known);
+        }
+        let (offsets, first) = lists.in_a_row(present)?;
+        self.offsets.insert(stored, &offsets, first);
+        Some((offsets, first))
+    }
+
     /// The items of the lists that are there and no others, in their order, and offsets from 0 on.
     fn gathered<O: OffsetSizeTrait>(
-        &self,
+        &mut self,
         lists: &Lists<'_, O>,
         values: &dyn Array,
         present: Present<'_>,
     ) -> Result<(ScalarBuffer<i64>, ArrayRef)> {
-        if let Some((offsets, first)) = lists.in_a_row(present) {
+        if let Some((offsets, first)) = self.in_a_row(lists, present) {
             let n_items = offsets.last().map_or(0, |last| last.as_usize());
             return Ok((offsets, values.slice(first, n_items)));
         }

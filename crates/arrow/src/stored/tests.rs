@@ -213,3 +213,27 @@ fn branches_that_contradict_each_other_are_told() {
     assert!(compose("x", &pairs, &[lists([2, 2])]).is_ok());
     assert!(compose("x", &pairs, &[lists([1, 3])]).is_err());
 }
+
+#[test]
+fn lists_with_the_same_offsets_in_memory_share_them_when_stored() {
+    let item = Arc::new(Field::new("item", ArrowType::Int32, false));
+    let lists = |offsets: &OffsetBuffer<i32>, first: i32| -> ArrayRef {
+        let values = Arc::new(Int32Array::from_iter_values(first..first + 6));
+        Arc::new(ListArray::new(Arc::clone(&item), offsets.clone(), values, None))
+    };
+    let (one, equal) = (OffsetBuffer::from_lengths([1, 2, 0, 3]), OffsetBuffer::from_lengths([1, 2, 0, 3]));
+    let type_of_list = DataType::List(Box::new(DataType::Primitive(Primitive::Int32)));
+    for start in [0, 1] {
+        let mut shared = SharedOffsets::default();
+        let arrays = [lists(&one, 0), lists(&one, 10), lists(&equal, 20)].map(|array| array.slice(start, 4 - start));
+        let stored = arrays.map(|array| {
+            let stored = store_beside(&mut shared, "x", &array, &type_of_list).unwrap();
+            let Stored::List { offsets, items } = stored else { panic!("{stored:?}") };
+            (offsets, items.len())
+        });
+        assert!(stored[0].0.ptr_eq(&stored[1].0));
+        assert!(!stored[0].0.ptr_eq(&stored[2].0));
+        let expected = if start == 0 { (vec![0, 1, 3, 3, 6], 6) } else { (vec![0, 2, 2, 5], 5) };
+        assert!(stored.iter().all(|(offsets, n_items)| (offsets.to_vec(), *n_items) == expected));
+    }
+}

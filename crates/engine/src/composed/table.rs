@@ -9,7 +9,7 @@ use arrowroot_arrow::stored::delivered_type;
 use arrowroot_file::{Error, File, Result, nearest};
 
 use super::{Composed, ComposedColumn, Place};
-use crate::scan::{ColumnId, Composition, Request, Scan, Source};
+use crate::scan::{ColumnId, Composition, Holds, Request, Scan, Source};
 use crate::table::{ColumnPlace, Description, Recorded, Sizes, Table};
 
 impl Composed {
@@ -25,6 +25,16 @@ impl Composed {
             }
         }
         Ok(true)
+    }
+
+    /// True for a member inside of a field that holds a column in another form than Arrow's: its values are not the column's.
+    fn is_in_other_form(&self, path: &str) -> bool {
+        let Some((field, _)) = path.split_once('.').filter(|_| self.holds == Holds::Fields) else { return false };
+        let holds = |column: &&ComposedColumn| column.parts.iter().any(|&part| self.inner.place(part).path == field);
+        self.columns.iter().find(holds).is_some_and(|column| {
+            let stored = column.parts.first().and_then(|&part| self.inner.arrow_type(part, 0).ok().flatten());
+            stored.as_ref() != Some(column.field.data_type())
+        })
     }
 
     /// The field of a column in the form of text that is asked for, with the name that it is delivered by.
@@ -133,7 +143,8 @@ impl Table for Composed {
             return None;
         }
         // A part of a column is found by its name, and is in no list of columns.
-        self.inner.canonical(name).or_else(|| self.inner.found(name).map(|id| self.inner.place(id).path))
+        let path = self.inner.canonical(name).or_else(|| self.inner.found(name).map(|id| self.inner.place(id).path))?;
+        (!self.is_in_other_form(path)).then_some(path)
     }
 
     fn has_path(&self, path: &str) -> bool {

@@ -1,8 +1,9 @@
 //! Classes that were compiled, for all branches and objects of a file.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use ahash::HashMap;
 
 use super::class::Class;
 

@@ -2,13 +2,16 @@
 //!
 //! Pointers are links there: what they lead to is read when it is met, by the class named in the data.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use ahash::{HashMap, HashMapExt};
 
 use super::compile::Compiler;
 use super::node::Node;
+use super::{described, members};
 use crate::error::{Error, Result};
-use crate::streamer::{StreamerInfos, TypeName};
+use crate::streamer::{Element, StreamerInfos, TypeName};
 
 /// Types of the objects in a graph, compiled when they are first met.
 pub struct LinkedTypes<'i> {
@@ -27,6 +30,26 @@ impl<'i> LinkedTypes<'i> {
         let mut compiler = Compiler::linked(infos);
         compiler.misdescribed.clone_from(classes);
         LinkedTypes { compiler, nodes: HashMap::new() }
+    }
+
+    /// How an object of a class that writes itself is stored; `None` if it is stored as it is described.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if its way is not known.
+    pub fn own_way_of(&mut self, class: &str) -> Option<Result<Arc<Node>>> {
+        let is_own = !described::infos_of(class).is_empty() || self.compiler.own_streamer(class).is_some();
+        is_own.then(|| self.node_of(class))
+    }
+
+    /// How a member of a class is stored, or an item of one that is counted.
+    pub fn node_of_member(&mut self, class: &str, element: &Element) -> Node {
+        self.compiler.open.push(class.to_owned());
+        let node = match members::counted(element) {
+            Some(_) => self.compiler.counted_item(element),
+            None => self.compiler.member(element),
+        };
+        self.compiler.open.pop();
+        node
     }
 
     /// How an object of a class is stored under a key or behind a pointer.

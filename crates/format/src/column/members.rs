@@ -2,8 +2,9 @@
 //!
 //! Source: `TStreamerInfo::ReadBuffer` (ROOT 6.40).
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use ahash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::class::{Base, Class, CountedHead, Step, Variant, name_size};
 use super::code;
@@ -17,6 +18,8 @@ use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, T
 
 /// Members that are looked at in the time that compiling one takes.
 const SCANNED_FOR_ONE: usize = 32;
+/// Bytes of names that take the time that compiling a member takes: names are parsed and looked up.
+const NAME_BYTES_FOR_ONE: usize = 2_000;
 /// Bytes of the names of bases around a member.
 const MAX_PATH_BYTES: usize = 16 << 10;
 
@@ -162,7 +165,7 @@ impl Compiler<'_> {
     ) -> Result<Variant, String> {
         let mut steps = Vec::with_capacity(info.elements.len());
         for element in &info.elements {
-            self.spend(1)?;
+            self.spend(1 + (element.name.len() + element.type_name.len()) / NAME_BYTES_FOR_ONE)?;
             let step = self.step(info, element, path, members, &steps)?;
             steps.extend(step);
         }

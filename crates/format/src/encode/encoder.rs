@@ -3,24 +3,25 @@
 use std::collections::HashMap;
 
 use super::{Numbers, Object, Used, Value};
+use crate::column::{LinkedTypes, Number};
 use crate::error::{Error, Result, Within};
 use crate::output::{Output, Reference};
-use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfo, StreamerInfos};
+use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos};
 
 /// Objects may be in each other so deep.
 const MAX_DEPTH: usize = 200;
 /// Status bits of a `TObject` that are of the memory that it was in, or say that more follows: they are not written.
 /// Source: `TObject::kIsOnHeap`, `kNotDeleted`, `kIsReferenced`.
 const BITS_OF_MEMORY: u32 = 0x0300_0010;
-/// Type codes of packed numbers. Source: `TVirtualStreamerInfo::EReadWrite`.
-const DOUBLE32: i32 = 9;
-const FLOAT16: i32 = 19;
 /// Added to the code of a type for a fixed array, and for a counted pointer.
 const ARRAY: i32 = 20;
 const POINTER: i32 = 40;
 /// Type codes of pointers that never point to nothing: the object is written in their place.
 const EMBEDDED_POINTERS: [i32; 2] = [63, 68];
-/// Class versions. Source: `TList`, `TObjArray` (ROOT 6.40).
+/// Bit of a `TClonesArray` that says that members are stored one by one. Source: `TClonesArray::kBypassStreamer`.
+const BYPASS_STREAMER: u32 = 1 << 12;
+/// Class versions. Source: `TClonesArray`, `TList`, `TObjArray` (ROOT 6.40).
+const CLONES_VERSION: u16 = 4;
 const LIST_VERSION: u16 = 5;
 const ARRAY_VERSION: u16 = 3;
 
@@ -35,14 +36,17 @@ const ARRAY_VERSION: u16 = 3;
 /// `TStreamerInfo::WriteBuffer`, `TBufferFile::WriteObjectAny` and the `Streamer` functions of ROOT's collections (ROOT 6.40).
 pub fn encode(infos: &StreamerInfos, objects: &[Object], output: &mut Output) -> Result<Vec<Used>> {
     let written = HashMap::from([(0, Reference::OUTERMOST)]);
-    let mut encoder = Encoder { infos, objects, written, used: Vec::new(), depth: 0 };
+    let types = LinkedTypes::new(infos);
+    let mut encoder = Encoder { infos, types, objects, written, used: Vec::new(), depth: 0 };
     let first = encoder.object(0)?;
     encoder.class(&first.class, first, output)?;
     Ok(encoder.used)
 }
 
-struct Encoder<'o> {
+pub(super) struct Encoder<'o> {
     infos: &'o StreamerInfos,
+    /// How members are stored that are more than a number, a text or a pointer.
+    pub(super) types: LinkedTypes<'o>,
     objects: &'o [Object],
     /// What references to the objects say that were written behind pointers.
     written: HashMap<usize, Reference>,
@@ -51,12 +55,12 @@ struct Encoder<'o> {
 }
 
 impl<'o> Encoder<'o> {
-    fn object(&self, place: usize) -> Result<&'o Object> {
+    pub(super) fn object(&self, place: usize) -> Result<&'o Object> {
         self.objects.get(place).ok_or_else(|| Error::unsupported(0, format!("there is no object {place}")))
     }
 
     /// Writes what a class has of an object: its frame and its members, or what its own streamer makes.
-    fn class(&mut self, class: &str, object: &'o Object, output: &mut Output) -> Result<()> {
+    pub(super) fn class(&mut self, class: &str, object: &'o Object, output: &mut Output) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(Error::unsupported(0, format!("objects in each other deeper than {MAX_DEPTH}")));
@@ -74,7 +78,7 @@ impl<'o> Encoder<'o> {
                 check_length(numbers, integer(n_cells)?.try_into().unwrap_or(u64::MAX))?;
             }
             output.count(numbers.len())?;
-            return numbers.write(primitive, output);
+            return numbers.write(Number::plain(primitive), output);
         }
         match class {
             "TObject" => self.t_object(class, object, output),
@@ -84,10 +88,9 @@ impl<'o> Encoder<'o> {
                 let items = items(member(object, class, "fItems")?)?;
                 output.count(items.len())?;
                 for item in items {
-                    let Value::Parts(parts) = item else { return Err(unexpected(item, "an object and its option")) };
-                    let part = |name| parts.iter().find(|(of_part, _)| of_part == name).map(|(_, value)| value);
-                    self.pointer(part("object").unwrap_or(&Value::Null), "TObject", output)?;
-                    output.string(part("option").map_or(Ok(&[][..]), text)?)?;
+                    let Value::Pairs(_) = item else { return Err(unexpected(item, "an object and its option")) };
+                    self.pointer(item.part("object").unwrap_or(&Value::Null), "TObject", output)?;
+                    output.string(item.part("option").map_or(Ok(&[][..]), text)?)?;
                 }
                 output.end(frame)
             }
@@ -96,22 +99,61 @@ impl<'o> Encoder<'o> {
                 self.t_collection(class, object, output)?;
                 let items = items(member(object, class, "fObjects")?)?;
                 output.count(items.len())?;
-                member(object, class, "fLowerBound")?.write_number(Primitive::Int32, output)?;
+                member(object, class, "fLowerBound")?.write_number(Number::plain(Primitive::Int32), output)?;
                 items.iter().try_for_each(|item| self.pointer(item, "TObject", output))?;
                 output.end(frame)
             }
-            _ => self.described(class, object, output),
+            "TClonesArray" => self.clones(class, object, output),
+            _ => match self.types.own_way_of(class) {
+                Some(node) => {
+                    let node = node?;
+                    self.own_way(&node, object, output)
+                }
+                None => self.described(class, object, output),
+            },
         }
     }
 
     /// A `TObject`: it has no byte count.
-    fn t_object(&self, class: &str, object: &Object, output: &mut Output) -> Result<()> {
+    pub(super) fn t_object(&self, class: &str, object: &Object, output: &mut Output) -> Result<()> {
         output.u16(1);
-        member(object, class, "fUniqueID")?.write_number(Primitive::UInt32, output)?;
-        let bits = integer(member(object, class, "fBits")?)?;
-        let bits = u32::try_from(bits).map_err(|_| Error::unsupported(0, format!("{bits} are no status bits")))?;
-        output.u32(bits & !BITS_OF_MEMORY);
+        member(object, class, "fUniqueID")?.write_number(Number::plain(Primitive::UInt32), output)?;
+        output.u32(status_bits(member(object, class, "fBits")?)?);
         Ok(())
+    }
+
+    /// Objects of one class, each in one piece: readers look at the bit that says so.
+    ///
+    /// Source: `TClonesArray::Streamer` (ROOT 6.40).
+    fn clones(&mut self, class: &str, object: &'o Object, output: &mut Output) -> Result<()> {
+        let frame = output.begin(CLONES_VERSION);
+        output.u16(1);
+        member(object, class, "fUniqueID")?.write_number(Number::plain(Primitive::UInt32), output)?;
+        output.u32(status_bits(member(object, class, "fBits")?)? & !BYPASS_STREAMER);
+        output.string(text(member(object, class, "fName")?)?)?;
+        let class_and_version = text(member(object, class, "fClass")?)?;
+        output.string(class_and_version)?;
+        let of_items = String::from_utf8_lossy(class_and_version);
+        let of_items = of_items.split(';').next().unwrap_or_default();
+        let items = items(member(object, class, "fArray")?)?;
+        output.count(items.len())?;
+        member(object, class, "fLowerBound")?.write_number(Number::plain(Primitive::Int32), output)?;
+        for item in items {
+            match item {
+                Value::Null => output.u8(0),
+                Value::Object(place) => {
+                    let item = self.object(*place)?;
+                    if item.class != of_items {
+                        let what = format!("a {} in an array of {of_items}", item.class);
+                        return Err(Error::unsupported(0, what));
+                    }
+                    output.u8(1);
+                    self.class(of_items, item, output)?;
+                }
+                other => return Err(unexpected(other, of_items)),
+            }
+        }
+        output.end(frame)
     }
 
     fn t_collection(&self, class: &str, object: &Object, output: &mut Output) -> Result<()> {
@@ -126,7 +168,11 @@ impl<'o> Encoder<'o> {
             Error::unsupported(0, format!("class {class} is not described here, so its objects cannot be written"))
         })?;
         self.used.push(Used::Described(info.name.clone()));
-        let frame = output.begin(info.version);
+        let is_foreign = info.version <= 1 && class.starts_with("pair<");
+        let frame = output.begin(if is_foreign { 0 } else { info.version });
+        if is_foreign {
+            output.u32(info.checksum);
+        }
         for element in &info.elements {
             self.element(info, element, object, output).within(|| element.name.to_string())?;
         }
@@ -146,9 +192,9 @@ impl<'o> Encoder<'o> {
             ElementClass::BasicType if element.array_length > 0 => {
                 let numbers = numbers(value()?)?;
                 check_length(numbers, u64::from(element.array_length))?;
-                numbers.write(primitive_of(element, ARRAY)?, output)
+                numbers.write(number_of(element, ARRAY)?, output)
             }
-            ElementClass::BasicType => value()?.write_number(primitive_of(element, 0)?, output),
+            ElementClass::BasicType => value()?.write_number(number_of(element, 0)?, output),
             ElementClass::BasicPointer => {
                 let numbers = numbers(value()?)?;
                 let count = integer(member(object, &info.name, &element.count_name)?)?;
@@ -157,16 +203,15 @@ impl<'o> Encoder<'o> {
                 check_length(numbers, n_values.unwrap_or(u64::MAX))?;
                 // Whether an array follows.
                 output.u8(u8::from(!numbers.is_empty()));
-                numbers.write(primitive_of(element, POINTER)?, output)
+                numbers.write(number_of(element, POINTER)?, output)
             }
-            ElementClass::String => output.string(text(value()?)?),
-            ElementClass::Object | ElementClass::ObjectAny => {
+            ElementClass::String if element.array_length == 0 => output.string(text(value()?)?),
+            ElementClass::Object | ElementClass::ObjectAny if element.array_length == 0 => {
                 let class = element.type_name.as_str();
                 match (value()?, numbers_of_array(class)) {
-                    _ if element.array_length > 0 => Err(unsupported(element)),
                     (Value::Numbers(numbers), Some(primitive)) => {
                         output.count(numbers.len())?;
-                        numbers.write(primitive, output)
+                        numbers.write(Number::plain(primitive), output)
                     }
                     (Value::Object(place), _) => {
                         let inner = self.object(*place)?;
@@ -194,12 +239,17 @@ impl<'o> Encoder<'o> {
                     _ => self.pointer(value, class, output),
                 }
             }
-            _ => Err(unsupported(element)),
+            ElementClass::Loop => {
+                let count = integer(member(object, &info.name, &element.count_name)?)?;
+                self.loop_of_objects(info, element, count, value()?, output)
+            }
+            ElementClass::Artificial | ElementClass::Plain => Err(unsupported(element)),
+            _ => self.member_by_node(info, element, value()?, output),
         }
     }
 
     /// What a pointer to an object of a class, or of one that derives from it, points to.
-    fn pointer(&mut self, value: &Value, declared: &str, output: &mut Output) -> Result<()> {
+    pub(super) fn pointer(&mut self, value: &Value, declared: &str, output: &mut Output) -> Result<()> {
         let place = match value {
             Value::Null => {
                 output.null();
@@ -224,8 +274,15 @@ impl<'o> Encoder<'o> {
     }
 }
 
+/// The status bits of an object, as they are written.
+fn status_bits(value: &Value) -> Result<u32> {
+    let bits = integer(value)?;
+    let bits = u32::try_from(bits).map_err(|_| Error::unsupported(0, format!("{bits} are no status bits")))?;
+    Ok(bits & !BITS_OF_MEMORY)
+}
+
 /// The member of an object that a class of it has.
-fn member<'m>(object: &'m Object, class: &str, name: &str) -> Result<&'m Value> {
+pub(super) fn member<'m>(object: &'m Object, class: &str, name: &str) -> Result<&'m Value> {
     let found = object.members.get(&format!("{class}::{name}")).or_else(|| object.members.get(name));
     found.ok_or_else(|| {
         Error::unsupported(0, format!("a {} without the member {name}, which {class} has", object.class))
@@ -245,45 +302,41 @@ fn numbers_of_array(class: &str) -> Option<Primitive> {
     })
 }
 
-/// The type in which numbers are stored; `added`: to its code for arrays.
-fn primitive_of(element: &Element, added: i32) -> Result<Primitive> {
-    match element.type_code - added {
-        // Without a range it is stored as a float.
-        DOUBLE32 if element.range == PackingRange::default() => Ok(Primitive::Float32),
-        DOUBLE32 | FLOAT16 => Err(unsupported(element)),
-        code => Primitive::from_type_code(code).ok_or_else(|| unsupported(element)),
-    }
+/// How numbers are stored; `added`: to the code of their type for arrays.
+fn number_of(element: &Element, added: i32) -> Result<Number> {
+    let primitive = Primitive::from_type_code(element.type_code - added).ok_or_else(|| unsupported(element))?;
+    Ok(Number::packed(primitive, element.range))
 }
 
-fn integer(value: &Value) -> Result<i128> {
+pub(super) fn integer(value: &Value) -> Result<i128> {
     match value {
         Value::Integer(value) => Ok(*value),
         other => Err(unexpected(other, "an integer")),
     }
 }
 
-fn text(value: &Value) -> Result<&[u8]> {
+pub(super) fn text(value: &Value) -> Result<&[u8]> {
     match value {
         Value::Text(text) => Ok(text),
         other => Err(unexpected(other, "text")),
     }
 }
 
-fn numbers(value: &Value) -> Result<&Numbers> {
+pub(super) fn numbers(value: &Value) -> Result<&Numbers> {
     match value {
         Value::Numbers(numbers) => Ok(numbers),
         other => Err(unexpected(other, "an array of numbers")),
     }
 }
 
-fn items(value: &Value) -> Result<&[Value]> {
+pub(super) fn items(value: &Value) -> Result<&[Value]> {
     match value {
         Value::Items(items) => Ok(items),
         other => Err(unexpected(other, "a list")),
     }
 }
 
-fn check_length(numbers: &Numbers, n_values: u64) -> Result<()> {
+pub(super) fn check_length(numbers: &Numbers, n_values: u64) -> Result<()> {
     if numbers.len() as u64 == n_values {
         Ok(())
     } else {
@@ -291,10 +344,10 @@ fn check_length(numbers: &Numbers, n_values: u64) -> Result<()> {
     }
 }
 
-fn unexpected(value: &Value, what: &str) -> Error {
+pub(super) fn unexpected(value: &Value, what: &str) -> Error {
     Error::unsupported(0, format!("{} where {what} should be", value.kind()))
 }
 
-fn unsupported(element: &Element) -> Error {
+pub(super) fn unsupported(element: &Element) -> Error {
     Error::unsupported(0, format!("members of type {} are not written", element.type_name))
 }

@@ -4,11 +4,13 @@
 //! is hidden by another of its name it goes by `CLASS::NAME`, as it does when it is read.
 
 mod encoder;
+mod nodes;
 mod values;
 
 use std::collections::HashMap;
 
 pub use encoder::encode;
+pub use nodes::CONTAINER_VERSION;
 pub use values::{Numbers, Value};
 
 /// An object to write, of any class that is described.

@@ -1,8 +1,9 @@
 //! Values of members, and numbers as their types have them.
 
+use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::output::Output;
-use crate::streamer::Primitive;
+use crate::streamer::{Packing, Primitive};
 
 /// The value of a member.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +22,8 @@ pub enum Value {
     Null,
     /// Items of a collection.
     Items(Vec<Value>),
-    /// An item of several parts by name, such as an object and its option in a list.
-    Parts(Vec<(String, Value)>),
+    /// Keys and values of a map, or an item of several parts by name, such as an object and its option in a list.
+    Pairs(Vec<(Value, Value)>),
 }
 
 /// Numbers in one array.
@@ -51,14 +52,14 @@ impl Numbers {
         self.len() == 0
     }
 
-    pub(super) fn write(&self, primitive: Primitive, output: &mut Output) -> Result<()> {
+    pub(super) fn write(&self, number: Number, output: &mut Output) -> Result<()> {
         match self {
-            Numbers::Floats(values) => values.iter().try_for_each(|value| write_float(*value, primitive, output)),
+            Numbers::Floats(values) => values.iter().try_for_each(|value| write_float(*value, number, output)),
             Numbers::Integers(values) => {
-                values.iter().try_for_each(|value| write_integer((*value).into(), primitive, output))
+                values.iter().try_for_each(|value| write_integer((*value).into(), number, output))
             }
             Numbers::Unsigned(values) => {
-                values.iter().try_for_each(|value| write_integer((*value).into(), primitive, output))
+                values.iter().try_for_each(|value| write_integer((*value).into(), number, output))
             }
         }
     }
@@ -75,21 +76,29 @@ impl Value {
             Value::Object(_) => "an object",
             Value::Null => "nothing",
             Value::Items(_) => "a list",
-            Value::Parts(_) => "an item of a list",
+            Value::Pairs(_) => "a map",
         }
     }
 
-    pub(super) fn write_number(&self, primitive: Primitive, output: &mut Output) -> Result<()> {
+    /// The part of that name, or what a map has for it.
+    pub(super) fn part(&self, name: &str) -> Option<&Value> {
+        let Value::Pairs(pairs) = self else { return None };
+        let is_named = |key: &Value| matches!(key, Value::Text(text) if text == name.as_bytes());
+        pairs.iter().find(|(key, _)| is_named(key)).map(|(_, value)| value)
+    }
+
+    pub(super) fn write_number(&self, number: Number, output: &mut Output) -> Result<()> {
         match self {
-            Value::Integer(value) => write_integer(*value, primitive, output),
-            Value::Float(value) => write_float(*value, primitive, output),
+            Value::Integer(value) => write_integer(*value, number, output),
+            Value::Float(value) => write_float(*value, number, output),
             other => Err(Error::unsupported(0, format!("{} where a number should be", other.kind()))),
         }
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a float is the nearest one")]
-fn write_integer(value: i128, primitive: Primitive, output: &mut Output) -> Result<()> {
+fn write_integer(value: i128, number: Number, output: &mut Output) -> Result<()> {
+    let primitive = number.primitive;
     let no_room = |_| Error::unsupported(0, format!("{value} does not fit into {primitive:?}"));
     match primitive {
         Primitive::Bool => output.u8(u8::from(value != 0)),
@@ -103,24 +112,32 @@ fn write_integer(value: i128, primitive: Primitive, output: &mut Output) -> Resu
         Primitive::UInt64 => output.u64(value.try_into().map_err(no_room)?),
         Primitive::Float32 => output.f32(value as f32),
         Primitive::Float64 => output.f64(value as f64),
-        Primitive::Float16 | Primitive::Double32 => return Err(packed()),
+        Primitive::Float16 | Primitive::Double32 => return write_float(value as f64, number, output),
     }
     Ok(())
 }
 
-/// Writes a number in the type of its member: rounded, as it is when it is assigned, but an integer must be one.
+/// Writes a number in the type of its member: rounded, as it is when it is assigned, but an integer must be one, and what has a
+/// range in it.
 #[expect(clippy::cast_possible_truncation, reason = "a float is the nearest one; integers are looked at")]
-fn write_float(value: f64, primitive: Primitive, output: &mut Output) -> Result<()> {
-    match primitive {
+fn write_float(value: f64, number: Number, output: &mut Output) -> Result<()> {
+    let is_float = number.is_packed() || number.primitive == Primitive::Float32;
+    if is_float && value.is_finite() && (value as f32).is_infinite() {
+        return Err(Error::unsupported(0, format!("{value} is too large for {:?}", number.primitive)));
+    }
+    match number.primitive {
         Primitive::Float32 => output.f32(value as f32),
         Primitive::Float64 => output.f64(value),
-        Primitive::Float16 | Primitive::Double32 => return Err(packed()),
-        _ if value.trunc() == value && value.abs() < 1e30 => return write_integer(value as i128, primitive, output),
-        _ => return Err(Error::unsupported(0, format!("{value} is no {primitive:?}"))),
+        Primitive::Float16 | Primitive::Double32 => match number.packing {
+            Packing::Plain => output.f32(value as f32),
+            packing => {
+                let stored = packing.stored(value);
+                let what = || Error::unsupported(0, format!("{value} is outside of the range of its member"));
+                output.raw(stored.ok_or_else(what)?.as_ref());
+            }
+        },
+        _ if value.trunc() == value && value.abs() < 1e30 => return write_integer(value as i128, number, output),
+        other => return Err(Error::unsupported(0, format!("{value} is no {other:?}"))),
     }
     Ok(())
-}
-
-fn packed() -> Error {
-    Error::unsupported(0, "packed numbers are not written")
 }

@@ -1,7 +1,8 @@
 //! The record of streamer information.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
+
+use ahash::{HashMap, HashMapExt, HashSet};
 
 use crate::codec::Decompressor;
 use crate::column::Compiled;
@@ -309,7 +310,7 @@ impl StreamerInfos {
 
     /// Whether any version of `class` derives from `base`, directly or not; a class does not derive from itself.
     pub fn is_derived_from(&self, class: &str, base: &str) -> bool {
-        let mut seen = HashSet::from([class]);
+        let mut seen = HashSet::from_iter([class]);
         let mut waiting = vec![class];
         while let Some(class) = waiting.pop() {
             for element in self.named(class).flat_map(StreamerInfo::bases) {
@@ -356,7 +357,7 @@ impl StreamerInfos {
     /// The classes that a class derives from in any version, near ones first.
     pub fn bases_of(&self, class: &str) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
-        let mut seen = HashSet::from([class]);
+        let mut seen = HashSet::from_iter([class]);
         let mut next = 0;
         let mut waiting = Some(class);
         while let Some(class) = waiting {

@@ -134,6 +134,24 @@ pub enum Packing {
     },
 }
 
+/// A packed value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// Exponent and mantissa.
+    Three([u8; 3]),
+    /// A float, or a number of steps.
+    Four([u8; 4]),
+}
+
+impl AsRef<[u8]> for Stored {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Stored::Three(bytes) => bytes,
+            Stored::Four(bytes) => bytes,
+        }
+    }
+}
+
 impl Packing {
     /// How values with that annotation are stored.
     pub fn new(packed: PackedType, range: PackingRange) -> Self {
@@ -145,6 +163,38 @@ impl Packing {
             Some(n_bits) => Packing::Truncated { n_bits },
             None if packed == PackedType::Float16 => Packing::Truncated { n_bits: FLOAT16_BITS },
             None => Packing::Plain,
+        }
+    }
+
+    /// A value as it is stored: rounded to what the bits can say. `None` if it is not in the range, or no number where there is
+    /// one.
+    ///
+    /// Source: `TBufferFile::WriteFloat16`, `TBufferFile::WriteDouble32` (ROOT 6.40), which take the nearest end of the range.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "steps are looked at; floats are nearest"
+    )]
+    pub fn stored(self, value: f64) -> Option<Stored> {
+        match self {
+            Packing::Plain => Some(Stored::Four((value as f32).to_be_bytes())),
+            // There is room for so many bits and a sign.
+            Packing::Truncated { n_bits: 15.. } => None,
+            Packing::Truncated { n_bits } => {
+                let bits = (value as f32).to_bits();
+                let [_, exponent, ..] = (bits << 1 >> 8).to_be_bytes();
+                let longer = bits >> (FLOAT_MANTISSA_BITS - n_bits - 1) & ((1 << (n_bits + 1)) - 1);
+                // Rounded, but never up into the next exponent.
+                let mantissa = (longer.div_ceil(2)).min((1 << n_bits) - 1);
+                let sign = u32::from(value.is_sign_negative()) << (n_bits + 1);
+                let [.., high, low] = (mantissa | sign).to_be_bytes();
+                Some(Stored::Three([exponent, high, low]))
+            }
+            Packing::Scaled { min, factor } => {
+                let steps = (0.5 + factor * (value - min)).floor();
+                let is_in_range = value >= min && (0.0..=f64::from(u32::MAX)).contains(&steps);
+                is_in_range.then(|| Stored::Four((steps as u32).to_be_bytes()))
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::container::{Datime, Key, KeyHead};
 use crate::cursor::Cursor;
+use crate::decode::kernels::dispatched;
 use crate::error::{Error, Place, Result};
 use crate::output::Output;
 
@@ -377,6 +378,22 @@ impl EmbeddedBasket {
     }
 }
 
+dispatched! {
+    /// Appends where entries begin that are lists: `base`, and `item_bytes` for each item before.
+    ///
+    /// `offsets`: where the lists begin among their items; that of the first is where they are counted from. Of what does not fit
+    /// the lower 32 bits are appended.
+    pub fn append_list_starts(offsets: &[i64], item_bytes: u32, base: u32, starts: &mut Vec<u32>) {
+        let first = offsets.first().copied().unwrap_or_default();
+        let low_word = |n_items: i64| {
+            let [a, b, c, d, ..] = n_items.to_le_bytes();
+            u32::from_le_bytes([a, b, c, d])
+        };
+        let start = |offset: &i64| base.wrapping_add(low_word(offset.wrapping_sub(first)).wrapping_mul(item_bytes));
+        starts.extend(offsets.iter().map(start));
+    }
+}
+
 /// Appends the entry offsets of a basket to its entry data: their number, they, and one more that is 0.
 ///
 /// `starts`: of all entries in bytes from the start of the record, so the first is the length of the key.
@@ -399,4 +416,26 @@ pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()>
     }
     payload.extend([0; 4]);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn starts_of_lists_are_those_of_a_loop(
+            begins in prop::collection::vec(-5_i64..1 << 33, 0..200), item_bytes in 1_u32..9, base in any::<u32>(),
+        ) {
+            let mut starts = vec![7];
+            append_list_starts(&begins, item_bytes, base, &mut starts);
+            let start = |begin: &i64| {
+                let n_bytes = i128::from(begin - begins[0]) * i128::from(item_bytes) + i128::from(base);
+                u32::try_from(n_bytes.rem_euclid(1 << 32)).unwrap()
+            };
+            let expected: Vec<u32> = std::iter::once(7).chain(begins.iter().map(start)).collect();
+            prop_assert_eq!(starts, expected);
+        }
+    }
 }

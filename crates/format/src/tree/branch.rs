@@ -80,6 +80,8 @@ pub struct Branch {
     pub file_name: String,
     /// What a `TBranchElement` knows more.
     pub element: Option<ElementPart>,
+    /// What a `TBranchClones` knows more.
+    pub clones: Option<Box<ClonesPart>>,
     /// `fClassName` of a `TBranchObject`: the class of its objects, unless their pointers say another one.
     pub object_class: Option<Box<str>>,
     pub(super) baskets: BasketTable,
@@ -114,6 +116,21 @@ pub struct ElementPart {
     pub counter: Option<BranchId>,
     /// `fBranchCount2`: the branch with the counts of arrays inside.
     pub second_counter: Option<BranchId>,
+}
+
+/// What `TBranchClones` adds: the branches of the objects of a `TClonesArray`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClonesPart {
+    /// Version of `TBranchClones`.
+    pub version: u16,
+    /// `fMaxBaskets` and `fWriteBasket`; it has no baskets itself.
+    pub n_baskets: [i32; 2],
+    /// `fBranchCount`: the branch with the number of objects of each entry.
+    pub counter: Option<BranchId>,
+    /// `fClassName`: the class of the objects.
+    pub class_name: String,
+    /// Whether the counter stands last among the branches inside, and in no list.
+    pub is_counter_beside: bool,
 }
 
 impl Default for ElementPart {
@@ -177,6 +194,7 @@ impl Branch {
             embedded: Vec::new(),
             file_name: String::new(),
             element: None,
+            clones: None,
             object_class: None,
             baskets: BasketTable::default(),
             array_bits: [0; 2],
@@ -333,11 +351,11 @@ fn read_branch<'a>(
     reading.objects.remember(position, Object::Branch(id));
     let outer = cursor.version()?;
     let mut branch = match class {
-        "TBranchClones" => read_branch_clones(cursor, reading, id, depth),
-        "TBranch" => read_base(cursor, reading, outer.version, outer.end, id, depth),
+        "TBranchClones" => read_branch_clones(cursor, reading, outer.version, id, depth),
+        "TBranch" => read_base(cursor, reading, outer.version, outer.end, Some(id), depth),
         _ => {
             let base = cursor.version()?;
-            read_base(cursor, reading, base.version, base.end, id, depth)
+            read_base(cursor, reading, base.version, base.end, Some(id), depth)
         }
     }?;
     if class == "TBranchElement" {
@@ -369,12 +387,12 @@ struct NBaskets {
 
 /// Reads the `TBranch` part. Versions 10 and above are as their streamer information says; below, by hand.
 /// Source: `TBranch::Streamer` (ROOT 6.40). Version 5 is that of ROOT 2.23.
-fn read_base<'a>(
+pub(super) fn read_base<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
     version: u16,
     end: Option<usize>,
-    id: BranchId,
+    id: Option<BranchId>,
     depth: usize,
 ) -> Result<Branch> {
     if !(5..=13).contains(&version) {
@@ -393,12 +411,12 @@ fn read_members<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
     branch: &mut Branch,
-    id: BranchId,
+    id: Option<BranchId>,
     depth: usize,
 ) -> Result<()> {
     let n_baskets =
         if branch.version == 5 { read_early_numbers(cursor, branch) } else { read_numbers(cursor, branch) }?;
-    (branch.branches, branch.array_bits[0]) = read_branches(cursor, reading, Some(id), depth + 1)?;
+    (branch.branches, branch.array_bits[0]) = read_branches(cursor, reading, id, depth + 1)?;
     (branch.leaves, branch.array_bits[1]) = read_leaves(cursor, reading)?;
     let pointers = read_embedded_baskets(cursor, reading, n_baskets.written)?;
     branch.baskets = read_basket_table(cursor, n_baskets.written, n_baskets.items, branch.version, &pointers)?;
@@ -532,6 +550,7 @@ fn read_element<'a>(
 fn read_branch_clones<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
+    version: u16,
     id: BranchId,
     depth: usize,
 ) -> Result<Branch> {
@@ -540,21 +559,48 @@ fn read_branch_clones<'a>(
     branch.compression = CompressionSetting(cursor.i32()?);
     branch.basket_bytes = cursor.i32()?;
     branch.n_entry_offsets = cursor.i32()?;
-    cursor.skip(8)?; // fMaxBaskets, fWriteBasket
+    let n_baskets = [cursor.i32()?, cursor.i32()?];
     branch.entry_end = cursor.i64()?;
     branch.n_entries = cursor.i64()?;
     branch.memory_bytes = cursor.i64()?;
     branch.stored_bytes = cursor.i64()?;
     branch.offset = cursor.i32()?;
     let counter = read_branch_pointer(cursor, reading, Some(id), depth + 1)?;
-    cursor.string_bytes()?; // fClassName
+    let class_name = cursor.string()?;
     (branch.branches, branch.array_bits[0]) = read_branches(cursor, reading, Some(id), depth + 1)?;
+    let mut clones = ClonesPart { version, n_baskets, counter, class_name, is_counter_beside: false };
     if let Some(counter) = counter
         && !std::mem::replace(&mut reading.is_listed[counter.0 as usize], true)
     {
         branch.branches.push(counter);
+        clones.is_counter_beside = true;
     }
+    branch.clones = Some(Box::new(clones));
     Ok(branch)
+}
+
+impl Branch {
+    /// Writes what stands before the counter of a `TBranchClones`. Its own frame was begun.
+    pub(super) fn write_clones_numbers(&self, clones: &ClonesPart, output: &mut Output) -> Result<()> {
+        output.named_base(self.bits, self.name.as_bytes(), self.title.as_bytes())?;
+        let [n_items, n_written] = clones.n_baskets;
+        for number in [self.compression.0, self.basket_bytes, self.n_entry_offsets, n_items, n_written] {
+            output.i32(number);
+        }
+        for number in [self.entry_end, self.n_entries, self.memory_bytes, self.stored_bytes] {
+            output.i64(number);
+        }
+        output.i32(self.offset);
+        Ok(())
+    }
+
+    /// The branches in its list: without the counter that is beside it.
+    pub(super) fn listed_branches(&self, clones: &ClonesPart) -> &[BranchId] {
+        match self.branches.split_last() {
+            Some((last, others)) if clones.is_counter_beside && Some(*last) == clones.counter => others,
+            _ => &self.branches,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ mod objects;
 mod record;
 
 pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttributes};
-pub use basket::{BasketHead, EmbeddedBasket, append_entry_offsets};
+pub use basket::{BasketHead, EmbeddedBasket, append_entry_offsets, append_list_starts};
 pub use baskets::BasketLocation;
-pub use branch::{Branch, ElementPart};
+pub use branch::{Branch, ClonesPart, ElementPart};
 pub use ids::{BranchId, LeafId};
 pub use leaf::{Leaf, LeafKind};
-pub use record::{Friend, RecordedIndex, TreeRecord, UserInfo};
+pub use record::{BranchReferences, Friend, RecordedIndex, ReferenceTable, TreeRecord, UserInfo};

@@ -26,6 +26,8 @@ pub(super) enum Slot<'a> {
 pub(super) enum Object {
     Branch(BranchId),
     Leaf(LeafId),
+    /// The `TBranchRef` of the tree.
+    References,
 }
 
 /// The classes, branches and leaves of a record so far.

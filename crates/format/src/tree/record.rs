@@ -10,9 +10,11 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
 
+mod references;
 mod tail;
 mod write;
 
+pub use references::{BranchReferences, ReferenceTable};
 use tail::Tail;
 pub use tail::{Friend, RecordedIndex, UserInfo};
 
@@ -90,6 +92,8 @@ pub struct TreeRecord {
     pub friends: Vec<Friend>,
     /// `fTreeIndex`: where it is a friend, its entries are found by this, not by their number.
     pub index: Option<RecordedIndex>,
+    /// `fBranchRef`: what `TRef`s of its objects refer to.
+    pub references: Option<Box<BranchReferences>>,
     /// `fUserInfo`: names, texts and numbers that somebody added.
     pub user_info: Vec<UserInfo>,
     /// The first branch that holds each leaf.
@@ -180,6 +184,7 @@ impl TreeRecord {
             aliases: Vec::new(),
             friends: Vec::new(),
             index: None,
+            references: None,
             user_info: Vec::new(),
             branches_of_leaves: Vec::new(),
             listed_leaves: Vec::new(),

@@ -81,6 +81,11 @@ impl LocalSink {
         Ok(LocalSink { url, target, part, state, process: std::process::id() })
     }
 
+    /// Where the file is until it is published.
+    pub fn part(&self) -> &Path {
+        &self.part
+    }
+
     fn with<T>(&self, work: impl FnOnce(&File) -> Result<T>) -> Result<T> {
         match &*self.state.read().unwrap_or_else(PoisonError::into_inner) {
             State::Open(file) => work(file),

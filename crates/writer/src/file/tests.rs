@@ -167,6 +167,27 @@ fn nothing_is_left_of_a_file_that_is_given_up_or_dropped() {
 }
 
 #[test]
+fn a_complete_file_takes_nothing_more_and_has_its_name_when_it_is_closed() {
+    for is_kept in [false, true] {
+        let (place, file) = create(settings());
+        write_text(&file, ROOT_DIRECTORY, "t", "text").unwrap();
+        file.complete().unwrap();
+        assert!(place.bytes().is_none());
+        assert!(matches!(write_text(&file, ROOT_DIRECTORY, "t", ""), Err(Error::Closed { .. })));
+        assert!(matches!(file.complete(), Err(Error::Closed { .. })));
+        if is_kept {
+            let size = file.close().unwrap();
+            let bytes = place.bytes().unwrap();
+            assert_eq!((size, paths(&bytes)), (bytes.len() as u64, vec!["t;1".to_owned()]));
+        } else {
+            file.abort();
+            assert!(place.bytes().is_none());
+        }
+        assert!(matches!(file.close(), Err(Error::Closed { .. })));
+    }
+}
+
+#[test]
 fn a_file_in_which_something_could_not_be_written_is_given_up() {
     for room in [0, 1 << 20, 3 << 20] {
         let place = MemoryFile::default();

@@ -77,11 +77,7 @@ pub(super) fn write(
     let mut compressor = Compressor::new();
     let encoded: Vec<_> =
         set.tasks(Arc::clone(&cluster))?.into_iter().map(|task| task(&mut compressor)).collect::<Result<_>>()?;
-    file.with_appender(|appender| {
-        let parts = set.place(&cluster, encoded, appender.position())?;
-        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        appender.append(&parts)
-    })?;
+    file.with_appender(|appender| set.place(&cluster, encoded, true, appender))?;
     let anchor = set.write_metadata(file)?.write()?;
     let blob = write_blob(file, set.seek_root, CompressionSetting::NONE, &anchor)?;
     Ok(AttributeSet { name: SET.to_owned(), version: VERSION, anchor: link(blob) })

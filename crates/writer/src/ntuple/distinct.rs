@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 use arrowroot_format::rntuple::PAGE_CHECKSUM_BYTES;
 
 use super::pages::WrittenPage;
+use crate::buffers;
 use crate::table_format::Encoded;
 
 /// Bytes of one task, without those of pages that are elsewhere.
@@ -16,6 +17,8 @@ pub(super) struct PagesPart {
     pub(super) bytes: Vec<u8>,
     /// The bytes of its pages before they were compressed.
     pub(super) n_bytes: usize,
+    /// Where it is in the file.
+    pub(super) offset: u64,
 }
 
 /// A page, and which bytes it is.
@@ -23,63 +26,73 @@ pub(super) struct PagesPart {
 pub(super) struct PlacedPage {
     pub(super) page: WrittenPage,
     /// Place of the part that has them.
-    pub(super) part: usize,
+    part: usize,
     /// Where they begin there.
-    pub(super) start: usize,
+    start: usize,
 }
 
-/// The pages of a cluster, of which no two are stored that are equal.
+/// The pages of a cluster so far, of which no two are stored that are equal.
 #[derive(Debug, Default)]
 pub(super) struct Distinct {
     /// What is stored, without parts of no bytes.
-    pub(super) parts: Vec<PagesPart>,
+    parts: Vec<PagesPart>,
     /// All pages, in their order.
-    pub(super) pages: Vec<PlacedPage>,
+    pages: Vec<PlacedPage>,
+    /// The first page of each checksum.
+    seen: HashMap<u64, usize>,
 }
 
 impl Distinct {
-    pub(super) fn of(encoded: Vec<Encoded<Vec<WrittenPage>>>) -> Self {
-        let mut distinct = Distinct::default();
-        // The first page of each checksum.
-        let mut seen: HashMap<u64, usize> = HashMap::new();
-        for Encoded { bytes, pieces } in encoded {
-            let part = distinct.parts.len();
-            distinct.parts.push(PagesPart { bytes, n_bytes: 0 });
-            let (mut read, mut kept) = (0, 0);
-            for page in pieces {
-                let stored = read..read + page.stored_bytes + PAGE_CHECKSUM_BYTES;
-                read = stored.end;
-                let place = distinct.pages.len();
-                let first = match seen.entry(page.checksum) {
-                    Entry::Occupied(first) => Some(&distinct.pages[*first.get()]),
-                    Entry::Vacant(vacant) => {
-                        vacant.insert(place);
-                        None
+    /// Adds the pages of a task. Returns what of them is not stored yet, to be given its place, if there is any.
+    pub(super) fn add(&mut self, Encoded { bytes, pieces }: Encoded<Vec<WrittenPage>>) -> Option<&mut PagesPart> {
+        let part = self.parts.len();
+        self.parts.push(PagesPart { bytes, n_bytes: 0, offset: 0 });
+        let (mut read, mut kept) = (0, 0);
+        for page in pieces {
+            let stored = read..read + page.stored_bytes + PAGE_CHECKSUM_BYTES;
+            read = stored.end;
+            let place = self.pages.len();
+            let first = match self.seen.entry(page.checksum) {
+                Entry::Occupied(first) => Some(&self.pages[*first.get()]),
+                Entry::Vacant(vacant) => {
+                    vacant.insert(place);
+                    None
+                }
+            };
+            let bytes = &self.parts[part].bytes[stored.clone()];
+            let is_equal =
+                |first: &&PlacedPage| self.parts[first.part].bytes[first.start..].get(..bytes.len()) == Some(bytes);
+            match first.filter(is_equal).map(|first| (first.part, first.start)) {
+                Some((part, start)) => self.pages.push(PlacedPage { page, part, start }),
+                None => {
+                    let own = &mut self.parts[part];
+                    if kept < stored.start {
+                        own.bytes.copy_within(stored.clone(), kept);
                     }
-                };
-                let bytes = &distinct.parts[part].bytes[stored.clone()];
-                let is_equal = |first: &&PlacedPage| {
-                    distinct.parts[first.part].bytes[first.start..].get(..bytes.len()) == Some(bytes)
-                };
-                match first.filter(is_equal).map(|first| (first.part, first.start)) {
-                    Some((part, start)) => distinct.pages.push(PlacedPage { page, part, start }),
-                    None => {
-                        let own = &mut distinct.parts[part];
-                        if kept < stored.start {
-                            own.bytes.copy_within(stored.clone(), kept);
-                        }
-                        own.n_bytes += page.n_bytes;
-                        distinct.pages.push(PlacedPage { page, part, start: kept });
-                        kept += stored.len();
-                    }
+                    own.n_bytes += page.n_bytes;
+                    self.pages.push(PlacedPage { page, part, start: kept });
+                    kept += stored.len();
                 }
             }
-            distinct.parts[part].bytes.truncate(kept);
-            if kept == 0 {
-                distinct.parts.pop();
-            }
         }
-        distinct
+        self.parts[part].bytes.truncate(kept);
+        if kept == 0 {
+            self.parts.pop().into_iter().for_each(|part| buffers::give_back(part.bytes));
+            return None;
+        }
+        self.parts.last_mut()
+    }
+
+    /// All pages, in their order, and where in the file each is.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (&WrittenPage, u64)> {
+        self.pages.iter().map(|placed| (&placed.page, self.parts[placed.part].offset + placed.start as u64))
+    }
+
+    /// Begins the next cluster.
+    pub(super) fn clear(&mut self) {
+        self.parts.drain(..).for_each(|part| buffers::give_back(part.bytes));
+        self.pages.clear();
+        self.seen.clear();
     }
 }
 
@@ -99,21 +112,31 @@ mod tests {
             let encoded = tasks.iter().map(|pages| Encoded {
                 bytes: pages.iter().flat_map(|page| stored(page)).collect(),
                 pieces: pages.iter().map(|page| WrittenPage {
-                    column: 0,
+                    columns: [0].into(),
                     n_elements: 1,
                     stored_bytes: page.len(),
                     n_bytes: 100,
                     checksum: checksum(page),
                 }).collect(),
             });
-            let distinct = Distinct::of(encoded.collect());
-            let pages: Vec<&Vec<u8>> = tasks.iter().flatten().collect();
-            prop_assert_eq!(distinct.pages.len(), pages.len());
-            for (placed, page) in distinct.pages.iter().zip(&pages) {
-                let expected = stored(page);
-                prop_assert_eq!(&distinct.parts[placed.part].bytes[placed.start..][..expected.len()], &expected[..]);
+            // What the cluster before had is forgotten.
+            let mut distinct = Distinct::default();
+            distinct.add(Encoded { bytes: stored(&[1]), pieces: vec![WrittenPage { columns: [0].into(), n_elements: 1, stored_bytes: 1, n_bytes: 100, checksum: checksum(&[1]) }] });
+            distinct.clear();
+            let mut file = Vec::new();
+            for task in encoded {
+                if let Some(part) = distinct.add(task) {
+                    part.offset = file.len() as u64;
+                    file.extend_from_slice(&part.bytes);
+                }
             }
-            let n_stored: usize = distinct.parts.iter().map(|part| part.bytes.len()).sum();
+            let pages: Vec<&Vec<u8>> = tasks.iter().flatten().collect();
+            prop_assert_eq!(distinct.pages().count(), pages.len());
+            for ((_, offset), page) in distinct.pages().zip(&pages) {
+                let expected = stored(page);
+                prop_assert_eq!(&file[usize::try_from(offset).unwrap()..][..expected.len()], &expected[..]);
+            }
+            let n_stored = file.len();
             let different: std::collections::HashSet<_> = pages.iter().map(|page| stored(page)).collect();
             if !bad_checksums {
                 prop_assert_eq!(n_stored, different.iter().map(Vec::len).sum::<usize>());

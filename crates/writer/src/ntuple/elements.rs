@@ -77,6 +77,15 @@ impl Elements {
         }
     }
 
+    /// Where in memory the ends of lists are, how many, and what is added to them; `None` if it has others.
+    pub(super) fn ends_in_memory(&self) -> Option<Vec<(*const i64, usize, i64)>> {
+        let parts = self.parts.iter().map(|(_, part)| match part {
+            Part::Ends { offsets, shift } => Some((offsets.as_ptr(), offsets.len(), *shift)),
+            _ => None,
+        });
+        parts.collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())
+    }
+
     /// The parts that have some of these elements, each with those of its own elements, and where in the range they go.
     pub(super) fn parts_in(&self, range: Range<usize>) -> impl Iterator<Item = (&Part, Range<usize>, usize)> {
         let first = self.parts.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);

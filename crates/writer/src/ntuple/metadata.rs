@@ -62,15 +62,17 @@ impl Lists {
         }
     }
 
-    /// Pages come column by column, in the order of their elements.
+    /// Pages of a column come in the order of their elements.
     pub(super) fn add_page(&mut self, page: &WrittenPage, offset: u64) {
-        self.pages[page.column].push(Page {
-            offset,
-            stored_bytes: page.stored_bytes as u64,
-            n_elements: page.n_elements,
-            has_checksum: true,
-            is_elsewhere: false,
-        });
+        for column in &*page.columns {
+            self.pages[*column].push(Page {
+                offset,
+                stored_bytes: page.stored_bytes as u64,
+                n_elements: page.n_elements,
+                has_checksum: true,
+                is_elsewhere: false,
+            });
+        }
     }
 
     /// `settings`: how the pages of the columns were compressed.

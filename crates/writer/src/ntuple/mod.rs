@@ -5,6 +5,7 @@
 //!
 //! Source: `RPageSinkFile`, `RNTupleFileWriter` (ROOT 6.40).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot_format as format;
@@ -13,6 +14,8 @@ use format::column::DataType;
 use format::container::Datime;
 use format::rntuple::{Anchor, Blob, ColumnType, Schema};
 
+use crate::appender::Appender;
+use crate::buffers;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
@@ -24,13 +27,15 @@ mod elements;
 mod fields;
 mod metadata;
 mod pages;
+mod record;
 
-use distinct::{Distinct, PlacedPage};
+use distinct::Distinct;
 use elements::ClusterElements;
 use fields::Node;
 use metadata::{Lists, write_blob};
 pub use pages::WrittenPage;
 use pages::{PageCut, cut, write_page};
+use record::PagesRecord;
 
 /// The longest page that is written.
 pub const MAX_PAGE_BYTES: usize = 512 << 20;
@@ -84,6 +89,9 @@ pub struct NtupleFormat {
     schema: Schema,
     header: Blob,
     lists: Lists,
+    /// The cluster that is being placed.
+    distinct: Distinct,
+    record: PagesRecord,
 }
 
 /// The facts about columns that tasks need.
@@ -124,7 +132,8 @@ impl NtupleFormat {
         let header = write_blob(file, seek_root, settings.compression, &envelope)?;
         let (datime, lists) = (file.datime(), Lists::new(schema.columns.len()));
         let columns = Arc::new(Columns { tables, types });
-        Ok(NtupleFormat { settings, datime, seek_root, columns, schema, header, lists })
+        let (distinct, record) = (Distinct::default(), PagesRecord::default());
+        Ok(NtupleFormat { settings, datime, seek_root, columns, schema, header, lists, distinct, record })
     }
 
     /// Writes attribute sets, page lists and footer, and returns the anchor.
@@ -152,6 +161,25 @@ impl NtupleFormat {
         }
         Ok(elements)
     }
+
+    /// The columns in their order, each with those behind it that have the same elements and become the same pages: ends of
+    /// lists that are in the same memory. [`Distinct`] finds others, once they are compressed.
+    fn equal_columns(&self, elements: &ClusterElements) -> Vec<Arc<[usize]>> {
+        let mut found: Vec<Vec<usize>> = Vec::with_capacity(elements.columns.len());
+        let mut firsts = HashMap::new();
+        for (column, (elements, (column_type, setting))) in elements.columns.iter().zip(&self.columns.types).enumerate()
+        {
+            let next = found.len();
+            let first = elements
+                .ends_in_memory()
+                .map_or(next, |ends| *firsts.entry((ends, column_type.code, setting.0)).or_insert(next));
+            match found.get_mut(first) {
+                Some(columns) => columns.push(column),
+                None => found.push(vec![column]),
+            }
+        }
+        found.into_iter().map(Arc::from).collect()
+    }
 }
 
 impl TableFormat for NtupleFormat {
@@ -161,8 +189,10 @@ impl TableFormat for NtupleFormat {
         let elements = Arc::new(self.elements(&cluster)?);
         let mut groups: Vec<Vec<PageCut>> = Vec::new();
         let mut n_bytes = TASK_BYTES;
-        for (column, ((column_type, _), found)) in self.columns.types.iter().zip(&elements.columns).enumerate() {
-            for page in cut(column, *column_type, found.n_elements, self.settings.page_bytes) {
+        for columns in self.equal_columns(&elements) {
+            let (column_type, _) = self.columns.types[columns[0]];
+            let n_elements = elements.columns[columns[0]].n_elements;
+            for page in cut(&columns, column_type, n_elements, self.settings.page_bytes) {
                 if n_bytes >= TASK_BYTES {
                     groups.push(Vec::new());
                     n_bytes = 0;
@@ -174,60 +204,48 @@ impl TableFormat for NtupleFormat {
         let task = |pages: Vec<PageCut>| -> EncodeTask<Self::Pieces> {
             let (elements, columns) = (Arc::clone(&elements), Arc::clone(&self.columns));
             Box::new(move |compressor| {
-                let mut scratch = Vec::new();
+                let largest = pages.iter().map(|page| page.n_bytes).max().unwrap_or_default();
+                let mut scratch = buffers::take(largest);
                 let most = |page: &PageCut| page.n_bytes + format::rntuple::PAGE_CHECKSUM_BYTES;
-                let mut bytes = Vec::with_capacity(pages.iter().map(most).sum());
+                let mut bytes = buffers::take(pages.iter().map(most).sum());
                 let mut pieces = Vec::with_capacity(pages.len());
                 for page in &pages {
-                    let (column_type, setting) = columns.types[page.column];
-                    let found = &elements.columns[page.column];
+                    let (column_type, setting) = columns.types[page.columns[0]];
+                    let found = &elements.columns[page.columns[0]];
                     pieces.push(write_page(page, column_type, found, setting, compressor, &mut scratch, &mut bytes)?);
                 }
+                buffers::give_back(scratch);
                 Ok(Encoded { bytes, pieces })
             })
         };
         Ok(groups.into_iter().map(task).collect())
     }
 
-    fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<Self::Pieces>>, offset: u64) -> Result<Vec<Vec<u8>>> {
+    fn place(
+        &mut self,
+        cluster: &Cluster,
+        encoded: Vec<Encoded<Self::Pieces>>,
+        is_last: bool,
+        appender: &mut Appender,
+    ) -> Result<()> {
         if cluster.n_entries == 0 {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let n_entries = cluster.n_entries as u64;
-        self.lists.begin_cluster(cluster.first_entry, n_entries);
-        let distinct = Distinct::of(encoded);
-        let mut parts = Vec::with_capacity(distinct.parts.len() + 1);
-        // Where each part is in the file.
-        let mut offsets = Vec::with_capacity(distinct.parts.len());
-        let mut end = offset;
-        let mut waiting = distinct.parts.into_iter().peekable();
-        while waiting.peek().is_some() {
-            // What one record holds: bytes, and what they were before they were compressed.
-            let (mut n_bytes, mut stored_bytes) = (0, 0);
-            let mut record = Vec::new();
-            while let Some(next) = waiting.next_if(|next| {
-                let most = (n_bytes + next.n_bytes).max(stored_bytes + next.bytes.len()) as u64;
-                stored_bytes == 0 || most <= MAX_KEY_BYTES
-            }) {
-                n_bytes += next.n_bytes;
-                stored_bytes += next.bytes.len();
-                record.push(next.bytes);
-            }
-            let key = metadata::blob_key(self.datime, self.seek_root, end, n_bytes, stored_bytes)?;
-            end += key.len() as u64;
-            parts.push(key);
-            for bytes in record {
-                offsets.push(end);
-                end += bytes.len() as u64;
-                parts.push(bytes);
+        for encoded in encoded {
+            if let Some(part) = self.distinct.add(encoded) {
+                self.record.append(part, appender, self.datime, self.seek_root)?;
             }
         }
-        for PlacedPage { page, part, start } in &distinct.pages {
-            self.lists.add_page(page, offsets[*part] + *start as u64);
+        if is_last {
+            self.record.end(appender, self.datime, self.seek_root)?;
+            self.lists.begin_cluster(cluster.first_entry, cluster.n_entries as u64);
+            for (page, offset) in self.distinct.pages() {
+                self.lists.add_page(page, offset);
+            }
+            self.lists.end_cluster(self.columns.types.iter().map(|(_, setting)| *setting));
+            self.distinct.clear();
         }
-        let settings = self.columns.types.iter().map(|(_, setting)| *setting);
-        self.lists.end_cluster(settings);
-        Ok(parts)
+        Ok(())
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

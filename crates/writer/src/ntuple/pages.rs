@@ -1,6 +1,7 @@
 //! Pages: cutting the elements of a column, encoding and compressing them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_buffer::BooleanBuffer;
 use arrowroot_format::codec::{CompressionSetting, Compressor};
@@ -12,8 +13,8 @@ use super::elements::{Elements, Part};
 /// A page before it is written.
 #[derive(Debug, Clone)]
 pub(super) struct PageCut {
-    /// Place of its column.
-    pub(super) column: usize,
+    /// Places of its column, and of others with the same elements.
+    pub(super) columns: Arc<[usize]>,
     /// Its elements of those of the column in the cluster.
     pub(super) elements: Range<usize>,
     /// Bytes when uncompressed.
@@ -21,10 +22,10 @@ pub(super) struct PageCut {
 }
 
 /// A page that was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenPage {
-    /// Place of its column.
-    pub(super) column: usize,
+    /// Places of its column, and of others with the same elements.
+    pub(super) columns: Arc<[usize]>,
     /// Number of elements.
     pub(super) n_elements: u32,
     /// Bytes as stored, without the checksum behind them.
@@ -37,13 +38,18 @@ pub struct WrittenPage {
 
 /// Cuts the elements of a column into pages of `page_bytes`, and one of the rest, as ROOT does: there are as many as if all
 /// were equally long, and columns that begin alike have equal pages, which are stored once.
-pub(super) fn cut(column: usize, column_type: ColumnType, n_elements: usize, page_bytes: usize) -> Vec<PageCut> {
+pub(super) fn cut(
+    columns: &Arc<[usize]>,
+    column_type: ColumnType,
+    n_elements: usize,
+    page_bytes: usize,
+) -> Vec<PageCut> {
     let bits = usize::from(column_type.bits).max(1);
     let most = (page_bytes.saturating_mul(8) / bits).clamp(1, i32::MAX.unsigned_abs() as usize);
     let page = |start: usize| {
         let elements = start..n_elements.min(start.saturating_add(most));
         let n_bytes = (elements.len() * bits).div_ceil(8);
-        PageCut { column, elements, n_bytes }
+        PageCut { columns: Arc::clone(columns), elements, n_bytes }
     };
     (0..n_elements).step_by(most).map(page).collect()
 }
@@ -63,8 +69,10 @@ pub(super) fn write_page(
 ) -> Result<WrittenPage> {
     let start = out.len();
     if setting.algorithm()?.is_none() {
-        out.resize(start + cut.n_bytes, 0);
-        encode_page(cut, column_type, elements, &mut out[start..])?;
+        if !append_plain(cut, column_type, elements, out) {
+            out.resize(start + cut.n_bytes, 0);
+            encode_page(cut, column_type, elements, &mut out[start..])?;
+        }
     } else {
         // The whole page is written over, but for the bits behind the last bool.
         scratch.resize(cut.n_bytes, 0);
@@ -76,7 +84,23 @@ pub(super) fn write_page(
     out.extend_from_slice(&sum.to_le_bytes());
     let n_elements = u32::try_from(cut.elements.len());
     let n_elements = n_elements.map_err(|_| Error::unsupported(0, "a page of 2^32 elements or more"))?;
-    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes, checksum: sum })
+    let columns = Arc::clone(&cut.columns);
+    Ok(WrittenPage { columns, n_elements, stored_bytes, n_bytes: cut.n_bytes, checksum: sum })
+}
+
+/// Appends the elements of a page if their bytes are those that they have in memory; false if not.
+fn append_plain(cut: &PageCut, column_type: ColumnType, elements: &Elements, out: &mut Vec<u8>) -> bool {
+    let is_plain = matches!(column_type.encoding, Some(Encoding::Plain(_))) && cfg!(target_endian = "little");
+    let parts = || elements.parts_in(cut.elements.clone());
+    if !is_plain || !parts().all(|(part, ..)| matches!(part, Part::Numbers { .. })) {
+        return false;
+    }
+    for (part, range, _) in parts() {
+        if let Part::Numbers { values, width } = part {
+            out.extend_from_slice(&values[range.start * width..range.end * width]);
+        }
+    }
+    true
 }
 
 fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page: &mut [u8]) -> Result<()> {
@@ -203,10 +227,10 @@ mod tests {
         #[test]
         fn pages_are_full_but_for_the_last_and_hold_all(n_elements in 0_usize..100_000, page_bytes in 1_usize..5_000, wide in any::<bool>()) {
             let column_type = ColumnType::of(if wide { Encoding::Switch } else { Encoding::Bit }).unwrap();
-            let pages = cut(3, column_type, n_elements, page_bytes);
+            let pages = cut(&[3, 5].into(), column_type, n_elements, page_bytes);
             let mut end = 0;
             for page in &pages {
-                prop_assert_eq!((page.column, page.elements.start), (3, end));
+                prop_assert_eq!((&page.columns[..], page.elements.start), (&[3, 5][..], end));
                 prop_assert!(page.n_bytes <= page_bytes || page.elements.len() == 1);
                 end = page.elements.end;
             }

@@ -6,6 +6,7 @@ use arrowroot_storage::{MemoryFile, MemorySink, Sink};
 use proptest::prelude::*;
 
 use super::*;
+use crate::appender::Appender;
 use crate::error::Error;
 use crate::file::FileSettings;
 use crate::settings::Flush;
@@ -15,6 +16,8 @@ use crate::settings::Flush;
 #[derive(Debug, Default)]
 struct Toy {
     placed: Vec<(u64, u64)>,
+    /// Those of the cluster that is being placed.
+    n_cluster_entries: usize,
     is_bad_at: Option<u64>,
 }
 
@@ -57,13 +60,23 @@ impl TableFormat for Toy {
             .collect())
     }
 
-    fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<u64>>, mut offset: u64) -> Result<Vec<Vec<u8>>> {
+    fn place(
+        &mut self,
+        cluster: &Cluster,
+        encoded: Vec<Encoded<u64>>,
+        is_last: bool,
+        appender: &mut Appender,
+    ) -> Result<()> {
         assert!(cluster.columns.is_empty());
-        for piece in &encoded {
-            self.placed.push((piece.pieces, offset));
-            offset += piece.bytes.len() as u64;
+        for piece in encoded {
+            self.placed.push((piece.pieces, appender.append(&[&piece.bytes])?));
+            self.n_cluster_entries += 100;
         }
-        Ok(encoded.into_iter().map(|piece| piece.bytes).collect())
+        if is_last {
+            assert!((0..100).contains(&(self.n_cluster_entries - cluster.n_entries)));
+            self.n_cluster_entries = 0;
+        }
+        Ok(())
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

@@ -10,7 +10,7 @@ fn queue(n_threads: usize, buffer_bytes: u64) -> Queue {
 }
 
 fn nothing() -> Place {
-    Box::new(|| Ok(()))
+    Box::new(|_, _| Ok(()))
 }
 
 fn making(n_bytes: u64) -> Task {
@@ -43,8 +43,14 @@ proptest! {
             let n_done = Arc::new(AtomicUsize::new(0));
             let placed = Arc::clone(&placed);
             let count = Arc::clone(&n_done);
-            let place = Box::new(move || {
-                placed.lock().unwrap().push((number, count.load(Relaxed)));
+            let mut n_placed = 0;
+            let place = Box::new(move |n_tasks: usize, is_last: bool| {
+                n_placed += n_tasks;
+                // Nothing is placed before it is made.
+                assert!(n_placed <= count.load(Relaxed));
+                if is_last {
+                    placed.lock().unwrap().push((number, n_placed));
+                }
                 Ok(())
             });
             let task = |n_bytes: u64| {
@@ -105,23 +111,24 @@ fn what_is_in_flight_stays_within_the_buffer() {
             let cluster = Arc::new(Held::new(held));
             producer.hold(held).unwrap();
             let ticket = producer.ticket().unwrap();
-            let made = Arc::new(Mutex::new(Vec::new()));
-            let tasks = (0..4).map(|_| {
-                let (cluster, made) = (Arc::clone(&cluster), Arc::clone(&made));
+            let made: Vec<_> = (0..4).map(|_| Arc::new(Mutex::new(None))).collect();
+            let tasks = made.iter().map(|made| {
+                let (cluster, made) = (Arc::clone(&cluster), Arc::clone(made));
                 let task: Task = Box::new(move |_| {
                     let n_bytes = cluster.0 / 4;
-                    made.lock().unwrap().push(Held::new(n_bytes));
+                    *made.lock().unwrap() = Some(Held::new(n_bytes));
                     Ok(n_bytes)
                 });
                 task
             });
             let tasks = tasks.collect();
             drop(cluster);
+            let mut made = made.into_iter();
             ticket
                 .submit(
                     tasks,
-                    Box::new(move || {
-                        drop(made);
+                    Box::new(move |n_tasks, _| {
+                        made.by_ref().take(n_tasks).for_each(|made| drop(made.lock().unwrap().take().unwrap()));
                         Ok(())
                     }),
                 )
@@ -135,6 +142,29 @@ fn what_is_in_flight_stays_within_the_buffer() {
         assert!(n_threads < 2 || report.peak_bytes > 300, "{report:?}");
         assert_eq!((ALIVE.bytes.load(Relaxed), report.bytes, report.n_placed), (0, 0, 200));
     }
+}
+
+#[test]
+fn what_a_task_made_is_placed_before_the_next_task_is_done_where_there_is_one_thread() {
+    let queue = queue(1, 1000);
+    let n_placed = Arc::new(AtomicUsize::new(0));
+    let task = |number: usize| {
+        let n_placed = Arc::clone(&n_placed);
+        let task: Task = Box::new(move |_| {
+            assert_eq!(n_placed.load(Relaxed), number);
+            Ok(1)
+        });
+        task
+    };
+    let tasks = (0..5).map(task).collect();
+    let count = Arc::clone(&n_placed);
+    let place: Place = Box::new(move |n_tasks, is_last| {
+        assert_eq!(is_last, count.fetch_add(n_tasks, Relaxed) == 4);
+        Ok(())
+    });
+    queue.producer().ticket().unwrap().submit(tasks, place).unwrap();
+    queue.wait().unwrap();
+    assert_eq!((n_placed.load(Relaxed), queue.report().n_placed), (5, 1));
 }
 
 #[test]
@@ -199,7 +229,7 @@ fn an_error_stops_everything_and_is_told_again() {
                 let is_bad = number == 5;
                 let task: Task = Box::new(move |_| if is_bad && is_of_task { Err(failing("bad")) } else { Ok(1) });
                 let n_placed = Arc::clone(&n_placed);
-                let place: Place = Box::new(move || {
+                let place: Place = Box::new(move |_, _| {
                     n_placed.fetch_add(1, Relaxed);
                     if is_bad && !is_of_task { Err(failing("bad")) } else { Ok(()) }
                 });
@@ -228,7 +258,7 @@ fn a_panic_is_an_error() {
     assert_eq!(queue.wait().unwrap_err().to_string(), "a compressing thread failed: lost");
     let queue = super::Queue::new(QueueSettings { n_threads: 2, buffer_bytes: 10 });
     let mut producer = queue.producer();
-    producer.ticket().unwrap().submit(Vec::new(), Box::new(|| panic!("{}", "late"))).unwrap();
+    producer.ticket().unwrap().submit(Vec::new(), Box::new(|_, _| panic!("{}", "late"))).unwrap();
     assert_eq!(queue.wait().unwrap_err().to_string(), "a compressing thread failed: late");
 }
 

@@ -1,5 +1,6 @@
 use arrow_array::builder::{Float32Builder, Int32Builder, ListBuilder, StringBuilder};
-use arrow_array::{ArrayRef, BooleanArray, Int64Array};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType as ArrowType, Field};
 use arrowroot_storage::{MemoryFile, MemorySink};
 
@@ -163,4 +164,43 @@ fn settings_are_for_each_column_or_for_none() {
     let settings = TableSettings { titles: vec!["one".to_owned()], ..TableSettings::default() };
     let error = table(&file, Layout::Tree, settings).unwrap_err().to_string();
     assert_eq!(error, "1 titles for 6 columns");
+}
+
+/// Two columns of lists, the second with offsets of its own or those of the first.
+fn two_lists(is_shared: bool) -> RecordBatch {
+    let lengths: Vec<usize> = (0..5000).map(|entry| entry * entry % 7).collect();
+    let first: OffsetBuffer<i32> = OffsetBuffer::from_lengths(lengths.iter().copied());
+    let second = if is_shared { first.clone() } else { OffsetBuffer::from_lengths(lengths) };
+    let n_items = first.last();
+    let list = |offsets: OffsetBuffer<i32>, factor: i32| -> ArrayRef {
+        let item = Arc::new(Field::new("item", ArrowType::Int32, false));
+        let values = Int32Array::from_iter_values((0..n_items).map(|item| item * factor % 1000));
+        Arc::new(ListArray::new(item, offsets, Arc::new(values), None))
+    };
+    RecordBatch::try_from_iter([("a", list(first, 3)), ("b", list(second, 5))]).unwrap()
+}
+
+#[test]
+fn the_file_does_not_depend_on_whether_offsets_are_shared() {
+    for (layout, setting, flush) in [
+        (Layout::Tree, 505, Flush::Entries(3000)),
+        (Layout::Ntuple, 505, Flush::Entries(3000)),
+        (Layout::Ntuple, 0, Flush::Bytes(1_000_000)),
+    ] {
+        let [shared, own] = [true, false].map(|is_shared| {
+            let (place, file) = file(2);
+            let batch = two_lists(is_shared);
+            let compression = vec![CompressionSetting(setting); 2];
+            let settings = TableSettings { flush, compression, page_bytes: Some(4096), ..TableSettings::default() };
+            let mut table =
+                TableWriter::create(&file, ROOT_DIRECTORY, "T", "", &batch.schema(), layout, settings).unwrap();
+            for start in [0, 2000, 4000] {
+                table.append(&batch.slice(start, 2000.min(5000 - start))).unwrap();
+            }
+            assert_eq!(table.close().unwrap().n_entries, 5000);
+            file.close().unwrap();
+            place.bytes().unwrap()
+        });
+        assert!(shared == own, "{layout:?}, {setting}");
+    }
 }

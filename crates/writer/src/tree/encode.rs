@@ -6,7 +6,7 @@ use std::ops::Range;
 use arrowroot_arrow::Stored;
 use arrowroot_arrow::stored::{BranchForm, Content, Step};
 use arrowroot_format::codec::Compressor;
-use arrowroot_format::tree::{BasketHead, append_entry_offsets};
+use arrowroot_format::tree::{BasketHead, append_entry_offsets, append_list_starts};
 
 use super::MAX_OBJECT_BYTES;
 use super::cut::Parts;
@@ -163,10 +163,8 @@ impl Encoding<'_> {
                     let located = values::locate(part, range, &branch.planned.path);
                     let offsets = located.offsets.unwrap_or_default();
                     let base = out.record_position(branch);
-                    let first = offsets.first().copied().unwrap_or_default();
                     let begins = &offsets[..offsets.len().saturating_sub(1)];
-                    let begin = |offset: &i64| base.wrapping_add(low_word(offset - first).wrapping_mul(item_bytes));
-                    out.starts.extend(begins.iter().map(begin));
+                    append_list_starts(begins, item_bytes, base, out.starts);
                     append_located(branch, located.values, located.range, out.bytes);
                 }
                 EntrySize::Text => self.append_texts(branch, part, part_start, range, out)?,
@@ -307,13 +305,6 @@ impl Entries<'_> {
         let n_bytes = u32::try_from(self.bytes.len() - self.start).unwrap_or(u32::MAX);
         branch.basket_head.key_bytes.wrapping_add(n_bytes)
     }
-}
-
-/// The lower 32 bits of an offset.
-#[inline]
-fn low_word(offset: i64) -> u32 {
-    let [.., a, b, c, d] = offset.to_be_bytes();
-    u32::from_be_bytes([a, b, c, d])
 }
 
 fn append_located(branch: &Branch, values: &Stored, range: Range<usize>, out: &mut Vec<u8>) {

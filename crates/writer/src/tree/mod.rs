@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrowroot_format::Output;
 use arrowroot_format::codec::CompressionSetting;
 
+use crate::appender::Appender;
+use crate::buffers;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::file::{DirectoryId, FileWriter};
@@ -64,8 +66,11 @@ pub struct TreeFormat {
     carried: Mutex<Vec<Carried>>,
     placed: Vec<PlacedBranch>,
     clusters: ClusterSizes,
-    /// Bytes of all baskets in the file, and of those of clusters that ended as they should.
+    /// Baskets that are written when their cluster is complete, as full ones are.
+    waiting: Vec<Encoded<Vec<Basket>>>,
+    /// Bytes of all baskets in the file, of those up to the last cluster, and of those of clusters that ended as they should.
     stored_bytes: u64,
+    ended_bytes: u64,
     flushed_bytes: u64,
 }
 
@@ -90,7 +95,9 @@ impl TreeFormat {
             cutting,
             settings,
             clusters: ClusterSizes::default(),
+            waiting: Vec::new(),
             stored_bytes: 0,
+            ended_bytes: 0,
             flushed_bytes: 0,
         })
     }
@@ -140,19 +147,59 @@ impl TreeFormat {
             }
         }
         let parts = Arc::new(parts);
+        let are_written_soon = self.cutting == Cutting::Fitted;
         let task = |(n_bytes, jobs): (usize, Vec<Job>)| {
             let (branches, cluster, parts) = (Arc::clone(&self.branches), Arc::clone(&cluster), Arc::clone(&parts));
             let task: EncodeTask<Vec<Basket>> = Box::new(move |compressor| {
                 let encoding = Encoding { branches: &branches, cluster: &cluster, parts: &parts };
-                let mut bytes = Vec::with_capacity(n_bytes);
+                let mut bytes = buffers::take(n_bytes);
                 let pieces = encoding.encode(jobs, compressor, &mut bytes)?;
-                // It may wait for others, and only what it holds is counted meanwhile.
-                bytes.shrink_to_fit();
+                if !are_written_soon {
+                    // They wait for others, and only what they hold is counted meanwhile.
+                    bytes.shrink_to_fit();
+                }
                 Ok(Encoded { bytes, pieces })
             });
             task
         };
         groups.into_iter().map(task).collect()
+    }
+
+    /// All baskets of a cluster are there. Writes those that waited for it as ROOT does: when they are full, after which entry
+    /// that ever is.
+    fn end_cluster(&mut self, cluster: &Cluster, appender: &mut Appender) -> Result<()> {
+        if let Cutting::Full { basket_bytes } = self.cutting {
+            let waiting = std::mem::take(&mut self.waiting);
+            let mut baskets: Vec<(&Basket, &[u8])> = waiting
+                .iter()
+                .flat_map(|Encoded { bytes, pieces }| {
+                    pieces.iter().map(|basket| (basket, &bytes[basket.bytes.clone()]))
+                })
+                .collect();
+            baskets.sort_by_key(|(basket, _)| (basket.closed, basket.branch));
+            let mut bytes = Vec::with_capacity(baskets.iter().map(|(_, record)| record.len()).sum());
+            for (basket, record) in baskets {
+                let start = bytes.len();
+                bytes.extend_from_slice(record);
+                self.place_basket(basket, &mut bytes[start..], appender.position() + start as u64)?;
+            }
+            appender.append(&[&bytes])?;
+            if self.clusters.size == 0 && self.settings.flush != Flush::Never {
+                // ROOT gives basket sizes anew then (`TTree::OptimizeBaskets`, `TBasket::AdjustSize`).
+                self.placed.iter_mut().for_each(|branch| branch.forget_buffer(basket_bytes));
+            }
+        }
+        self.clusters.add(cluster.n_entries as u64);
+        match self.settings.flush {
+            // It is known only now that the cluster before was not the last, which nobody asked to end.
+            Flush::Bytes(_) => self.flushed_bytes = self.ended_bytes,
+            Flush::Entries(n_entries) if n_entries == cluster.n_entries as u64 => {
+                self.flushed_bytes = self.stored_bytes
+            }
+            Flush::Entries(_) | Flush::Never => {}
+        }
+        self.ended_bytes = self.stored_bytes;
+        Ok(())
     }
 
     /// Gives a basket its place, and writes its head into its record.
@@ -192,54 +239,26 @@ impl TableFormat for TreeFormat {
         &mut self,
         cluster: &Cluster,
         encoded: Vec<Encoded<Self::Pieces>>,
-        mut offset: u64,
-    ) -> Result<Vec<Vec<u8>>> {
-        if let Flush::Bytes(_) = self.settings.flush {
-            // It is known only now that the cluster before was not the last, which nobody asked to end.
-            self.flushed_bytes = self.stored_bytes;
-        }
-        let is_first = self.clusters.size == 0;
-        self.clusters.add(cluster.n_entries as u64);
-        let parts = match self.cutting {
+        is_last: bool,
+        appender: &mut Appender,
+    ) -> Result<()> {
+        match self.cutting {
             Cutting::Fitted => {
-                let mut parts = Vec::with_capacity(encoded.len());
                 for Encoded { mut bytes, pieces } in encoded {
                     for basket in &pieces {
-                        let start = offset + basket.bytes.start as u64;
+                        let start = appender.position() + basket.bytes.start as u64;
                         self.place_basket(basket, &mut bytes[basket.bytes.clone()], start)?;
                     }
-                    offset += bytes.len() as u64;
-                    parts.push(bytes);
+                    appender.append(&[&bytes])?;
+                    buffers::give_back(bytes);
                 }
-                parts
             }
-            Cutting::Full { basket_bytes } => {
-                // As ROOT writes them: when they are full, after which entry that ever is.
-                let mut baskets: Vec<(&Basket, &[u8])> = encoded
-                    .iter()
-                    .flat_map(|Encoded { bytes, pieces }| {
-                        pieces.iter().map(|basket| (basket, &bytes[basket.bytes.clone()]))
-                    })
-                    .collect();
-                baskets.sort_by_key(|(basket, _)| (basket.closed, basket.branch));
-                let n_bytes = baskets.iter().map(|(_, record)| record.len()).sum();
-                let mut bytes = Vec::with_capacity(n_bytes);
-                for (basket, record) in baskets {
-                    let start = bytes.len();
-                    bytes.extend_from_slice(record);
-                    self.place_basket(basket, &mut bytes[start..], offset + start as u64)?;
-                }
-                if is_first && self.settings.flush != Flush::Never {
-                    // ROOT gives basket sizes anew then (`TTree::OptimizeBaskets`, `TBasket::AdjustSize`).
-                    self.placed.iter_mut().for_each(|branch| branch.forget_buffer(basket_bytes));
-                }
-                vec![bytes]
-            }
-        };
-        if self.settings.flush == Flush::Entries(cluster.n_entries as u64) {
-            self.flushed_bytes = self.stored_bytes;
+            Cutting::Full { .. } => self.waiting.extend(encoded),
         }
-        Ok(parts)
+        if is_last {
+            self.end_cluster(cluster, appender)?;
+        }
+        Ok(())
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

@@ -105,11 +105,14 @@ fn cluster(lengths: &[usize], entries: Range<usize>, starts: &[usize]) -> Arc<Cl
 /// Writes clusters from offset 1000 on. Returns the bytes.
 fn write(format: &mut TreeFormat, clusters: &[Arc<Cluster>]) -> Result<Vec<u8>> {
     let mut compressor = Compressor::new();
-    let mut bytes = Vec::new();
+    let written = MemoryFile::default();
+    let mut appender = Appender::new(Arc::new(MemorySink::create("m", &written)));
+    appender.append(&[&[0; 1000]])?;
     let mut place = |format: &mut TreeFormat, cluster: &Cluster, tasks: Vec<EncodeTask<Vec<Basket>>>| {
-        let encoded = tasks.into_iter().map(|task| task(&mut compressor)).collect::<Result<Vec<_>>>()?;
-        bytes.extend(format.place(cluster, encoded, 1000 + bytes.len() as u64)?.concat());
-        Ok::<(), crate::Error>(())
+        let mut encoded = tasks.into_iter().map(|task| task(&mut compressor)).collect::<Result<Vec<_>>>()?;
+        let later = encoded.split_off(encoded.len() / 2);
+        format.place(cluster, encoded, false, &mut appender)?;
+        format.place(cluster, later, true, &mut appender)
     };
     for cluster in clusters {
         let tasks = format.tasks(Arc::clone(cluster))?;
@@ -118,7 +121,8 @@ fn write(format: &mut TreeFormat, clusters: &[Arc<Cluster>]) -> Result<Vec<u8>> 
     let rest = format.rest()?;
     let end = Cluster { first_entry: 0, n_entries: 0, columns: vec![Vec::new(); 6] };
     place(format, &end, rest)?;
-    Ok(bytes)
+    appender.publish()?;
+    Ok(written.bytes().unwrap_or_default()[1000..].to_vec())
 }
 
 /// The entries of a branch as they are in its baskets, and the numbers of these.

@@ -8,9 +8,8 @@ use arrow_buffer::BooleanBuffer;
 use arrowroot_arrow::Stored;
 use arrowroot_arrow::stored::{Content, Step};
 use arrowroot_format::decode::kernels;
+use arrowroot_format::encode::CONTAINER_VERSION;
 
-/// Class version in front of a vector, whatever is in it (m: ROOT 6.40 writes this, and the branch says 6).
-const VECTOR_VERSION: u16 = 10;
 /// Set in byte counts. Source: `kByteCountMask`.
 const BYTE_COUNT_MASK: u32 = 0x4000_0000;
 /// Byte count and class version.
@@ -180,7 +179,7 @@ fn append_count(n_items: usize, out: &mut Vec<u8>) {
 pub(super) fn append_vector(part: &Stored, entry: usize, path: &[Step], content: Content, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&[0; COUNT_BYTES]);
-    out.extend_from_slice(&VECTOR_VERSION.to_be_bytes());
+    out.extend_from_slice(&CONTAINER_VERSION.to_be_bytes());
     append_nested(part, entry..entry + 1, path, content, out);
     let n_bytes = out.len() - start - COUNT_BYTES;
     let byte_count = u32::try_from(n_bytes).unwrap_or(u32::MAX) | BYTE_COUNT_MASK;

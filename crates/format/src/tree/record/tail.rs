@@ -1,7 +1,8 @@
 //! What follows the branches in the record of a tree: leaves again, aliases, indices, friends, what users added.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
+use super::references::{Found, read_references};
 use super::{Reading, TreeRecord};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -10,9 +11,11 @@ use crate::streamer::{name_text, object_base};
 use crate::tree::leaf::read_leaf_pointer;
 use crate::tree::objects::{List, Slot, read_array_head, read_named};
 
+/// Version of `TFriendElement` from which on it says whether it opens the file itself.
+const FRIEND_OWNS_FILE: u16 = 2;
 /// Class versions that are written (ROOT 6.40).
-const FRIEND_VERSION: u16 = 2;
-const INDEX_VERSION: u16 = 2;
+/// Versions of `TTreeIndex` whose values are known: the first has no minor ones.
+const INDEX_VERSIONS: RangeInclusive<u16> = 1..=2;
 const VIRTUAL_INDEX_VERSION: u16 = 1;
 const STRING_VERSION: u16 = 1;
 const PARAMETER_VERSION: u16 = 2;
@@ -26,6 +29,10 @@ pub struct RecordedIndex {
     pub class_name: String,
     /// The expressions of its major and minor values (`fMajorName`, `fMinorName`) if the class is `TTreeIndex`.
     pub names: Option<(String, String)>,
+    /// Version of the class.
+    version: u16,
+    /// `fBits`, name and title of it as a `TNamed`.
+    named: (u32, String, String),
     /// Where its sorted values and their entries lie in the object data: `fN`, `fIndexValues`, `fIndexValuesMinor`, `fIndex`.
     values: Range<usize>,
 }
@@ -33,6 +40,10 @@ pub struct RecordedIndex {
 /// A friend of a tree, as `TFriendElement` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Friend {
+    /// Version of `TFriendElement`.
+    pub version: u16,
+    /// `fBits` as a `TObject`.
+    pub bits: u32,
     /// Alias in expressions.
     pub alias: String,
     /// Name of the tree.
@@ -61,6 +72,10 @@ pub struct UserInfo {
 pub(super) struct Tail {
     /// Where the values of `fIndexValues` and `fIndex` lie in the object data: an index of before ROOT 4.
     old_index: [Range<usize>; 2],
+    /// `fBits` and name of the lists `fAliases` and `fFriends`, and `fBits` of each alias.
+    alias_list: (u32, String),
+    alias_bits: Vec<u32>,
+    friend_list: (u32, String),
     /// `fBits` and name of the list `fUserInfo`, if there is one.
     user_info: Option<(u32, String)>,
     /// Version of `TNtuple` or `TNtupleD`, and `fNvar`, if the tree is one.
@@ -176,30 +191,29 @@ impl Friend {
             return Ok(None);
         }
         let frame = cursor.version()?;
-        let (_, alias, file_name) = read_named(cursor)?;
+        let (bits, alias, file_name) = read_named(cursor)?;
         let tree_name = cursor.string()?;
         let has_flag = frame.end.is_some_and(|end| cursor.position() < end);
         let is_file_own = if has_flag { cursor.u8()? != 0 } else { !file_name.is_empty() };
-        Ok(Some(Friend { alias, tree_name, file_name, is_file_own }))
+        let version = if has_flag { frame.version.max(FRIEND_OWNS_FILE) } else { frame.version };
+        Ok(Some(Friend { version, bits, alias, tree_name, file_name, is_file_own }))
     }
 
     fn write(&self, output: &mut Output) -> Result<()> {
         let (pointer, _) = output.begin_object("TFriendElement")?;
-        let frame = output.begin(FRIEND_VERSION);
-        output.named_base(0, self.alias.as_bytes(), self.file_name.as_bytes())?;
+        let frame = output.begin(self.version);
+        output.named_base(self.bits, self.alias.as_bytes(), self.file_name.as_bytes())?;
         output.string(self.tree_name.as_bytes())?;
-        output.u8(self.is_file_own.into());
+        if self.version >= FRIEND_OWNS_FILE {
+            output.u8(self.is_file_own.into());
+        }
         output.end(frame)?;
         output.end(pointer)
     }
 }
 
-fn read_alias(cursor: &mut Cursor<'_>, class: &str) -> Result<Option<(String, String)>> {
-    if class != "TNamed" {
-        return Ok(None);
-    }
-    let (_, name, title) = read_named(cursor)?;
-    Ok(Some((name, title)))
+fn read_alias(cursor: &mut Cursor<'_>, class: &str) -> Result<Option<(u32, String, String)>> {
+    if class == "TNamed" { read_named(cursor).map(Some) } else { Ok(None) }
 }
 
 impl TreeRecord {
@@ -232,7 +246,11 @@ impl TreeRecord {
         if !aliases.is_whole {
             self.tail.leave_out("some of its aliases".to_owned());
         }
-        self.aliases = aliases.items;
+        self.tail.alias_list = (aliases.bits, aliases.name);
+        for (bits, name, title) in aliases.items {
+            self.tail.alias_bits.push(bits);
+            self.aliases.push((name, title));
+        }
         for (values, item_bytes) in self.tail.old_index.iter_mut().zip([8, 4]) {
             let n_bytes = cursor.count(item_bytes)? * item_bytes;
             if n_bytes > 0 {
@@ -249,6 +267,7 @@ impl TreeRecord {
         if !friends.is_whole {
             self.tail.leave_out("some of its friends".to_owned());
         }
+        self.tail.friend_list = (friends.bits, friends.name);
         self.friends = friends.items;
         let user_info = List::read(cursor, &mut reading.objects, UserInfo::read)?;
         if !user_info.is_whole {
@@ -258,8 +277,10 @@ impl TreeRecord {
             self.tail.user_info = Some((user_info.bits, user_info.name));
             self.user_info = user_info.items;
         }
-        if reading.objects.slot(cursor)? != Slot::Null {
-            self.tail.leave_out("its fBranchRef".to_owned());
+        match read_references(cursor, reading)? {
+            Found::Nothing => {}
+            Found::Here(references) => self.references = Some(references),
+            Found::InPart => self.tail.leave_out("objects in its fBranchRef".to_owned()),
         }
         Ok(())
     }
@@ -270,19 +291,18 @@ impl TreeRecord {
             Slot::Null => Ok(None),
             Slot::New { class, end: Some(end), .. } => {
                 let mut index = RecordedIndex { class_name: class.to_owned(), ..RecordedIndex::default() };
-                let mut version = 0;
                 if class == "TTreeIndex" {
-                    version = cursor.version()?.version;
+                    index.version = cursor.version()?.version;
                     let base = cursor.version()?; // TVirtualIndex: a TNamed, and no members
-                    read_named(cursor)?;
+                    index.named = read_named(cursor)?;
                     if let Some(base_end) = base.end {
                         cursor.leave(base_end)?;
                     }
                     index.names = Some((cursor.string()?, cursor.string()?));
                     index.values = cursor.position()..end;
                 }
-                if version != INDEX_VERSION {
-                    self.tail.leave_out(format!("a {class} of version {version}"));
+                if !INDEX_VERSIONS.contains(&index.version) {
+                    self.tail.leave_out(format!("a {class} of version {}", index.version));
                 }
                 cursor.leave(end)?; // the columns have these values and entry numbers too
                 Ok(Some(index))
@@ -297,7 +317,7 @@ impl TreeRecord {
         }
     }
 
-    /// Writes what follows the leaves.
+    /// Writes what follows the leaves, up to `fBranchRef`.
     pub(super) fn write_tail(&self, object_data: &[u8], output: &mut Output) -> Result<()> {
         if let Some(what) = &self.tail.left_out {
             return Err(Error::unsupported(
@@ -310,10 +330,12 @@ impl TreeRecord {
                 .get(range.clone())
                 .ok_or_else(|| Error::unsupported(output.position(), "an index without the record it was in"))
         };
-        let aliases = List { items: self.aliases.iter().collect(), ..List::default() };
-        aliases.write(output, |output, (name, title)| {
+        let (bits, name) = self.tail.alias_list.clone();
+        let all_bits = self.tail.alias_bits.iter().copied().chain(std::iter::repeat(0));
+        let aliases = List { items: self.aliases.iter().zip(all_bits).collect(), bits, name, is_whole: true };
+        aliases.write(output, |output, ((name, title), bits)| {
             let (pointer, _) = output.begin_object("TNamed")?;
-            output.named_base(0, name.as_bytes(), title.as_bytes())?;
+            output.named_base(*bits, name.as_bytes(), title.as_bytes())?;
             output.end(pointer)
         })?;
         for (range, item_bytes) in self.tail.old_index.iter().zip([8, 4]) {
@@ -323,11 +345,12 @@ impl TreeRecord {
         }
         match &self.index {
             None => output.null(),
-            Some(RecordedIndex { class_name, names: Some((major, minor)), values: range }) => {
+            Some(RecordedIndex { class_name, version, named, names: Some((major, minor)), values: range }) => {
                 let (pointer, _) = output.begin_object(class_name)?;
-                let frame = output.begin(INDEX_VERSION);
+                let frame = output.begin(*version);
                 let base = output.begin(VIRTUAL_INDEX_VERSION);
-                output.named_base(0, b"", b"")?;
+                let (bits, name, title) = named;
+                output.named_base(*bits, name.as_bytes(), title.as_bytes())?;
                 output.end(base)?;
                 output.string(major.as_bytes())?;
                 output.string(minor.as_bytes())?;
@@ -339,12 +362,12 @@ impl TreeRecord {
                 return Err(Error::unsupported(output.position(), format!("an index of class {class_name:?}")));
             }
         }
-        let friends = List { items: self.friends.iter().collect(), ..List::default() };
+        let (bits, name) = self.tail.friend_list.clone();
+        let friends = List { items: self.friends.iter().collect(), bits, name, is_whole: true };
         friends.write(output, |output, friend| friend.write(output))?;
         let (bits, name) = self.tail.user_info.clone().unwrap_or((0, USER_INFO.to_owned()));
         let user_info = List { items: self.user_info.iter().collect(), bits, name, is_whole: true };
         user_info.write(output, |output, info| info.write(output))?;
-        output.null(); // fBranchRef
         Ok(())
     }
 }

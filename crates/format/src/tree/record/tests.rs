@@ -7,7 +7,7 @@ use super::*;
 use crate::codec::CompressionSetting;
 use crate::output::{ON_HEAP_BITS, Output};
 use crate::streamer::Primitive;
-use crate::tree::{BasketHead, BasketLocation, ElementPart, LeafKind};
+use crate::tree::{BasketHead, BasketLocation, ClonesPart, ElementPart, LeafKind};
 
 const KEY_BYTES: usize = 50;
 
@@ -260,6 +260,8 @@ fn what_follows_the_branches_is_read_and_written() {
     let mut record = TreeRecord::new("t", "");
     record.aliases = vec![("sum".to_owned(), "x + y".to_owned()), ("y2".to_owned(), "y^2".to_owned())];
     let friend = |alias: &str, file: &str, is_file_own| Friend {
+        version: 2,
+        bits: 1 << 14,
         alias: alias.to_owned(),
         tree_name: "other".to_owned(),
         file_name: file.to_owned(),
@@ -292,40 +294,127 @@ fn what_follows_the_branches_is_read_and_written() {
     record.write(&[], &mut Output::new(0)).unwrap_err();
 }
 
-#[test]
-fn an_index_keeps_its_values_and_what_is_not_kept_is_said() {
-    let record = TreeRecord::new("t", "");
-    let mut data = written(&record);
-    // fTreeIndex, fFriends, fUserInfo, fBranchRef are the last words.
-    let at = data.len() - 16;
-    let mut index = Output::new(KEY_BYTES + at);
-    let (pointer, _) = index.begin_object("TTreeIndex").unwrap();
-    let frame = index.begin(2);
-    let base = index.begin(1);
-    index.named_base(0, b"", b"").unwrap();
-    index.end(base).unwrap();
-    index.string(b"run").unwrap();
-    index.string(b"event").unwrap();
-    [2, 1, 1, 5, 6, 1, 0].iter().for_each(|&word| index.i64(word));
-    index.end(frame).unwrap();
-    index.end(pointer).unwrap();
-    let index = index.into_bytes();
-    data.splice(at..at + 4, index.iter().copied());
+/// The record of a tree with something in the place of the last word but so many: `fTreeIndex`, `fFriends`, `fUserInfo` and
+/// `fBranchRef` are the last ones.
+fn with_pointer(record: &TreeRecord, words_behind: usize, make: impl Fn(&mut Output)) -> Vec<u8> {
+    let mut data = written(record);
+    let at = data.len() - 4 * (words_behind + 1);
+    let mut output = Output::new(KEY_BYTES + at);
+    make(&mut output);
+    data.splice(at..at + 4, output.into_bytes());
     let n_bytes = u32::try_from(data.len() - 4).unwrap() | crate::BYTE_COUNT_MASK;
     data[..4].copy_from_slice(&n_bytes.to_be_bytes());
+    data
+}
+
+fn index(version: u16, words: &[i64]) -> Vec<u8> {
+    with_pointer(&TreeRecord::new("t", ""), 3, |index| {
+        let (pointer, _) = index.begin_object("TTreeIndex").unwrap();
+        let frame = index.begin(version);
+        let base = index.begin(1);
+        index.named_base(ON_HEAP_BITS, b"i", b"").unwrap();
+        index.end(base).unwrap();
+        index.string(b"run").unwrap();
+        index.string(b"event").unwrap();
+        words.iter().for_each(|&word| index.i64(word));
+        index.end(frame).unwrap();
+        index.end(pointer).unwrap();
+    })
+}
+
+#[test]
+fn an_index_keeps_its_values_and_what_is_not_kept_is_said() {
+    for (version, words) in [(2, &[2, 1, 1, 5, 6, 1, 0][..]), (1, &[2, 5, 6, 1, 0])] {
+        let data = index(version, words);
+        let read = parse(&data).unwrap();
+        let found = read.index.as_ref().unwrap();
+        assert_eq!(found.names, Some(("run".to_owned(), "event".to_owned())));
+        let mut output = Output::new(KEY_BYTES);
+        read.write(&data, &mut output).unwrap();
+        assert_eq!(output.into_bytes(), data);
+        read.write(&[], &mut Output::new(KEY_BYTES)).unwrap_err();
+    }
+    let data = index(3, &[2, 1]);
+    let error = parse(&data).unwrap().write(&data, &mut Output::new(KEY_BYTES)).unwrap_err();
+    assert!(error.to_string().contains("TTreeIndex of version 3"), "{error}");
+}
+
+#[test]
+fn references_to_branches_are_read_and_written() {
+    let mut record = TreeRecord::new("t", "");
+    let ids = ["a", "b"].map(|name| record.add_branch(None, Branch::new(name, name)).unwrap());
+    let mut branch = Branch::new("TRefTable", "List of branch numbers with referenced objects");
+    branch.set_baskets(&[location(200, 90, 0, 7)]).unwrap();
+    let table = ReferenceTable {
+        version: 3,
+        bits: 0,
+        size: 0,
+        parents: Some(vec![None, Some(ids[1]), Some(ids[0])]),
+        parents_bits: 1 << 3,
+        is_owned: true,
+        processes: vec!["8ec6ee64-2c22-11e7".to_owned()],
+    };
+    for table in [
+        Some(table.clone()),
+        Some(ReferenceTable {
+            version: 2,
+            parents: None,
+            parents_bits: 0,
+            is_owned: false,
+            processes: vec![],
+            ..table
+        }),
+        None,
+    ] {
+        let references = BranchReferences { version: 1, branch: branch.clone(), table };
+        record.references = Some(Box::new(references.clone()));
+        let data = written(&record);
+        let mut read = parse(&data).unwrap();
+        assert_eq!(read.branches.len(), 2);
+        let mut output = Output::new(KEY_BYTES);
+        read.write(&data, &mut output).unwrap();
+        assert_eq!(output.into_bytes(), data);
+        let found = read.references.as_deref_mut().unwrap();
+        found.branch.baskets = found.branch.baskets.with_arrays(&data);
+        assert_eq!(*found, references);
+    }
+    // What it points to is no branch.
+    let data = with_pointer(&TreeRecord::new("t", ""), 0, |output| {
+        let (pointer, _) = output.begin_object("TNamed").unwrap();
+        output.named_base(0, b"", b"").unwrap();
+        output.end(pointer).unwrap();
+    });
+    let error = parse(&data).unwrap().write(&data, &mut Output::new(KEY_BYTES)).unwrap_err();
+    assert!(error.to_string().contains("fBranchRef"), "{error}");
+}
+
+#[test]
+fn branches_of_clones_are_read_and_written() {
+    let mut record = TreeRecord::new("t", "");
+    let clones = Branch { class: "TBranchClones".into(), version: 0, entry_end: 9, ..Branch::new("hits", "hits") };
+    let outer = record.add_branch(None, clones).unwrap();
+    let inner = record.add_branch(Some(outer), Branch::new("hits.x", "x[hits_]/F")).unwrap();
+    let counter = record.add_branch(Some(outer), Branch::new("hits_", "hits_/I")).unwrap();
+    let size = record.add_leaf(counter, Leaf::number("hits_", Primitive::Int32, &[]).unwrap(), None).unwrap();
+    record.add_leaf(inner, Leaf::number("x", Primitive::Float32, &[]).unwrap(), Some(size)).unwrap();
+    record.branches[0].clones = Some(Box::new(ClonesPart {
+        version: 2,
+        n_baskets: [10, 0],
+        counter: Some(counter),
+        class_name: "Hit".to_owned(),
+        is_counter_beside: true,
+    }));
+    let data = written(&record);
     let read = parse(&data).unwrap();
-    let found = read.index.as_ref().unwrap();
-    assert_eq!(found.names, Some(("run".to_owned(), "event".to_owned())));
+    let names = |ids: &[BranchId]| ids.iter().map(|&id| read.branch(id).name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&read.top_branches), ["hits"]);
+    assert_eq!(names(&read.branches[0].branches), ["hits.x", "hits_"]);
+    assert_eq!(read.branches[0].clones.as_ref().unwrap().class_name, "Hit");
     let mut output = Output::new(KEY_BYTES);
     read.write(&data, &mut output).unwrap();
     assert_eq!(output.into_bytes(), data);
-    read.write(&[], &mut Output::new(KEY_BYTES)).unwrap_err();
-
-    // A version that had other values.
-    let version = data.windows(6).position(|window| window == [0, 2, 0x40, 0, 0, 0x14]).unwrap();
-    data[version + 1] = 1;
-    let error = parse(&data).unwrap().write(&data, &mut Output::new(KEY_BYTES)).unwrap_err();
-    assert!(error.to_string().contains("TTreeIndex of version 1"), "{error}");
+    record.branches[0].clones = None;
+    record.write(&[], &mut Output::new(KEY_BYTES)).unwrap_err();
 }
 
 fn name() -> impl Strategy<Value = String> {

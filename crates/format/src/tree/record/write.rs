@@ -142,6 +142,7 @@ impl Writing<'_> {
         self.branches(record.array_bits[0], &record.top_branches, 0)?;
         self.leaves(record.array_bits[1], &record.listed_leaves)?;
         record.write_tail(self.object_data, self.output)?;
+        self.references()?;
         self.output.end(frame)?;
         if let Some((frame, n_variables)) = derived {
             self.output.i32(n_variables);
@@ -192,6 +193,17 @@ impl Writing<'_> {
                 self.branch_pointer(element.second_counter, depth + 1)?;
                 self.output.end(frame)
             }
+            ("TBranchClones", None) => {
+                let clones = branch.clones.as_deref();
+                let clones =
+                    clones.ok_or_else(|| Error::unsupported(0, "a TBranchClones without its class and counter"))?;
+                let frame = self.output.begin(clones.version);
+                branch.write_clones_numbers(clones, self.output)?;
+                self.branch_pointer(clones.counter, depth + 1)?;
+                self.output.string(clones.class_name.as_bytes())?;
+                self.branches(branch.array_bits[0], branch.listed_branches(clones), depth + 1)?;
+                self.output.end(frame)
+            }
             ("TBranchObject", None) => {
                 let frame = self.output.begin(branch::OBJECT_VERSION);
                 self.base(branch, depth)?;
@@ -225,6 +237,21 @@ impl Writing<'_> {
         branch.baskets.write(self.object_data, self.output)?;
         self.output.string(branch.file_name.as_bytes())?;
         self.output.end(frame)
+    }
+
+    /// Writes the pointer `fBranchRef`.
+    fn references(&mut self) -> Result<()> {
+        let Some(references) = self.record.references.as_deref() else {
+            self.output.null();
+            return Ok(());
+        };
+        let (pointer, own) = self.output.begin_object("TBranchRef")?;
+        let frame = self.output.begin(references.version);
+        self.base(&references.branch, 0).within(|| "fBranchRef")?;
+        let written = |id: BranchId| *self.branches.get(id.0 as usize)?;
+        TreeRecord::write_reference_table(references.table.as_ref(), own, written, self.output)?;
+        self.output.end(frame)?;
+        self.output.end(pointer)
     }
 
     /// Writes a list of leaves.

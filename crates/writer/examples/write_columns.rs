@@ -1,0 +1,177 @@
+//! Writes a table into memory that was touched before, so that no disk, no page cache and no fresh page is in the figure.
+//!
+//! `write_columns DIRECTORY LAYOUT SETTING N_THREADS REPETITIONS OUT` prints the least of its times as one JSON object. A line of standard input
+//! is a column: its name, its type, and the counter of its lists or `-`. `DIRECTORY` has its values in `NAME.values`, and where
+//! lists end in `COUNTER.ends`. SETTING is ROOT's number, as 505. The file that was made last is kept as OUT, after the clock
+//! has stopped.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::io::BufRead;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type};
+use arrow_array::{Array, ArrayRef, ListArray, PrimitiveArray, RecordBatch};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{Field, Schema};
+use arrowroot_format::codec::CompressionSetting;
+use arrowroot_storage::{LocalFile, LocalSink, Sink, Source};
+use arrowroot_writer::{FileSettings, FileWriter, Flush, Layout, ROOT_DIRECTORY, TableSettings, TableWriter};
+use rustix::time::{ClockId, clock_gettime};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Compressed bytes of a cluster, as `arrowroot.write` has them.
+const TREE_FLUSH: Flush = Flush::Bytes(30_000_000);
+const NTUPLE_FLUSH: Flush = Flush::Bytes(128 << 20);
+/// As `arrowroot.write` has it.
+const BUFFER_BYTES: usize = 256_000_000;
+/// Memory beyond the payload that is touched: offsets of lists and metadata.
+const SPARE_BYTES: usize = 64 << 20;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [directory, layout, setting, n_threads, repetitions, out] = arguments.as_slice() else {
+        return Err("write_columns DIRECTORY LAYOUT SETTING N_THREADS REPETITIONS OUT".into());
+    };
+    let layout = if layout == "rntuple" { Layout::Ntuple } else { Layout::Tree };
+    let (setting, n_threads) = (CompressionSetting(setting.parse()?), n_threads.parse::<usize>()?.max(1));
+    let (batch, counters) = columns_of(directory)?;
+    let settings = TableSettings {
+        compression: vec![setting; counters.len()],
+        counters: if layout == Layout::Tree { counters } else { Vec::new() },
+        flush: if layout == Layout::Tree { TREE_FLUSH } else { NTUPLE_FLUSH },
+        ..TableSettings::default()
+    };
+    let sink = Arc::new(TouchedMemory(Mutex::new(vec![1; batch.get_array_memory_size() + SPARE_BYTES])));
+    let (mut least_wall, mut least_cpu, mut n_bytes) = (u128::MAX, u128::MAX, 0);
+    for _ in 0..repetitions.parse::<usize>()?.max(1) {
+        let (wall, cpu) = (Instant::now(), cpu_ns());
+        n_bytes = write(&batch, &sink, layout, settings.clone(), n_threads)?;
+        least_wall = least_wall.min(wall.elapsed().as_nanos());
+        least_cpu = least_cpu.min(cpu_ns() - cpu);
+    }
+    let kept = LocalSink::create(out)?;
+    kept.write_at(0, &sink.lock()[..usize::try_from(n_bytes)?])?;
+    kept.publish(n_bytes)?;
+    let n_entries = batch.num_rows();
+    println!("{{\"wall_ns\": {least_wall}, \"cpu_ns\": {least_cpu}, \"n_entries\": {n_entries}}}");
+    Ok(())
+}
+
+fn write(
+    batch: &RecordBatch,
+    sink: &Arc<TouchedMemory>,
+    layout: Layout,
+    settings: TableSettings,
+    n_threads: usize,
+) -> Result<u64> {
+    let file_settings = FileSettings {
+        name: sink.url().to_owned(),
+        compression: settings.compression[0],
+        is_reproducible: false,
+        n_threads,
+        buffer_bytes: BUFFER_BYTES,
+    };
+    let file = FileWriter::create(Arc::clone(sink) as Arc<dyn Sink>, file_settings)?;
+    let mut table = TableWriter::create(&file, ROOT_DIRECTORY, "T", "", &batch.schema(), layout, settings)?;
+    table.append(batch)?;
+    table.close()?;
+    Ok(file.close()?)
+}
+
+/// The columns that standard input names, and the counters of their lists.
+fn columns_of(directory: &str) -> Result<(RecordBatch, Vec<Option<String>>)> {
+    let mut ends: HashMap<String, OffsetBuffer<i32>> = HashMap::new();
+    let (mut fields, mut arrays, mut counters) = (Vec::new(), Vec::new(), Vec::new());
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let [name, type_name, counter] = line.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(format!("{line:?} is no NAME TYPE COUNTER").into());
+        };
+        let values = bytes_of(&format!("{directory}/{name}.values"))?;
+        let values: ArrayRef = match type_name {
+            "float32" => numbers::<Float32Type>(values),
+            "float64" => numbers::<Float64Type>(values),
+            "int32" => numbers::<Int32Type>(values),
+            other => return Err(format!("no column of {other}").into()),
+        };
+        let array: ArrayRef = if counter == "-" {
+            values
+        } else {
+            if !ends.contains_key(counter) {
+                let words = ScalarBuffer::<i64>::from(bytes_of(&format!("{directory}/{counter}.ends"))?);
+                let offsets =
+                    words.iter().map(|end| i32::try_from(*end)).collect::<std::result::Result<Vec<_>, _>>()?;
+                ends.insert(counter.to_owned(), OffsetBuffer::new(offsets.into()));
+            }
+            let item = Arc::new(Field::new("item", values.data_type().clone(), false));
+            Arc::new(ListArray::try_new(item, ends[counter].clone(), values, None)?)
+        };
+        fields.push(Field::new(name, array.data_type().clone(), false));
+        arrays.push(array);
+        counters.push((counter != "-").then(|| counter.to_owned()));
+    }
+    Ok((RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?, counters))
+}
+
+fn numbers<T: ArrowPrimitiveType>(values: Buffer) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(values.into(), None))
+}
+
+fn bytes_of(path: &str) -> Result<Buffer> {
+    let source = LocalFile::open(path)?;
+    let mut bytes = vec![0; usize::try_from(source.size_bytes())?];
+    source.read_at(0, &mut bytes)?;
+    Ok(Buffer::from(bytes))
+}
+
+/// A sink whose memory is there before, and is written again and again.
+struct TouchedMemory(Mutex<Vec<u8>>);
+
+impl TouchedMemory {
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for TouchedMemory {
+    fn url(&self) -> &'static str {
+        "memory"
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> arrowroot_storage::Result<()> {
+        self.write_vector(offset, &[bytes])
+    }
+
+    fn write_vector(&self, offset: u64, parts: &[&[u8]]) -> arrowroot_storage::Result<()> {
+        let mut memory = self.lock();
+        let mut start = usize::try_from(offset).unwrap_or(usize::MAX);
+        for part in parts {
+            let end = start.saturating_add(part.len());
+            if end > memory.len() {
+                memory.resize(end, 0);
+            }
+            memory[start..end].copy_from_slice(part);
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> arrowroot_storage::Result<()> {
+        Ok(())
+    }
+
+    fn publish(&self, _size_bytes: u64) -> arrowroot_storage::Result<()> {
+        Ok(())
+    }
+
+    fn abort(&self) {}
+}
+
+/// CPU time of the process, all threads.
+fn cpu_ns() -> u128 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    u128::from(time.tv_sec.unsigned_abs()) * 1_000_000_000 + u128::from(time.tv_nsec.unsigned_abs())
+}

@@ -1,0 +1,71 @@
+"""The memory of writing: what ``buffers`` says, and 100 MB."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SOAK = bool(os.environ.get("ARROWROOT_SOAK"))
+PAYLOAD_BYTES = 1_000_000_000 if SOAK else 250_000_000
+BUFFERS = 64_000_000
+
+#: Writes batches of 2 MB, each of its own memory, and prints by how much the peak is above what there was before.
+WRITER = """
+import sys
+import numpy as np, pyarrow as pa, arrowroot as ar
+import arrowroot._writing.data, arrowroot._writing.table, pyarrow.compute
+
+kind, layout, path, payload_bytes, buffers = *sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])
+rng = np.random.default_rng(1)
+
+def jagged(n):
+    lengths = rng.integers(0, 4, n)
+    ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    return pa.ListArray.from_arrays(ends, pa.array(rng.random(int(ends[-1].as_py()), np.float32)))
+
+def nested(n):
+    lists = jagged(n)
+    return pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32)), lists)
+
+COLUMNS = {
+    "flat": (10, 25_000, rng.random),
+    "jagged": (10, 20_000, jagged),
+    "wide": (1600, 156, rng.random),
+    "nested": (10, 14_000, nested),
+}
+n_columns, n_entries, make = COLUMNS[kind]
+
+def batch():
+    return pa.record_batch({f"x{i}": make(n_entries) for i in range(n_columns)})
+
+def status(name):
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+batch()
+with open("/proc/self/clear_refs", "w") as clear:
+    clear.write("5")  # the peak begins anew
+before, n_bytes = status("VmRSS"), 0
+with ar.create(path, compression="lz4:1", buffers=buffers, n_threads=2) as file:
+    table = file.tree("t", layout=layout)
+    while n_bytes < payload_bytes:
+        one = batch()
+        n_bytes += one.nbytes
+        table.append(one)
+print(status("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the peak is told by Linux alone")  # noqa: PTH110
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+@pytest.mark.parametrize("kind", ["flat", "jagged", "wide", "nested"])
+def test_the_peak_is_what_buffers_says_and_100_mb(tmp_path, kind, layout):
+    arguments = (kind, layout, str(tmp_path / "out.root"), str(PAYLOAD_BYTES), str(BUFFERS))
+    done = subprocess.run(
+        [sys.executable, "-c", WRITER, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < BUFFERS + 100_000_000
