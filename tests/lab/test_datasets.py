@@ -205,7 +205,7 @@ def test_files_are_found_by_a_glob_below_the_campaign_or_anywhere(campaign, tmp_
     for name in ("b.root", "a.root"):
         _write(data / name, pa.table({"x": [1, 2]}))
     (data / "loop").symlink_to(data)
-    for pattern in ("data/*.root", str(data / "?.root"), "../*/data/*.root", "**/*.root"):
+    for pattern in ("data/*.root", str(data / "?.root"), f"../{tmp_path.name}/data/*.root", "**/*.root"):
         told = campaign(f'files = "{pattern}"\ntable = "T"')
         found = datasets.make(told, told.datasets[0])
         assert [path.name for path in found.files] == ["a.root", "b.root"]
