@@ -315,7 +315,10 @@ def _n_disturbed(found: Sequence[Summary]) -> int:
 
 
 def _side(found: Sequence[Measured], axis: str, value: str) -> str:
-    """The name of a side, for people: a layout is a hash, and is told by the names of the datasets that have it."""
+    """The name of a side, for people: a version is of an engine, and a layout, which is a hash, of datasets."""
+    if axis == "version":
+        engines = dict.fromkeys(one.axes["engine"] for one in found if one.axes.get("version") == value)
+        return f"{', '.join(engines)} {value}"
     if axis != "layout":
         return value
     names = dict.fromkeys(one.axes["dataset"] for one in found if one.axes.get("layout") == value)
