@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrowroot::storage::{MemoryFile, MemorySink, MemorySource};
-use arrowroot::{Entries, File, Ntuple, Request, Table, TextForm};
+use arrowroot::{Entries, File, Ntuple, Order, Request, Table, TextForm};
 use arrowroot_format::codec::{CompressionSetting, Decompressor};
 use arrowroot_format::rntuple::{Anchor, Blob, Footer, PageList};
 use arrowroot_writer::{FileSettings, FileWriter, Flush, Layout, TableSettings, TableWriter};
@@ -216,6 +216,7 @@ fn read(ntuple: &Ntuple) -> RecordBatch {
         text: TextForm::Utf8,
         verify_checksums: true,
         raw: false,
+        order: Order::Cluster,
     };
     let mut scan = ntuple.scan(&request).unwrap();
     let schema = Arc::clone(scan.schema());
