@@ -100,7 +100,8 @@ def main() -> None:
         run("python", "-c", READ, file.name)
         run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(laboratory))
         run("arrowroot", "lab", "--help")
-        run("arrowroot", "lab", "show", "--db", "empty.db")
+        run("python", "-c", "from arrowroot_lab.store import Store; Store.open('lab.db').close()")
+        run("arrowroot", "lab", "show", "--db", "lab.db")
     print(
         f"wheel: {wheel.relative_to(Path.cwd()) if wheel.is_relative_to(Path.cwd()) else wheel}, "
         f"{wheel.stat().st_size / 1e6:.1f} MB, and {laboratory.name} work in a clean environment"

@@ -23,6 +23,10 @@ class RequestError(LabError):
     exit_code = EXIT_REQUEST
 
 
+class NoDatabaseError(RequestError):
+    """There is no database yet, where one is to be read."""
+
+
 class CampaignError(RequestError):
     """A campaign's file is at fault.
 

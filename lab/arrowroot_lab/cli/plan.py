@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.errors import EXIT_DONE, RequestError
+from arrowroot_lab.errors import EXIT_DONE, NoDatabaseError
 from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.quantities import time_text
 
@@ -73,14 +73,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _store(options: argparse.Namespace) -> Store | None:
-    """The database; None if it is only not there yet."""
+    """The database; None if it is not there yet: the run that is planned makes it."""
     from arrowroot_lab.store import Store
 
     try:
         return Store.open(options.db, must_exist=True)
-    except RequestError:
-        if options.db is not None:
-            raise
+    except NoDatabaseError:
         return None
 
 

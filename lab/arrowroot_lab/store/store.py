@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, func, or_, select, true
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode
-from arrowroot_lab.errors import RequestError, StoreError
+from arrowroot_lab.errors import NoDatabaseError, RequestError, StoreError
 
 from . import tables
 from .faults import told
@@ -60,7 +60,7 @@ class Store:
         is_file = url.get_backend_name() == "sqlite"
         path = Path(str(url.database))
         if is_file and must_exist and not path.is_file():
-            raise RequestError(
+            raise NoDatabaseError(
                 f"{name}: no database is there; `arrowroot lab run CAMPAIGN` makes one, --db names another"
             )
         if is_file and not path.parent.is_dir():
