@@ -15,8 +15,8 @@ else:
     import tomli as tomllib
 
 REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(?P<extras>\[\w+\])?>=(?P<version>[\d.]+)")
-# Of the servers' tests, which are not run with it.
-NOT_USED = {"xrootd"}
+# Of the tests of servers and of the laboratory, which are not run with it.
+NOT_USED = {"psycopg", "xrootd"}
 
 
 def of_group(groups: dict[str, list[str | dict[str, str]]], name: str) -> list[str]:
