@@ -86,7 +86,9 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
     if _is_of(data, "pandas", "DataFrame"):
         return _of_table(_from_pandas(data))
     if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
-        raise InvalidRequestError(f"{_EXPECTED}; got {_kind_of(data)}: give one column a name, as {{'x': ...}}")
+        raise InvalidRequestError(
+            f"{_EXPECTED}; got {_kind_of(data)}: give one column a name, as {{'x': ...}}"
+        )
     if _is_of(data, "polars", "LazyFrame"):
         raise InvalidRequestError("a LazyFrame of Polars has no values yet: write what its collect() returns")
     if _is_of(data, "polars", "DataFrame"):
