@@ -1,9 +1,9 @@
 //! Writes a table into memory that was touched before, so that no disk, no page cache and no fresh page is in the figure.
 //!
-//! `write_columns DIRECTORY LAYOUT SETTING N_THREADS REPETITIONS OUT` prints the least of its times as one JSON object. A line of standard input
-//! is a column: its name, its type, and the counter of its lists or `-`. `DIRECTORY` has its values in `NAME.values`, and where
-//! lists end in `COUNTER.ends`. SETTING is ROOT's number, as 505. The file that was made last is kept as OUT, after the clock
-//! has stopped.
+//! `write_columns DIRECTORY LAYOUT SETTING N_THREADS REPETITIONS OUT` prints the least of its times as one JSON object. A line of
+//! standard input is a column: its name, its type, and the counter of its lists or `-`. DIRECTORY has its values in `NAME.values`,
+//! and where lists end in `COUNTER.ends`. SETTING is ROOT's number, as 505. The file that was made last is kept as OUT, after the
+//! clock has stopped.
 
 use std::collections::HashMap;
 use std::error::Error;

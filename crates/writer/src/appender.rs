@@ -7,9 +7,9 @@ use arrowroot_storage::Sink;
 
 use crate::error::Result;
 
-/// What is appended is collected until it is so much,
+/// Appended bytes are collected up to this number.
 const WRITE_BYTES: usize = 1 << 20;
-/// unless it is so much by itself: then a write costs less than the copy.
+/// So many bytes at once are not collected: a write costs less than the copy.
 const DIRECT_BYTES: usize = 128 << 10;
 
 /// Appends to a file, and writes over what was appended. Nothing else writes to its sink.

@@ -10,7 +10,7 @@ const KEPT_BYTES: usize = 32 << 20;
 /// The most of them that are kept, whatever their size.
 const MAX_KEPT: usize = 256;
 
-/// Those that nobody uses. The lock is never waited for: a process that is forked while a thread holds it would wait forever.
+/// Buffers that nobody uses. The lock is never waited for: a process that is forked while a thread holds it would wait forever.
 static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
 /// An empty buffer with room for so many bytes.

@@ -72,7 +72,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Those that are not placed as a whole, in the order of tickets; the number of the first one is `first`.
+    /// Tickets that are not placed as a whole, in their order; the number of the first one is `first`.
     entries: VecDeque<Entry>,
     first: u64,
     tasks: VecDeque<(TaskId, Task)>,
@@ -105,7 +105,7 @@ struct Entry {
     made_bytes: u64,
 }
 
-/// What can be placed now: the results of so many tasks of the first ticket.
+/// Results that can be placed now: those of so many tasks of the first ticket.
 struct Ready {
     place: Option<Place>,
     n_tasks: usize,
@@ -315,7 +315,7 @@ impl State {
         self.add(now);
     }
 
-    /// What can be placed next. Whoever gets it places it, and says when that is done.
+    /// Takes the results that can be placed next. Its caller places them, and says so by [`State::placed`].
     fn next_ready(&mut self) -> Option<Ready> {
         if self.is_placing || self.error.is_some() {
             return None;
@@ -330,7 +330,7 @@ impl State {
         Some(Ready { place: entry.place.take(), n_tasks, is_last })
     }
 
-    /// What was ready is placed.
+    /// Notes that results which were ready are placed.
     fn placed(&mut self, Ready { place, n_tasks, is_last }: Ready) {
         self.is_placing = false;
         let number = self.first;

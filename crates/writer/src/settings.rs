@@ -9,9 +9,10 @@ use arrowroot_format::codec::CompressionSetting;
 pub const TREE_CLUSTER_BYTES: u64 = 30_000_000;
 /// Most bytes of a page before compression. Source: `RNTupleWriteOptions::fMaxUnzippedPageSize` (ROOT 6.40).
 pub const PAGE_BYTES: u32 = 1 << 20;
-/// A cluster takes at most so much before it is compressed, unless more is asked for,
+/// A cluster takes at most so much before it is compressed, unless more is asked for.
 pub const MAX_CLUSTER_BYTES: u64 = 64_000_000;
-/// and at most this share of the buffers of its file: what is collected, its offsets, and what becomes of it are there at once.
+/// It also takes at most this share of the buffers of its file: what is collected, its offsets, and what becomes of it are there
+/// at once.
 const SHARE_OF_BUFFERS: u64 = 4;
 /// Buffers that are smaller make no clusters smaller.
 const MIN_CLUSTER_BYTES: u64 = 1_000_000;

@@ -75,7 +75,7 @@ struct Storing<'o> {
     offsets: &'o mut SharedOffsets,
 }
 
-/// True if a value is there, if not all are.
+/// The values that are there; `None`: all are.
 type Present<'p> = Option<&'p NullBuffer>;
 
 impl Storing<'_> {

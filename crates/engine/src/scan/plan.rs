@@ -188,7 +188,7 @@ impl BatchEntries {
         }
     }
 
-    /// Whether what the next batch reads all comes later.
+    /// True if all that the next batch reads comes later.
     pub(crate) fn is_before(&self, next: &BatchEntries) -> bool {
         next.first() >= self.span().end
     }

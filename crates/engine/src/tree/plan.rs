@@ -147,7 +147,7 @@ fn baskets_of_batch(
         let is_range = matches!(entries, BatchEntries::Range(_));
         let keeps = match order {
             Order::Cluster => is_range && following.is_some_and(|following| following.span().start >= span.start),
-            // Who reads entry by entry has the basket of the last one in hand.
+            // Reading entry by entry keeps the basket of the last entry in hand.
             Order::Entry => following.is_some_and(|following| entries.is_before(following)),
         };
         let mut index = if is_range { next[place] } else { 0 };

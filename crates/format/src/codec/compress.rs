@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 const MAX_BLOCK_BYTES: usize = 0xff_ffff;
 /// LZ4 of this level and above is its HC variant. Source: `R__zipLZ4`.
 const LZ4_HC_LEVEL: u8 = 4;
-/// libdeflate's first level makes files of lists 2 to 7 % larger than ROOT's zlib does at its first, the second never larger,
-/// and takes hardly longer.
+/// libdeflate's first level makes files of lists 2 to 7 % larger than ROOT's zlib does at its first; the second makes them about
+/// as large, and takes hardly longer.
 const MIN_DEFLATE_LEVEL: u8 = 2;
 /// The smallest dictionary of LZMA. Source: `LZMA_DICT_SIZE_MIN`.
 const MIN_DICTIONARY_BYTES: u32 = 4096;

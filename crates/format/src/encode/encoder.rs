@@ -322,7 +322,7 @@ pub(super) fn text(value: &Value) -> Result<&[u8]> {
     }
 }
 
-pub(super) fn numbers(value: &Value) -> Result<&Numbers> {
+fn numbers(value: &Value) -> Result<&Numbers> {
     match value {
         Value::Numbers(numbers) => Ok(numbers),
         other => Err(unexpected(other, "an array of numbers")),

@@ -1,7 +1,7 @@
 //! Members that are more than a number, a text or a pointer: as the nodes say by which they are read.
 
-use super::encoder::{Encoder, check_length, integer, items, member, numbers, text, unexpected, unsupported};
-use super::{Numbers, Object, Value};
+use super::encoder::{Encoder, check_length, integer, items, member, text, unexpected, unsupported};
+use super::{Object, Value};
 use crate::column::{Base, CountedHead, DataType, Name, Node, Number, Step};
 use crate::error::{Error, Result, Within};
 use crate::output::Output;
@@ -157,10 +157,10 @@ impl<'o> Encoder<'o> {
         value: &'o Value,
         output: &mut Output,
     ) -> Result<()> {
-        if let Value::Numbers(all) = value {
+        if let Value::Numbers(numbers) = value {
             let number = number_in(item).ok_or_else(|| unexpected(value, "a list"))?;
-            check_length(numbers(value)?, (n_items as u64).saturating_mul(n_numbers(item)? as u64))?;
-            return Numbers::write(all, number, output);
+            check_length(numbers, (n_items as u64).saturating_mul(n_numbers(item)? as u64))?;
+            return numbers.write(number, output);
         }
         let items = items(value)?;
         if items.len() != n_items {

@@ -80,7 +80,7 @@ pub struct Branch {
     pub file_name: String,
     /// What a `TBranchElement` knows more.
     pub element: Option<ElementPart>,
-    /// What a `TBranchClones` knows more.
+    /// The additional members of a `TBranchClones`.
     pub clones: Option<Box<ClonesPart>>,
     /// `fClassName` of a `TBranchObject`: the class of its objects, unless their pointers say another one.
     pub object_class: Option<Box<str>>,
@@ -118,7 +118,7 @@ pub struct ElementPart {
     pub second_counter: Option<BranchId>,
 }
 
-/// What `TBranchClones` adds: the branches of the objects of a `TClonesArray`.
+/// The members that `TBranchClones` adds: it has the branches of the objects of a `TClonesArray`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClonesPart {
     /// Version of `TBranchClones`.
@@ -129,7 +129,7 @@ pub struct ClonesPart {
     pub counter: Option<BranchId>,
     /// `fClassName`: the class of the objects.
     pub class_name: String,
-    /// Whether the counter stands last among the branches inside, and in no list.
+    /// True if the counter stands last among the branches inside, and in no list.
     pub is_counter_beside: bool,
 }
 

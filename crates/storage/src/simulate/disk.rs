@@ -1,8 +1,8 @@
 //! A local disk in virtual time: one head, the kernel's read-ahead, and the page cache.
 //!
-//! What is asked for comes from the page cache, at once, or from the disk. The disk does one command after the other. A command
-//! that does not begin where the last one ended costs a seek; its bytes then come at one speed. The file lies on the disk in
-//! one piece. Whatever was read stays in the page cache.
+//! Bytes come from the page cache, at once, or from the disk. The disk does one command after the other. A command that does not
+//! begin where the last one ended costs a seek; its bytes then come at one speed. The file lies on the disk in one piece.
+//! Whatever was read stays in the page cache.
 //!
 //! The kernel reads ahead as Linux does (`mm/readahead.c` of 6.6, `ondemand_readahead`): reads that follow each other open a
 //! window that doubles or quadruples up to its greatest size, and the next window is asked for when the reader comes to the
@@ -18,16 +18,16 @@ use super::link::{Event, Line, Number, RequestId};
 
 const PAGE_BYTES: u64 = 4096;
 
-/// What a line to a local disk has besides. The latency of the line is that of a seek.
+/// The properties of a line to a local disk that others do not have. The latency of the line is that of a seek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disk {
     /// The kernel's window is not larger (`/sys/block/*/queue/read_ahead_kb`); 0: it does not read ahead.
     pub read_ahead_bytes: u64,
-    /// Whether the page cache has the whole file, as after it was read once.
+    /// True if the page cache has the whole file, as after it was read once.
     pub is_cached: bool,
 }
 
-/// What the disk did.
+/// The work that the disk did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct DiskWork {
     pub(crate) n_seeks: u64,
@@ -43,7 +43,7 @@ struct Coming {
     begin: f64,
 }
 
-/// What the kernel knows of an open file (`struct file_ra_state`), in pages.
+/// The kernel's state of an open file (`struct file_ra_state`), in pages.
 #[derive(Debug, Clone, Copy, Default)]
 struct Window {
     start: u64,

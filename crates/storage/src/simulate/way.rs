@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::disk::{DiskQueue, DiskWork};
 use super::link::{Event, Line, Link, RequestId};
 
-/// What requests go to. Times in seconds since its making.
+/// The line or disk that requests go to. Times in seconds since its making.
 #[derive(Debug)]
 pub(crate) enum Way {
     Network(Link),
@@ -59,7 +59,7 @@ impl Way {
         }
     }
 
-    /// What a disk did; nothing of a network.
+    /// The work that a disk did; nothing of a network.
     pub(crate) fn disk_work(&self) -> DiskWork {
         match self {
             Way::Network(_) => DiskWork::default(),

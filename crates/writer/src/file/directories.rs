@@ -204,7 +204,7 @@ impl Held {
     }
 }
 
-/// True if a key may have this name: readers take what stands before a slash for a directory, and a number behind a
+/// Checks that a key may have this name: readers take what stands before a slash for a directory, and a number behind a
 /// semicolon for a cycle.
 fn check_name(name: &str) -> Result<()> {
     match name {

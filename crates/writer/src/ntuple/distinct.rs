@@ -119,7 +119,7 @@ mod tests {
                     checksum: checksum(page),
                 }).collect(),
             });
-            // What the cluster before had is forgotten.
+            // The pages of the cluster before are forgotten.
             let mut distinct = Distinct::default();
             distinct.add(Encoded { bytes: stored(&[1]), pieces: vec![WrittenPage { columns: [0].into(), n_elements: 1, stored_bytes: 1, n_bytes: 100, checksum: checksum(&[1]) }] });
             distinct.clear();

@@ -16,7 +16,7 @@ use crate::settings::Flush;
 #[derive(Debug, Default)]
 struct Toy {
     placed: Vec<(u64, u64)>,
-    /// Those of the cluster that is being placed.
+    /// Entries of the cluster that is being placed.
     n_cluster_entries: usize,
     is_bad_at: Option<u64>,
 }

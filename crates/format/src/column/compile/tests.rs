@@ -1,7 +1,7 @@
 use super::*;
 use crate::column::data_type::DataType;
 
-/// What `TNamed **fTable; //[fN]` holds in a file of this ROOT version.
+/// An item of `TNamed **fTable; //[fN]` in a file of this ROOT version.
 fn item_of_table(root_version: u32) -> Node {
     let infos = StreamerInfos::default().with_builtin().written_by(root_version);
     Compiler::new(&infos).counted_item(&Element::member("fTable", "TNamed**", code::LOOP))

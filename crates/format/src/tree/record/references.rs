@@ -2,7 +2,7 @@
 //!
 //! Source: `TBranchRef`, `TRefTable` (ROOT 6.40).
 
-use super::{Reading, TreeRecord};
+use super::Reading;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::{Output, Reference};
@@ -16,7 +16,7 @@ use crate::tree::objects::{Object, Slot, begin_array, read_array_head};
 pub struct BranchReferences {
     /// Version of `TBranchRef`.
     pub version: u16,
-    /// What it is as a branch.
+    /// Its members as a branch.
     pub branch: Branch,
     /// `fRefTable`.
     pub table: Option<ReferenceTable>,
@@ -44,7 +44,7 @@ pub struct ReferenceTable {
 /// Version of `TRefTable` from which on it has the identifiers of processes.
 const HAS_PROCESSES: u16 = 3;
 
-/// What there is of a `TBranchRef`.
+/// The result of reading a pointer to a `TBranchRef`.
 pub(super) enum Found {
     Nothing,
     Here(Box<BranchReferences>),
@@ -124,27 +124,23 @@ fn read_table<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<
     Ok((frame.end == Some(cursor.position())).then_some(table))
 }
 
-impl TreeRecord {
-    /// Writes what a `TBranchRef` has behind its branch; `own`: what references to it say.
-    pub(super) fn write_reference_table(
-        table: Option<&ReferenceTable>,
-        own: Reference,
+impl ReferenceTable {
+    /// Writes a pointer to it; `owner`: the reference to its `TBranchRef`.
+    pub(super) fn write(
+        &self,
+        owner: Reference,
         reference: impl Fn(BranchId) -> Option<Reference>,
         output: &mut Output,
     ) -> Result<()> {
-        let Some(table) = table else {
-            output.null();
-            return Ok(());
-        };
         let (pointer, _) = output.begin_object("TRefTable")?;
-        let frame = output.begin(table.version);
-        output.object_base(table.bits);
-        output.i32(table.size);
-        match &table.parents {
+        let frame = output.begin(self.version);
+        output.object_base(self.bits);
+        output.i32(self.size);
+        match &self.parents {
             None => output.null(),
             Some(parents) => {
                 let (pointer, _) = output.begin_object("TObjArray")?;
-                let array = begin_array(output, table.parents_bits, parents.len())?;
+                let array = begin_array(output, self.parents_bits, parents.len())?;
                 for parent in parents {
                     match parent {
                         None => output.null(),
@@ -160,15 +156,15 @@ impl TreeRecord {
                 output.end(pointer)?;
             }
         }
-        if table.is_owned {
-            output.reference(own)
+        if self.is_owned {
+            output.reference(owner)
         } else {
             output.null()
         }
-        if table.version >= HAS_PROCESSES {
+        if self.version >= HAS_PROCESSES {
             let container = output.begin(crate::encode::CONTAINER_VERSION);
-            output.count(table.processes.len())?;
-            for process in &table.processes {
+            output.count(self.processes.len())?;
+            for process in &self.processes {
                 output.string(process.as_bytes())?;
             }
             output.end(container)?;

@@ -13,9 +13,9 @@ use crate::tree::objects::{List, Slot, read_array_head, read_named};
 
 /// Version of `TFriendElement` from which on it says whether it opens the file itself.
 const FRIEND_OWNS_FILE: u16 = 2;
-/// Class versions that are written (ROOT 6.40).
 /// Versions of `TTreeIndex` whose values are known: the first has no minor ones.
 const INDEX_VERSIONS: RangeInclusive<u16> = 1..=2;
+/// Class versions that are written (ROOT 6.40).
 const VIRTUAL_INDEX_VERSION: u16 = 1;
 const STRING_VERSION: u16 = 1;
 const PARAMETER_VERSION: u16 = 2;

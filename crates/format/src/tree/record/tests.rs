@@ -378,7 +378,7 @@ fn references_to_branches_are_read_and_written() {
         found.branch.baskets = found.branch.baskets.with_arrays(&data);
         assert_eq!(*found, references);
     }
-    // What it points to is no branch.
+    // It points to something else than a branch.
     let data = with_pointer(&TreeRecord::new("t", ""), 0, |output| {
         let (pointer, _) = output.begin_object("TNamed").unwrap();
         output.named_base(0, b"", b"").unwrap();

@@ -249,7 +249,10 @@ impl Writing<'_> {
         let frame = self.output.begin(references.version);
         self.base(&references.branch, 0).within(|| "fBranchRef")?;
         let written = |id: BranchId| *self.branches.get(id.0 as usize)?;
-        TreeRecord::write_reference_table(references.table.as_ref(), own, written, self.output)?;
+        match &references.table {
+            None => self.output.null(),
+            Some(table) => table.write(own, written, self.output)?,
+        }
         self.output.end(frame)?;
         self.output.end(pointer)
     }
