@@ -20,7 +20,7 @@ from bench.write import data
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What one call writes of a file that is written as it is.
+#: Bytes of one call where a file is written as it is.
 PART_BYTES = 1 << 20
 
 

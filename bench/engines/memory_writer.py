@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+
+from bench.engines.example import ask
 
 
 def main() -> None:
@@ -20,14 +21,7 @@ def main() -> None:
         job["repetitions"] + 1,
         job["out"],
     ]
-    done = subprocess.run(
-        [sys.argv[1], *map(str, arguments)],
-        input="".join(columns),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    print(done.stdout.strip() if done.returncode == 0 else json.dumps({"error": done.stderr.strip()[-300:]}))
+    ask(arguments, "".join(columns))
 
 
 if __name__ == "__main__":

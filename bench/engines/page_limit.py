@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+
+from bench.engines.example import ask
 
 #: Passes over the pages in one process, of which the median counts: the first one meets cold caches.
 REPETITIONS = 5
@@ -17,13 +18,7 @@ def main() -> None:
         print(json.dumps({"unsupported": "only whole columns of RNTuples, on one thread"}))
         return
     names = [column["name"] for column in job["columns"]]
-    done = subprocess.run(
-        [sys.argv[1], job["file"], job["tree"], str(REPETITIONS), *names],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    print(done.stdout.strip() if done.returncode == 0 else json.dumps({"error": done.stderr.strip()[-300:]}))
+    ask([job["file"], job["tree"], REPETITIONS, *names])
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ The payloads are those of the baskets or pages of the file that arrowroot made i
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+
+from bench.engines.example import ask
 
 
 def main() -> None:
@@ -18,8 +19,7 @@ def main() -> None:
         return
     # The first time meets cold caches.
     arguments = [job["file"], "T", job["compression"], job["threads"], job["repetitions"] + 1]
-    done = subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True, check=False)
-    print(done.stdout.strip() if done.returncode == 0 else json.dumps({"error": done.stderr.strip()[-300:]}))
+    ask(arguments)
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def peak_table(peaks: list[Result], misses: list[Miss]) -> str:
 
 
 def _summary(results: list[Result], misses: list[Miss]) -> str:
-    """What falls short, target by target."""
+    """The rows that fall short, target by target."""
     lines = []
     for what in dict.fromkeys(miss.what for miss in misses):
         found = [miss for miss in misses if miss.what == what]
