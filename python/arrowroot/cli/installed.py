@@ -1,4 +1,4 @@
-"""Commands that other packages bring, by the entry point ``arrowroot.commands``."""
+"""The command of the laboratory, which its own package brings by an entry point."""
 
 from __future__ import annotations
 
@@ -9,24 +9,20 @@ from arrowroot import InvalidRequestError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-GROUP = "arrowroot.commands"
-#: Commands that are in a package of their own.
-PACKAGES = {"lab": "arrowroot-lab"}
-
 
 def find(name: str) -> Callable[[Sequence[str]], int] | None:
-    """Return the command of another package; None for the commands of this one, and for options.
+    """Return the laboratory's command if that is the name; None for the commands of this package, and for options.
 
-    Raises: InvalidRequestError if the package that is known to have it is not installed.
+    Raises: InvalidRequestError if the laboratory is not installed.
     """
-    if name not in PACKAGES:
+    if name != "lab":
         return None
     from importlib.metadata import entry_points
 
-    for entry in entry_points(group=GROUP, name=name):
+    for entry in entry_points(group="arrowroot.commands", name=name):
         command: Callable[[Sequence[str]], int] = entry.load()
         return command
     raise InvalidRequestError(
-        f"arrowroot {name} is in a package of its own, which is not installed: pip install {PACKAGES[name]}, "
+        "arrowroot lab is in a package of its own, which is not installed: pip install arrowroot-lab, "
         "or in a checkout pip install ./lab"
     )
