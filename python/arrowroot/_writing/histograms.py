@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Bit of ``fBits`` that ROOT sets for a histogram. Source: ``TObject::kMustCleanup`` (6.40).
 _MUST_CLEANUP = 1 << 3
 _MAX_DIMENSIONS = 3
+#: All integers up to this are doubles.
+_EXACT = 2.0**53
 
 
 class _Axis(NamedTuple):
@@ -98,12 +100,11 @@ def _as_doubles(counts: npt.NDArray[Any], name: str) -> Array:
     """Return counts as ROOT has them. Raises: UnsupportedError for an integer that a double cannot hold."""
     doubles = counts.astype(np.float64)
     if counts.dtype.kind in "iu":
-        # Beyond 2^53 all doubles are integers, and those of 64 bits have room for all that is there.
-        wrong = counts[doubles.astype(object) != counts.astype(object)]
-        if wrong.size:
-            raise UnsupportedError(
-                f"{name}: a bin of {wrong.flat[0]}, which a histogram of doubles does not hold"
-            )
+        for count in counts[np.abs(doubles) >= _EXACT].tolist():
+            if int(float(count)) != count:
+                raise UnsupportedError(
+                    f"{name}: a bin of {count}, which a histogram of doubles does not hold"
+                )
     return doubles
 
 
