@@ -15,7 +15,7 @@ else:
     import tomli as tomllib
 
 REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(?P<extras>\[\w+\])?>=(?P<version>[\d.]+)")
-# Of the tests of servers and of the laboratory, which are not run with it.
+# Packages of the tests of servers and of the laboratory, which are not run with it.
 NOT_USED = {"psycopg", "xrootd"}
 
 

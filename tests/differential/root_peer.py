@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 HERE = Path(__file__).resolve().parent
-#: What ROOT's messages begin with, but for those that only tell.
+#: The beginnings of ROOT's messages, but for those that only tell.
 COMPLAINTS = ("Error in <", "Warning in <", "SysError in <", "Fatal in <", "Break in <", "*** Break ***")
 TIMEOUT_S = 900  # ROOT compiles what it writes with; a busy machine takes its time
 

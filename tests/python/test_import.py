@@ -20,7 +20,7 @@ OPENING_AND_READING = """
     _select _select.columns _select.entries _select.events _sizes
     _storage _storage.config _storage.readers _storage.url
 """
-#: What they may bring of the standard library: typing has most of it.
+#: The modules of the standard library that they may bring: typing has most of it.
 STANDARD = """
     __future__ _collections _functools _operator _sre _typing collections contextlib copyreg enum fnmatch functools
     itertools keyword math operator re reprlib types typing warnings

@@ -270,7 +270,7 @@ def test_the_command_replays_on_a_disk(recorded, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["line"]["disk"] == {"read_ahead_bytes": 0, "is_cached": False}
     [found] = document["outcomes"]
-    # Of 1,000 bytes before the first basket, and behind the last one, some are on the pages of these.
+    # Some of the 1,000 bytes before the first basket, and behind the last one, are on the pages of these.
     assert (found["n_seeks"], found["device_bytes"]) == (1, 4_001_792)
     assert main([*disk, "--warm"]) == 0
     said = capsys.readouterr().out

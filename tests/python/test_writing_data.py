@@ -228,7 +228,7 @@ def test_what_arrow_has_no_type_for_is_told_with_its_column(values):
 def test_what_the_libraries_of_frames_have_alone_is_told_with_its_column():
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     ak = pytest.importorskip("awkward")
-    # Of these Polars gives addresses in memory.
+    # Polars gives addresses in memory for these.
     of_objects = pl.DataFrame({"a": [1], "x": pl.Series([object()], dtype=pl.Object)})
     for data in (of_objects, pl.DataFrame({"x": pl.Series([1], dtype=pl.Int128)}), {"x": of_objects["x"]}):
         with pytest.raises(ar.UnsupportedError, match=r"column 'x': .* of Polars"):

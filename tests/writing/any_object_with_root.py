@@ -129,7 +129,7 @@ def main() -> None:
     else:
         out, *files = arguments
         Path(out).write_text(json.dumps([shown(ROOT, path) for path in files]))
-    # What ROOT's objects delete in what order at the end of Python is none of our business.
+    # ROOT's objects delete each other at the end of Python, in an order that is none of our business.
     sys.stdout.flush()
     os._exit(0)
 

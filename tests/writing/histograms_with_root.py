@@ -43,7 +43,7 @@ def shown(root: Any, histogram: Any) -> dict[str, Any]:
     if hasattr(histogram, "GetBinEntries"):
         found["bin_entries"] = [histogram.GetBinEntries(cell) for cell in cells]
         found["effective"] = [histogram.GetBinEffectiveEntries(cell) for cell in cells]
-    # What it is good for: added to itself, drawn, fitted.
+    # Its uses: added to itself, drawn, fitted.
     both = histogram.Clone()
     both.Add(histogram)
     found["added"] = both.GetBinContent(1)

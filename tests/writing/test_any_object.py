@@ -13,7 +13,7 @@ from tests.differential import root_peer
 from .invariants import violations
 
 SCRIPT = str(Path(__file__).with_name("any_object_with_root.py"))
-#: What is not written, and why: a THnSparse points to a TArray of some kind, and these are all read as numbers.
+#: Objects that are not written, and why: a THnSparse points to some kind of TArray, and these are all read as numbers.
 EXCEPTIONS = {"sparse": "an array of numbers where TArray should be"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -59,7 +60,7 @@ print(status("VmHWM") - before)
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the peak is told by Linux alone")  # noqa: PTH110
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is told by Linux alone")
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])
 @pytest.mark.parametrize("kind", ["flat", "jagged", "wide", "nested"])
 def test_the_peak_is_what_buffers_says_and_100_mb(tmp_path, kind, layout):

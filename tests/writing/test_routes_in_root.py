@@ -21,7 +21,7 @@ from .invariants import assert_sound
 from .test_root_goes_on import assert_holds, table_of
 
 SCRIPT = str(Path(__file__).with_name("routes_with_root.py"))
-#: What ROOT says of files that it wrote itself, too.
+#: Messages of ROOT about files that it wrote itself, too.
 SAID_OF_ITS_OWN = (
     "Merging RNTuples is experimental",
     "RNTuple Attributes are experimental",

@@ -1,4 +1,4 @@
-"""True if two tables hold the same, bit by bit."""
+"""Comparing two tables, bit by bit."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Written(NamedTuple):
     #: Name and number of entries of each table.
     tables: list[tuple[str, int]]
     objects: list[str]
-    #: What of the input is not in it, and why.
+    #: Parts of the input that are not in it, and why.
     left_out: list[tuple[str, str]]
     #: Where it differs from the input: it was not published then.
     differences: list[str] = []  # noqa: RUF012 - never changed

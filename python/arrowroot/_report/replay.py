@@ -68,7 +68,7 @@ class Outcome:
     peak_buffer_bytes: int
     #: The bytes read that were not needed, or had been read before.
     overhead_bytes: int
-    #: Of a disk; 0 of others.
+    #: Seeks of a disk; 0 of others.
     n_seeks: int = 0
     #: Bytes that left the disk, read ahead or not; 0 of others.
     device_bytes: int = 0

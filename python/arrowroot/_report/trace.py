@@ -82,7 +82,7 @@ class Log:
     #: How the store made requests when the trace ended, by what it had found out until then.
     protocol: Protocol
     logical: Logical
-    #: Of the numbers in ``logical.branches``.
+    #: Names of the branches that ``logical.branches`` has by their numbers.
     branch_names: list[str]
     n_requests: int
     n_ranges: int

@@ -132,7 +132,7 @@ def _from_pandas(series: Any, *, copied: bool = False) -> pa.Array | pa.ChunkedA
 
 def from_polars(series: Any) -> pa.Array:
     """Return a series of Polars as an Arrow array. Raises: UnsupportedError for types that Arrow does not have."""
-    # Of Python's objects it would give the addresses.
+    # It would give the addresses of Python's objects.
     if str(series.dtype) != "Object":
         with suppress(pa.ArrowException):
             return series.to_arrow()
