@@ -15,7 +15,7 @@ import pyarrow as pa
 import arrowroot as ar
 
 N_COLUMNS, N_ASKED = 470, 217
-#: Of 4 bytes: 8,980 bytes in a basket.
+#: Values of 4 bytes: 8,980 bytes in a basket.
 ENTRIES_OF_CLUSTER = 2245
 CLUSTERS = 290
 

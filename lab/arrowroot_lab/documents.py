@@ -55,7 +55,7 @@ class Outcome(str, Enum):
 
 
 class CaseDocument(TypedDict, total=False):
-    """What is asked. Its hash is the key of the case; no reading and no version is in it."""
+    """A case: all that is asked. Its hash is the key of the case; no reading and no version is in it."""
 
     dataset: str  # hash of its values
     layout: str  # hash of its layout
@@ -95,9 +95,9 @@ class Sample:
     readings: dict[str, float] = field(default_factory=dict)
     #: Why it is not counted; empty: it is. A disturbed sample is kept, and another one taken.
     disturbed: list[str] = field(default_factory=list)
-    #: Of a cold read: the share of the file in the page cache before it, and what the device read.
+    #: The proof of a cold read: the share of the file in the page cache before it, and what the device read.
     cold: dict[str, float] | None = None
-    #: What else the runner told.
+    #: All else that the runner told.
     details: dict[str, Any] = field(default_factory=dict)
     #: Keys that this version does not know.
     others: dict[str, Any] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class Result:
     site: str
     #: CPU model, cores, memory class, storage kind: what makes two machines the same for a history.
     machine: dict[str, Any]
-    #: Of the engine ("engine": what people call its version), of its libraries, of the server, of the commit.
+    #: The versions of the engine ("engine": what people call it), its libraries and the server, and the commit.
     versions: dict[str, str]
     #: name, values, layout, file (hashes), file_bytes, n_entries.
     dataset: dict[str, Any]
@@ -128,7 +128,7 @@ class Result:
     environment: dict[str, Any] = field(default_factory=dict)
     #: Round trip and bandwidth of the storage, before and after.
     line: dict[str, float] = field(default_factory=dict)
-    #: What `predict` of a runner said: wall_ns, error (a share), counters, by.
+    #: The answers of a runner's `predict`: wall_ns, error_share, counters, by; with line and predicted_at.
     predictions: list[dict[str, Any]] = field(default_factory=list)
     #: Where and when a read before the samples read the files: n_reads, and lists of equal length: entries (None: of no
     #: entry), offsets, n_bytes, end_ns. Of many reads some are kept, at even distances.
@@ -136,7 +136,7 @@ class Result:
     #: The checksum of the values; the engine whose checksum it was compared with, and what came of it.
     checksum: dict[str, Any] | None = None
     checked: dict[str, Any] | None = None
-    #: What repeats this result alone.
+    #: The command that repeats this result alone.
     command: list[str] = field(default_factory=list)
     #: Hash of the runner's program.
     runner: str | None = None

@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit codes of the command line."""
+"""Errors that the user is told, and the exit codes of the command line."""
 
 from __future__ import annotations
 

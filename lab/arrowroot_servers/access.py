@@ -1,4 +1,4 @@
-"""What a server's own log says of a request."""
+"""Requests as a server's own log tells them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Request:
     path: str | None
     #: As HTTP writes them, half-open ranges of XRootD likewise: ``0-99,200-299``; None if it asked for no range.
     range: str | None
-    #: Of the content, sent; of XRootD, asked for.
+    #: Bytes of the content that were sent; by XRootD's log, that were asked for.
     n_bytes: int
     #: The server's number of the connection.
     connection: int | None
-    #: Of HTTP; 0 for XRootD.
+    #: HTTP's; 0 for XRootD.
     status: int = 0
 
     @property

@@ -68,7 +68,7 @@ def take(port: int) -> bool:
 class Server:
     """A server; it ends, and its directory goes, with its ``with`` block."""
 
-    #: Of URLs.
+    #: The scheme of its URLs.
     scheme = "http"
 
     def __init__(self, name: str) -> None:

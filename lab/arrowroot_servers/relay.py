@@ -23,7 +23,7 @@ SOURCES = Path("crates", "storage", "examples", "relay")
 
 @dataclass(frozen=True)
 class Counts:
-    """What went through since the last time."""
+    """The traffic since the last time."""
 
     connections: int
     bytes_up: int
@@ -50,11 +50,6 @@ class Relay:
         )
         self.port: int = self._answer()["port"]
 
-    @property
-    def pid(self) -> int:
-        """Of its process."""
-        return self._process.pid
-
     def link(self, latency_ms: float, mb_per_s: float = 0, *, handshake: bool = False) -> None:
         """Set the round trip, and the rate that all connections share (0: no limit).
 
@@ -71,7 +66,7 @@ class Relay:
         self._say("cut")
 
     def counts(self) -> Counts:
-        """What went through since the last call."""
+        """Return the traffic since the last call."""
         return Counts(**self._say("counts"))
 
     def _say(self, line: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class S3(Server):
         self,
         *,
         access_key: str = "arrowroot",
-        secret_key: str = "arrowroot-secret",  # noqa: S107
+        secret_key: str = "arrowroot-secret",  # noqa: S107 - of a server for a test, on the loopback
         trace: bool = True,
     ) -> None:
         program = CACHE / f"versitygw-{VERSION}" / "versitygw"
@@ -72,7 +72,7 @@ class S3(Server):
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a client finds in its environment."""
+        """Variables that a client finds in its environment."""
         return {
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,

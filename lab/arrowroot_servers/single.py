@@ -20,7 +20,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """Answers with one range of a file."""
 
     root = Path()
-    #: What several ranges are answered with: "first" of them, "whole" file, "refused", "broken" parts.
+    #: The answer to several ranges: the "first" of them, the "whole" file, "refused", "broken" parts.
     several = "first"
 
     def log_message(self, *_: Any) -> None:

@@ -56,7 +56,7 @@ class Noise:
 
 @dataclass
 class Made:
-    """What is made; the defaults are a month of a small laboratory."""
+    """Results that are made; the defaults are a month of a small laboratory."""
 
     seed: int = 1
     campaign: str = "storages"

@@ -28,7 +28,7 @@ N_TRIALS, SEED = 4000, 20261126
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is true, and how noisy the machine is."""
+    """The truth, and how noisy the machine is."""
 
     title: str
     n_pairs: int

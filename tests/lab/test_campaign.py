@@ -74,7 +74,7 @@ def faults(reads):
     return told
 
 
-# What it may say.
+# Texts that are right.
 
 
 @pytest.mark.parametrize("path", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda path: path.stem)
@@ -272,7 +272,7 @@ def test_corners_are_the_ends_of_the_axes_with_an_order_for_each_dataset_and_eng
     chosen = cases(campaign)
     found = [case for case, is_corner in zip(chosen, corners(chosen), strict=True) if is_corner]
     assert {case.storage.name for case in found if case.engine.name == "arrowroot"} == {"near", "far"}
-    # What is excluded encloses nothing.
+    # An excluded cell encloses nothing.
     assert {case.storage.name for case in found if case.engine.name == "uproot"} == {"near", "middle"}
     assert {case.engine.called() for case in found} == {"arrowroot@v1", "arrowroot@v2", "uproot"}
 
@@ -283,7 +283,7 @@ def test_the_order_of_cases_is_that_of_the_file(reads):
     assert labels[-1] == "b / far / uproot / some / auto"
 
 
-# What a case is called, and what it is.
+# Names and keys of cases.
 
 
 def test_the_key_of_a_case_knows_neither_names_nor_places_nor_versions(reads):
@@ -338,7 +338,7 @@ def test_a_server_is_told_without_credentials():
     assert server_of("https://host/x") == "https://host"
 
 
-# What a workload chooses.
+# The choice of a workload.
 
 
 def _found():
@@ -383,7 +383,7 @@ def test_a_list_must_be_of_entries_that_are_there(reads, tmp_path):
         choice.write_entries(campaign, campaign.workloads[0], 499, out)
 
 
-# What is said of faults.
+# Faults.
 
 
 def test_all_faults_are_told_at_once_each_with_its_line_and_key(faults):
@@ -476,7 +476,7 @@ storage = "middle"
 def test_a_fault_is_told_with_its_line_and_what_was_expected(faults, text, line, problem):
     told = [one for one in faults(text) if problem in one]
     assert told, faults(text)
-    # Of the whole file no line can be told.
+    # A fault of the whole file has no line.
     assert told[0].partition(":")[0] == str(line) if line else not told[0][0].isdigit()
 
 

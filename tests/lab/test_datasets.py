@@ -15,7 +15,7 @@ import pytest
 
 import arrowroot
 from arrowroot_lab.campaign import datasets
-from arrowroot_lab.campaign.identity import identify
+from arrowroot_lab.campaign.identity import identify, known
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.errors import CampaignError, LabError
 from arrowroot_lab.runners.values import of_files
@@ -154,7 +154,7 @@ def test_whoever_is_killed_while_making_leaves_nothing_that_is_taken_for_the_dat
     orphan = int(_followed(tmp_path)[0].split()[0])
     try:
         assert datasets.find(told, told.datasets[0]) is None
-        # What the killed one has started is still there, and goes on at the same time as the next one.
+        # The recipe that the killed one has started is still there, and goes on at the same time as the next one.
         (tmp_path / "go").touch()
         made = datasets.make(told, told.datasets[0])
     finally:
@@ -321,9 +321,9 @@ def test_an_identity_is_computed_again_once_the_file_has_changed(identity, tmp_p
     path = tmp_path / "a.root"
     _write(path, pa.table({"x": [1, 2]}))
     before = identity(path)
-    assert identify([path], "T", cache, only_known=True) == before
+    assert known([path], "T", cache) == before
     _write(path, pa.table({"x": [1, 3]}))
-    assert identify([path], "T", cache, only_known=True) is None
+    assert known([path], "T", cache) is None
     assert identity(path).values != before.values
 
 

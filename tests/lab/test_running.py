@@ -223,7 +223,7 @@ def test_runners_that_lie_fail_and_the_others_go_on(campaign):
     assert "no such table" in found["broken"].reason
     assert len(found["fast"].samples) == 1
     assert len(found["honest"].counted()) == 3
-    # What failed is measured again, what is measured is not.
+    # Failures are measured again, and nothing else.
     assert summary.has_failed
     again = {result.case["engine"] for result in run(path)[0].results}
     assert again == {"fast", "slow", "lazy", "broken", "careful"}

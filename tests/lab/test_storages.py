@@ -90,8 +90,6 @@ def test_a_served_place_gives_the_files_and_nothing_is_left_of_it(storage, sampl
         place.prepare_sample()
         assert read(place) == wanted
         counters = place.counters()
-        # In ticks: the others need less than one for this.
-        assert place.server_cpu_ns() > 0 or storage.kind in ("http", "xrootd")
         started = children() - before
         assert started
     assert children() == before

@@ -202,20 +202,17 @@ def test_measured_already_is_told_by_versions_site_and_file(store):
     failed = next(result for result in RESULTS if result.outcome is Outcome.FAILED)
     store.put(one)
     store.put(failed)
-    asked = {"site": one.site, "versions": {"engine": one.version}, "dataset": one.dataset}
-    assert store.has(one.case_id, **asked)
-    assert store.has(one.case_id, **asked | {"dataset": None})
-    assert not store.has(one.case_id, **asked | {"site": "elsewhere"})
-    assert not store.has(one.case_id, **asked | {"versions": {"engine": "9"}})
-    assert not store.has(one.case_id, **asked | {"versions": one.versions | {"later": "1"}})
-    assert not store.has(one.case_id, **asked | {"dataset": one.dataset | {"file": "another"}})
+    asked = replace(one, versions={"engine": one.version})
+    assert store.has(asked)
+    assert not store.has(replace(asked, site="elsewhere"))
+    assert not store.has(replace(asked, versions={"engine": "9"}))
+    assert not store.has(replace(asked, versions=one.versions | {"later": "1"}))
+    assert not store.has(replace(asked, dataset=one.dataset | {"file": "another"}))
     noisy = [replace(sample, disturbed=["load"]) for sample in one.samples]
     store.put(replace(one, uuid=RESULTS[-1].uuid, site="noisy", samples=noisy))
-    assert not store.has(one.case_id, **asked | {"site": "noisy"})
-    assert not store.has(failed.case_id, site=failed.site, versions=failed.versions)
-    assert store.has(
-        failed.case_id, site=failed.site, versions=failed.versions, outcomes=(Outcome.FAILED, Outcome.OK)
-    )
+    assert not store.has(replace(asked, site="noisy"))
+    assert not store.has(failed)
+    assert store.has(failed, (Outcome.FAILED, Outcome.OK))
 
 
 def test_four_processes_write_and_nothing_is_lost_doubled_or_locked_out(place):

@@ -1,4 +1,4 @@
-"""What a result keeps of a trace, from a trace that arrowroot writes."""
+"""Traces as results keep them, of traces that arrowroot writes."""
 
 from __future__ import annotations
 

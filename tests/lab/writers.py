@@ -1,4 +1,4 @@
-"""What the processes of a test do: each puts results into the same store at the same time."""
+"""The processes of a test: each puts results into the same store at the same time."""
 
 from __future__ import annotations
 

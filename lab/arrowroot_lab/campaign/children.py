@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: How often it is looked whether a program has ended, or does what it must not.
 _LOOK_S = 0.1
-#: Of a line that a program said so many characters are told.
+#: So many characters are told of a line that a program said.
 _SAID_CHARACTERS = 400
 
 

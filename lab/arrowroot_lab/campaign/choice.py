@@ -1,4 +1,4 @@
-"""What a workload chooses of a dataset: the same columns and entries on every machine."""
+"""The part of a dataset that a workload chooses: the same columns and entries on every machine."""
 
 from __future__ import annotations
 

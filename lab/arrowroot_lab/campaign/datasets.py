@@ -18,7 +18,7 @@ from arrowroot_lab.errors import CampaignError, LabError
 from arrowroot_lab.quantities import size_text
 
 from .children import run
-from .identity import Identity, identify
+from .identity import Identity, identify, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def cache_directory() -> Path:
 def find(campaign: Campaign, dataset: Dataset) -> Found | None:
     """Return a dataset if it is there and its identity is known; None if it would have to be made or hashed first."""
     files = _listed(campaign, dataset) if dataset.recipe is None else _made(directory_of(campaign, dataset))
-    identity = identify(files, dataset.table, cache_directory(), only_known=True) if files else None
+    identity = known(files, dataset.table, cache_directory()) if files else None
     return Found(dataset, files, identity) if identity else None
 
 
@@ -69,10 +69,7 @@ def make(campaign: Campaign, dataset: Dataset) -> Found:
             )
     else:
         files = _follow(campaign, dataset, dataset.recipe)
-    identity = identify(files, dataset.table, cache_directory())
-    if identity is None:  # not asked for only what is known
-        raise LabError(f"{files[0]}: it has no identity")
-    return Found(dataset, files, identity)
+    return Found(dataset, files, identify(files, dataset.table, cache_directory()))
 
 
 def directory_of(campaign: Campaign, dataset: Dataset) -> Path:
@@ -105,7 +102,7 @@ def _made(directory: Path) -> list[Path]:
 def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
     directory = directory_of(campaign, dataset)
     with locked(directory.with_suffix(".lock")):
-        # What was begun and not ended: whoever had the lock was killed. What it has started may still write there.
+        # These were begun and not ended: whoever had the lock was killed. A recipe that it started may still write there.
         for path in directory.parent.glob(f"{directory.name}.making-*"):
             shutil.rmtree(path, ignore_errors=True)
         if not _made(directory):

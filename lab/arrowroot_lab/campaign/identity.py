@@ -23,11 +23,11 @@ _FORM = 1
 
 @dataclass(frozen=True)
 class Identity:
-    """What a dataset is. Two with equal values hold the same table, however they are laid out."""
+    """A dataset's hashes and size. Two with equal values hold the same table, however they are laid out."""
 
-    #: Of all values in the order of entries, column by column, with their types: the same for a tree and an RNTuple.
+    #: Hash of all values in the order of entries, column by column, with their types: one for a tree and an RNTuple.
     values: str
-    #: Of the structure: class, clusters, columns with their codecs, encodings, and numbers of baskets or pages.
+    #: Hash of the structure: class, clusters, columns with their codecs, encodings, and numbers of baskets or pages.
     layout: str
     #: SHA-256 of the bytes of the file; of several files that of their hashes.
     file: str
@@ -37,31 +37,25 @@ class Identity:
     columns: tuple[str, ...]
 
     def document(self, name: str) -> dict[str, Any]:
-        """What a result keeps of it."""
+        """Return it as a result keeps it."""
         told = asdict(self)
         del told["columns"]
         return {"name": name, **told}
 
 
-def identify(files: Sequence[Path], table: str, cache: Path, *, only_known: bool = False) -> Identity | None:
-    """Return the identity of a dataset; it is computed once for files that do not change.
+def known(files: Sequence[Path], table: str, cache: Path) -> Identity | None:
+    """Return the identity of a dataset; None if it was not computed yet of these files as they are."""
+    return _read(_place(files, table, cache))
 
-    only_known: return None instead of computing it.
+
+def identify(files: Sequence[Path], table: str, cache: Path) -> Identity:
+    """Return the identity of a dataset; it is computed once for files that do not change.
 
     Raises: LabError if a file cannot be read, or has no such table.
     """
-    stats = [path.stat() for path in files]
-    told = [
-        (os.path.realpath(path), s.st_size, s.st_mtime_ns, s.st_ino, s.st_ctime_ns)
-        for path, s in zip(files, stats, strict=True)
-    ]
-    kept = cache / "identities" / f"{key_of([_FORM, table, told])}.json"
-    try:
-        known = json.loads(kept.read_text())
-        return Identity(**{**known, "columns": tuple(known["columns"])})
-    except (OSError, ValueError, TypeError, KeyError):
-        if only_known:
-            return None
+    kept = _place(files, table, cache)
+    if (read := _read(kept)) is not None:
+        return read
     hashes = []
     for path in files:
         whole = hashlib.sha256()
@@ -75,7 +69,7 @@ def identify(files: Sequence[Path], table: str, cache: Path, *, only_known: bool
         values=values["values"],
         layout=key_of(layouts),
         file=hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest(),
-        file_bytes=sum(s.st_size for s in stats),
+        file_bytes=sum(path.stat().st_size for path in files),
         n_entries=values["n_entries"],
         columns=tuple(values["columns"]),
     )
@@ -86,8 +80,25 @@ def identify(files: Sequence[Path], table: str, cache: Path, *, only_known: bool
     return found
 
 
+def _place(files: Sequence[Path], table: str, cache: Path) -> Path:
+    """Where the identity is kept: another place once a file has changed."""
+    told = []
+    for path in files:
+        s = path.stat()
+        told.append((os.path.realpath(path), s.st_size, s.st_mtime_ns, s.st_ino, s.st_ctime_ns))
+    return cache / "identities" / f"{key_of([_FORM, table, told])}.json"
+
+
+def _read(kept: Path) -> Identity | None:
+    try:
+        told = json.loads(kept.read_text())
+        return Identity(**{**told, "columns": tuple(told["columns"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
 def _layout(path: Path, table: str) -> dict[str, Any]:
-    """What `ls` says of the structure; sizes are not in it, as a codec's next version may compress better."""
+    """The structure, as `ls` tells it; sizes are not in it, as a codec's next version may compress better."""
     trees = _asked("arrowroot", "ls", "--json", f"{path}:{table}")["trees"]
     if len(trees) != 1:
         raise LabError(f"{path}: {len(trees)} tables are called {table!r}, expected one")
@@ -100,7 +111,7 @@ def _layout(path: Path, table: str) -> dict[str, Any]:
 
 
 def _asked(module: str, *arguments: str) -> dict[str, Any]:
-    """What a program says, as JSON."""
+    """The JSON that a program prints."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
     )

@@ -31,7 +31,7 @@ _TYPES = {
 
 
 class Faults:
-    """What is wrong with one file, in the order of its lines."""
+    """The faults of one file, in the order of its lines."""
 
     def __init__(self, path: Path, lines: dict[Key, int]) -> None:
         self.path, self._lines = path, lines
@@ -145,14 +145,15 @@ class Table:
         return str(value)
 
     def parsed(self, name: str, default: T, parse: Callable[[str], T]) -> T:
-        """What a function makes of a text; it raises ValueError with what is wrong."""
-        if name not in self._values:
-            self._asked.add(name)
+        """A text, or the text of a number, as a function converts it; it raises ValueError with what is wrong."""
+        value = self._take(name, None)
+        if value is None:
             return default
-        value = self._values[name]
         if isinstance(value, int | float) and not isinstance(value, bool):
-            self._asked.add(name)
             value = str(value)
+        if not isinstance(value, str):
+            self.fault(name, f"expected a text, not {type_text(value)}")
+            return default
         return self._converted(name, value, default, parse)
 
     def share(self, name: str, parse: Callable[[str | float], float]) -> float | None:
@@ -164,11 +165,7 @@ class Table:
         if not is_number and not isinstance(value, str):
             self.fault(name, f"expected a share such as '1 %', not {type_text(value)}")
             return None
-        try:
-            return parse(value)
-        except ValueError as error:
-            self.fault(name, str(error))
-            return None
+        return self._converted(name, value, None, parse)
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts, or one alone."""
@@ -189,11 +186,7 @@ class Table:
                 self.faults.add((*self.key, name, n), f"expected a text that is not empty, not {said}")
         return tuple(found)
 
-    def _converted(self, name: str, value: Any, default: T, parse: Callable[[str], T]) -> T:
-        self._asked.add(name)
-        if not isinstance(value, str):
-            self.fault(name, f"expected a text, not {type_text(value)}")
-            return default
+    def _converted(self, name: str, value: Any, default: T, parse: Callable[[Any], T]) -> T:
         try:
             return parse(value)
         except ValueError as error:

@@ -102,7 +102,7 @@ def _storage(storage: Storage) -> dict[str, Any]:
         "cold": storage.is_cold or None,
         "cache": ("warm" if storage.is_cache_warm else "cold") if storage.kind == "xcache" else None,
         "disk_read_ahead_bytes": storage.disk_read_ahead_bytes,
-        # Of what others run only the server's place says what it is.
+        # A server that others run is known by its place alone.
         "server": server_of(storage.url) if storage.url else None,
         "options": {key: value for key, value in storage.options.items() if key != "directory"} or None,
     }

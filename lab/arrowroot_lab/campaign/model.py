@@ -1,4 +1,4 @@
-"""What a campaign says, as values. ``read.py`` makes them of TOML, ``matrix.py`` makes cases of them."""
+"""A campaign as values. ``read.py`` makes them of TOML, ``matrix.py`` makes cases of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Line:
 
     #: Round trip.
     latency_ns: int
-    #: Of all connections together; 0: no limit.
+    #: The rate of all connections together; 0: no limit.
     bytes_per_s: float
 
 
@@ -51,18 +51,25 @@ class Storage:
     name: str
     #: "local", "url", "xrootd", "http" (nginx), "s3", "xcache", "simulated".
     kind: str
-    #: Of "url": where the datasets are, with ``{file}`` for the name of one.
+    #: The place of the datasets of "url", with ``{file}`` for the name of one.
     url: str | None = None
     line: Line | None = None
-    #: Of "local": evicted from the page cache before each sample, and proved to be.
+    #: The files of "local" are evicted from the page cache before each sample, and proved to be.
     is_cold: bool = False
-    #: Of "xcache": the cache holds the files, or is empty, before each sample; the origin is behind ``origin_line``.
+    #: The cache of "xcache" holds the files, or is empty, before each sample; its origin is behind ``origin_line``.
     is_cache_warm: bool = False
     origin_line: Line | None = None
-    #: Of "simulated": a disk whose seeks cost ``line.latency_ns`` and whose kernel reads ahead so far; None: a network.
+    #: The kernel's read-ahead of a "simulated" disk, whose seeks cost ``line.latency_ns``; None: a network.
     disk_read_ahead_bytes: int | None = None
-    #: Of "local": "directory", where the files are copied to. Of "xcache": "block_bytes", "prefetch" (blocks).
+    #: "local" has "directory", where the files are copied to; "xcache" has "block_bytes" and "prefetch" (blocks).
     options: dict[str, Any] = field(default_factory=dict)
+
+    def figures(self, line: Line | None) -> dict[str, float]:
+        """Return one of its lines as runners are told it (``contract.Job``), with the disk's read-ahead."""
+        told = {"latency_ns": float(line.latency_ns), "bytes_per_s": line.bytes_per_s} if line else {}
+        if self.disk_read_ahead_bytes is not None:
+            told["disk_read_ahead_bytes"] = float(self.disk_read_ahead_bytes)
+        return told
 
 
 @dataclass(frozen=True)
@@ -71,9 +78,9 @@ class EngineChoice:
 
     #: Its name in the catalogue, or in the campaign: "arrowroot", "root", "root-rdataframe", "uproot", ...
     name: str
-    #: What to build or install: a commit of arrowroot, a version of ROOT on PyPI; None: what is here.
+    #: To be built or installed: a commit of arrowroot, a version of ROOT on PyPI; None: the engine that is here.
     version: str | None = None
-    #: Of a site's own engine: its command.
+    #: The command of a site's own engine.
     command: tuple[str, ...] = ()
 
     def called(self) -> str:
@@ -83,7 +90,7 @@ class EngineChoice:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is done with the data."""
+    """A way to use the data."""
 
     name: str
     #: "read", "write", or "program".
@@ -96,7 +103,7 @@ class Workload:
     entry_share: float | None = None
     #: A file with entry numbers, one on a line, relative to the campaign's file.
     entry_list: str | None = None
-    #: Of its numbers: what is asked are they, not where they stand.
+    #: Hash of its numbers: they are asked for, wherever the list stands.
     entry_list_hash: str = ""
     order: Order = "cluster"
     #: CPU time that is burnt for each entry.
@@ -105,10 +112,10 @@ class Workload:
     workers: int = 1
     threads: int = 1
     seed: int = 1
-    #: Of "program": any command, with ``{url}`` and ``{table}``; how its statistics are told: "fjr", "trace", "proc".
+    #: "program" has any command, with ``{url}`` and ``{table}``, and tells its statistics by "fjr", "trace" or "proc".
     command: tuple[str, ...] = ()
     report: str | None = None
-    #: Of "write": layout ("ttree", "rntuple"), compression and other settings.
+    #: "write" has layout ("ttree", "rntuple"), compression and other settings.
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -119,21 +126,21 @@ class Strategy:
     name: str = "auto"
     cache_bytes: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    #: What the campaign calls it: several may have one name, and differ in their caches. Empty: its name.
+    #: The campaign's name of it: several may have one name, and differ in their caches. Empty: its name.
     title: str = ""
 
     def called(self) -> str:
-        """What the campaign calls it."""
+        """The campaign's name of it."""
         return self.title or self.name
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a campaign may take."""
+    """The time and space that a campaign may take."""
 
-    #: Of one sample.
+    #: The time of one sample.
     timeout_s: float = 600.0
-    #: Of the whole run; no case begins after it.
+    #: The time of the whole run; no case begins after it.
     total_s: float | None = None
     disk_bytes: int | None = None
 
@@ -187,7 +194,7 @@ class Case:
         return " / ".join(self.names().values())
 
     def names(self) -> dict[str, str]:
-        """What the campaign calls the values of this case, by axis."""
+        """The campaign's names of the values of this case, by axis."""
         return {
             "dataset": self.dataset.name,
             "storage": self.storage.name,

@@ -39,7 +39,7 @@ class _Scanner:
         self._text = text
         self._at = 0
         self._line = 1
-        #: Of arrays of tables, how many elements there are so far.
+        #: How many elements arrays of tables have so far.
         self._n_elements: dict[Key, int] = {}
         self._found: dict[Key, int] = {}
 

@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import unicodedata
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
@@ -38,7 +39,6 @@ MAX_REPEATS = 10_000
 T = TypeVar("T", EngineChoice, Strategy)
 
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
-_NAMED = ("dataset", "storage", "engine", "workload", "strategy")
 
 
 def read(path: Path | str, *, engines: Collection[str] | None = None) -> Campaign:
@@ -92,8 +92,8 @@ class _Reader:
         repeats = top.whole("repeats", 5, 1, MAX_REPEATS)
         mode = top.one_of("mode", "real", ("real", "virtual first"))
         limits = _limits(top.table("limits"))
-        named = {name: self._named(top.table(name)) for name in _NAMED}
-        for name in _NAMED[:-1]:
+        named = {axis: self._named(top.table(axis)) for axis in AXES}
+        for name in AXES[:-1]:
             if not named[name] and (name not in top or isinstance(top.raw(name), dict)):
                 top.fault(name, f"a campaign needs at least one [{name}.NAME]")
         directory = self._path.parent
@@ -111,9 +111,12 @@ class _Reader:
             limits=limits,
             text_hash=hashlib.sha256(text.encode()).hexdigest(),
         )
-        selections = {kind: self._selections(top, kind, campaign) for kind in ("include", "exclude")}
+        campaign = replace(
+            campaign,
+            include=self._selections(top, "include", campaign),
+            exclude=self._selections(top, "exclude", campaign),
+        )
         top.end()
-        campaign = Campaign(**{**vars(campaign), **selections})
         if not self._faults:
             self._check_size(campaign)
         return campaign
@@ -237,7 +240,7 @@ def _strategy(table: Table, name: str) -> list[Strategy]:
     plain: dict[str, Any] = {}
     for key in options.names():
         value = options.raw(key)
-        if isinstance(value, str | int | float | bool) and value == value and abs(_size(value)) != math.inf:  # noqa: PLR0124 - a NaN
+        if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
             plain[key] = value
         else:
             options.fault(key, "expected a text, a number, true or false")
@@ -254,7 +257,3 @@ def _strategy(table: Table, name: str) -> list[Strategy]:
             continue
         found.append(Strategy(chosen, size, plain, name if len(caches) == 1 else f"{name} {text}"))
     return found
-
-
-def _size(value: Any) -> float:
-    return value if isinstance(value, float) else 0.0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .keys import Table
 
 KINDS = ("local", "url", "xrootd", "http", "s3", "xcache", "simulated")
-#: What each kind takes besides ``kind``.
+#: The keys of each kind besides ``kind``.
 _KEYS = {
     "local": ("cold", "directory"),
     "url": ("url",),
@@ -24,6 +24,7 @@ _KEYS = {
     "xcache": ("line", "origin_line", "cache", "block", "prefetch"),
     "simulated": ("line", "disk_read_ahead"),
 }
+_ALL_KEYS = tuple(key for keys in _KEYS.values() for key in keys)
 SAMPLES = ("nanoaod", "d3pd", "aod")
 #: Options of ``arrowroot sample`` by key.
 _SAMPLE_OPTIONS = {
@@ -100,10 +101,10 @@ def read_storage(table: Table, name: str) -> Storage:
     """Return the storage of ``[storage.NAME]``."""
     if "kind" not in table:
         table.required("kind", f"one of {', '.join(KINDS)}")
-        kind, keys = "", tuple(key for keys in _KEYS.values() for key in keys)
+        kind = ""
     else:
         kind = table.one_of("kind", "", KINDS)
-        keys = _KEYS.get(kind, tuple(key for keys in _KEYS.values() for key in keys))
+    keys = _KEYS.get(kind, _ALL_KEYS)
     values: dict[str, Any] = {"options": {}}
     if "cold" in keys:
         values["is_cold"] = table.is_true("cold")
@@ -112,8 +113,8 @@ def read_storage(table: Table, name: str) -> Storage:
         if not Path(told).expanduser().is_absolute():
             table.fault("directory", f"expected an absolute path, not {told!r}")
         values["options"]["directory"] = told
-    if "url" in keys:
-        values["url"] = _url(table, is_needed=kind == "url")
+    if kind == "url":
+        values["url"] = _url(table)
     for key in ("line", "origin_line"):
         if key in keys and key in table:
             values[key] = _line(table.table(key))
@@ -127,13 +128,12 @@ def read_storage(table: Table, name: str) -> Storage:
             values["options"]["block_bytes"] = _block(table)
         if "prefetch" in table:
             values["options"]["prefetch"] = table.whole("prefetch", 0, 0, 128)
-    for key in (key for keys in _KEYS.values() for key in keys):
+    for key in _ALL_KEYS:
         if key in table and key not in keys:
             table.raw(key)
             table.fault(key, f"storages of kind {kind!r} have no such key; they have {', '.join(keys)}")
     if not kind:
-        for key in keys:
-            table.raw(key)
+        table.raw("url")
     table.end()
     return Storage(name, kind, **values)
 
@@ -146,10 +146,8 @@ def _block(table: Table) -> int:
     return size
 
 
-def _url(table: Table, *, is_needed: bool) -> str | None:
-    told = (
-        table.required("url", "where the datasets are, with {file} for a file's name") if is_needed else None
-    )
+def _url(table: Table) -> str:
+    told = table.required("url", "where the datasets are, with {file} for a file's name")
     if told and (not _URL.fullmatch(told) or told.count("{file}") != 1 or "{" in told.replace("{file}", "")):
         table.fault("url", f"expected a URL with {{file}} for a file's name, not {told!r}")
     return told
@@ -159,10 +157,10 @@ def _line(table: Table) -> Line:
     latency_ns = table.parsed("latency", 0, parse_time_ns)
     if latency_ns > MAX_LATENCY_NS:
         table.fault("latency", "expected a round trip of at most a minute")
-    rate = table.parsed("bandwidth", 0.0, parse_rate)
-    if "bandwidth" in table and rate < 1000 and not isinstance(table.raw("bandwidth"), bool):
+    rate = table.parsed("bandwidth", None, parse_rate)
+    if rate is not None and rate < 1000:
         table.fault("bandwidth", "expected at least 1 kB/s; leave it out for no limit")
     if "latency" not in table and "bandwidth" not in table:
         table.fault(None, "tell latency, bandwidth or both")
     table.end()
-    return Line(latency_ns, rate)
+    return Line(latency_ns, rate or 0.0)

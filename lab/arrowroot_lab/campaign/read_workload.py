@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from string import Formatter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.quantities import parse_share, parse_time_ns
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 KINDS = ("read", "write", "program")
 REPORTS = ("fjr", "trace", "proc")
-#: What the command of a program may name.
+#: The words in braces that the command of a program may have.
 FIELDS = ("url", "urls", "table", "report", "threads", "entries")
-_OF_READING = ("columns", "column_share", "entry_share", "entry_list", "order", "work_per_entry")
+#: A program says itself what it reads; it may be told the entries.
+_NOT_OF_PROGRAMS = ("columns", "column_share", "order", "work_per_entry")
 MAX_LIST_BYTES = 256 << 20
 
 
@@ -36,7 +37,7 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
         values["entry_list_hash"] = _list_hash(table, directory / values["entry_list"])
         if "entry_share" in table:
             table.fault("entry_list", "tell a share of the entries or a list, not both")
-    values["order"] = cast("Any", table.one_of("order", "cluster", ("cluster", "entry")))
+    values["order"] = table.one_of("order", "cluster", ("cluster", "entry"))
     values["work_ns_per_entry"] = table.parsed("work_per_entry", 0, parse_time_ns)
     values["workers"] = table.whole("workers", 1, 1, 1024)
     values["threads"] = table.whole("threads", 1, 0, 1024)
@@ -44,8 +45,8 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
     if kind == "program":
         values["command"] = _command(table)
         values["report"] = table.one_of("report", "proc", REPORTS)
-        for key in _OF_READING:
-            if key in table and key not in ("entry_share", "entry_list"):
+        for key in _NOT_OF_PROGRAMS:
+            if key in table:
                 table.fault(key, "a program says itself what it reads")
     else:
         for key in ("command", "report"):
@@ -98,7 +99,7 @@ def _list_hash(table: Table, path: Path) -> str:
             table.fault("entry_list", f"{path}: a list has at most {MAX_LIST_BYTES >> 20} MiB")
             return ""
         text = path.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, ValueError) as error:
         if path.is_file():
             table.fault("entry_list", f"{path}: it cannot be read: {error}")
         return ""

@@ -66,6 +66,14 @@ def add_forms(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--markdown", action="store_true", help="for a report or a merge request")
 
 
+def add_mining(parser: argparse.ArgumentParser) -> None:
+    """Add all of these: what commands that show figures of results have."""
+    add_metric(parser)
+    add_filters(parser)
+    add_database(parser)
+    add_forms(parser)
+
+
 def opened(options: argparse.Namespace) -> Store:
     """Open the database for reading."""
     return Store.open(options.db, must_exist=True)

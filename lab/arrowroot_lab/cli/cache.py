@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-#: What is kept, as directories of the cache.
+#: Directories of the cache whose entries are kept.
 _ROOMS = ("datasets", "environments")
 
 _DESCRIPTION = """\

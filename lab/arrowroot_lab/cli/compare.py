@@ -41,10 +41,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         "--by", default="version", choices=list(SIDES), help="what differs (default: version)"
     )
     parser.add_argument("--fail", action="store_true", help="exit code 1 if a case is worse")
-    asking.add_metric(parser)
-    asking.add_filters(parser)
-    asking.add_database(parser)
-    asking.add_forms(parser)
+    asking.add_mining(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -27,10 +27,7 @@ at a site on machines of one kind. Where several match it lists them.
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
     parser = add("history", _DESCRIPTION, "how a series went on")
-    asking.add_metric(parser)
-    asking.add_filters(parser)
-    asking.add_database(parser)
-    asking.add_forms(parser)
+    asking.add_mining(parser)
 
 
 def run(options: argparse.Namespace) -> int:

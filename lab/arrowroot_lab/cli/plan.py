@@ -82,7 +82,7 @@ def _store(options: argparse.Namespace) -> Store | None:
         return None
 
 
-def _tell(kind: str, about: str, text: str) -> None:  # noqa: ARG001
+def _tell(_kind: str, _about: str, text: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{text[:100]}")
         sys.stderr.flush()

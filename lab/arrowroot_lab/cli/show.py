@@ -38,10 +38,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     what.add_argument("--all", action="store_true", help="old results, too")
     what.add_argument("--document", action="store_true", help="the document of RESULT, byte for byte")
     parser.add_argument("--limit", type=int, metavar="N", help="so many results, the newest")
-    asking.add_metric(parser)
-    asking.add_filters(parser)
-    asking.add_database(parser)
-    asking.add_forms(parser)
+    asking.add_mining(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .contract import Answer, Job
 
 TIMEOUT_S = 600.0
-#: What a runner may write to each of its two outputs.
+#: A runner may write so much to each of its two outputs.
 MAX_OUTPUT_BYTES = 16 << 20
 #: How often the outputs are looked at.
 LOOK_S = 0.25
@@ -47,7 +47,7 @@ _COUNTS = ("n_entries", "values_bytes", "peak_rss_bytes")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a runner answered, and what its process took as a whole: the import of its engine included."""
+    """The answer of a runner, and what its process took as a whole: the import of its engine included."""
 
     answer: Answer
     wall_ns: int
@@ -236,7 +236,7 @@ class _Process:
         return answer
 
     def _said(self) -> str:
-        """What is worth telling of its stderr: the last line with an error in it, or the last one."""
+        """The line of its stderr that is worth telling: the last one with an error in it, or the last one."""
         self._stderr.seek(0)
         text = self._stderr.read().decode(errors="replace")
         said = [line.strip() for line in text.splitlines() if line.strip(" =^~")]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: A commit is built in some minutes on two cores; what takes longer waits for something that does not come.
 TIMEOUT_S = 3600.0
-#: What is installed for an engine of a family: of "{}" the version. ROOT on PyPI has pre-releases only.
+#: The packages of an engine of a family; "{}" is the version. ROOT on PyPI has pre-releases only.
 _PACKAGES = {
     "root": ["--pre", "ROOT=={}", "numpy"],
     "uproot": ["uproot=={}", "lz4", "zstandard", "fsspec", "fsspec-xrootd", "xrootd", "aiohttp", "requests"],
@@ -45,7 +45,7 @@ class Environment:
     #: Its name in the cache; empty: the environment of this process.
     name: str
     python: Path
-    #: Of what was asked for: the commit, or the package.
+    #: The version that was asked for: the commit, or the package's.
     versions: dict[str, str]
     n_bytes: int = 0
 
@@ -76,7 +76,7 @@ def find(choice: EngineChoice, *, checkout: Path | None = None) -> Environment |
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What an environment is to be, and how it gets there."""
+    """An environment that is asked for, and how it is made."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ class _Wanted:
 
 
 def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | None:
-    """What is to be made; None: nothing. Pythons of another version have environments of their own."""
+    """The environment of an engine with a version; None without one. Each version of Python has its own."""
     if choice.version is None:
         return None
     family = engine_of(choice).family

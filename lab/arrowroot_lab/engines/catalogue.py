@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.errors import RequestError
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -100,8 +102,6 @@ def engine_of(choice: EngineChoice) -> Engine:
 
     Raises: RequestError for a name that is neither.
     """
-    from arrowroot_lab.errors import RequestError
-
     if choice.command:
         return Engine(choice.name, choice.name, choice.name, own_command=choice.command)
     if choice.name not in BUILT_IN:

@@ -5,7 +5,7 @@ prints one, as the last line that begins with ``{``. It is started anew for each
 
 - ``identify``: nothing is asked; ``{name, versions: {...}, can: [...]}`` is answered.
 - ``run``: a job is asked; times, counters and, if it wants, checksums are answered.
-- ``predict``: a job is asked, with the figures of the line; what ``run`` would answer is, with ``error``, a share.
+- ``predict``: a job is asked, with the figures of the line; what ``run`` would answer is, with ``error_share``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 
 CONTRACT = 1
 
-#: What a runner may say that it can do, and what it means; ``strategy:NAME`` is said for each, ``strategy:*`` for all.
+#: The words for what a runner can do, with their meaning; ``strategy:NAME`` is said for each, ``strategy:*`` for all.
 CAN = {
     "read": "reads columns",
     "write": "copies columns to a file of its own",
@@ -33,7 +33,7 @@ CAN = {
 
 
 class Job(TypedDict, total=False):
-    """What a runner is asked."""
+    """A job that a runner is asked to do."""
 
     contract: int
     #: One for each file: a path, or a URL.
@@ -58,24 +58,24 @@ class Job(TypedDict, total=False):
     trace: str | None
     #: A tiny file to read before the clock starts; None: none.
     warm_up: str | None
-    #: Of several workers: make the file ``ready`` when ready, then open the FIFO ``go`` for reading, which waits.
+    #: Several workers each make the file ``ready`` when ready, then open the FIFO ``go`` for reading, which waits.
     barrier: dict[str, str]
-    #: Of "program": the command, with ``{url}``, ``{urls}``, ``{table}``, ``{report}``, ``{threads}``, ``{entries}``.
+    #: The command of "program", with ``{url}``, ``{urls}``, ``{table}``, ``{report}``, ``{threads}``, ``{entries}``.
     command: list[str]
-    #: Of "program": where its statistics are: "fjr", "trace" (both written to ``{report}``) or "proc".
+    #: The place of the statistics of "program": "fjr", "trace" (both written to ``{report}``) or "proc".
     report: str
-    #: Of "write": columns and entries of ``urls`` are copied there.
+    #: The file of "write": columns and entries of ``urls`` are copied there.
     out: str
     settings: dict[str, Any]
-    #: Of "predict": figures of the storage: latency_ns, bytes_per_s, n_streams, n_open_requests, disk_read_ahead_bytes.
+    #: Figures of the storage for "predict": latency_ns, bytes_per_s, n_streams, n_open_requests, disk_read_ahead_bytes.
     #: ``trace`` is then one that ``run`` wrote; without one the runner reads ``urls`` to make it.
     line: dict[str, float]
-    #: Of "predict": the scheme of the URLs that are predicted, as ``root``; those of a trace may be local.
+    #: The scheme of the URLs that "predict" is for, as ``root``; those of a trace may be local.
     scheme: str
 
 
 class Answer(TypedDict, total=False):
-    """What a runner answers. Times and ``n_entries`` (of "program" if known) are there unless it has failed."""
+    """The answer of a runner. Times and ``n_entries`` (of "program" if known) are there unless it has failed."""
 
     wall_ns: int  # from before the open until the last entry
     cpu_ns: int  # user and system, all threads, in the same time
@@ -90,10 +90,10 @@ class Answer(TypedDict, total=False):
     checksum: dict[str, dict[str, Any]]
     #: Reports for people: perf's or PerfStats' figures.
     details: dict[str, Any]
-    #: Of "predict": the share by which it may be wrong, and what predicted: "replay", "model".
+    #: The share by which "predict" may be wrong, and what predicted: "replay", "model".
     error_share: float
     by: str
-    #: Of "identify".
+    #: These three are the answer to "identify".
     name: str
     versions: dict[str, str]
     #: See CAN.

@@ -1,4 +1,4 @@
-"""What a machine is: its fingerprint, and the coarse part of it by which two machines have one history."""
+"""The fingerprint of a machine, and the coarse part of it by which two machines have one history."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def block_device(path: str | Path) -> str | None:
     if not place.exists():
         return None
     place = place.resolve()
-    # Of a partition the disk that has it.
+    # A partition is told as the disk that has it.
     return place.parent.name if (place / "partition").exists() else place.name
 
 

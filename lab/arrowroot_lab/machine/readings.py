@@ -1,4 +1,4 @@
-"""What happens on the machine while a sample is taken, and whether that disturbed it."""
+"""Readings of the machine while a sample is taken, and whether they say that it was disturbed."""
 
 from __future__ import annotations
 

@@ -26,25 +26,23 @@ import arrowroot
 if TYPE_CHECKING or __package__:
     from .checksum import Checksums
     from .part import Wanted
-    from .process_line import UnsupportedError, add_counters, begin, burn, serve
+    from .process_line import UnsupportedError, add_counters, begin, burn, said_by_arrowroot, serve
 else:
     from checksum import Checksums
     from part import Wanted
-    from process_line import UnsupportedError, add_counters, begin, burn, serve
+    from process_line import UnsupportedError, add_counters, begin, burn, said_by_arrowroot, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from .process_line import Answer, Job
+    from .process_line import Answer, Job, Stopwatch
 
     Counters = dict[str, dict[str, int]]
 
 #: By how much predictions may be wrong: docs/measured.md, "Predictions".
 ERROR_SHARE = 0.20
-#: URLs' schemes -> the stores that are simulated.
-STORES = {"http": "http", "https": "http", "s3": "s3", "root": "xrootd", "roots": "xrootd"}
 #: URLs' schemes -> the stores that are simulated.
 STORES = {"http": "http", "https": "http", "s3": "s3", "root": "xrootd", "roots": "xrootd"}
 #: A line that costs nothing.
@@ -97,33 +95,24 @@ def read(job: Job) -> Answer:
     warm_up(job)
     wanted, sums = Wanted(job), Checksums()
     counters: Counters = {}
-    n_entries, first, values_bytes, wait_ns, apart_ns = 0, 0, 0, 0, 0
+    n_entries, values_bytes, wait_ns, apart_ns = 0, 0, 0, 0
     traces: list[tuple[dict[str, Any], Any]] = []
     watch = begin(job)
-    for url in job["urls"]:
-        if wanted.is_over(first):
-            break
-        with arrowroot.open(url, **storage_options(job)) as file:
-            tree = file[job["table"]]
-            watch.opened()
-            scan = scan_of(job, tree, wanted.of_file(first, tree.num_entries))
-            for batch in scan:
-                watch.first_entry()
-                n_entries += batch.num_rows
-                if job.get("work_ns_per_entry"):
-                    burn(batch.num_rows * job["work_ns_per_entry"])
-                if job.get("wants_checksum"):
-                    begin_ns = time.thread_time_ns()
-                    sums.add(batch)
-                    apart_ns += time.thread_time_ns() - begin_ns
-            first += tree.num_entries
-            stats = scan.stats
-            values_bytes += stats.values_bytes
-            wait_ns += stats.wait_ns
-            add_counters(counters, layers_of(file.accounts, scan.accounts))
-            if job.get("trace"):
-                of_file = {"file_bytes": file.size_bytes, "kept": file.kept, "protocol": file.protocol.data()}
-                traces.append(({"url": tree.url, "tree": tree.path, **of_file}, scan))
+    for file, tree, scan in scans(job, wanted, watch, counters):
+        for batch in scan:
+            watch.first_entry()
+            n_entries += batch.num_rows
+            if job.get("work_ns_per_entry"):
+                burn(batch.num_rows * job["work_ns_per_entry"])
+            if job.get("wants_checksum"):
+                begin_ns = time.thread_time_ns()
+                sums.add(batch)
+                apart_ns += time.thread_time_ns() - begin_ns
+        values_bytes += scan.stats.values_bytes
+        wait_ns += scan.stats.wait_ns
+        if job.get("trace"):
+            of_file = {"file_bytes": file.size_bytes, "kept": file.kept, "protocol": file.protocol.data()}
+            traces.append(({"url": tree.url, "tree": tree.path, **of_file}, scan))
     answer = watch.answer()
     add_counters(answer["counters"], counters)
     add_counters(answer["counters"], {"application": {"wait_ns": wait_ns}})
@@ -136,9 +125,24 @@ def read(job: Job) -> Answer:
     return answer
 
 
+def scans(job: Job, wanted: Wanted, watch: Stopwatch, counters: Counters) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield each file, its tree and a scan of what is wanted of it; once that was read, add its counters."""
+    first = 0
+    for url in job["urls"]:
+        if wanted.is_over(first):
+            return
+        with arrowroot.open(url, **storage_options(job)) as file:
+            tree = file[job["table"]]
+            watch.opened()
+            scan = scan_of(job, tree, wanted.of_file(first, tree.num_entries))
+            yield file, tree, scan
+            first += tree.num_entries
+            add_counters(counters, layers_of(file.accounts, scan.accounts))
+
+
 def warm_up(job: Job) -> None:
     """Read a tiny file: what an import puts off is not counted."""
-    import pyarrow as pa  # noqa: F401
+    import pyarrow as pa  # noqa: F401 - so that no batch is the first to import it
 
     if job.get("warm_up"):
         with arrowroot.open(job["warm_up"]) as file:
@@ -217,18 +221,18 @@ def perf(job: Job) -> Answer:
         raise UnsupportedError("arrowroot perf takes no list of entries, does no work and tells no checksum")
     if len(job["urls"]) > 1:
         raise UnsupportedError("arrowroot perf reads one file")
-    command = [sys.executable, "-m", "arrowroot", "perf", f"{job['urls'][0]}:{job['table']}", "--json"]
-    command += ["--threads", str(job.get("threads", 1)), *option_arguments(job)]
+    arguments = ["perf", f"{job['urls'][0]}:{job['table']}", "--json"]
+    arguments += ["--threads", str(job.get("threads", 1)), *option_arguments(job)]
     for name in job.get("columns") or ():
-        command += ["-c", name]
+        arguments += ["-c", name]
     if job.get("entry_range"):
-        command.append("--entries={}:{}".format(*job["entry_range"]))
+        arguments.append("--entries={}:{}".format(*job["entry_range"]))
     if job.get("order", "cluster") != "cluster":
-        command += ["--order", job["order"]]
+        arguments += ["--order", job["order"]]
     if job.get("trace"):
-        command += ["--trace", job["trace"]]
+        arguments += ["--trace", job["trace"]]
     watch = begin(job)
-    report = output_of(command)
+    report = said_by_arrowroot(*arguments)
     answer = watch.answer()
     figures = report["reads"][0]
     of_file, of_scan = (
@@ -253,15 +257,6 @@ def option_arguments(job: Job) -> list[str]:
     return arguments
 
 
-def output_of(command: list[str]) -> Any:
-    """The JSON that a command of arrowroot prints. Raises: RuntimeError with what it said, if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        raise RuntimeError(f"{' '.join(command[2:4])}: {said[-1]}")
-    return json.loads(done.stdout)
-
-
 def write(job: Job) -> Answer:
     """Copy the columns and entries to a file of its own."""
     warm_up(job)
@@ -271,20 +266,11 @@ def write(job: Job) -> Answer:
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal n_entries
-        first = 0
-        for url in job["urls"]:
-            if wanted.is_over(first):
-                return
-            with arrowroot.open(url, **storage_options(job)) as file:
-                tree = file[job["table"]]
-                watch.opened()
-                scan = scan_of(job, tree, wanted.of_file(first, tree.num_entries))
-                for batch in scan:
-                    watch.first_entry()
-                    n_entries += batch.num_rows
-                    yield batch
-                first += tree.num_entries
-                add_counters(counters, layers_of(file.accounts, scan.accounts))
+        for _, _, scan in scans(job, wanted, watch, counters):
+            for batch in scan:
+                watch.first_entry()
+                n_entries += batch.num_rows
+                yield batch
 
     tiny = f"{job['out']}.tiny.root"
     arrowroot.write(f"{tiny}:T", {"x": [1.0]}, layout=(job.get("settings") or {}).get("layout", "ttree"))
@@ -365,7 +351,7 @@ def replay(job: Job, path: str, line: dict[str, float]) -> dict[str, Any]:
 
 
 def metadata_of(path: str) -> dict[str, Any]:
-    """What a trace of `write_trace` says of itself."""
+    """The metadata of a trace of `write_trace`."""
     import pyarrow.parquet as pq
 
     metadata: dict[str, Any] = json.loads(pq.read_schema(path).metadata[b"arrowroot"])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Wanted:
-    """What a job says of entries: a list of them, a range, both, or nothing. It is read before the clock starts."""
+    """The entries that a job asks for: a list of them, a range, both, or all. They are read before the clock starts."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self._begin: int
@@ -19,13 +19,8 @@ class Wanted:
         self._begin, self._end = job.get("entry_range") or (0, None)
         self._picked = np.loadtxt(job["entries"], dtype=np.int64, ndmin=1) if job.get("entries") else None
 
-    @property
-    def is_picked(self) -> bool:
-        """Whether entries are listed one by one."""
-        return self._picked is not None
-
     def is_over(self, first: int) -> bool:
-        """Whether a file whose first entry has that number has none that are wanted, and all after it have none."""
+        """True if neither a file whose first entry has that number nor any after it has entries that are wanted."""
         if self._end is not None and first >= self._end:
             return True
         return self._picked is not None and (not len(self._picked) or first > int(self._picked[-1]))

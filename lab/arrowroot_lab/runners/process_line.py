@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 Job = dict[str, Any]
 Answer = dict[str, Any]
-#: What the kernel counts of a process (/proc/PID/io), as layer and metric of the answer.
+#: The kernel's counts of a process (/proc/PID/io) -> layer and metric of the answer.
 _IO = {
     "rchar": ("process", "n_bytes"),
     "syscr": ("process", "n_reads"),
@@ -47,7 +48,7 @@ def serve(verbs: Mapping[str, Callable[[Job], Answer]]) -> None:
 
         traceback.print_exc()
         answer = {"error": f"{type(error).__name__}: {error}"}
-    # What a library printed without a line's end must not hide the answer.
+    # A library may have printed something without a line's end, which must not hide the answer.
     print("\n" + json.dumps(answer))  # noqa: T201 - the process line
 
 
@@ -122,6 +123,16 @@ def peak_rss_bytes() -> int:
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
     except (OSError, IndexError, ValueError):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def said_by_arrowroot(*arguments: str) -> Any:
+    """Return the JSON that a command of arrowroot prints. Raises: RuntimeError with what it said, if it fails."""
+    command = [sys.executable, "-m", "arrowroot", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise RuntimeError(f"arrowroot {arguments[0]}: {said[-1]}")
+    return json.loads(done.stdout)
 
 
 def burn(ns: int) -> None:

@@ -9,22 +9,20 @@ The job's command has ``{url}``, ``{urls}`` (a word for each), ``{table}``, ``{t
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
-    from .process_line import UnsupportedError, add_counters, begin, read_io, serve
+    from .process_line import UnsupportedError, add_counters, begin, read_io, said_by_arrowroot, serve
 else:
-    from process_line import UnsupportedError, add_counters, begin, read_io, serve
+    from process_line import UnsupportedError, add_counters, begin, read_io, said_by_arrowroot, serve
 
 if TYPE_CHECKING:
     from .process_line import Answer, Job
@@ -116,11 +114,11 @@ def add_statistics(answer: Answer, job: Job, report: Path) -> None:
     if not report.exists():
         raise RuntimeError(f"the program wrote no report to {{report}}: {' '.join(job['command'])}")
     if kind == "fjr":
-        reports = asked("fjr", "--json", str(report))["reports"]
+        reports = said_by_arrowroot("fjr", "--json", str(report))["reports"]
         answer["details"]["fjr"] = reports
         add_counters(answer["counters"], of_job_report(reports))
     else:
-        figures = asked("model", "--json", str(report))["predictions"][0]
+        figures = said_by_arrowroot("model", "--json", str(report))["predictions"][0]
         counts = {"n_reads": round(figures["n_reads"]), "n_bytes": round(figures["megabytes"] * 1e6)}
         add_counters(answer["counters"], {"store": counts})
 
@@ -153,21 +151,11 @@ def predict(job: Job) -> Answer:
     if not job.get("trace") or not Path(job["trace"]).exists():
         raise UnsupportedError("a program is predicted from the report of a run")
     line = job["line"]
-    figures = asked(
+    figures = said_by_arrowroot(
         "model", "--json", job["trace"], "--latency", f"{line['latency_ns']:.0f}ns", "--bandwidth",
         f"{line.get('bytes_per_s') or 1e12:.0f}B/s",
     )["predictions"][0]  # fmt: skip
     return {"wall_ns": max(1, round(figures["predicted_s"] * 1e9)), "by": "model"}
-
-
-def asked(*arguments: str) -> Any:
-    """What a command of arrowroot says, as JSON. Raises: RuntimeError with what it said, if it fails."""
-    command = [sys.executable, "-m", "arrowroot", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        raise RuntimeError(f"arrowroot {arguments[0]}: {said[-1]}")
-    return json.loads(done.stdout)
 
 
 if __name__ == "__main__":

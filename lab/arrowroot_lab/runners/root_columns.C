@@ -75,7 +75,7 @@ bool with_type(std::string name, Visitor&& visit) {
 
 enum class Kind { kScalar, kLeafArray, kVector, kNested, kCount };
 
-// What a column is, or why it is not read here.
+// The type of a column, or why it is not read here.
 struct Type {
   std::string item, problem;
   Kind kind = Kind::kScalar;
@@ -127,7 +127,7 @@ inline long long clock_ns(clockid_t clock) {
   return 1'000'000'000ll * now.tv_sec + now.tv_nsec;
 }
 
-// What of a file is read, and what was read of all so far.
+// The part of a file that is read, and what was read of all files so far.
 struct Pass {
   std::vector<std::string> names;  // empty: all columns
   std::vector<Long64_t> picked;    // entries of the file at hand, if is_picked

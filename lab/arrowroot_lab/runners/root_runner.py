@@ -34,7 +34,7 @@ NUMBER = re.compile(
     r"(?:std::)?(?:(?:Float|Double|U?Int|U?Long64|U?Long|U?Short|U?Char|Bool)_t|u?int(?:8|16|32|64)_t|float|double|bool"
     r"|(?:unsigned |signed )?(?:char|short|int|long|long long)|unsigned)"
 )
-#: What TTreePerfStats tells, as getters; times are in seconds.
+#: The figures of TTreePerfStats, as its getters are called; times are in seconds.
 PERFSTATS = (
     "Nleaves", "BytesRead", "BytesReadExtra", "ReadCalls", "ReadaheadSize", "TreeCacheSize", "RealTime", "CpuTime",
     "DiskTime", "UnzipTime",

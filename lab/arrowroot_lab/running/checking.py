@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .subject import Subject
 
-#: Who is asked, the first that is here and can do it. ROOT's is the truth where it is.
+#: The engines that are asked: the first one that is here and can do it. ROOT's is the truth where it is.
 REFERENCES = ("root", "root-rntuple", "uproot", "arrowroot")
 #: Checksums of so many columns are kept as they are; of more their hash is.
 N_KEPT = 32
@@ -31,7 +31,7 @@ class Checker:
     """Compares checksums with those of an engine that shares no code with the one that told them."""
 
     def __init__(self, timeout_s: float, is_here: Callable[[str], bool]) -> None:
-        """is_here: whether a built-in engine can be started."""
+        """is_here: true of a built-in engine that can be started."""
         self._timeout_s, self._is_here = timeout_s, is_here
         #: Answers, or why there is none.
         self._known: dict[str, Answer | str] = {}

@@ -7,6 +7,7 @@ that asked, which stores them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,13 +34,13 @@ Show = Callable[[str, str, str, State], None]
 
 @dataclass(frozen=True)
 class Errand:
-    """What a worker is sent to do."""
+    """The part of a campaign that a worker is sent to measure."""
 
     path: str
     text_hash: str
-    #: Of the store, for the journal's name on the worker's machine.
+    #: The store's, for the journal's name on the worker's machine.
     place: str
-    #: What is in the store.
+    #: Results in the store.
     measured: list[Measured]
     site: str | None
     chosen: tuple[str, ...]
@@ -49,29 +50,21 @@ class Errand:
 
 @dataclass
 class Kept:
-    """What a worker knows of the store, and the results that it measures: text, to be sent."""
+    """The store as a worker knows it, and the results that it measures: text, to be sent."""
 
     measured: list[Measured]
     place: str
     documents: list[str] = field(default_factory=list)
 
-    def has(
-        self,
-        case_id: str,
-        *,
-        site: str,
-        versions: dict[str, str],
-        dataset: dict[str, Any] | None = None,
-        outcomes: tuple[Outcome, ...] = (Outcome.OK,),
-    ) -> bool:
-        """Whether a case is measured, as ``Store.has`` says."""
-        file = (dataset or {}).get("file")
+    def has(self, asked: Result, outcomes: tuple[Outcome, ...] = (Outcome.OK,)) -> bool:
+        """True if a case is measured, as ``Store.has`` says."""
+        file = asked.dataset.get("file")
         return any(
-            (key, where) == (case_id, site)
-            and versions.items() <= told.items()
+            (key, site) == (asked.case_id, asked.site)
+            and asked.versions.items() <= told.items()
             and file in (None, of_file)
             and outcome in outcomes
-            for key, where, told, of_file, outcome in self.measured
+            for key, site, told, of_file, outcome in self.measured
         )
 
     def put(self, result: Result) -> bool:
@@ -110,10 +103,7 @@ def run_there(
         str(campaign.path.resolve()),
         campaign.text_hash,
         store.place,
-        [
-            (one.case_id, one.site, dict(one.versions), one.dataset.get("file"), one.outcome)
-            for one in store.results()
-        ],
+        measured_in(store),
         site,
         chosen,
         is_again,
@@ -134,6 +124,15 @@ def run_there(
     if chosen and not (summary.results or summary.n_known or summary.failures):
         raise RequestError(f"{campaign.path}: no case is {' or '.join(chosen)}; `lab plan` lists them")
     return summary
+
+
+def measured_in(store: Store) -> list[Measured]:
+    """Return the results by which the store says that a case is measured: none that went well without a counted sample."""
+    return [
+        (row.case_id, row.site, json.loads(row.versions), row.dataset_file, Outcome(row.outcome))
+        for row in store.summaries()
+        if row.outcome != Outcome.OK.value or row.n_counted
+    ]
 
 
 def measure_there(errand: Errand) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on."""
+"""Events that a run tells while it goes on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class State(NamedTuple):
 class Tell(Protocol):
     """Takes what happens: a kind of event, what it is about, and a sentence."""
 
-    def __call__(self, kind: str, about: str, text: str) -> None:
+    def __call__(self, kind: str, about: str, text: str, /) -> None:
         """Kinds: dataset, waiting, rehearsal, sample, disturbed, retry, case, predicted, gap, left."""
 
 

@@ -16,5 +16,5 @@ _TRANSIENT = re.compile("|".join(_WORDS), re.IGNORECASE)
 
 
 def is_transient(reason: str, storage_kind: str) -> bool:
-    """Whether a failure may be gone if one tries again. A local disk has no such failures."""
+    """True if a failure may be gone if one tries again. A local disk has no such failures."""
     return storage_kind not in ("local", "simulated") and _TRANSIENT.search(reason) is not None

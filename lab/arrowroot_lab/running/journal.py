@@ -1,4 +1,4 @@
-"""What a run has measured and not stored yet, on the disk after each sample: a run that is ended resumes from there."""
+"""Samples that a run has taken and not stored yet, on the disk after each: a run that is ended resumes from there."""
 
 from __future__ import annotations
 

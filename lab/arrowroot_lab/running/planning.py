@@ -1,37 +1,35 @@
-"""What a run would do: its cases, what is measured already, how long the others take. Nothing is made or measured."""
+"""Plans of runs: the cases, what is measured already, how long the others take. Nothing is made or measured."""
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from arrowroot_lab.campaign import datasets
 from arrowroot_lab.campaign.matrix import case_document, cases, corners
-from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, case_id
 from arrowroot_lab.engines import builds
-from arrowroot_lab.engines.ask import ask
+from arrowroot_lab.engines.ask import TIMEOUT_S
 from arrowroot_lab.errors import LabError, SkippedError
 from arrowroot_lab.store import Filter
 
-from .predicting import predict
+from .predicting import SCHEMES, local_trace, predict
 from .subjects import Engines, Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from typing import Any
 
     from arrowroot_lab.campaign.model import Campaign, Case, EngineChoice
+    from arrowroot_lab.documents import Result
     from arrowroot_lab.engines.builds import Environment
-    from arrowroot_lab.engines.contract import Job
     from arrowroot_lab.store import Store, Summary
 
     from .events import Tell
     from .subject import Subject
 
-#: What a sample takes besides its own time: a process that starts, imports, warms up, and two control kernels.
+#: The time of a sample besides its own: a process that starts, imports, warms up, and two control kernels.
 AROUND_NS = 700_000_000
 #: A rehearsal, which computes checksums, and another engine's reading of the same take about so many samples' time.
 N_REHEARSALS = 2
@@ -55,7 +53,7 @@ class Planned:
 
     @property
     def is_open(self) -> bool:
-        """Whether a run takes time for it."""
+        """True if a run takes time for it."""
         return self.state not in ("measured", "cannot")
 
     def total_ns(self, repeats: int) -> float | None:
@@ -129,19 +127,9 @@ class _Asked:
     def __init__(self, store: Store | None) -> None:
         self._store = store
 
-    def has(
-        self,
-        case_id: str,
-        *,
-        site: str,
-        versions: dict[str, str],
-        dataset: dict[str, Any] | None = None,
-        outcomes: tuple[Outcome, ...] = (Outcome.OK,),
-    ) -> bool:
-        """Whether a case is measured."""
-        if self._store is None or Outcome.OK not in outcomes:
-            return False
-        return self._store.has(case_id, site=site, versions=versions, dataset=dataset, outcomes=outcomes)
+    def has(self, asked: Result, outcomes: tuple[Outcome, ...] = (Outcome.OK,)) -> bool:
+        """True if a case is measured."""
+        return self._store is not None and Outcome.OK in outcomes and self._store.has(asked, outcomes)
 
 
 @dataclass
@@ -150,7 +138,7 @@ class _EnginesHere(Engines):
 
     to_make: set[str] = field(default_factory=set)
 
-    def _environment(self, chosen: EngineChoice) -> Environment:
+    def _made(self, chosen: EngineChoice) -> Environment:
         found = builds.find(chosen)
         if found is None:
             self.to_make.add(chosen.called())
@@ -238,34 +226,14 @@ def _tell_from_predictions(made: Plan, subjects: Sequence[Subject], directory: P
 
 def _prediction(subject: Subject, directory: Path) -> tuple[float, str] | None:
     """Let a runner predict a case from the local files; of a disk nothing is simulated but the reading."""
-    if "predict" not in subject.can or "trace" not in subject.can:
-        return None
-    alike = {
-        key: value for key, value in subject.job.items() if key not in ("strategy", "cache_bytes", "options")
-    }
-    trace = directory / f"{key_of([subject.command, subject.case.dataset.name, alike])}.parquet"
+    storage = subject.case.storage
+    # The first line that reads wait for: of a cold cache that of its origin.
+    line = storage.line or (None if storage.is_cache_warm else storage.origin_line)
+    figures = {"latency_ns": 0.0, "bytes_per_s": 0.0, **storage.figures(line)}
     try:
-        if not trace.exists():
-            job: Job = {
-                **subject.job,
-                "urls": [str(path) for path in subject.found.files],
-                "strategy": "auto",
-                "cache_bytes": None,
-                "options": {},
-                "trace": str(trace),
-            }
-            ask(subject.command, "run", job)
-        storage = subject.case.storage
-        # The first line that reads wait for: of a cold cache that of its origin.
-        line = storage.line or (None if storage.is_cache_warm else storage.origin_line)
-        figures = {
-            "latency_ns": float(line.latency_ns) if line else 0.0,
-            "bytes_per_s": line.bytes_per_s if line else 0.0,
-        }
-        if storage.disk_read_ahead_bytes is not None:
-            figures["disk_read_ahead_bytes"] = float(storage.disk_read_ahead_bytes)
-        scheme = {"xrootd": "root", "xcache": "root", "http": "http", "s3": "s3"}.get(storage.kind, "file")
-        told = predict(replace(subject, place=None), trace, figures, scheme, 120.0)
+        if (trace := local_trace(subject, directory, TIMEOUT_S)) is None:
+            return None
+        told = predict(subject, trace, figures, SCHEMES.get(storage.kind, "file"), 120.0)
     except LabError:
         # A plan without a time is still a plan; the run tells what is wrong.
         return None

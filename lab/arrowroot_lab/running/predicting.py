@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import now
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.errors import RunnerError, SkippedError
@@ -18,6 +19,26 @@ if TYPE_CHECKING:
 #: Round trips before the first read, as they were measured behind a relay 50 ms away: of a session and the opening.
 #: TLS takes one more. A relay answers a connection itself; a server far away takes a round trip for that, too.
 OPEN_REQUESTS = {"http": 1, "https": 2, "s3": 1, "root": 2, "roots": 3}
+#: Storages whose line the campaign tells -> the scheme of their URLs; of others it is "file".
+SCHEMES = {"xrootd": "root", "xcache": "root", "http": "http", "s3": "s3"}
+
+
+def local_trace(subject: Subject, directory: Path, timeout_s: float) -> Path | None:
+    """Return the trace of a read of the local files, one for all cases that read them alike, by whatever strategy.
+
+    It is made in ``directory`` unless it is there. None: no runner makes one, or predicts from it.
+
+    Raises: LabError as ``ask`` does.
+    """
+    if not {"predict", "trace"} <= subject.can or subject.case.workload.workers > 1:
+        return None
+    job: Job = {**subject.job, "strategy": "auto", "cache_bytes": None, "options": {}}
+    trace = directory / f"local-{key_of([subject.command, subject.case.dataset.name, job])}.parquet"
+    if not trace.exists():
+        urls = [str(path) for path in subject.found.files]
+        asked: Job = {**job, "urls": urls, "trace": str(trace)}
+        ask(subject.command, "run", asked, timeout_s=timeout_s, directory=directory)
+    return trace
 
 
 def predict(

@@ -30,7 +30,7 @@ from .subjects import Engines, Known, Preparation, Prepared
 from .traced import reads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from arrowroot_lab.campaign.model import Campaign, Case
     from arrowroot_lab.documents import Result
@@ -51,7 +51,7 @@ class Keeper(Known, Protocol):
 
 @dataclass
 class Summary:
-    """What came of a run."""
+    """The outcome of a run."""
 
     #: All results that were stored, in their order.
     results: list[Result] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Summary:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a case has failed or taken too long, or could not even begin."""
+        """True if a case has failed or taken too long, or could not even begin."""
         bad = (Outcome.FAILED, Outcome.TIMED_OUT)
         return bool(self.failures) or any(result.outcome in bad for result in self.results)
 
@@ -163,7 +163,7 @@ class Session:
             if not subject.is_stored:
                 self._finish(subject)
 
-    def guarded(self, subject: Subject, step: Any) -> None:
+    def guarded(self, subject: Subject, step: Callable[[Subject], None]) -> None:
         """Do a step of a case; what goes wrong is the case's outcome."""
         try:
             self._check_limits()
@@ -230,7 +230,7 @@ class Session:
             for path in copies:
                 path.unlink()
 
-    def _with_retries(self, subject: Subject, step: Any) -> None:
+    def _with_retries(self, subject: Subject, step: Callable[[], None]) -> None:
         for attempt in range(failing.N_RETRIES + 1):
             try:
                 step()
@@ -292,13 +292,7 @@ class Session:
     def keep_unless_known(self, subject: Subject) -> None:
         """Store a result that says no more than that nothing was measured, unless one is there that says the same."""
         result = subject.result
-        if not self.is_again and self.store.has(
-            result.case_id,
-            site=self.site,
-            versions=result.versions,
-            dataset=result.dataset,
-            outcomes=(result.outcome,),
-        ):
+        if not self.is_again and self.store.has(result, (result.outcome,)):
             subject.is_stored = True
             self.summary.n_known += 1
         else:

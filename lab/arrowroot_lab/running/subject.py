@@ -25,11 +25,11 @@ class Subject:
     case: Case
     found: Found
     engine: Engine
-    #: What starts the runner.
+    #: The command of the runner.
     command: list[str]
     #: Words of ``contract.CAN``.
     can: frozenset[str]
-    #: What the runner is asked, but for the URLs, which are the place's.
+    #: The runner's job, but for the URLs, which are the place's.
     job: Job
     result: Result
     #: Samples that are to be counted.
@@ -40,12 +40,12 @@ class Subject:
     #: Where the rehearsal left a trace, or the report of a program.
     trace: Path | None = None
     is_stored: bool = False
-    #: Of how long a sample was, the process as a whole, in ns.
+    #: The times of the samples' processes as a whole, in ns.
     took_ns: list[int] = field(default_factory=list)
 
     @property
     def label(self) -> str:
-        """What the campaign calls it."""
+        """The campaign's name of it."""
         return self.case.label()
 
     @property
@@ -55,12 +55,12 @@ class Subject:
 
     @property
     def is_rehearsed(self) -> bool:
-        """Whether its values were looked at: in this run, or in one that was interrupted."""
+        """True if its values were looked at: in this run, or in one that was interrupted."""
         return self.n_entries is not None or bool(self.result.samples)
 
     @property
     def is_over(self) -> bool:
-        """Whether no sample is to be taken any more: enough are counted, too many are disturbed, or it has failed."""
+        """True if no sample is to be taken any more: enough are counted, too many are disturbed, or it has failed."""
         return (
             self.result.outcome is not Outcome.OK
             or self.n_counted >= self.n_wanted

@@ -40,18 +40,10 @@ _IDENTIFY_S = 120.0
 
 
 class Known(Protocol):
-    """What is measured already: a store, or what was copied of one."""
+    """Knows what is measured already: a store, or what was copied of one."""
 
-    def has(
-        self,
-        case_id: str,
-        *,
-        site: str,
-        versions: dict[str, str],
-        dataset: dict[str, Any] | None = ...,
-        outcomes: tuple[Outcome, ...] = ...,
-    ) -> bool:
-        """Whether a case is measured at a site with those versions on that file."""
+    def has(self, asked: Result, outcomes: tuple[Outcome, ...] = ...) -> bool:
+        """True if the case of a result is measured at its site, with its versions, on its file."""
 
 
 @dataclass
@@ -59,7 +51,7 @@ class Engines:
     """The engines of a campaign: where they are, and what they say of themselves; each is asked once."""
 
     tell: Tell
-    #: Of the campaign's file.
+    #: The one of the campaign's file.
     directory: Path
     timeout_s: float = _IDENTIFY_S
     _answers: dict[str, Answer | LabError] = field(default_factory=dict)
@@ -82,8 +74,11 @@ class Engines:
     def _environment(self, chosen: EngineChoice) -> Environment:
         name = chosen.called()
         if name not in self._environments:
-            self._environments[name] = environment(chosen, tell=lambda text: self.tell("waiting", name, text))
+            self._environments[name] = self._made(chosen)
         return self._environments[name]
+
+    def _made(self, chosen: EngineChoice) -> Environment:
+        return environment(chosen, tell=lambda text: self.tell("waiting", chosen.called(), text))
 
     def identified(self, chosen: EngineChoice) -> Answer:
         """Return what an engine says of itself. Raises: SkippedError if it is not here; LabError if it is broken."""
@@ -102,7 +97,7 @@ class Engines:
         return answer
 
     def is_here(self, name: str) -> bool:
-        """Whether a built-in engine can be asked."""
+        """True if a built-in engine can be asked."""
         try:
             self.identified(EngineChoice(BUILT_IN[name].name))
         except LabError:
@@ -128,7 +123,7 @@ class Prepared:
 
 @dataclass
 class Preparation:
-    """What all cases of a run share."""
+    """Prepares the cases of a run; these values are all of theirs."""
 
     campaign: Campaign
     site: str
@@ -192,13 +187,9 @@ class Preparation:
             raise
         except LabError as error:
             subject.end(Outcome.SKIPPED if isinstance(error, SkippedError) else Outcome.FAILED, str(error))
-        if not self.is_again and self.known.has(
-            result.case_id,
-            site=self.site,
-            versions=result.versions,
-            dataset=result.dataset,
-            outcomes=_decided(result),
-        ):
+        # Measured; or once more decided in the same way. A failure is tried again.
+        decided = () if result.outcome is Outcome.FAILED else (result.outcome,)
+        if not self.is_again and self.known.has(result, decided):
             prepared.n_known += 1
         elif result.outcome is Outcome.OK:
             prepared.subjects.append(subject)
@@ -214,7 +205,7 @@ class Preparation:
             machine=coarse(machine),
             versions={},
             dataset=found.identity.document(case.dataset.name),
-            campaign={**self._of_campaign, "run": self.run},
+            campaign=dict(self._of_campaign),
             environment=machine,
             runner=engine.program_hash(),
         )
@@ -231,7 +222,20 @@ class Preparation:
 
     @cached_property
     def _of_campaign(self) -> dict[str, Any]:
-        return of_campaign(self.campaign)
+        """The campaign as its results keep it: the name, the place, the text's hash, the commit, and the run."""
+        path = self.campaign.path
+        told = {
+            "name": self.campaign.name,
+            "path": str(path),
+            "hash": self.campaign.text_hash,
+            "run": self.run,
+        }
+        directory = path.resolve().parent
+        commit = _git(directory, "rev-parse", "HEAD")
+        if not commit:
+            return told
+        is_dirty = bool(_git(directory, "status", "--porcelain", "--", path.name))
+        return {**told, "commit": commit, "is_dirty": is_dirty}
 
     def _job(self, case: Case, found: Found) -> Job:
         workload, strategy = case.workload, case.strategy
@@ -288,26 +292,6 @@ def beside(directory: Path, command: Sequence[str]) -> list[str]:
 
 def _is_chosen(case: Case, document: CaseDocument, glob: str) -> bool:
     return fnmatchcase(case.label(), glob) or case_id(document).startswith(glob.rstrip("*") or glob)
-
-
-def _decided(result: Result) -> tuple[Outcome, ...]:
-    """The outcomes in the store by which a case needs no new result: measured; or once more decided in the same way."""
-    if result.outcome is Outcome.FAILED:
-        return ()
-    return (result.outcome,)
-
-
-def of_campaign(campaign: Campaign) -> dict[str, Any]:
-    """What a result keeps of its campaign: the name, the place, the text's hash, and the commit that it is of."""
-    directory = campaign.path.resolve().parent
-    commit = _git(directory, "rev-parse", "HEAD")
-    told: dict[str, Any] = {"name": campaign.name, "path": str(campaign.path), "hash": campaign.text_hash}
-    if commit:
-        told |= {
-            "commit": commit,
-            "is_dirty": bool(_git(directory, "status", "--porcelain", "--", campaign.path.name)),
-        }
-    return told
 
 
 def site_name(told: str | None) -> str:

@@ -1,4 +1,4 @@
-"""What a result keeps of the trace of a read: where in the file, and when, was read."""
+"""The trace of a read as a result keeps it: where in the file, and when, was read."""
 
 from __future__ import annotations
 

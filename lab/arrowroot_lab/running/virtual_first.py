@@ -6,21 +6,15 @@ import statistics
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.campaign.matrix import corners
-from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome
 
-from .predicting import gap, predict
+from .predicting import SCHEMES, gap, local_trace, predict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from arrowroot_lab.campaign.model import Case
 
     from .session import Session
     from .subject import Subject
-
-#: Storages whose line the campaign tells -> the scheme of their URLs.
-_SCHEMES = {"xrootd": "root", "http": "http", "s3": "s3"}
 
 
 def measure(session: Session, subjects: list[Subject], chosen: list[Case]) -> None:
@@ -50,30 +44,16 @@ def measure(session: Session, subjects: list[Subject], chosen: list[Case]) -> No
 
 def _predict(session: Session, subject: Subject) -> None:
     """Predict a case without its storage, where the campaign says what its line is."""
-    line = subject.case.storage.line
-    if line is None or subject.is_over or subject.case.workload.kind != "read":
+    storage = subject.case.storage
+    if storage.line is None or subject.is_over or subject.case.workload.kind != "read":
         return
-    figures = {"latency_ns": float(line.latency_ns), "bytes_per_s": line.bytes_per_s}
-    scheme = _SCHEMES.get(subject.case.storage.kind, "file")
     timeout_s = session.campaign.limits.timeout_s
-    told = predict(subject, _trace_of(session, subject), figures, scheme, timeout_s)
+    trace = local_trace(subject, session.directory, timeout_s)
+    scheme = SCHEMES.get(storage.kind, "file")
+    told = predict(subject, trace, storage.figures(storage.line), scheme, timeout_s)
     if told and "wall_ns" in told:
         subject.result.predictions.append(told)
         session.progress("predicted", subject.label, f"predicted: {told['wall_ns'] / 1e9:.3g} s")
-
-
-def _trace_of(session: Session, subject: Subject) -> Path | None:
-    """One trace of the local files for all cases that read them alike."""
-    if "trace" not in subject.can:
-        return None
-    alike = {
-        key: value for key, value in subject.job.items() if key not in ("strategy", "cache_bytes", "options")
-    }
-    key = key_of([subject.command, subject.case.dataset.name, alike])
-    path = session.directory / f"local-{key}.parquet"
-    if not path.exists():
-        session.sampler.asked_to_run(subject, trace=str(path), strategy="auto", cache_bytes=None, options={})
-    return path
 
 
 def _neighbourhood(subject: Subject) -> tuple[str, str, str]:

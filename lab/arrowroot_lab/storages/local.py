@@ -54,7 +54,7 @@ class Local(Place):
         if told is not None:
             try:
                 self._copies = Path(tempfile.mkdtemp(prefix="arrowroot-lab-", dir=Path(told).expanduser()))
-                self.files = [self._copied(path, n) for n, path in enumerate(self.files)]
+                self.files = [_copied(path, self._copies / str(n)) for n, path in enumerate(self.files)]
             except OSError as error:
                 self.__exit__()
                 raise LabError(
@@ -65,18 +65,6 @@ class Local(Place):
                 raise
             self.urls = [str(path) for path in self.files]
         return self
-
-    def _copied(self, path: Path, n: int) -> Path:
-        assert self._copies is not None  # noqa: S101
-        target = self._copies / str(n)
-        target.mkdir()
-        copy = shutil.copyfile(path, target / path.name)
-        descriptor = os.open(copy, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)  # what is not on the disk yet cannot be evicted
-        finally:
-            os.close(descriptor)
-        return copy
 
     def __exit__(self, *_: object) -> None:
         if self._copies is not None:
@@ -92,6 +80,14 @@ class Local(Place):
     def line_figures(self) -> dict[str, float]:
         """Measure the disk past the page cache if the storage is cold, else the page cache."""
         return measure_line.of_file(self.files[0], is_cold=self._storage.is_cold)
+
+
+def _copied(path: Path, directory: Path) -> Path:
+    directory.mkdir()
+    copy = shutil.copyfile(path, directory / path.name)
+    with copy.open("rb") as file:
+        os.fsync(file.fileno())  # what is not on the disk yet cannot be evicted
+    return copy
 
 
 class Url(Place):
@@ -119,9 +115,5 @@ class Simulated(Place):
         return {}
 
     def line_figures(self) -> dict[str, float]:
-        """Return what the campaign says of the line."""
-        line = self._storage.line
-        figures = {"latency_ns": float(line.latency_ns), "bytes_per_s": line.bytes_per_s} if line else {}
-        if self._storage.disk_read_ahead_bytes is not None:
-            figures["disk_read_ahead_bytes"] = float(self._storage.disk_read_ahead_bytes)
-        return figures
+        """Return the figures that the campaign tells."""
+        return self._storage.figures(self._storage.line)

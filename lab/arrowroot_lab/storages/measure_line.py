@@ -104,7 +104,7 @@ def of_file(path: Path, *, is_cold: bool) -> dict[str, float]:
         descriptor = os.open(path, os.O_RDONLY | (os.O_DIRECT if is_cold else 0))
     except OSError:
         return {}
-    # Of a mapping: reads past the page cache want aligned memory.
+    # A mapping is aligned, as reads past the page cache want their memory.
     buffer = mmap.mmap(-1, 1 << 20)
     try:
         draw = random.Random(1)  # noqa: S311 - nothing is secret

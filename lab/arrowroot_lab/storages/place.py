@@ -17,9 +17,9 @@ class Place:
     urls: list[str]
     #: The files themselves, where they lie on this machine.
     files: list[Path]
-    #: What a client needs in its environment.
+    #: Variables that a client needs in its environment.
     environment: dict[str, str] = field(default_factory=dict)
-    #: Of the servers, by program.
+    #: The versions of the servers, by program.
     versions: dict[str, str] = field(default_factory=dict)
     #: Nothing can be read from it: a runner predicts, in virtual time, with ``line_figures``.
     is_virtual: bool = False
@@ -37,9 +37,5 @@ class Place:
         return {}
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """What went since ``prepare_sample`` through "line" and "origin_line": n_connections, n_bytes, n_bytes_up."""
+        """Counts since ``prepare_sample`` of "line" and "origin_line": n_connections, n_bytes, n_bytes_up."""
         return {}
-
-    def server_cpu_ns(self) -> int:
-        """CPU time that the servers and relays of this place have used so far."""
-        return 0

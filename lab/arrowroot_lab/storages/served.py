@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import os
 import subprocess
 import tempfile
 import time
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import LabError, SkippedError
-from arrowroot_lab.machine import proc
 from arrowroot_servers import S3, Nginx, NotInstalledError, Relay, Server, XCache, XRootD
 from arrowroot_servers.process import find_program
 from arrowroot_servers.s3 import VERSION as S3_VERSION
@@ -145,7 +143,7 @@ class _Served(Place):
         return measure_line.of_http("127.0.0.1", self._port, path, headers)
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """What went through the relays since the sample was prepared; without a line nobody counts."""
+        """Counts of the relays since the sample was prepared; without a line nobody counts."""
         found = {}
         for name, relay in self._relays.items():
             counts = relay.counts()
@@ -155,11 +153,6 @@ class _Served(Place):
                 "n_bytes_up": counts.bytes_up,
             }
         return found
-
-    def server_cpu_ns(self) -> int:
-        """CPU time of the server's processes, those that ended included, and of the relays."""
-        pids = [self._server.process.pid] if self._server.process else []
-        return sum(_cpu_ns(pid) for pid in pids + [relay.pid for relay in self._relays.values()])
 
 
 class _Cached(_Served):
@@ -192,7 +185,7 @@ class _Cached(_Served):
         warm(self.files)
         if self._storage.is_cache_warm:
             self._fill()
-            # What the cache keeps on its disk is in the page cache, too, as the files are.
+            # The copies on the cache's disk are in the page cache, too, as the files are.
             warm([self._cache.data / path for path in self._paths])
         else:
             self._cache.empty()
@@ -253,25 +246,9 @@ class _Cached(_Served):
         origin = measure_line.of_url(self._origin.url(self._paths[0], port))
         return found | {f"origin_{key}": value for key, value in origin.items()}
 
-    def server_cpu_ns(self) -> int:
-        """CPU time of the cache, the origin and the relays; what an emptied cache used before is gone."""
-        return super().server_cpu_ns() + (_cpu_ns(self._origin.process.pid) if self._origin.process else 0)
-
-
-def _cpu_ns(pid: int) -> int:
-    """CPU time of a process and of the children that it has waited for, and of those that still run."""
-    total = 0
-    text = proc.text(f"/proc/{pid}/stat")
-    if text is not None:
-        words = text.rpartition(")")[2].split()
-        total = sum(map(int, words[11:15])) * 10**9 // os.sysconf("SC_CLK_TCK")
-    for child in (proc.text(f"/proc/{pid}/task/{pid}/children") or "").split():
-        total += _cpu_ns(int(child))
-    return total
-
 
 def _versions(kind: str) -> dict[str, str]:
-    """What the servers call themselves."""
+    """The versions of the servers as they tell them."""
     if kind == "s3":
         return {"versitygw": S3_VERSION.removeprefix("v")}
     name = "nginx" if kind == "http" else "xrootd"

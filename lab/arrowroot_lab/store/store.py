@@ -140,36 +140,25 @@ class Store:
             connection.execute(statements.newest, {"result_id": key, **newest})
         return True
 
-    def has(
-        self,
-        case_id: str,
-        *,
-        site: str,
-        versions: dict[str, str],
-        dataset: dict[str, Any] | None = None,
-        outcomes: tuple[Outcome, ...] = (Outcome.OK,),
-    ) -> bool:
+    def has(self, asked: Result, outcomes: tuple[Outcome, ...] = (Outcome.OK,)) -> bool:
         """True if a case is measured already: at the site, with all of the versions, on the very file.
 
         Args:
-            case_id: the key of the case
-            site: where
-            versions: a result may have more than these
-            dataset: ``file`` of it, the hash of the file, must be equal if it is told
+            asked: a result of the case as it would be; the one in the store may have more versions
             outcomes: that count as measured; of ``ok`` at least one sample must be counted
         """
         columns = tables.result.c
         query = select(columns.versions, columns.dataset_file).where(
-            columns.case_id == case_id,
-            columns.site == site,
+            columns.case_id == asked.case_id,
+            columns.site == asked.site,
             columns.outcome.in_([outcome.value for outcome in outcomes]),
             or_(columns.outcome != Outcome.OK.value, columns.n_counted > 0),
         )
-        file = (dataset or {}).get("file")
+        file = asked.dataset.get("file")
         with told(self.place), self._engine.connect() as connection:
             rows = connection.execute(query).all()
         return any(
-            versions.items() <= json.loads(row.versions).items() and file in (None, row.dataset_file)
+            asked.versions.items() <= json.loads(row.versions).items() and file in (None, row.dataset_file)
             for row in rows
         )
 
