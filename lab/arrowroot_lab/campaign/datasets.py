@@ -102,7 +102,7 @@ def _made(directory: Path) -> list[Path]:
 def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
     directory = directory_of(campaign, dataset)
     with locked(directory.with_suffix(".lock")):
-        # These were begun and not ended: whoever had the lock was killed. A recipe that it started may still write there.
+        # Begun and not ended: whoever had the lock was killed. A recipe that it started may still write there.
         for path in directory.parent.glob(f"{directory.name}.making-*"):
             shutil.rmtree(path, ignore_errors=True)
         if not _made(directory):

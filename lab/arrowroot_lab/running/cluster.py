@@ -127,7 +127,7 @@ def run_there(
 
 
 def measured_in(store: Store) -> list[Measured]:
-    """Return the results by which the store says that a case is measured: none that went well without a counted sample."""
+    """Return the results by which a case counts as measured: none that went well without a counted sample."""
     return [
         (row.case_id, row.site, json.loads(row.versions), row.dataset_file, Outcome(row.outcome))
         for row in store.summaries()
