@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import catalogue, programs
+from .pages import names as listed
 from .paths import BIN, CACHE, DEFINITIONS, PROGRAMS
 
 if TYPE_CHECKING:
@@ -304,12 +305,11 @@ def warm_page_cache(path: Path) -> None:
 def main() -> None:
     """Make a set."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    names = lambda text: [name for name in text.split(",") if name]  # noqa: E731
     parser.add_argument("--scale", type=float, default=1.0, help="1 is 8 GB with all codecs (default 1)")
     parser.add_argument("--seed", type=int, default=1, help="of the content (default 1)")
     parser.add_argument("--set", help="of datasets.toml, instead of a scale")
-    parser.add_argument("--codecs", type=names, default=["zstd", "zlib", "lz4", "none"])
-    parser.add_argument("--datasets", type=names, default=list(catalogue.datasets()))
+    parser.add_argument("--codecs", type=listed, default=["zstd", "zlib", "lz4", "none"])
+    parser.add_argument("--datasets", type=listed, default=list(catalogue.datasets()))
     options = parser.parse_args()
     FileSet.of(options.set, options.scale, options.seed).make(options.codecs, options.datasets)
 

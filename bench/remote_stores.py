@@ -79,7 +79,7 @@ def needed_bytes(path: Path, tree: str, columns: list[str], entries: str | None)
 def record_bytes(path: Path, tree: str) -> int:
     """Stored bytes of a tree's record, as its key in the file says."""
     with arrowroot.open(path) as file:
-        return max((key.cycle, key.stored_bytes) for key in file.keys() if key.path == tree)[1]  # noqa: SIM118
+        return max((key.cycle, key.stored_bytes) for key in file.keys() if key.path == tree)[1]  # noqa: SIM118 - keys, not names
 
 
 class Store:
@@ -131,7 +131,6 @@ def stores(kinds: list[str], directory: Path, *, trace: bool) -> Iterator[dict[s
 def parser_of(doc: str | None, cases: Sequence[str], links: Sequence[Link]) -> argparse.ArgumentParser:
     """The options of all that measures behind a line: what is measured by default is given."""
     parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-    lines = lambda text: [tuple(map(float, line.split(":"))) for line in names(text)]  # noqa: E731
     told = ",".join(f"{ms:g}:{rate:g}" for ms, rate in links)
     parser.add_argument("--cases", type=names, default=list(cases), help=f"default: {','.join(cases)}")
     parser.add_argument(
@@ -142,7 +141,7 @@ def parser_of(doc: str | None, cases: Sequence[str], links: Sequence[Link]) -> a
     )
     parser.add_argument(
         "--links",
-        type=lines,
+        type=lambda text: [tuple(map(float, line.split(":"))) for line in names(text)],
         default=[tuple(link) for link in links],
         help=f"MS:MB_PER_S,... (default: {told})",
     )

@@ -155,10 +155,10 @@ def main() -> None:
     parser.add_argument(
         "--servers", type=lambda text: text.split(";"), default=[""], help="parts of names, with ;"
     )
-    named = lambda text: ["auto", *text.split(",")]  # noqa: E731
     parser.add_argument(
-        "--strategies", type=named, default=list(STRATEGIES), help="beside auto (default: all)"
-    )
+        "--strategies", type=lambda text: ["auto", *text.split(",")], default=list(STRATEGIES),
+        help="beside auto (default: all)",
+    )  # fmt: skip
     parser.add_argument("--update-docs", action="store_true", help="write the table into docs/measured.md")
     options = parser.parse_args()
     if options.job:

@@ -61,7 +61,7 @@ def check_laboratory(wheel: Path) -> None:
 def write_file(path: Path) -> None:
     """Write a tree of two columns and 1000 entries."""
     import numpy as np  # noqa: PLC0415  # the checks of the wheel itself need none of them
-    import uproot  # noqa: PLC0415
+    import uproot  # noqa: PLC0415  # likewise
 
     with uproot.recreate(path) as file:
         tree = file.mktree("Events", {"x": "float32", "n": "int32"})

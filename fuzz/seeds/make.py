@@ -206,7 +206,10 @@ def parts_of_ntuple(file: Any, name: str) -> Iterator[Part]:
     """Anchor; and header, footer and page lists without their frames and without the checksum of the header."""
     yield "rntuple", b"\0" + object_of(file.key(name))[1]
     anchor = file[name]
-    seek = lambda what: [anchor.member(f"f{part}{what}") for part in ("Seek", "NBytes", "Len")]  # noqa: E731
+
+    def seek(what: str) -> list[int]:
+        return [anchor.member(f"f{part}{what}") for part in ("Seek", "NBytes", "Len")]
+
     header = envelope(file, *seek("Header"))[8:-8]
     footer = envelope(file, *seek("Footer"))
     # The links to page lists: size, then a locator of 12 bytes.

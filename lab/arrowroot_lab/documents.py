@@ -155,6 +155,10 @@ class Result:
         """The key of the series: case, site and coarse machine."""
         return key_of([self.case_id, self.site, self.machine])
 
+    def is_answered_by(self, versions: dict[str, str], file: str | None) -> bool:
+        """True if one of the case with these versions, which may be more, on the file of this hash tells the same."""
+        return self.versions.items() <= versions.items() and self.dataset.get("file") in (None, file)
+
     def counted(self) -> list[Sample]:
         """The samples that figures are made of: those that ended well and undisturbed."""
         return [sample for sample in self.samples if sample.is_counted()]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import getpass
+import http.client
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from .access import Request
-from .process import Server, find_program, settled
+from .process import Server, find_program, free_port, whole_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +46,11 @@ http {{
     location / {{ {token} }}
     {redirect}
   }}
+  server {{
+    listen 127.0.0.1:{mark_port};
+    access_log off;
+    return 204;
+  }}
 }}
 """
 
@@ -78,7 +85,9 @@ class Nginx(Server):
         configuration = self.directory / "nginx.conf"
 
         def command() -> list[str]:
+            self._mark_port = free_port()
             text = CONFIGURATION.format(
+                mark_port=self._mark_port,
                 user=f"user {getpass.getuser()};" if os.geteuid() == 0 else "",
                 run=self.directory,
                 port=self.port,
@@ -102,14 +111,16 @@ class Nginx(Server):
         return [self.output, *(self.directory / name for name in ("access.log", "error.log"))]
 
     def requests(self) -> list[Request]:
-        """All requests so far, as they ended."""
-        return settled(self._read)
+        """All requests that have been answered, as they ended.
 
-    def _read(self) -> list[Request]:
+        nginx writes a request's line after its last byte, before it looks at anything else: it has one worker. So once
+        that has answered a mark, which comes after them, the lines are there.
+        """
+        with closing(http.client.HTTPConnection("127.0.0.1", self._mark_port, timeout=60)) as mark:
+            mark.request("GET", "/")
+            mark.getresponse().read()
         requests = []
-        # The last line may be half written.
-        whole = (self.directory / "access.log").read_text().rpartition("\n")[0]
-        for line in whole.splitlines():
+        for line in whole_lines(self.directory / "access.log"):
             method, path, range_, n_bytes, connection, status = line.split("\t")
             if method == "-":
                 continue  # a connection that asked for nothing, or broke off

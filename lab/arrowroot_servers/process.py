@@ -119,7 +119,10 @@ class Server:
         return False
 
     def requests(self) -> list[Request]:
-        """All requests so far, by its own log. Raises: NotImplementedError for a server that keeps none."""
+        """All requests that have been answered, by its own log; one under way may be there, too.
+
+        Raises: NotImplementedError for a server that keeps none.
+        """
         raise NotImplementedError
 
     def ports(self) -> list[int]:
@@ -160,17 +163,6 @@ class Server:
         self.stop()
 
 
-def settled(read: Callable[[], list[Any]], *, quiet_s: float = 0.05, timeout_s: float = 60.0) -> list[Any]:
-    """Return what ``read`` gives when it has stopped growing: servers write their logs after they have answered.
-
-    The busier the machine, the longer it must be quiet, as the server may wait for its turn meanwhile.
-    """
-    end = time.monotonic() + timeout_s
-    now = read()
-    while time.monotonic() < end:
-        busy = os.getloadavg()[0] / (os.cpu_count() or 1)
-        time.sleep(quiet_s * min(10.0, max(1.0, 2 * busy)))
-        before, now = now, read()
-        if len(before) == len(now):
-            break
-    return now
+def whole_lines(path: Path) -> list[str]:
+    """Return the lines of a log; the last one may be half written, and is left out then."""
+    return path.read_text(errors="replace").rpartition("\n")[0].splitlines()

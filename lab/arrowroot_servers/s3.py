@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .access import Request
-from .process import CACHE, NotInstalledError, Server, settled
+from .process import CACHE, NotInstalledError, Server, whole_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,14 +101,14 @@ class S3(Server):
         (self._bucket / path).symlink_to(file)
 
     def requests(self) -> list[Request]:
-        """Requests for objects so far, as they ended; its log tells no connections."""
-        return settled(lambda: parse_log(self.output.read_text(errors="replace")))
+        """Requests for objects so far: their lines come before the answers. Its log tells no connections."""
+        return parse_log(whole_lines(self.output))
 
     def n_requests(self, path: str) -> int:
         """Requests for an object so far: those, too, whose line in the log another one was written into."""
         # With its query it is the URL, which the log has besides.
         line = re.compile(rf"/{BUCKET}/{re.escape(path)}(?![?\w.])")
-        return len(settled(lambda: line.findall(self.output.read_text(errors="replace"))))
+        return len(line.findall("\n".join(whole_lines(self.output))))
 
     def _call(self, method: str, path: str, content: bytes = b"") -> None:
         """One signed request (AWS Signature Version 4)."""
@@ -148,11 +148,11 @@ def signed(
     return {**headers, "Authorization": authorization}
 
 
-def parse_log(text: str) -> list[Request]:
+def parse_log(lines: list[str]) -> list[Request]:
     """Requests for objects in the output with headers; the server's access log has neither ranges nor bytes sent."""
     requests = []
     headers: dict[str, str] = {}
-    for line in _COLOUR.sub("", text).splitlines():
+    for line in (_COLOUR.sub("", line) for line in lines):
         if line.startswith("[URL]"):
             headers = {}
         elif header := _HEADER.match(line):

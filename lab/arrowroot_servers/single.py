@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .access import Request
-from .process import Server, settled
+from .process import Server, whole_lines
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RANGE = re.compile(r"(\d*)-(\d*)$")
@@ -30,34 +30,31 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Answer."""
         content = (self.root / self.path.lstrip("/").partition("?")[0]).read_bytes()
         asked = (self.headers.get("Range") or "").removeprefix("bytes=")
-        status = self._answer(content, asked)
-        # In one piece: threads write at the same time.
+        status, body, headers = self._answer(content, asked)
+        # Before the answer: whoever has it finds it in the log. In one piece: threads write at the same time.
         sys.stdout.write("\t".join(["GET", self.path, asked or "-", str(status)]) + "\n")
         sys.stdout.flush()
-
-    def _answer(self, content: bytes, asked: str) -> int:
-        ranges = asked.split(",")
-        if len(ranges) > 1 and self.several == "refused":
-            self.send_error(400)
-            return 400
-        if len(ranges) > 1 and self.several == "broken":
-            body = b"--xx\r\nContent-Range: bytes"
-            return self._send(206, body, {"Content-Type": "multipart/byteranges; boundary=xx"})
-        match = RANGE.match(ranges[0])
-        if match is None or (len(ranges) > 1 and self.several == "whole"):
-            return self._send(200, content, {})
-        size = len(content)
-        first = int(match[1]) if match[1] else max(0, size - int(match[2]))
-        last = min(int(match[2]), size - 1) if match[1] and match[2] else size - 1
-        return self._send(206, content[first : last + 1], {"Content-Range": f"bytes {first}-{last}/{size}"})
-
-    def _send(self, status: int, body: bytes, headers: dict[str, str]) -> int:
         self.send_response(status)
         for name, value in ({"Content-Length": str(len(body))} | headers).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
-        return status
+
+    def _answer(self, content: bytes, asked: str) -> tuple[int, bytes, dict[str, str]]:
+        """Return the status, the body, and headers beside its length."""
+        ranges = asked.split(",")
+        if len(ranges) > 1 and self.several == "refused":
+            return 400, b"", {"Connection": "close"}
+        if len(ranges) > 1 and self.several == "broken":
+            body = b"--xx\r\nContent-Range: bytes"
+            return 206, body, {"Content-Type": "multipart/byteranges; boundary=xx"}
+        match = RANGE.match(ranges[0])
+        if match is None or (len(ranges) > 1 and self.several == "whole"):
+            return 200, content, {}
+        size = len(content)
+        first = int(match[1]) if match[1] else max(0, size - int(match[2]))
+        last = min(int(match[2]), size - 1) if match[1] and match[2] else size - 1
+        return 206, content[first : last + 1], {"Content-Range": f"bytes {first}-{last}/{size}"}
 
 
 class Single(Server):
@@ -85,12 +82,8 @@ class Single(Server):
         self.start(command, cwd=REPOSITORY)
 
     def requests(self) -> list[Request]:
-        """All requests so far, as they ended."""
-        return settled(self._read)
-
-    def _read(self) -> list[Request]:
-        lines = self.output.read_text().rpartition("\n")[0].splitlines()
-        fields = [line.split("\t") for line in lines if line.startswith("GET\t")]
+        """All requests so far, in the order of their answers."""
+        fields = [line.split("\t") for line in whole_lines(self.output) if line.startswith("GET\t")]
         return [
             Request(method, path, None if asked == "-" else asked, 0, None, int(status))
             for method, path, asked, status in fields

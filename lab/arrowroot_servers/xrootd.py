@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .access import Request, range_text
-from .process import CACHE, NotInstalledError, Server, find_program, free_port, settled
+from .process import CACHE, NotInstalledError, Server, find_program, free_port, whole_lines
 
 if TYPE_CHECKING:
     from .certificates import Certificates
@@ -119,18 +119,18 @@ class XRootD(Server):
         return [self.output, self.directory / "xrootd.log"]
 
     def requests(self) -> list[Request]:
-        """All requests so far, as they began; those over HTTP as it sees them itself."""
-        return settled(lambda: parse_log((self.directory / "xrootd.log").read_text(errors="replace")))
+        """All requests so far, as they began: their lines come before the answers. HTTP's as it sees them itself."""
+        return parse_log(whole_lines(self.directory / "xrootd.log"))
 
 
-def parse_log(text: str) -> list[Request]:
+def parse_log(lines: list[str]) -> list[Request]:
     """Requests in a log with the traces ``request`` and ``fsio``.
 
     A request's ranges come in lines of their own after it, those of a vector read one by one.
     """
     found: list[tuple[str, int, list[tuple[int, int]], list[str]]] = []
     latest: dict[tuple[int, str], int] = {}
-    for line in text.splitlines():
+    for line in lines:
         match = _LINE.match(line)
         if match is None:
             continue

@@ -1,5 +1,6 @@
 """The Makefile has what the documents promise, and each target says what it does."""
 
+import functools
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
 
+@functools.cache
 def make(*arguments):
     return subprocess.run(
         ["make", "--no-print-directory", *arguments],

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import statistics
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 
@@ -40,20 +41,24 @@ NOISY = Made(seed=5)
 AT = datetime(2026, 10, 22, 4, tzinfo=timezone.utc)
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """A month of a quiet laboratory without trouble."""
-    with Store.open(tmp_path_factory.mktemp("lab") / "lab.db") as opened:
-        for result in MADE.results():
+@contextmanager
+def stored(made, directory):
+    with Store.open(directory / "lab.db") as opened:
+        for result in made.results():
             opened.put(result)
         yield opened
 
 
 @pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A month of a quiet laboratory without trouble."""
+    with stored(MADE, tmp_path_factory.mktemp("lab")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def noisy(tmp_path_factory):
-    with Store.open(tmp_path_factory.mktemp("lab") / "lab.db") as opened:
-        for result in NOISY.results():
-            opened.put(result)
+    with stored(NOISY, tmp_path_factory.mktemp("lab")) as opened:
         yield opened
 
 

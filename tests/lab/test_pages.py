@@ -580,24 +580,19 @@ def test_a_site_that_cannot_be_finished_leaves_the_old_one(little, tmp_path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
 
 
+def publishing(directory, db):
+    return [sys.executable, "-m", "arrowroot", "lab", "publish", str(directory), "--db", str(db)]
+
+
 def test_the_command_says_where_to_begin(little, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "arrowroot",
-        "lab",
-        "publish",
-        str(tmp_path / "pages"),
-        "--db",
-        little.place,
-    ]
+    command = publishing(tmp_path / "pages", little.place)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == (tmp_path / "pages" / "index.html").as_uri()
     assert "begin with" in done.stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("mine")
-    command[5] = str(tmp_path / "mine")
+    command = publishing(tmp_path / "mine", little.place)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "not empty" in done.stderr
@@ -607,16 +602,7 @@ def test_ctrl_c_leaves_no_half_site(tmp_path):
     with Store.open(tmp_path / "lab.db") as store:
         for result in Made(n_runs=2).results():
             store.put(result)
-    command = [
-        sys.executable,
-        "-m",
-        "arrowroot",
-        "lab",
-        "publish",
-        str(tmp_path / "pages"),
-        "--db",
-        str(tmp_path / "lab.db"),
-    ]
+    command = publishing(tmp_path / "pages", tmp_path / "lab.db")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while process.poll() is None and not list(tmp_path.glob(".pages.new-*/results/*.html")):
         pass

@@ -23,8 +23,10 @@ from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.running import checking, sampling, virtual_first
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.journal import Journal
+from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
+from tests.lab.made import Made
 
 FAKE = Path(__file__).with_name("fake_runner.py")
 N_ENTRIES = 100
@@ -291,7 +293,7 @@ def test_no_cold_read_from_memory(campaign, numbers, tmp_path):
 def test_workers_share_the_entries(campaign, tmp_path):
     log = tmp_path / "log"
     _, (result,) = run(campaign(engine("a", log=log), workloads="[workload.all]\nworkers = 3\n", repeats=1))
-    assert result.outcome is Outcome.OK
+    assert result.outcome is Outcome.OK, result.reason
     (sample,) = result.samples
     assert sample.details["n_entries"] == N_ENTRIES
     assert len(sample.details["workers"]) == 3
@@ -334,6 +336,28 @@ def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
     assert not summary.left
     assert len(results) == 2
     assert all(len(result.samples) == 5 for result in results)
+
+
+def test_what_differs_between_two_readings_is_told():
+    one = {"n": 3, "sum": "1", "order": "2"}
+    whole = {"n_entries": 3, "checksum": {"x": one, "y": one}}
+
+    def differs(columns, *, n_entries=3, **more):
+        return checking.difference({"n_entries": n_entries, "checksum": columns, **more}, whole, ["x", "y"])
+
+    assert differs({"x": one, "y": one}) == (2, None)
+    assert differs({"x": one, "y": {"n": 3, "sum": "1"}}) == (2, None)
+    assert differs({"x": one}, details={"unchecked": ["y"]}) == (1, None)
+    assert differs({"x": one})[1] == "column y: it was not read"
+    assert differs({"x": one, "y": one | {"order": "3"}})[1] == "column y: order is 3, not 2"
+    assert differs({"x": one, "y": one}, n_entries=2)[1] == "2 entries, not 3"
+
+
+def test_a_prediction_is_off_where_the_measurement_is_beyond_its_error():
+    told = {"wall_ns": 1000, "error_share": 0.1}
+    assert [gap(told, measured_ns) for measured_ns in (910, 1000, 1090)] == [None] * 3
+    assert [gap(told, measured_ns) for measured_ns in (500, 1500)] == [-0.5, 0.5]
+    assert gap({"by": "nobody", "reason": "no trace"}, 1500) is None
 
 
 @pytest.mark.usefixtures("undisturbed")
@@ -486,6 +510,19 @@ def test_a_run_that_is_ended_goes_on_with_the_next(campaign, tmp_path, how):
         assert len({sample.started_at for sample in result.samples}) == len(result.samples)
         turns = [sample.turn for sample in result.samples]
         assert turns == sorted(set(turns))
+
+
+def test_a_journal_has_what_is_not_stored_and_goes_with_the_last(tmp_path):
+    path = tmp_path / "journal"
+    first, second = Made(n_runs=1).results()[:2]
+    with Journal(path) as journal:
+        for result in (first, second):
+            journal.begin(result)
+        journal.stored(first.uuid)
+    with Journal(path) as journal:
+        assert journal.left() == [second]
+        journal.stored(second.uuid)
+    assert not path.exists()
 
 
 @pytest.mark.usefixtures("undisturbed")

@@ -119,7 +119,7 @@ def test_views_have_their_documented_names_and_columns(store):
     assert told == {(layer, key): n for layer, of in one.samples[0].counters.items() for key, n in of.items()}
     documented = (Path(__file__).parents[2] / "docs" / "lab" / "documents.md").read_text()
     for view in ("results", "samples", "counters", "newest_results"):
-        for column in rows(store, f"SELECT * FROM {view}")[0]:  # noqa: S608
+        for column in rows(store, f"SELECT * FROM {view}")[0]:  # noqa: S608 - names of ours
             assert f"`{column}`" in documented, f"{view}.{column} is not documented"
 
 
@@ -265,7 +265,7 @@ def test_database_of_a_newer_laboratory_is_refused_and_left_alone(place):
     Store.open(place).close()
     engine = engine_of(resolve(place))
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
-        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608 - names of ours
     engine.dispose()
     for must_exist in (False, True):
         with pytest.raises(StoreError, match=r"newer laboratory \(step 9999"):

@@ -2,7 +2,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -55,16 +54,19 @@ def test_an_interrupt_waits_for_none_of_a_pool():
     program = """
 import time
 from arrowroot._passes.ahead import ThreadPool
-print(flush=True)
+
+def work():
+    print(flush=True)
+    time.sleep(60)
+
 with ThreadPool(2) as pool:
-    pool.do(lambda: time.sleep(60), 4)
+    pool.do(work, 4)
 """
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         try:
             process.stdout.readline()
-            time.sleep(0.5)
             process.send_signal(signal.SIGINT)
             assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
         finally:

@@ -200,7 +200,7 @@ def test_perf_explains_every_measure(arrowroot_command):
         (["show", "{file}:dir/txt"], 2, "did you mean"),
     ],
 )
-def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR0917
+def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR0917 - pytest calls it
     sample, tmp_path, arrowroot_command, arguments, code, text
 ):
     (tmp_path / "text.root").write_text("no ROOT file\n" * 30)
@@ -230,7 +230,7 @@ def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR09
 @pytest.mark.parametrize(
     "url", ["f.root", "f.root:Events", "f.root?arrowroot.retries=1", "file://{folder}/f.root"]
 )
-def test_perf_writes_over_nothing_that_it_reads_or_writes(  # noqa: PLR0917
+def test_perf_writes_over_nothing_that_it_reads_or_writes(  # noqa: PLR0917 - pytest calls it
     sample, tmp_path, monkeypatch, capsys, url, options, text
 ):
     content = sample[0].read_bytes()

@@ -76,6 +76,18 @@ def test_tables_of_a_file_hold_for_the_urls_that_match(tmp_path, monkeypatch):
     assert both["timeout"][0] == "9"
 
 
+def test_tables_for_one_url_do_not_hold_for_another_that_its_file_names(tmp_path, monkeypatch):
+    of_main, of_friend = 'retries = 7\ntoken = "hushhush"\n', "timeout = 9\n"
+    text = f'prefetch = 4\n[for."https://main*"]\n{of_main}[for."https://friend*"]\n{of_friend}'
+    monkeypatch.setenv("ARROWROOT_CONFIG", write(tmp_path / "c.toml", text))
+    (main,), settings = config.resolve(["https://main/f.root"], {"max_gap": 1024})
+    assert {"retries", "token", "prefetch", "max_gap"} <= {one.name for one in settings}
+    named = config.resolve_named("https://friend/f.root", main, settings)
+    assert {one.name: one.text for one in named if one.name != "credentials_for"} == {
+        "prefetch": "4", "timeout": "9", "max_gap": "1024",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("glob", "url", "is_meant"),
     [

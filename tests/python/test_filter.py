@@ -642,7 +642,7 @@ def test_what_an_error_shows_of_names_and_filters_drives_no_terminal(tmp_path):
         with pytest.raises((ar.FilterError, ar.NoSuchColumnError)) as caught:
             tree.scan(filter=text)
         shown.add(str(caught.value))
-        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - of our own
     for text in shown:
         lines = text.split("\n")
         assert len(lines) in (1, 3), text

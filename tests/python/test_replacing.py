@@ -22,6 +22,25 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_a_file_is_on_the_disk_before_it_takes_the_place(tmp_path, monkeypatch):
+    done = []
+    synced, replaced = os.fsync, os.replace
+
+    def fsync(descriptor):
+        done.append(os.fstat(descriptor).st_ino)
+        synced(descriptor)
+
+    def replace(*paths):
+        done.append("replaced")
+        replaced(*paths)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    with replacing(tmp_path / "x") as beside:
+        Path(beside).write_text("new")
+    assert done == [(tmp_path / "x").stat().st_ino, "replaced"]
+
+
 def test_a_file_is_replaced_when_it_is_whole_and_not_before(tmp_path):
     path = tmp_path / "a.png"
     for before in (None, OLD):

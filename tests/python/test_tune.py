@@ -301,7 +301,7 @@ def test_a_strategy_cannot_be_given(sample, arrowroot_command):
 
 
 def test_credentials_are_in_no_report(sample, tmp_path, arrowroot_command):
-    secret = "hushhush"  # noqa: S105
+    secret = "hushhush"  # noqa: S105 - nobody's
     typed = ["-O", f"token={secret}", "-O", f"s3_endpoint=https://user:{secret}@host"]
     done = arrowroot_command("tune", sample[0], "-c", "run", "--budget-seconds", "0", "--json", *typed)
     assert secret not in done.stdout + done.stderr

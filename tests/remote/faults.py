@@ -178,7 +178,10 @@ def campaign(kinds: Sequence[str]) -> Iterator[Campaign]:
     """Start everything. Raises: NotInstalledError."""
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arrowroot-faults-")))
-        start = lambda kind: stack.enter_context(places.place(kind, directory))  # noqa: E731
+
+        def start(kind: str) -> places.Place:
+            return stack.enter_context(places.place(kind, directory))
+
         yield stack.enter_context(Campaign(directory, start, kinds))
 
 

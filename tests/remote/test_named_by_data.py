@@ -35,7 +35,7 @@ from tests.servers.fixtures import installed
 from . import data
 from .conftest import EVENTS
 
-TOKEN = "Hush7Fg2LantErn"  # noqa: S105
+TOKEN = "Hush7Fg2LantErn"  # noqa: S105 - nobody's
 
 
 class Listening(BaseHTTPRequestHandler):
@@ -348,7 +348,7 @@ def test_partitions_show_credentials_to_what_was_typed(server, records):
     )
     other.seen.clear()
     assert all(one.location == main.url() for one in pieces)
-    piece = pickle.loads(pickle.dumps(pieces[0]))  # noqa: S301
+    piece = pickle.loads(pickle.dumps(pieces[0]))  # noqa: S301 - of our own
     assert piece.read().num_rows == piece.num_entries
     assert main.was_shown()
     # What a file records is no part of it.

@@ -1,4 +1,4 @@
-"""Lets ROOT write a file with many branches or fields: with_root.py PATH N_BRANCHES. Run by a Python that has ROOT.
+"""Lets ROOT write files with many branches or fields: with_root.py PATH N_BRANCHES ... Run by a Python that has ROOT.
 
 A path that ends with ``.ntpl.root`` becomes an RNTuple.
 """
@@ -41,5 +41,5 @@ def write_ntuple(path: str, n_fields: int) -> None:
             writer.Fill(entry)
 
 
-path, n_columns = sys.argv[1], int(sys.argv[2])
-(write_ntuple if path.endswith(".ntpl.root") else write_tree)(path, n_columns)
+for path, n_columns in zip(sys.argv[1::2], map(int, sys.argv[2::2]), strict=True):
+    (write_ntuple if path.endswith(".ntpl.root") else write_tree)(path, n_columns)

@@ -121,7 +121,7 @@ def test_xrootd_serves_its_own_client_also_by_redirection_and_tls(start, directo
 
 
 def test_the_log_of_xrootd_gives_each_request_its_ranges():
-    text = "\n".join(f"261122 00:47:05 13606 {line}" for line in (
+    lines = [f"261122 00:47:05 13606 {line}" for line in (
         "root.1:24@127.0.0.1 Xrootd_Protocol: 0100 req=open dlen=7",
         "root.1:24@127.0.0.1 Xrootd_Protocol: 0100 open rt /a.root",
         "root.1:24@127.0.0.1 Xrootd_Protocol: 0200 req=readv dlen=32",
@@ -129,8 +129,8 @@ def test_the_log_of_xrootd_gives_each_request_its_ranges():
         "root.1:24@127.0.0.1 Xrootd_Protocol: 0200 fh=0 readV 100@0",
         "root.2:25@127.0.0.1 Xrootd_Protocol: 0200 0 fh=0 read 7@50",
         "root.1:24@127.0.0.1 Xrootd_Protocol: 0200 fh=0 readV 10@200",
-    ))  # fmt: skip
-    assert [(r.method, r.path, r.range, r.n_bytes, r.connection) for r in xrootd.parse_log(text)] == [
+    )]  # fmt: skip
+    assert [(r.method, r.path, r.range, r.n_bytes, r.connection) for r in xrootd.parse_log(lines)] == [
         ("open", "/a.root", None, 0, 24),
         ("readv", None, "0-99,200-209", 110, 24),
         ("read", None, "50-56", 7, 25),

@@ -96,14 +96,13 @@ def ask_together(
         barriers = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="barrier-")))
         go = barriers / "go"
         ready = [barriers / f"ready-{i}" for i in range(len(jobs))]
+        os.mkfifo(go)  # before anybody may look for it
         running = []
         for job, path in zip(jobs, ready, strict=True):
             asked: Job = {"contract": CONTRACT, **job}
             if len(jobs) > 1:
                 asked["barrier"] = {"ready": str(path), "go": str(go)}
             running.append(stack.enter_context(_Process(command, verb, asked, environment, directory)))
-        if len(jobs) > 1:
-            os.mkfifo(go)
         is_open = len(jobs) == 1
         while left := [process for process in running if process.asked is None]:
             if not is_open and all(

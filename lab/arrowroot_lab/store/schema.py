@@ -47,7 +47,8 @@ def revision_of(connection: Connection, place: str) -> str | None:
                 "none of the laboratory's; name another one by --db"
             )
         return None
-    revision = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one_or_none()  # noqa: S608
+    query = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - a name of ours
+    revision = connection.execute(text(query)).scalar_one_or_none()
     if revision is None or str(revision) > REVISION:
         raise StoreError(
             f"{place}: the database is of a newer laboratory (step {revision}, this one knows {REVISION}); "

@@ -154,13 +154,9 @@ class Store:
             columns.outcome.in_([outcome.value for outcome in outcomes]),
             or_(columns.outcome != Outcome.OK.value, columns.n_counted > 0),
         )
-        file = asked.dataset.get("file")
         with told(self.place), self._engine.connect() as connection:
             rows = connection.execute(query).all()
-        return any(
-            asked.versions.items() <= json.loads(row.versions).items() and file in (None, row.dataset_file)
-            for row in rows
-        )
+        return any(asked.is_answered_by(json.loads(row.versions), row.dataset_file) for row in rows)
 
     def summaries(self, where: Filter | None = None, *, limit: int | None = None) -> list[Summary]:
         """Return the rows of the results that match, newest first."""

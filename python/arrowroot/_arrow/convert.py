@@ -47,7 +47,7 @@ def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
 def to_polars(table: pa.Table) -> pl.DataFrame:
     """Return a ``polars.DataFrame``: see ``Scan.to_polars``."""
     try:
-        import polars  # noqa: ICN001
+        import polars  # noqa: ICN001 - pl is the module of types
     except ImportError as error:
         raise missing_library("polars", "to_polars()") from error
     if variants := names_of_variants(table.schema):

@@ -106,5 +106,5 @@ def name_of(item: Any) -> str | None:
     """Return the text or the name by which an object in a collection is found."""
     if isinstance(item, Text):
         return item.value
-    name = item._root_member("fName") if isinstance(item, Record) else None  # noqa: SLF001
+    name = item._root_member("fName") if isinstance(item, Record) else None  # noqa: SLF001 - a neighbour
     return None if name is None else text_of(name)

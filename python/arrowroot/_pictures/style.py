@@ -34,7 +34,7 @@ def check(path: str) -> None:
     if not Path(path).parent.is_dir():
         raise InvalidRequestError(f"--plot {path}: there is no such directory")
     try:
-        import matplotlib.figure  # noqa: F401
+        import matplotlib.figure  # noqa: F401 - only looks whether it is there
     except ImportError as error:
         raise missing_library("matplotlib", "--plot", "plot") from error
 

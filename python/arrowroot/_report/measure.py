@@ -11,13 +11,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot._api import scan as _scan  # noqa: F401
-from arrowroot._cost import plan  # noqa: F401
+from arrowroot._api import scan as _scan  # noqa: F401 - a first scan would import it while the clock runs
+from arrowroot._cost import plan  # noqa: F401 - likewise
 from arrowroot._cost.metrics import Measurement
-from arrowroot._passes import source  # noqa: F401
-
-# A first scan would import these; they are imported here, before the clock runs.
-from arrowroot._select import columns, entries  # noqa: F401
+from arrowroot._passes import source  # noqa: F401 - likewise
+from arrowroot._select import columns, entries  # noqa: F401 - likewise
 from arrowroot._storage.config import TREE_CACHE_BYTES
 
 if TYPE_CHECKING:
@@ -87,8 +85,8 @@ def tree_cache_bytes(file: File) -> int | None:
 
 def load_filters() -> None:
     """Import what filters compute with: a tenth of a second, once in a process, that is no part of a reading."""
-    from arrowroot._filter import numbers  # noqa: F401
-    from arrowroot._passes import filtered  # noqa: F401
+    from arrowroot._filter import numbers  # noqa: F401 - for the import alone
+    from arrowroot._passes import filtered  # noqa: F401 - likewise
 
 
 def _reset_peak_rss() -> None:

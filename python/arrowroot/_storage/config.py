@@ -275,11 +275,12 @@ def in_force(settings: Sequence[Setting]) -> list[Option]:
 
 def files() -> list[str]:
     """Return the configuration files that are there, the one that wins first."""
+    # With os.path: pathlib would cost more than the look-up.
     named = os.environ.get(_PREFIX + "CONFIG")
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")  # noqa: PTH111, PTH118
-    usual = [os.path.join(home, "arrowroot", "config.toml"), "/etc/arrowroot/config.toml"]  # noqa: PTH118
-    # A file that was named must be there. pathlib would cost more than the look-up.
-    return ([named] if named else []) + [path for path in usual if os.path.exists(path)]  # noqa: PTH110
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")  # noqa: PTH111, PTH118 - see above
+    usual = [os.path.join(home, "arrowroot", "config.toml"), "/etc/arrowroot/config.toml"]  # noqa: PTH118 - see above
+    # A file that was named must be there.
+    return ([named] if named else []) + [path for path in usual if os.path.exists(path)]  # noqa: PTH110 - see above
 
 
 def _check_name(name: str, known: Sequence[str], origin: str, prefix: str = "") -> None:

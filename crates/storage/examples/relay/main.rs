@@ -8,7 +8,7 @@
 //! | (at the start) | `{"port": ..}`: where it listens |
 //! | `link LATENCY_MS MB_PER_S HANDSHAKE` | the network from now on: round trip, rate shared by all connections (0: no limit), and whether a new connection costs a round trip (1) or none (0) |
 //! | `faults FAULT;FAULT;...` | what will go wrong, see `faults.rs`; connections count from 0 again |
-//! | `cut` | resets all connections |
+//! | `cut` | resets all connections, and answers when both sides of each have been told |
 //! | `counts` | connections and bytes since the last time, and the positions of the faults that have happened |
 //!
 //! What the server sends is delayed by the whole round trip, what the client sends by nothing, so a client sees the same
@@ -27,6 +27,7 @@ use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use faults::Plan;
 use link::Link;
@@ -88,8 +89,12 @@ impl Relay {
                 *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(Plan::parse(rest)?);
             }
             "cut" => {
-                let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-                open.drain(..).filter_map(|connection| connection.upgrade()).for_each(|connection| connection.reset());
+                let open = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
+                open.iter().filter_map(Weak::upgrade).for_each(|connection| connection.reset());
+                // Closing is what both sides hear. The thread that holds the sockets lets go of them as soon as it has its turn.
+                while open.iter().any(|connection| connection.strong_count() > 0) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
             }
             "counts" => {
                 let plan = self.plan();

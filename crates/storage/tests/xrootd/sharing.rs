@@ -71,10 +71,13 @@ fn the_deadline_of_one_read_leaves_the_reads_of_others_alone() {
 #[test]
 fn an_answer_that_nobody_waits_for_any_more_is_passed_over_by_whoever_waits() {
     let file = content(FILE_BYTES, 1);
+    let (asked, is_asked) = mpsc::channel();
     let (port, n_connections) = start(move |mut client, _| {
         client.greet("")?;
         let unwanted = client.serve(&file, &[READ])?;
+        asked.send(()).ok()?;
         let wanted = client.serve(&file, &[READ])?;
+        asked.send(()).ok()?;
         let wanted_later = client.serve(&file, &[READ])?;
         // Until the first is late; then so slowly that the second is late before the answer to the first is through.
         std::thread::sleep(Duration::from_millis(1500));
@@ -93,9 +96,9 @@ fn an_answer_that_nobody_waits_for_any_more_is_passed_over_by_whoever_waits() {
     let (first, second, third) = (source(1), source(3), source(60));
     std::thread::scope(|scope| {
         scope.spawn(|| read(&*first, UNANSWERED).unwrap_err());
-        std::thread::sleep(Duration::from_millis(200));
+        is_asked.recv().unwrap();
         scope.spawn(|| read(&*second, 0).unwrap_err());
-        std::thread::sleep(Duration::from_millis(200));
+        is_asked.recv().unwrap();
         read(&*third, 20).unwrap();
     });
     read(&*third, 40).unwrap();
@@ -190,9 +193,11 @@ fn requests_wait_for_as_long_as_those_before_them_are_answered() {
 fn the_time_that_a_later_answer_takes_to_come_is_not_held_against_an_earlier_request() {
     // The last request is answered first, by a body that takes longer than the timeout.
     let file = content(FILE_BYTES, 1);
+    let (asked, is_asked) = mpsc::channel();
     let (port, n_connections) = start(move |mut client, _| {
         client.greet("")?;
         let first = client.serve(&file, &[READ])?;
+        asked.send(()).ok()?;
         let second = client.serve(&file, &[READ])?;
         for part in framed(second.stream, OK, &right_body(&second, &file)).chunks(1) {
             std::thread::sleep(Duration::from_millis(150));
@@ -206,7 +211,7 @@ fn the_time_that_a_later_answer_takes_to_come_is_not_held_against_an_earlier_req
     let source = open_xrootd_once(&url(port), &limits, NONE).unwrap().source;
     std::thread::scope(|scope| {
         scope.spawn(|| read(&*source, 0).unwrap());
-        std::thread::sleep(Duration::from_millis(200));
+        is_asked.recv().unwrap();
         read(&*source, 20).unwrap();
     });
     assert_eq!(n_connections.load(SeqCst), 1);

@@ -128,6 +128,15 @@ _BUFFER = Column("buffer_bytes", "Buffer", "bytes")
 _BUFFER_TEXT = Column("buffer", "Buffer")
 
 
+def _pace(found: Results, row: dict[str, Any]) -> tuple[float, float]:
+    """What ``_pace_columns`` show."""
+    return cpu_share(row), events_per_s(found, row)
+
+
+def _pace_columns(whose: str = "") -> tuple[Column, Column]:
+    return Column("cpu_share", f"CPU{whose}", "share"), Column("events_per_s", f"Events/s{whose}", "rate")
+
+
 def _volume_figure(found: Results) -> Figure:
     here = Series(
         "replayed",
@@ -226,8 +235,7 @@ def _buffer_table(found: Results) -> Table:
                 row["first_bytes"],
                 line.cpu_share if line else None,
                 line.retest_share if line else None,
-                cpu_share(row),
-                events_per_s(found, row),
+                *_pace(found, row),
             )
         )
     return Table(
@@ -241,8 +249,7 @@ def _buffer_table(found: Results) -> Table:
             Column("first_bytes", "If only the beginning were buffered", "bytes"),
             Column("published_cpu", "CPU, published", "share"),
             Column("retest_cpu", "CPU, retest", "share"),
-            Column("cpu_share", "CPU, here", "share"),
-            Column("events_per_s", "Events/s, here", "rate"),
+            *_pace_columns(", here"),
         ),
         tuple(rows),
     )
@@ -321,14 +328,7 @@ def _real_tables(found: Results) -> tuple[Table, ...]:
 
 def _today_table(found: Results) -> Table:
     rows = [
-        (
-            row["strategy"],
-            order,
-            row["read_bytes"],
-            row["n_requests"],
-            cpu_share(row),
-            events_per_s(found, row),
-        )
+        (row["strategy"], order, row["read_bytes"], row["n_requests"], *_pace(found, row))
         for order, study in (("by entry", "today"), ("of the file", "in the order of the file"))
         for row in found.rows(study)
     ]
@@ -339,8 +339,7 @@ def _today_table(found: Results) -> Table:
             Column("order", "Order"),
             Column("read_bytes", "Moved", "bytes"),
             Column("n_requests", "Requests", "count"),
-            Column("cpu_share", "CPU", "share"),
-            Column("events_per_s", "Events/s", "rate"),
+            *_pace_columns(),
         ),
         tuple(rows),
     )
@@ -359,13 +358,9 @@ def _local_table(found: Results) -> Table:
             Column("where", "Where"),
             Column("n_seeks", "Seeks", "count"),
             Column("device_bytes", "From the disk", "bytes"),
-            Column("cpu_share", "CPU", "share"),
-            Column("events_per_s", "Events/s", "rate"),
+            *_pace_columns(),
         ),
-        tuple(
-            (where, row["n_seeks"], row["device_bytes"], cpu_share(row), events_per_s(found, row))
-            for where, row in rows
-        ),
+        tuple((where, row["n_seeks"], row["device_bytes"], *_pace(found, row)) for where, row in rows),
         (
             f"A seek takes {SEEK_NS / 1e6:g} ms, what lies together comes at {DISK_BYTES_PER_S / 1e6:g} MB/s: ours.",
         ),
@@ -377,18 +372,12 @@ def _lines_table(found: Results) -> Table:
         (
             f"{row['n_jobs']} job{'s' * (row['n_jobs'] > 1)} on one line of 1 Gb/s",
             _size(row["cache_bytes"]),
-            cpu_share(row),
-            events_per_s(found, row),
+            *_pace(found, row),
         )
         for row in found.rows("jobs")
     ]
     rows += [
-        (
-            f"a read takes {row['latency_ns'] / 1e6:g} ms",
-            _size(row["cache_bytes"]),
-            cpu_share(row),
-            events_per_s(found, row),
-        )
+        (f"a read takes {row['latency_ns'] / 1e6:g} ms", _size(row["cache_bytes"]), *_pace(found, row))
         for row in found.rows("latency")
     ]
     return Table(
@@ -396,8 +385,7 @@ def _lines_table(found: Results) -> Table:
         (
             Column("line", "Line"),
             _BUFFER_TEXT,
-            Column("cpu_share", "CPU of each", "share"),
-            Column("events_per_s", "Events/s of each", "rate"),
+            *_pace_columns(" of each"),
         ),
         tuple(rows),
         ("Jobs are alike, begin together, and share the line evenly.",),
