@@ -145,6 +145,10 @@ faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under s
 soak-live-writer: build $(VENV)/.root ## look 2,000 times at a file that ROOT is writing to (LOOKS=500)
 	ARROWROOT_LOOKS=$(or $(LOOKS),2000) $(BIN)/python -m pytest tests/differential/test_live_writer.py
 
+.PHONY: soak-lab
+soak-lab: build $(VENV)/.dependencies $(VENV)/.servers ## the laboratory's tests with those that take long: workers that are killed
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/lab $(PYTEST_ARGS)
+
 .PHONY: soak-bounds
 soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='--seeds 500 --first 7')
 	$(BIN)/python -m tests.robustness.bounds

@@ -72,6 +72,15 @@ def size_text(n_bytes: float) -> str:
     return f"{n_bytes:.0f} B"
 
 
+def exact_size_text(n_bytes: int) -> str:
+    """Write a size as somebody told it, in powers of two or ten: ``4 KiB``, ``12.8 MiB``, ``30 MB``; else in bytes."""
+    for unit in ("GiB", "MiB", "KiB", "GB", "MB", "kB"):
+        told = round(n_bytes / SIZES[unit], 1)
+        if told >= 1 and round(told * SIZES[unit]) == n_bytes:
+            return f"{told:g} {unit}"
+    return f"{n_bytes} B"
+
+
 def time_text(ns: float) -> str:
     """Write a time for people: ``2 min 5 s``, ``1.23 s``, ``45.6 ms``."""
     if not math.isfinite(ns):

@@ -30,6 +30,8 @@ xrd.trace conn
 """
 HTTP_PLUGIN = "libXrdHttp-5.so"
 HERE = Path(__file__).resolve().parent
+#: Of its directory: with the names of its sockets it is 108 bytes at most.
+MAX_PATH = 90
 
 _LINE = re.compile(
     r"^\d{6} \d\d:\d\d:\d\d \d+ (?P<who>\S+?:(?P<connection>\d+)@\S+) Xrootd_?Protocol: (?P<text>.*)$"
@@ -64,6 +66,12 @@ class XRootD(Server):
         configuration: str = "",
     ) -> None:
         super().__init__("xrootd")
+        if len(str(self.directory)) > MAX_PATH:
+            # Its sockets are there, and their names are bounded by the kernel.
+            self.stop()
+            raise RuntimeError(
+                f"{self.directory}: this path is too long for xrootd; let TMPDIR name a shorter one"
+            )
         self.http_port = free_port() if http else 0
         if trace:
             configuration += TRACE

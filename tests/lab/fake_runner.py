@@ -54,6 +54,9 @@ if told.get("refuses") and not job.get("wants_checksum"):
 if told.get("hangs_s") and not job.get("wants_checksum"):
     time.sleep(float(told["hangs_s"]))
 
+if "leaves_bytes" in told:
+    Path(os.environ["TMPDIR"], f"left-{os.getpid()}").write_bytes(b"x" * int(told["leaves_bytes"]))
+
 wall = time.perf_counter_ns()
 time.sleep(float(told.get("seconds", 0.001)))
 wall_ns = time.perf_counter_ns() - wall

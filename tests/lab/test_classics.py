@@ -14,10 +14,13 @@ from arrowroot_lab import classics
 from arrowroot_lab.classics import classic, real, results, traces, virtual
 from arrowroot_lab.classics.cms_2010 import measuring as cms
 from arrowroot_lab.classics.cms_2010 import published as cms_published
+from arrowroot_lab.classics.cms_2010 import real as cms_real
 from arrowroot_lab.classics.liverpool_2008 import measuring as liverpool
 from arrowroot_lab.classics.liverpool_2008 import published as liverpool_published
 from arrowroot_lab.cli import main
 from arrowroot_lab.errors import LabError
+from arrowroot_lab.store import Store
+from tests.lab.made import Made
 
 MIB = 1 << 20
 
@@ -66,6 +69,9 @@ def failing(name, changed_results):
         ("cms-2010", {"model": ("wait_ns", 10**11)}, "All four predicted times"),
         ("cms-2010", {"work": ("wait_ns", 10**11)}, "With its CPU time"),
         ("cms-2010", {"jobs": ("wait_ns", 10**11)}, "Lazy download stops winning"),
+        ("cms-2010", {"real": ("wall_ns", 10**9)}, "For real, a tenth"),
+        ("cms-2010", {"real": ("n_requests", 11)}, "For real, as replayed"),
+        ("cms-2010", {"real": ("ratios", [0.9, 0.9, 0.9, 1.01])}, "For real, a hundredth"),
         ("liverpool-2008", {"buffer": ("read_bytes", 10**11)}, "The volume rises"),
         ("liverpool-2008", {"buffer": ("read_bytes", 10**11)}, "Volumes are off"),
         ("liverpool-2008", {"buffer": ("wall_ns", 10**13)}, "Each published CPU share"),
@@ -115,6 +121,47 @@ def test_the_figures_of_the_cms_page_are_those_of_its_results():
     for case in ("original", "improved", "lazy download"):
         job = cms_published.RAL[case]
         assert told[case]["wait_ns"] / 1e9 == pytest.approx(job.n_reads * 0.005 + job.mib / 12, rel=2e-3)
+
+
+def test_the_figures_of_the_cms_page_for_real_are_those_of_its_results():
+    found = results.stored("cms-2010")
+    table = next(
+        table for table in classics.module("cms-2010").page(found).tables if "For real" in table.title
+    )
+    rows = found.rows("real")
+    assert len(rows) == 7
+    for record, row in zip(table.records(), rows, strict=True):
+        assert {key: record[key] for key in ("part", "case", "n_requests", "read_bytes", "wall_ns")} == {
+            key: row[key] for key in ("part", "case", "n_requests", "read_bytes", "wall_ns")
+        }
+        if row["case"] != "original":
+            assert record["ratio_low"] <= record["ratio"] <= record["ratio_high"]
+            assert (record["ratio_high"], record["n_pairs"]) == (max(row["ratios"]), len(row["ratios"]))
+            of = next(one for one in rows if (one["part"], one["case"]) == (row["part"], "original"))
+            assert record["ratio"] == pytest.approx(row["wall_ns"] / of["wall_ns"], rel=0.02)
+
+
+def test_results_of_the_cms_campaign_become_rows_of_its_page(tmp_path):
+    made = Made(
+        campaign="cms-2010", storages=("local",), engines=("arrowroot",), workloads=("all columns",), n_runs=1,
+        with_trouble=False,
+    )  # fmt: skip
+    with Store.open(tmp_path / "lab.db") as store:
+        for place, (strategy, factor) in enumerate((("direct", 8), ("treecache", 1), ("lazy-download", 2))):
+            (_, one) = made.results()
+            one.case = {**one.case, "dataset_name": "tenth", "strategy": {"name": strategy}}
+            one.uuid = f"{place}{one.uuid[1:]}"
+            for sample in one.samples:
+                sample.wall_ns *= factor
+            store.put(one)
+        rows = cms_real.rows(store)
+    assert [(row["part"], row["case"]) for row in rows] == [
+        (0.1, case) for case in ("original", "tree cache", "lazy download")
+    ]
+    assert [set(row["ratios"]) for row in rows] == [{1.0}, {0.125}, {0.25}]
+    assert {len(row["ratios"]) for row in rows} == {7}
+    assert rows[0]["wall_ns"] == 8 * rows[1]["wall_ns"]
+    assert {row["n_requests"] for row in rows} == {14}
 
 
 def test_the_figures_of_the_liverpool_page_are_those_of_its_results():

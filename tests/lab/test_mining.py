@@ -31,6 +31,8 @@ from arrowroot_lab.mining import (
     writing,
 )
 from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.history import level_changes
+from arrowroot_lab.pages.pictures import series_history
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter, Store
 from tests.lab.made import ENGINES, STORAGES, WORKLOADS, Made, Noise
@@ -218,6 +220,65 @@ def test_history_has_marks_where_something_changed(store):
         history(store, Filter(series=("ffffffffffff",)))
 
 
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory):
+    """Twenty runs of one case by three programs; from the thirteenth on arrowroot 0.2.0 takes 8 % longer."""
+    made = Made(
+        storages=("local",), engines=("arrowroot", "uproot"), workloads=("all columns",), n_runs=20, days_between=1,
+        with_trouble=False, noise=QUIET,
+    )  # fmt: skip
+    results = made.results()
+    runs = list(dict.fromkeys(one.campaign["run"] for one in results))
+    with Store.open(tmp_path_factory.mktemp("lab") / "lab.db") as opened:
+        for one in results:
+            if one.version == "0.2.0" and runs.index(one.campaign["run"]) >= 12:
+                for sample in one.samples:
+                    sample.wall_ns = int(1.08 * sample.wall_ns)
+            opened.put(one)
+        yield opened
+
+
+def test_a_level_that_changed_is_marked_in_its_series_and_no_other_is(stepped):
+    told = history(stepped, Filter(engine=("arrowroot",)))
+    # Two versions in turns: each has its own level.
+    changed = [(place, point) for place, point in enumerate(told.points) if point.change is not None]
+    ((place, point),) = changed
+    assert (place, point.version) == (2 * 12 + 1, "0.2.0")
+    assert point.change == pytest.approx(1.08, rel=0.005)
+    assert point.marks[0] == f"change point: {point.change:.3f} times the level before"
+    table = told.table()
+    rows = json.loads(writing.as_json([table]))["rows"]
+    assert [row["change"] for row in rows if row["change"] is not None] == [point.change]
+    assert any(f"Change points: {point.created_at[:10]}" in note for note in table.notes)
+    figure = series_history(told)
+    assert any("change point: 1.0" in note for note in figure.table.notes)
+    assert "change point" in figure.svg
+    other = history(stepped, Filter(engine=("uproot",)))
+    assert not any(one.change for one in other.points)
+    assert "No change points: the level did not change." in other.table().notes
+    (row,) = level_changes([told, other], "2026-10").records()
+    assert (row["change"], row["series_id"]) == (point.change, told.series_id)
+    assert level_changes([told, other], point.created_at[:10]).rows
+    assert not level_changes([told, other], "2026-12").rows
+    by_reads = history(stepped, Filter(engine=("arrowroot",)), key="store.n_reads")
+    assert not any(one.change for one in by_reads.points)
+
+
+def test_points_of_few_samples_have_no_part_in_change_points(tmp_path):
+    made = Made(
+        storages=("local",), engines=("uproot",), workloads=("all columns",), n_runs=20, n_samples=3, days_between=1,
+        with_trouble=False, noise=QUIET,
+    )  # fmt: skip
+    with Store.open(tmp_path / "lab.db") as store:
+        for place, one in enumerate(made.results()):
+            for sample in one.samples:
+                sample.wall_ns *= 1 + place // 10
+            store.put(one)
+        told = history(store, Filter())
+    assert not any(point.change for point in told.points)
+    assert "No change points yet: 0 of the 10 points of 5 samples that they want." in told.table().notes
+
+
 def test_series_are_listed_with_what_they_are_about(store):
     table = series(store, Filter(storage=("local",)))
     assert len(table.rows) == len(ENGINES) * len(WORKLOADS)
@@ -315,6 +376,7 @@ def test_metrics_are_computed_from_counted_samples():
         (2.5, "count", "2.5"),
         (1.0523, "ratio", "1.052"),
         (17.26, "ratio", "17.3"),
+        (4.7004, "ratio", "4.70"),
         (1234.5, "ratio", "1,230"),
         (0.0523, "share", "5.2 %"),
         (1_234_567, "rate", "1.23 M/s"),

@@ -261,6 +261,22 @@ def test_the_history_of_each_series_is_that_of_its_results(pages, documents):
         assert page.hrefs("points", "uuid") == [f"../results/{one.uuid}.html" for one in results]
 
 
+def test_a_campaign_says_which_program_is_the_fastest(pages, documents):
+    medians = {}
+    for one in standing(documents, "storages"):
+        if one.outcome is Outcome.OK and walls(one):
+            row = medians.setdefault((one.case["storage_name"], one.case["workload_name"]), {})
+            row[f"{one.case['engine']} / {one.version}"] = statistics.median(walls(one))
+    rows = [row for row in medians.values() if len(row) > 1]
+    best, n = Counter(min(row, key=row.get) for row in rows).most_common(1)[0]
+    words = pages["campaigns/storages.html"].words()
+    assert f"By their medians {best} is the fastest in {n} of {len(rows)} cases: " in words
+    ratios = [row["uproot / 5.7.7"] / row[best] for row in rows if {"uproot / 5.7.7", best} <= set(row)]
+    low, high = (f"{ratio:.1f}" for ratio in (min(ratios), max(ratios)))
+    assert f"uproot / 5.7.7 takes {low} to {high}" in words
+    assert "By their medians" not in pages["campaigns/quick.html"].words()
+
+
 def test_the_matrix_and_the_bars_of_a_campaign_are_the_medians_of_its_newest_results(pages, documents):
     page = pages["campaigns/storages.html"]
     expected = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome, Result, Sample
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.running.estimating import FACTOR, case_ns, sample_ns, size_of
 from arrowroot_lab.store import Store
 
 TEXT = """
@@ -83,7 +86,18 @@ def test_nothing_is_made_measured_or_stored_by_a_plan(campaign, plan, tmp_path):
     assert len(planned) == 8
     assert {case["state"] for case in planned.values()} == {"to measure"}
     assert {case["reason"] for case in planned.values()} == {"its dataset is made first"}
-    assert (told["n_unknown"], told["total_ns"]) == (8, 0)
+    assert {case["basis"] for case in planned.values()} == {"estimated"}
+    assert told["n_unknown"] == 0
+    assert told["is_rough"]
+    assert list(told["making_ns"]) == ["dataset d"]
+    cases_ns = sum(case["total_ns"] for case in planned.values())
+    assert told["total_ns"] == pytest.approx(cases_ns + told["making_ns"]["dataset d"])
+    # Each case is five processes, of which each starts.
+    assert cases_ns > 8 * 5 * 0.2e9
+    far, near = (
+        planned[f"d / {storage} / arrowroot / some / direct"]["sample_ns"] for storage in ("far", "near")
+    )
+    assert far > near + 2 * 40e6
     assert any("Dataset d is made" in note for note in told["notes"])
     assert datasets.find(campaign, campaign.datasets[0]) is None
     assert not (tmp_path / "arrowroot-lab.db").exists()
@@ -93,7 +107,7 @@ def test_what_is_not_measured_is_predicted_by_its_runner(campaign, plan, tmp_pat
     (tmp_path / "c.toml").write_text(TEXT + '[[include]]\nworkload = "some"\n')
     datasets.make(campaign, campaign.datasets[0])
     _, planned = plan("--no-predict")
-    assert {case["sample_ns"] for case in planned.values()} == {None}
+    assert {case["basis"] for case in planned.values()} == {"estimated"}
     told, planned = plan()
     assert told["n_unknown"] == 0
     assert all(case["basis"].startswith("predicted by ") for case in planned.values())
@@ -133,17 +147,36 @@ def test_results_say_what_is_measured_and_how_long_alike_cases_take(campaign, pl
     )
     _, planned = plan("--no-predict")
     told = {label: (case["state"], case["sample_ns"], case["basis"]) for label, case in planned.items()}
+
+    def scaled(label, by, seconds):
+        this, that = (sample_ns(by_label[f"d / {name}"], found) for name in (label, by))
+        return pytest.approx(seconds * 1e9 * this / that)
+
     assert told == {
         "d / near / arrowroot / some / auto": ("measured", 2e9, "measured here"),
         # Measured by another version only.
         "d / near / arrowroot / with work / auto": ("to measure", 3e9, "measured here"),
         "d / far / arrowroot / some / auto": ("to measure", 4e9, "measured elsewhere"),
-        "d / far / arrowroot / some / direct": ("to measure", 4e9, "another strategy"),
-        "d / near / arrowroot / some / direct": ("to measure", 2e9, "another strategy"),
-        "d / near / arrowroot / with work / direct": ("to measure", 3e9, "another strategy"),
-        "d / far / arrowroot / with work / auto": ("to measure", 3e9, "another storage"),
-        "d / far / arrowroot / with work / direct": ("to measure", 3e9, "another storage"),
+        "d / far / arrowroot / some / direct": (
+            "to measure",
+            scaled("far / arrowroot / some / direct", "far / arrowroot / some / auto", 4),
+            "another strategy, scaled",
+        ),
+        "d / near / arrowroot / some / direct": ("to measure", 2e9, "another strategy, scaled"),
+        "d / near / arrowroot / with work / direct": ("to measure", 3e9, "another strategy, scaled"),
+        "d / far / arrowroot / with work / auto": (
+            "to measure",
+            scaled("far / arrowroot / with work / auto", "near / arrowroot / with work / auto", 3),
+            "another storage, scaled",
+        ),
+        "d / far / arrowroot / with work / direct": (
+            "to measure",
+            scaled("far / arrowroot / with work / direct", "near / arrowroot / with work / auto", 3),
+            "another storage, scaled",
+        ),
     }
+    assert told["d / far / arrowroot / some / direct"][1] > 4e9
+    assert told["d / far / arrowroot / with work / auto"][1] > 3e9
     assert planned["d / near / arrowroot / some / auto"]["total_ns"] is None
 
 
@@ -165,6 +198,7 @@ def test_an_environment_that_is_not_there_is_not_made_for_a_plan(campaign, plan,
     told, planned = plan()
     assert planned["d / near / uproot@5.0.0 / some / auto"]["state"] == "to measure"
     assert "The environment of uproot@5.0.0 is made first." in told["notes"]
+    assert told["making_ns"] == {"environment uproot@5.0.0": pytest.approx(60e9)}
     assert not list((tmp_path / "cache").glob("environments/*/"))
 
 
@@ -190,3 +224,55 @@ def test_a_campaign_at_fault_ends_with_2_and_its_line(tmp_path, capsys):
     assert "c.toml:6: storage.near.kind: expected one of 'local'" in capsys.readouterr().err
     assert main(["plan", "none.toml"]) == 2
     assert main(["plan", "c.toml", "--db", str(tmp_path / "none.db")]) == 2
+
+
+CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
+
+
+@pytest.mark.usefixtures("campaign")
+@pytest.mark.parametrize("path", sorted(CAMPAIGNS.rglob("*.toml")), ids=lambda path: path.stem)
+def test_a_fresh_campaign_has_an_estimate_of_each_case(path, capsys):
+    assert main(["plan", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["n_unknown"], told["is_rough"]) == (0, True)
+    assert all(case["sample_ns"] > 0 and case["total_ns"] > 0 for case in told["cases"])
+    assert all(ns > 0 for ns in told["making_ns"].values())
+    assert main(["plan", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"estimated: up to {FACTOR:g} times more or less" in said
+
+
+def test_estimates_are_as_far_off_as_the_plan_says():
+    """Medians of the campaign ``storages``, measured on two cores: in ns, by storage, engine and workload."""
+    measured = json.loads(Path(__file__).with_name("measured_storages.json").read_text())
+    by_label = {case.label(): case for case in cases(read(CAMPAIGNS / "storages.toml"))}
+    ratios = {}
+    for label, wall_ns in measured["wall_ns"].items():
+        ratios[label] = sample_ns(by_label[label], None) / wall_ns
+    within = [label for label, ratio in ratios.items() if 1 / FACTOR <= ratio <= FACTOR]
+    assert len(ratios) >= 70
+    assert len(within) >= 0.9 * len(ratios), sorted(ratios.items(), key=lambda item: item[1])
+
+
+def test_what_is_asked_for_takes_longer_the_more_it_is(campaign):
+    (dataset,) = campaign.datasets
+    by_label = {case.label().removeprefix("d / "): case for case in cases(campaign)}
+    one = by_label["far / arrowroot / some / auto"]
+    larger = replace(
+        one, dataset=replace(dataset, recipe=replace(dataset.recipe, arguments=("nanoaod", "--size=1 GB")))
+    )
+    assert size_of(larger.dataset, None) == 1e9
+    slower = replace(one, storage=replace(one.storage, line=replace(one.storage.line, latency_ns=10**9)))
+    busier = by_label["far / arrowroot / with work / auto"]
+    direct = by_label["far / arrowroot / some / direct"]
+    alone = sample_ns(one, None)
+    for other in (larger, slower, busier, direct):
+        assert sample_ns(other, None) > alone
+    program = replace(one, workload=replace(one.workload, kind="program"))
+    assert sample_ns(program, None) is None
+    script = replace(dataset, recipe=replace(dataset.recipe, by="script", arguments=("x.py",)))
+    assert sample_ns(replace(one, dataset=script), None) is None
+    assert sample_ns(replace(one, dataset=replace(script, about_bytes=1e6)), None) > 0
+    # In virtual time there is one sample, and nothing waits for the line.
+    far = replace(one, storage=replace(slower.storage, kind="simulated"))
+    assert case_ns(far, None, 5, sample_ns(far, None)) < case_ns(slower, None, 5, sample_ns(slower, None))

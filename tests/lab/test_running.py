@@ -3,11 +3,14 @@
 import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -20,13 +23,16 @@ from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError, StoreError
-from arrowroot_lab.running import checking, sampling, virtual_first
+from arrowroot_lab.mining import compare, history
+from arrowroot_lab.running import checking, predicting, sampling, virtual_first
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.journal import Journal
 from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.running.session import Session
-from arrowroot_lab.store import Store
+from arrowroot_lab.store import Filter, Store
+from arrowroot_servers.process import find_program
 from tests.lab.made import Made
+from tests.servers.fixtures import installed
 
 FAKE = Path(__file__).with_name("fake_runner.py")
 N_ENTRIES = 100
@@ -155,7 +161,8 @@ def test_disturbed_samples_are_kept_and_taken_again(campaign, monkeypatch):
     )
     _, (result,) = run(campaign(engine("a"), workloads="[workload.all]\n"))
     assert [bool(sample.disturbed) for sample in result.samples] == [True, True, False, False, False]
-    assert [sample.turn for sample in result.samples] == [0, 1, 2, 3, 4]
+    # At once, so that the turn has its pairs.
+    assert [sample.turn for sample in result.samples] == [0, 0, 0, 1, 2]
     assert len(result.counted()) == 3
     assert result.reason is None
 
@@ -361,20 +368,60 @@ def test_a_prediction_is_off_where_the_measurement_is_beyond_its_error():
 
 
 @pytest.mark.usefixtures("undisturbed")
+def test_a_limit_of_space_leaves_cases_for_the_next_run_and_no_file(campaign, tmp_path, monkeypatch):
+    log, scratch = tmp_path / "log", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    # Two rehearsals and the first two samples are within it.
+    path = campaign(engine("a", log=log, leaves_bytes=60_000), top='[limits]\ndisk = "270 kB"\n')
+    summary, results = run(path)
+    assert len(summary.left) == 2
+    assert "the campaign's limit is 270 kB" in summary.why_left
+    assert str(scratch) in summary.why_left
+    assert not summary.has_failed
+    assert (results, list(scratch.iterdir())) == ([], [])
+    path.write_text(path.read_text().replace("270 kB", "1 GB"))
+    summary, results = run(path)
+    assert not summary.left
+    assert [len(result.samples) for result in results] == [3, 3]
+    # No sample was lost, and none taken twice.
+    assert sum(call["verb"] == "run" for call in calls(log)) == 2 + 6
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.usefixtures("undisturbed")
 def test_virtual_time_needs_no_line(campaign):
     lines = "".join(
         f'[storage."{ms} ms"]\nkind = "simulated"\nline = {{ latency = "{ms} ms", bandwidth = "100 MB/s" }}\n'
         for ms in (1, 100)
     )
     workload = '[workload.x]\ncolumns = ["x"]\n'
-    _, results = run(campaign("[engine.arrowroot]\n", storages=lines, workloads=workload, repeats=2))
-    medians = {}
+    strategies = "[strategy.auto]\n[strategy.direct]\n"
+    path = campaign("[engine.arrowroot]\n", storages=lines, workloads=workload + strategies, repeats=3)
+    _, results = run(path)
+    walls = {}
     for result in results:
         assert result.outcome is Outcome.OK, result.reason
+        assert result.reason is None
         assert result.checked["is_equal"]
-        medians[result.case["storage_name"]] = statistics.median(sample.wall_ns for sample in result.samples)
-    assert medians["100 ms"] - medians["1 ms"] > 90e6
-    assert medians["100 ms"] > 100e6
+        # A replay is exact, so one is enough.
+        (sample,) = result.samples
+        walls[result.case["storage_name"], result.case["strategy"]["name"]] = sample.wall_ns
+        assert len(sample.details["readings_cpu_ns"]) == predicting.N_READINGS
+    assert walls["100 ms", "auto"] - walls["1 ms", "auto"] > 90e6
+    assert walls["100 ms", "auto"] > 100e6
+    assert len({result.samples[0].details["trace"] for result in results}) == 1
+    with Store.open(path.with_suffix(".db")) as store:
+        _, compared = compare(store, Filter(storage=("100 ms",)), by="strategy", before="direct", now="auto")
+        assert [(one.comparison.n_pairs, one.comparison.is_exact) for one in compared] == [(1, True)]
+        ratio = walls["100 ms", "auto"] / walls["100 ms", "direct"]
+        assert compared[0].comparison.low == compared[0].comparison.high == ratio
+        # Another run reads the files anew: its samples are exact to each other alone.
+        run(path, chosen=("* / 1 ms / *",), again=True)
+        _, compared = compare(store, Filter(storage=("1 ms",)), by="strategy", before="direct", now="auto")
+        assert [(one.comparison.n_pairs, one.comparison.is_exact) for one in compared] == [(2, True)]
+        told = history(store, Filter(storage=("1 ms",), strategy=("auto",)))
+        assert [point.is_firm for point in told.points] == [True, True]
 
 
 @pytest.mark.usefixtures("undisturbed")
@@ -407,36 +454,42 @@ def test_virtual_first_measures_corners_and_surprises(campaign, monkeypatch, is_
     assert len(run(path)[1]) == 12
 
 
-@pytest.mark.usefixtures("undisturbed")
-def test_a_dask_cluster_measures_all(campaign):
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """A scheduler and two workers on this machine, each a process of its own."""
     distributed = pytest.importorskip("distributed")
-    from arrowroot_lab.running import cluster
+    monkeypatch.chdir(tmp_path)  # workers have their files where they are started
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+    ) as local:
+        yield local
 
-    path = campaign(engine("a") + engine("b"))
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
-        ) as local,
-        Store.open(path.with_suffix(".db")) as store,
-    ):
 
-        def measure():
-            return cluster.run_there(
-                read(path),
-                store,
-                local.scheduler_address,
-                site="there",
-                chosen=(),
-                is_again=False,
-                show=lambda *_: None,
-            )
+def measure_there(path, store, local):
+    from arrowroot_lab.running.cluster import run_there
 
-        summary = measure()
+    return run_there(
+        read(path),
+        store,
+        local.scheduler_address,
+        site="there",
+        chosen=(),
+        is_again=False,
+        show=lambda *_: None,
+    )
+
+
+def test_a_dask_cluster_measures_all_one_after_the_other_on_a_machine(campaign, cluster, tmp_path):
+    log = tmp_path / "log"
+    path = campaign(engine("a", log=log) + engine("b", log=log))
+    with Store.open(path.with_suffix(".db")) as store:
+        summary = measure_there(path, store, cluster)
         assert len(summary.results) == 4
         results = list(store.results())
         assert {result.outcome for result in results} == {Outcome.OK}
         assert {result.site for result in results} == {"there"}
-        # Groups were measured one after the other, the engines of each in turns.
+        # The engines of a group take turns; the machine's other worker waits for all of the group.
+        spans = []
         for workload in CASES:
             taken = sorted(
                 (sample.started_at, sample.turn)
@@ -444,9 +497,47 @@ def test_a_dask_cluster_measures_all(campaign):
                 if one.case["workload_name"] == workload
                 for sample in one.samples
             )
-            assert [turn for _, turn in taken] == [0, 0, 1, 1, 2, 2]
-        assert measure().n_known == 4
+            turns = [turn for _, turn in taken]
+            assert turns == sorted(turns)
+            assert turns[:2] == [0, 0]
+            spans.append((taken[0][0], taken[-1][0]))
+        first, second = sorted(spans)
+        assert first[1] < second[0]
+        assert measure_there(path, store, cluster).n_known == 4
         assert store.count() == 4
+    assert not any(is_there(call["pid"]) for call in calls(log))
+
+
+@pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="takes a while: make soak-lab")
+def test_what_a_killed_worker_had_in_hand_is_measured_by_another(campaign, cluster, tmp_path):
+    log = tmp_path / "log"
+    path = campaign(engine("a", log=log, seconds=0.2))
+
+    def measuring():
+        """The workers with a guardian: one that waits for the machine has none yet."""
+        return [
+            worker.pid
+            for worker in cluster.workers.values()
+            if any(
+                b"guardian.py" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(worker.pid)
+            )
+        ]
+
+    def kill_who_measures():
+        wait_until(lambda: sum(call["verb"] == "run" for call in calls(log)) >= 3 and measuring())
+        os.kill(measuring()[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_who_measures)
+    killer.start()
+    with Store.open(path.with_suffix(".db")) as store:
+        measure_there(path, store, cluster)
+        killer.join()
+        results = list(store.results())
+    assert sorted(result.case["workload_name"] for result in results) == sorted(CASES)
+    for result in results:
+        assert result.outcome is Outcome.OK
+        assert len({sample.started_at for sample in result.samples}) == len(result.samples)
+    wait_until(lambda: not any(is_there(call["pid"]) for call in calls(log)))
 
 
 def lab_run(path, *more, **options):
@@ -476,6 +567,49 @@ def is_there(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
     except OSError:
         return False
+
+
+def descendants(pid):
+    """The processes below one: number -> the program's name."""
+    found, to_see = {}, [pid]
+    while to_see:
+        try:
+            place = Path(f"/proc/{to_see.pop()}")
+            below = [
+                int(word)
+                for task in (place / "task").iterdir()
+                for word in (task / "children").read_text().split()
+            ]
+            found |= {one: Path(f"/proc/{one}/comm").read_text().strip() for one in below}
+        except OSError:
+            continue
+        to_see += below
+    return found
+
+
+def test_servers_processes_and_files_of_a_killed_run_are_gone(campaign, tmp_path):
+    for program, package in (("nginx", "nginx-light"), ("xrootd", "xrootd-server")):
+        installed(lambda program=program, package=package: find_program(program, package))
+    log = tmp_path / "log"
+    scratch = Path(tempfile.mkdtemp())  # xrootd's sockets want a short path
+    line = 'line = { latency = "1 ms" }\n'
+    storages = f'[storage.web]\nkind = "http"\n{line}[storage.grid]\nkind = "xrootd"\n{line}'
+    path = campaign(
+        engine("a", log=log, hangs_s=600), storages=storages, workloads="[workload.all]\n", repeats=1
+    )
+    first = lab_run(path, env={**os.environ, "TMPDIR": str(scratch)})
+    try:
+        # Both are rehearsed; the first sample hangs.
+        wait_until(lambda: sum(call["verb"] == "run" for call in calls(log)) >= 3, first, seconds=400)
+        started = descendants(first.pid)
+        assert {"nginx", "xrootd"} <= set(started.values()), started
+        assert list(scratch.iterdir())
+    finally:
+        first.kill()
+        first.communicate(timeout=60)
+    wait_until(lambda: not any(map(is_there, started)))
+    wait_until(lambda: not list(scratch.iterdir()))
+    scratch.rmdir()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -509,7 +643,7 @@ def test_a_run_that_is_ended_goes_on_with_the_next(campaign, tmp_path, how):
         assert result.outcome is Outcome.OK
         assert len({sample.started_at for sample in result.samples}) == len(result.samples)
         turns = [sample.turn for sample in result.samples]
-        assert turns == sorted(set(turns))
+        assert turns == sorted(turns)
 
 
 def test_a_journal_has_what_is_not_stored_and_goes_with_the_last(tmp_path):
@@ -579,6 +713,31 @@ def test_the_command_says_what_came_of_it(campaign):
     )
     assert process.returncode == 0, process.stderr
     assert [one["outcome"] for one in json.loads(process.stdout)["results"]] == ["ok"]
+
+
+def test_a_disk_that_is_full_in_a_run_is_told_and_loses_no_sample(campaign, tmp_path):
+    """No file may grow beyond a limit: to who writes it is what a full disk is."""
+    log = tmp_path / "log"
+    path = campaign(engine("a", log=log), repeats=2)
+    place = path.with_suffix(".db")
+    Store.open(place).close()
+    first = lab_run(path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, 48 << 10)))
+    _, said = first.communicate(timeout=300)
+    assert first.returncode == 1, said
+    assert str(place) in said
+    assert "the disk does not take or give the data: full, over quota, or broken" in said
+    assert "Traceback" not in said
+    with Store.open(place, must_exist=True) as store:
+        assert store.count() < len(CASES)
+    second = lab_run(path)
+    _, said = second.communicate(timeout=300)
+    assert second.returncode == 0, said
+    with Store.open(place) as store:
+        results = list(store.results())
+    assert sorted(result.case["workload_name"] for result in results) == sorted(CASES)
+    # Each sample that was taken is kept, once; nothing was rehearsed again.
+    n_samples = sum(len(result.samples) for result in results)
+    assert sum(call["verb"] == "run" for call in calls(log)) == 2 + n_samples
 
 
 def test_a_full_disk_is_told(campaign):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from dataclasses import replace
@@ -11,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.statistics import CONFIDENCE, Verdict, bound_rank, compare, least_n, median_bounds, paired
+from arrowroot_lab.statistics import (
+    CONFIDENCE,
+    LEAST_CHANGE,
+    LEAST_HISTORY,
+    Verdict,
+    bound_rank,
+    changes,
+    compare,
+    least_n,
+    median_bounds,
+)
+from arrowroot_lab.statistics import paired as paired_samples
+from arrowroot_lab.store import Taken
 from bench.against import bound_rank as bound_rank_of_the_benchmarks
 from tests.lab import planted
 from tests.lab.made import Made, Noise
@@ -19,8 +32,27 @@ from tests.lab.made import Made, Noise
 QUIET = Noise(sample=0, outliers=0, run=0)
 
 
-def wall(_result, sample):
-    return sample.wall_ns
+def paired(before, now):
+    """The pairs of two groups of results, by their wall times."""
+
+    def samples(results):
+        return [
+            (
+                result.campaign.get("run"),
+                [
+                    Taken(
+                        one.turn,
+                        one.started_at,
+                        one.wall_ns if one.is_counted() else None,
+                        one.details.get("trace"),
+                    )
+                    for one in result.samples
+                ],
+            )
+            for result in results
+        ]
+
+    return paired_samples(samples(before), samples(now))
 
 
 def test_bounds_are_those_of_the_binomial_and_no_wider_than_needed():
@@ -96,16 +128,16 @@ def two(**more):
 
 def test_pairs_are_of_the_same_run_and_turn():
     before, now = two()
-    pairs = paired(before, now, wall)
+    pairs = paired(before, now)
     assert len(pairs) == 14
     assert {(pair.run, pair.turn) for pair in pairs} == {
         (result.campaign["run"], turn) for result in before for turn in range(7)
     }
     for result in now:  # one turn is missing in each run
         del result.samples[3]
-    assert len(paired(before, now, wall)) == 12
-    assert len(paired(before[:1], now[1:], wall)) == 0
-    assert len(paired([replace(before[0], campaign={"name": "x"})], now, wall)) == 0
+    assert len(paired(before, now)) == 12
+    assert len(paired(before[:1], now[1:])) == 0
+    assert len(paired([replace(before[0], campaign={"name": "x"})], now)) == 0
 
 
 def test_samples_of_a_case_that_was_measured_after_the_other_are_no_pairs():
@@ -113,7 +145,7 @@ def test_samples_of_a_case_that_was_measured_after_the_other_are_no_pairs():
     later = replace(now[0], samples=[
         replace(sample, started_at=f"2026-10-02T12:0{sample.turn}:00.000Z") for sample in now[0].samples
     ])  # fmt: skip
-    assert paired(before[:1], [later], wall) == []
+    assert paired(before[:1], [later]) == []
     # A run that was ended after three turns, and went on the next day.
     both = [
         replace(one[0], samples=one[0].samples[:3] + [
@@ -121,9 +153,9 @@ def test_samples_of_a_case_that_was_measured_after_the_other_are_no_pairs():
         ])
         for one in (before, now)
     ]  # fmt: skip
-    assert len(paired(both[:1], both[1:], wall)) == 7
+    assert len(paired(both[:1], both[1:])) == 7
     # The same, but one of the cases is new on the second day.
-    assert paired(both[:1], [later], wall) == []
+    assert paired(both[:1], [later]) == []
 
 
 def test_samples_that_are_not_counted_have_no_pair_and_the_repeated_one_takes_their_place():
@@ -133,9 +165,62 @@ def test_samples_that_are_not_counted_have_no_pair_and_the_repeated_one_takes_th
     now[0].samples[2:3] = [disturbed, bad]
     now[0].samples[5] = replace(now[0].samples[5], outcome=Outcome.FAILED, wall_ns=None)
     before[0].samples[0] = replace(before[0].samples[0], wall_ns=0)
-    pairs = paired(before[:1], now[:1], wall)
+    pairs = paired(before[:1], now[:1])
     assert [pair.turn for pair in pairs] == [1, 2, 3, 5, 6]
     assert len({round(pair.ratio, 6) for pair in pairs}) == 1
+
+
+def test_samples_of_one_trace_in_virtual_time_are_exact():
+    before, now = two()
+    for result, trace in ((before[0], "a"), (now[0], "a"), (before[1], "b"), (now[1], "c")):
+        result.samples[1:] = []
+        result.samples[0].details["trace"] = trace
+    (exact,), (other,) = paired(before[:1], now[:1]), paired(before[1:], now[1:])
+    assert (exact.is_exact, other.is_exact) == (True, False)
+    told = compare([exact.ratio], is_exact=True)
+    assert (told.low, told.high, told.n_pairs, told.is_exact) == (exact.ratio, exact.ratio, 1, True)
+    for ratio, verdict in ((1.02, Verdict.WORSE), (0.98, Verdict.BETTER), (1.009, Verdict.NO_DIFFERENCE)):
+        assert compare([ratio], is_exact=True).verdict is verdict
+        assert compare([ratio]).verdict is Verdict.NOT_ENOUGH
+    assert compare([1.2, 0.9], is_exact=True).verdict is Verdict.NOT_ENOUGH
+    assert compare([], is_exact=True).verdict is Verdict.NOT_ENOUGH
+
+
+def test_a_level_that_changed_is_a_change_point_and_an_outlier_is_none():
+    level = [100.0, 100.4, 99.7, 100.1, 99.9, 100.2]
+    (found,) = changes([*level * 3, *(1.05 * value for value in level)])
+    assert (found.place, round(found.ratio, 2)) == (18, 1.05)
+    up, down = changes([*level * 2, *(1.3 * value for value in level), *level * 2])
+    assert (up.place, down.place) == (12, 18)
+    assert up.ratio * down.ratio == pytest.approx(1, rel=0.01)
+    assert changes([*level * 2, 180.0, *level]) == []
+    assert changes([*level * 2, 180.0, 170.0, *level]) == []
+    assert changes([*level * 3, 180.0]) == []
+    assert changes([*level * 3, *(1.02 * value for value in level)]) == []
+    assert changes([100.0] * 5 + [200.0] * (LEAST_HISTORY - 6)) == []
+    assert [one.place for one in changes([7.0] * 20 + [7.3] * 3)] == [20]
+
+
+@given(
+    st.lists(st.floats(1 - 0.49 * LEAST_CHANGE, 1 + 0.49 * LEAST_CHANGE), max_size=60),
+    st.floats(1e-3, 1e12),
+)
+def test_what_changes_by_less_than_the_least_is_no_change(values, unit):
+    assert changes([unit * value for value in values]) == []
+
+
+@given(st.lists(st.floats(0.5, 2), min_size=10, max_size=60))
+def test_change_points_have_their_order_and_are_of_more_than_the_least_change(values):
+    found = changes(values)
+    assert all(abs(math.log(one.ratio)) >= math.log1p(LEAST_CHANGE) * 0.999 for one in found)
+    places = [0, *(one.place for one in found), len(values)]
+    assert all(end - begin >= 3 for begin, end in itertools.pairwise(places))
+
+
+@pytest.mark.parametrize("one", planted.HISTORIES[:3], ids=lambda one: one.title)
+def test_histories_in_which_nothing_changed_are_silent_and_steps_of_five_per_cent_are_found(one):
+    assert planted.share_with_changes(one, 150) <= 0.02
+    assert planted.share_found(one, 1.05, 5, 100) >= 0.9
 
 
 @pytest.mark.parametrize("scenario", planted.SCENARIOS[:9], ids=lambda one: one.title)
@@ -178,3 +263,9 @@ def test_the_document_says_what_is_measured():
         five[Verdict.BETTER], ten[Verdict.WORSE],
     ]  # fmt: skip
     assert " | ".join([f"| {scenario.title}", *(f"{100 * cell:.2f} %" for cell in cells)]) + " |" in lines
+    lines = text.partition(planted.HISTORIES_BEGIN)[2].partition(planted.HISTORIES_END)[0].splitlines()
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ")][1:] == [
+        one.title for one in planted.HISTORIES
+    ]
+    short = planted.HISTORIES[-1]
+    assert f"| {short.title} | {planted.cells_of(short)} |" in lines

@@ -21,9 +21,10 @@ from sqlalchemy import event, text
 
 from arrowroot_lab.documents import FORM_VERSION, Outcome, Result, Sample, decode, encode, from_json, to_json
 from arrowroot_lab.errors import DocumentError, RequestError, StoreError
-from arrowroot_lab.store import Filter, Store, summary_of
+from arrowroot_lab.mining.metrics import METRICS, metric
+from arrowroot_lab.store import Filter, Store, summary_of, tables
 from arrowroot_lab.store.place import engine_of, resolve
-from arrowroot_lab.store.schema import VERSION_TABLE
+from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
 from arrowroot_lab.store.tables import metadata
 from tests.lab.made import Made
 from tests.lab.postgresql import postgresql, program
@@ -259,6 +260,63 @@ def test_tables_are_what_the_migrations_make(store):
     with store._engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"include_name": is_ours})
         assert compare_metadata(context, metadata) == []
+
+
+def test_database_of_an_older_laboratory_is_brought_up_to_date_by_whoever_reads_it(place):
+    """At the first step nothing that comparisons ask was in columns."""
+    older = {
+        "n_cores",
+        "environment_id",
+        *(f"{axis}_group" for axis in ("engine", "storage", "strategy", "layout")),
+    }
+    kept = Made().results()[:40]
+    for number, result in enumerate(kept):
+        for sample in result.samples:
+            sample.details["n_entries"] = number
+    engine = engine_of(resolve(place))
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        upgrade(connection, "0001")
+        for result in kept:
+            row = {name: value for name, value in vars(summary_of(result)).items() if name not in older}
+            key = connection.execute(tables.result.insert().returning(tables.result.c.id), row).scalar_one()
+            connection.execute(tables.document.insert(), {"result_id": key, "text": encode(result)})
+            for number, sample in enumerate(result.samples):
+                row = {"turn": sample.turn, "started_at": sample.started_at, "outcome": sample.outcome.value}
+                row |= {"is_counted": int(sample.is_counted()), "wall_ns": sample.wall_ns}
+                connection.execute(tables.sample.insert(), {"result_id": key, "place": number, **row})
+    engine.dispose()
+    with Store.open(place, must_exist=True) as store:
+        for row in rows(store, "SELECT * FROM results"):
+            told = vars(summary_of(decode(row["document"])))
+            assert {key: value for key, value in row.items() if key not in ("document", "stored_at")} == {
+                key: value for key, value in told.items() if key != "stored_at"
+            }
+        for number, result in enumerate(kept):
+            found = rows(store, "SELECT n_entries FROM samples WHERE uuid = :uuid", uuid=result.uuid)
+            assert [row["n_entries"] for row in found] == [number] * len(result.samples)
+    with Store.open(place) as store:
+        assert store.put(RESULTS[50])
+
+
+KEYS = (*METRICS, "store.n_reads", "store.wait_ns", "nowhere.n_reads")
+
+
+def test_samples_have_the_values_of_each_metric(store):
+    kept = [replace(one, case={**one.case, "threads": 2, "workers": 3}) for one in Made().results()[:40]]
+    told = next(sample for one in kept for sample in one.samples)
+    told.details |= {"n_entries": 7, "trace": "0123456789abcdef"}
+    for result in kept:
+        store.put(result)
+    for key in KEYS:
+        samples = store.taken((one.uuid for one in kept), key)
+        for result in kept:
+            found = [
+                (one.turn, one.started_at, metric(key).value(result, one) if one.is_counted() else None,
+                 one.details.get("trace"))
+                for one in result.samples
+            ]  # fmt: skip
+            assert samples[result.uuid] == found
+    assert store.taken([], "wall_ns") == {}
 
 
 def test_database_of_a_newer_laboratory_is_refused_and_left_alone(place):

@@ -32,6 +32,8 @@ class Dataset:
     #: A path or glob, relative to the campaign's file; None if there is a recipe.
     files: str | None = None
     recipe: Recipe | None = None
+    #: About how much a script leaves there, for plans; None: nobody says.
+    about_bytes: float | None = None
 
 
 @dataclass(frozen=True)

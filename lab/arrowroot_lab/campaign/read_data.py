@@ -44,21 +44,23 @@ def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
             None, f"tell one of {', '.join(_SOURCES)}" + (f", not {' and '.join(told)}" if told else "")
         )
     files = table.text("files", None) if "files" in table else None
-    recipe = None
+    recipe, about_bytes = None, None
     if "sample" in table:
         recipe = _sample(table.table("sample"))
     if "script" in table:
         script = inside(table, "script", table.text("script", ""), directory)
         recipe = Recipe("script", (script, *(table.texts("arguments") if "arguments" in table else ())))
-    elif "arguments" in table:
-        table.fault("arguments", "these are a script's, and there is none")
+        about_bytes = table.parsed("size", None, parse_bytes)
+    for key in ("arguments", "size"):
+        if key in table and "script" not in table:
+            table.fault(key, "this is a script's, and there is none")
     tree = (
         table.text("table", "Events") if "sample" in table else table.required("table", "the tree or RNTuple")
     )
-    for source in (*_SOURCES, "arguments"):
+    for source in (*_SOURCES, "arguments", "size"):
         table.raw(source)
     table.end()
-    return Dataset(name, tree, files, recipe)
+    return Dataset(name, tree, files, recipe, about_bytes)
 
 
 def _sample(table: Table) -> Recipe:

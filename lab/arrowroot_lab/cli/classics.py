@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
 
@@ -35,6 +35,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         metavar="PATH:TREE",
         help="of liverpool-2008: read a real file without flushes, too, as campaigns/classics/unflushed.py makes one",
     )
+    parser.add_argument(
+        "--db",
+        metavar="URL",
+        help="of cms-2010: the database with the results of its campaign, which stand beside (default: those kept)",
+    )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--out", metavar="FILE", type=Path, help="write the results there, as JSON")
     place.add_argument("--write", action="store_true", help="keep the results for the pages")
@@ -55,8 +60,11 @@ def run(options: argparse.Namespace) -> int:
         raise RequestError(f"--scale {options.scale:g}: expected a number from 0.001 to 1")
     if options.write and options.scale != 1:
         raise RequestError("--write: the pages show results at scale 1; write others by --out")
+    if options.db and options.name != "cms-2010":
+        raise RequestError("--db: only cms-2010 shows results of its campaign")
     classic = classics.module(options.name)
     document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
+    document["rows"] += _real_rows(options)
     place = results.DIRECTORY / f"{options.name}.json" if options.write else options.out
     if place is not None:
         place.write_text(results.text(document), encoding="utf-8")
@@ -66,3 +74,17 @@ def run(options: argparse.Namespace) -> int:
     for claim in claims:
         print(f"{'holds' if claim.holds else 'FAILS':<6} {claim.text}")
     return EXIT_DONE if all(claim.holds for claim in claims) else EXIT_FAILED
+
+
+def _real_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """What was measured for real of cms-2010: in a database, else as it is kept. Others do so by themselves."""
+    from arrowroot_lab.classics import results
+    from arrowroot_lab.classics.cms_2010 import real
+    from arrowroot_lab.store import Store
+
+    if options.name != "cms-2010":
+        return []
+    if not options.db:
+        return results.stored(options.name).rows("real")
+    with Store.open(options.db, must_exist=True) as store:
+        return real.rows(store)

@@ -31,9 +31,9 @@ others will take, and what that is told from. Nothing is made or measured.
 """
 #: How a case is listed, after its names.
 _COLUMNS = (
-    Column("state", "State"),
     Column("sample_ns", "A sample", "time"),
     Column("total_ns", "In all", "time"),
+    Column("state", "State"),
     Column("basis", "Told from"),
 )
 
@@ -92,13 +92,21 @@ def _table(made: Plan) -> Table:
     """A row for each case; axes with one value go without saying."""
     names = [one.case.names() for one in made.planned]
     axes = [axis for axis in names[0] if len({one[axis] for one in names}) > 1] or ["dataset"]
-    rows = []
-    for one, called in zip(made.planned, names, strict=True):
-        cells = _cells(one, made.campaign.repeats)
+    cells = [_cells(one) for one in made.planned]
+    for one, told in zip(made.planned, cells, strict=True):
         if one.is_corner and made.campaign.mode == "virtual first" and one.is_open:
-            cells["state"] += ", a corner"
-        rows.append((*(called[axis] for axis in axes), *(cells[column.key] for column in _COLUMNS)))
-    columns = (*(Column(axis, axis.capitalize()) for axis in axes), *_COLUMNS)
+            told["state"] += ", a corner"
+    # What is the same of all is told in the sentence below.
+    shown = [
+        column
+        for column in _COLUMNS
+        if column.form == "time" or len({told[column.key] for told in cells}) > 1
+    ]
+    rows = [
+        (*(called[axis] for axis in axes), *(told[column.key] for column in shown))
+        for told, called in zip(cells, names, strict=True)
+    ]
+    columns = (*(Column(axis, axis.capitalize()) for axis in axes), *shown)
     return Table(made.campaign.title, columns, tuple(rows), (_sum(made), *made.notes, *_reasons(made)))
 
 
@@ -112,21 +120,30 @@ def _reasons(made: Plan) -> list[str]:
 
 
 def _sum(made: Plan) -> str:
+    from arrowroot_lab.running.estimating import FACTOR
+
     counts = {state: sum(one.state == state for one in made.planned) for state in dict.fromkeys(
         one.state for one in made.planned
     )}  # fmt: skip
     told = ", ".join(f"{n} {state}" for state, n in counts.items())
-    text = f"{len(made.planned)} cases: {told}. About {time_text(made.total_ns())}"
+    text = f"{len(made.planned)} cases: {told}. About {time_text(made.total_ns())} in all"
+    making_ns = sum(ns or 0.0 for ns in made.making_ns.values())
+    if making_ns:
+        text += f", {time_text(making_ns)} of it for what is made first"
+    if made.is_rough():
+        text += f"; estimated: up to {FACTOR:g} times more or less"
     n_unknown = made.n_unknown()
-    return f"{text}, and {n_unknown} cases of which nobody can tell." if n_unknown else f"{text}."
+    if n_unknown:
+        text += f"; of {n_unknown} cases nobody can tell, as only their data or programs know"
+    return f"{text}."
 
 
-def _cells(one: Planned, repeats: int) -> dict[str, Any]:
+def _cells(one: Planned) -> dict[str, Any]:
     return {
         "case": one.case.label(),
         "state": one.state,
         "sample_ns": one.sample_ns,
-        "total_ns": one.total_ns(repeats) if one.is_open else None,
+        "total_ns": one.case_ns if one.is_open else None,
         "basis": one.basis,
         "reason": one.reason,
     }
@@ -140,9 +157,11 @@ def _document(made: Plan) -> dict[str, Any]:
         "mode": made.campaign.mode,
         "total_ns": made.total_ns(),
         "n_unknown": made.n_unknown(),
+        "is_rough": made.is_rough(),
+        "making_ns": made.making_ns,
         "notes": made.notes,
         "cases": [
-            {**_cells(one, made.campaign.repeats), "names": one.case.names(), "case_id": one.case_id,
+            {**_cells(one), "names": one.case.names(), "case_id": one.case_id,
              "is_corner": one.is_corner}
             for one in made.planned
         ],

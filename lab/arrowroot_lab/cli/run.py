@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.campaign.read import read
     from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.running.events import Progress
+    from arrowroot_lab.running.planning import few_repeats
     from arrowroot_lab.running.session import Session
     from arrowroot_lab.running.subjects import site_name
     from arrowroot_lab.store import Store
@@ -87,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(_document(summary, campaign.name, place), indent=2))
     else:
         _print(summary, place)
+        if (few := few_repeats(campaign)) is not None:
+            print(few)
     return EXIT_FAILED if summary.has_failed else EXIT_DONE
 
 

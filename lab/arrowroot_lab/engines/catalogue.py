@@ -130,3 +130,13 @@ def why_not(name: str, can: Collection[str], case: Case) -> str | None:
     if not {"strategy:*", f"strategy:{strategy.name}"} & set(can) and strategy.name != "auto":
         return f"{name} has no strategy {strategy.name!r}"
     return None
+
+
+def is_replayable(can: Collection[str], case: Case) -> bool:
+    """True if a trace of one read of the local files tells what the case takes, wherever they are."""
+    return {"predict", "trace"} <= set(can) and case.workload.workers == 1 and case.workload.kind == "read"
+
+
+def is_exact(can: Collection[str], case: Case) -> bool:
+    """True if the samples of a case are replays of one trace in virtual time, of which each is like the other."""
+    return case.storage.kind == "simulated" and is_replayable(can, case)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.history import lines
 from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import N_STYLES, SMALL, Drawing
@@ -73,8 +73,8 @@ def history(
     )
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
-        lines = _lines(moments)
-        top = 52.0 + (draw_key(drawing, list(lines), 0.0, are_lines=True) if len(lines) > 1 else 0.0)
+        joined = lines([moment.version for moment in moments])
+        top = 52.0 + (draw_key(drawing, list(joined), 0.0, are_lines=True) if len(joined) > 1 else 0.0)
         bottom = top + (_HEIGHT_NARROW if is_narrow else _HEIGHT_WIDE)
         ends = [
             end
@@ -92,7 +92,7 @@ def history(
         )
         drawing.line(left, bottom, frame.right, bottom, "axis")
         _draw_marks(drawing, frame, lettered)
-        _draw_moments(drawing, frame, moments, lines, measure)
+        _draw_moments(drawing, frame, moments, joined, measure)
         used = _draw_dates(drawing, frame, moments)
         for letter, mark in lettered:
             for index, line in enumerate(wrapped(_said(mark, moments), drawing.width - 34, SMALL)):
@@ -129,21 +129,12 @@ def _draw_marks(drawing: Drawing, frame: Frame, lettered: Sequence[tuple[str, Ma
         drawing.text(x, frame.top - 12, letters, look="strong", width=end - x - 4)
 
 
-def _lines(moments: Sequence[Moment]) -> dict[str, list[int]]:
-    """The places that are joined, by name: one line, unless versions are measured in turns; then each has its own."""
-    versions = [moment.version for moment in moments]
-    n_changes = sum(before != now for before, now in pairwise(versions))
-    lines: dict[str, list[int]] = {}
-    for place, version in enumerate(versions):
-        lines.setdefault(version if n_changes >= len(set(versions)) else "", []).append(place)
-    return lines
-
-
 def _draw_moments(
-    drawing: Drawing, frame: Frame, moments: Sequence[Moment], lines: dict[str, list[int]], measure: Column
+    drawing: Drawing, frame: Frame, moments: Sequence[Moment], joined: dict[str, list[int]], measure: Column
 ) -> None:
+    """Draw the points; those of a line are joined, and have its style."""
     styles: dict[int, int] = {}
-    for style, places in enumerate(lines.values()):
+    for style, places in enumerate(joined.values()):
         styles |= dict.fromkeys(places, style)
         run: list[tuple[float, float]] = []
         for value, x in [*((moments[place].value, frame.x(place)) for place in places), (None, 0.0)]:

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.canonical import key_of
-from arrowroot_lab.documents import NOT_HASHED, Outcome
+from arrowroot_lab.documents import Outcome
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import CONFIDENCE, Comparison, Verdict, paired
 from arrowroot_lab.statistics import compare as judge
-from arrowroot_lab.store import summary_of
 
 from .metrics import STATISTICS, Metric, metric
-from .results import axes_of, varying
+from .results import AXES, axes_of, varying
 from .table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arrowroot_lab.documents import Result
-    from arrowroot_lab.store import Filter, Store
+    from arrowroot_lab.store import Filter, Store, Taken
 
-#: What may differ between the two sides, and the key of a case that it takes with it.
+#: What may differ between the two sides, and the column of what all that are compared share.
 SIDES = {
-    "version": None,
-    "engine": "engine",
-    "storage": "storage",
-    "strategy": "strategy",
-    "layout": "layout",
+    "version": "series_id",
+    "engine": "engine_group",
+    "storage": "storage_group",
+    "strategy": "strategy_group",
+    "layout": "layout_group",
 }
+#: Pairs are of so many runs, the newest ones that have both sides: what was a year ago is another machine's.
+MAX_RUNS = 20
+#: What a comparison asks of a row; ``Measured`` has all of it.
+_COLUMNS = ("uuid", "run", "outcome", "reason", *SIDES.values(), *AXES)
 #: Alarming first.
 _ORDER = [Verdict.WORSE, Verdict.BETTER, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A result and its values on the axes."""
+    """A result as comparisons see it: its row, and its values on the axes."""
 
-    result: Result
+    row: Any
     axes: dict[str, str]
 
 
@@ -86,16 +87,17 @@ def compare(
     Raises: RequestError if there is no such axis, value, metric or statistic, or nothing to compare.
     """
     return compare_measured(
-        measured(store, where), by=by, before=before, now=now, key=key, statistic=statistic
+        store, measured(store, where), by=by, before=before, now=now, key=key, statistic=statistic
     )
 
 
 def measured(store: Store, where: Filter) -> list[Measured]:
     """Return the results that match, newest first, with what several comparisons ask of them."""
-    return [Measured(result, axes_of(summary_of(result))) for result in store.results(where)]
+    return [Measured(row, axes_of(row)) for row in store.rows(where, _COLUMNS)]
 
 
 def compare_measured(
+    store: Store,
     found: Sequence[Measured],
     *,
     by: str,
@@ -104,7 +106,7 @@ def compare_measured(
     key: str = "wall_ns",
     statistic: str = "median",
 ) -> tuple[Table, list[Compared]]:
-    """Do what ``compare`` does, with results that are at hand, newest first."""
+    """Do what ``compare`` does, with results that are at hand, newest first; their samples are read from the store."""
     if by not in SIDES:
         raise RequestError(f"{by}: this cannot be compared; {', '.join(SIDES)} can")
     if statistic not in STATISTICS:
@@ -114,38 +116,58 @@ def compare_measured(
     for value in (before, now):
         if value is not None and value not in order:
             raise RequestError(f"{by} {value}: no such results; there are {', '.join(order) or 'none'}")
-    compared = [
-        _compared(group, by, sides, asked, statistic)
+    chosen = [
+        (sides, [_newest(one, _shared_runs(group, sides)) for one in (group[sides[0]], group[sides[1]])])
         for group in groups
         for sides in _sides([value for value in order if value in group], by, before, now, order)
     ]
-    if not compared:
+    if not chosen:
         two = " and ".join(value for value in (before, now) if value) or f"more than one {by}"
         raise RequestError(f"no case was measured with {two}; there are {', '.join(order) or 'no results'}")
+    skipped = Counter(reason for _, both in chosen if (reason := _why_skipped(both)))
+    # What was never tried is no comparison; where nothing else is, it is told so.
+    chosen = [one for one in chosen if not _why_skipped(one[1])] or chosen
+    uuids = {one.row.uuid for _, both in chosen for side in both for one in side}
+    samples = store.taken(uuids, key)
+    compared = [
+        _compared(both, by, sides, samples, asked=asked, statistic=statistic) for sides, both in chosen
+    ]
     compared.sort(
         key=lambda one: (_ORDER.index(one.comparison.verdict), -abs((one.comparison.ratio or 1) - 1))
     )
-    return _table(compared, by, asked, statistic), compared
+    return _table(compared, by, asked, statistic, skipped), compared
 
 
 def _groups(found: Sequence[Measured], by: str) -> tuple[list[dict[str, list[Measured]]], list[str]]:
     """The results of each case by value, newest first; and all values, in the order in which they came up."""
     groups: dict[str, dict[str, list[Measured]]] = {}
     newest: dict[tuple[str, str], str] = {}
-    values = []
+    values: dict[str, None] = {}
     for one in found:
-        result = one.result
-        values.append(one.axes[by])
-        shared = [] if by in ("version", "engine") else [result.version]
-        case = {name: item for name, item in result.case.items() if name not in (SIDES[by], *NOT_HASHED)}
-        machine = {
-            name: item for name, item in result.machine.items() if (by, name) != ("storage", "storage")
-        }
-        group = key_of([case, shared, result.site, machine])
-        if by == "engine" and newest.setdefault((group, values[-1]), result.version) != result.version:
+        value = one.axes.get(by)
+        if value is None:
+            continue
+        values[value] = values.pop(value, None)  # at the end stands what came up first
+        group = getattr(one.row, SIDES[by])
+        if not group:  # an older laboratory was still writing when the database was brought up to date
+            continue
+        version = one.axes["version"]
+        if by == "engine" and newest.setdefault((group, value), version) != version:
             continue  # of each engine its newest version
-        groups.setdefault(group, {}).setdefault(values[-1], []).append(one)
-    return list(groups.values()), list(dict.fromkeys(reversed(values)))
+        groups.setdefault(group, {}).setdefault(value, []).append(one)
+    return list(groups.values()), list(reversed(values))
+
+
+def _shared_runs(group: dict[str, list[Measured]], sides: tuple[str, str]) -> list[str]:
+    """The newest runs that have both sides."""
+    other = {one.row.run for one in group[sides[1]] if one.row.run}
+    shared = dict.fromkeys(one.row.run for one in group[sides[0]] if one.row.run in other)
+    return list(shared)[:MAX_RUNS]
+
+
+def _newest(side: list[Measured], runs: Sequence[str]) -> list[Measured]:
+    """The results of a side in some runs; without any its newest one, which has a figure at least."""
+    return [one for one in side if one.row.run in runs] or side[:1]
 
 
 def _sides(
@@ -163,69 +185,101 @@ def _sides(
 
 
 def _compared(
-    group: dict[str, list[Measured]], by: str, sides: tuple[str, str], asked: Metric, statistic: str
+    both: list[list[Measured]],
+    by: str,
+    sides: tuple[str, str],
+    samples: dict[str, list[Taken]],
+    *,
+    asked: Metric,
+    statistic: str,
 ) -> Compared:
-    first, second = (group[value] for value in sides)
-    results = [[one.result for one in side] for side in (first, second)]
-    pairs = paired(results[0], results[1], asked.value)
-    comparison = judge([pair.ratio for pair in pairs], is_lower_better=asked.is_lower_better)
+    first, second = both
+    taken = [[(one.row.run, samples[one.row.uuid]) for one in side] for side in both]
+    pairs = paired(*taken)
+    is_exact = all(pair.is_exact for pair in pairs)
+    comparison = judge(
+        [pair.ratio for pair in pairs], is_lower_better=asked.is_lower_better, is_exact=is_exact
+    )
+    figures = []
+    for side in taken:
+        values = [sample.value for _, of_result in side for sample in of_result if sample.value is not None]
+        figures.append(STATISTICS[statistic](values) if values else None)
     if not pairs:
-        comparison = replace(comparison, reason=_why_unpaired(results))
-    before, now = (asked.figure_of(side, statistic) for side in results)
+        comparison = replace(comparison, reason=_why_unpaired(both, figures))
+    elif not is_exact and all(sample.trace for side in taken for _, told in side for sample in told):
+        comparison = replace(comparison, reason="in virtual time, each from a trace of its own")
     return Compared(
         case={
             axis: value
             for axis, value in second[0].axes.items()
-            if axis != by and value == first[0].axes[axis]
+            if axis != by and value == first[0].axes.get(axis)
         },
         before=sides[0],
         now=sides[1],
         comparison=comparison,
-        before_figure=before,
-        now_figure=now,
-        before_uuid=results[0][0].uuid,
-        now_uuid=results[1][0].uuid,
+        before_figure=figures[0],
+        now_figure=figures[1],
+        before_uuid=first[0].row.uuid,
+        now_uuid=second[0].row.uuid,
     )
 
 
-def _why_unpaired(sides: list[list[Result]]) -> str:
-    for side in sides:
-        if not any(result.counted() for result in side):
-            newest = side[0]
-            ended = "" if newest.outcome is Outcome.OK else f" {newest.outcome.value}"
-            return f"{newest.case['engine']}{ended}: {newest.reason or 'no sample is counted'}"
+def _why_skipped(both: list[list[Measured]]) -> str | None:
+    """Why one of two sides was never tried; None if both were."""
+    for side in both:
+        if all(one.row.outcome == Outcome.SKIPPED.value for one in side):
+            return f"{side[0].row.engine}: {side[0].row.reason or 'no reason told'}"
+    return None
+
+
+def _why_unpaired(both: list[list[Measured]], figures: list[float | None]) -> str:
+    for side, figure in zip(both, figures, strict=True):
+        if figure is None:
+            row = side[0].row
+            ended = "" if row.outcome == Outcome.OK.value else f" {row.outcome}"
+            return f"{row.engine}{ended}: {row.reason or 'no sample is counted'}"
     return "never measured in turns: no run has both"
 
 
-def _table(compared: Sequence[Compared], by: str, asked: Metric, statistic: str) -> Table:
+def _table(
+    compared: Sequence[Compared], by: str, asked: Metric, statistic: str, skipped: Counter[str]
+) -> Table:
     axes, notes = varying([one.case for one in compared])
     sides = {(one.before, one.now) for one in compared}
+    judges = {before for before, _ in sides}
     title = f"{asked.title} by {by}, {statistic} of the samples"
     if len(sides) == 1:
         title = f"{asked.title}, {statistic} of the samples: " + "{1}, judged by {0}".format(
             *next(iter(sides))
         )
+    elif len(judges) == 1:
+        title += f", judged by {next(iter(judges))}"
+    versions = {(one.case.get("engine"), one.case.get("version")) for one in compared}
+    if "engine" in axes and "version" in axes and len(versions) == len({engine for engine, _ in versions}):
+        axes.remove("version")
+    named = [Column(f"{by}_now", by)] if len(sides) > 1 else []
+    named += [Column(f"{by}_before", "judged by")] if len(judges) > 1 else []
     columns = (
         Column("verdict", "verdict"),
         *(Column(axis, axis) for axis in axes),
-        *(() if len(sides) == 1 else (Column(f"{by}_now", by), Column(f"{by}_before", "judged by"))),
-        Column(f"{asked.key}_now", "now", asked.form),
-        Column(f"{asked.key}_before", "before", asked.form),
+        *named,
         Column("ratio", "ratio", "ratio"),
         Column("ratio_low", "at least", "ratio"),
         Column("ratio_high", "at most", "ratio"),
+        Column(f"{asked.key}_now", "now", asked.form),
+        Column(f"{asked.key}_before", "before", asked.form),
         Column("n_pairs", "pairs", "count"),
     )
     rows = tuple(
         (
             one.comparison.verdict.value,
             *(one.case.get(axis) for axis in axes),
-            *(() if len(sides) == 1 else (one.now, one.before)),
-            one.now_figure,
-            one.before_figure,
+            *(one.now, one.before)[: len(named)],
             one.comparison.ratio,
             one.comparison.low,
             one.comparison.high,
+            one.now_figure,
+            one.before_figure,
             one.comparison.n_pairs,
         )
         for one in compared
@@ -238,6 +292,18 @@ def _table(compared: Sequence[Compared], by: str, asked: Metric, statistic: str)
         (
             *notes,
             f"Ratios are now over before, of pairs taken in turns; each bound holds at {CONFIDENCE:.0%}.",
+            *_told_of_exact(compared),
             *(f"Not enough, {n} of {len(compared)}: {reason}." for reason, n in reasons.most_common()),
+            *(f"Skipped on one side, {n}: {reason}." for reason, n in skipped.most_common()),
         ),
     )
+
+
+def _told_of_exact(compared: Sequence[Compared]) -> list[str]:
+    n_exact = sum(one.comparison.is_exact for one in compared)
+    if not n_exact:
+        return []
+    of_all = "All" if n_exact == len(compared) else f"{n_exact} of {len(compared)}"
+    return [
+        f"{of_all} are of virtual time, replayed from one trace: there is no noise, and one pair is enough."
+    ]

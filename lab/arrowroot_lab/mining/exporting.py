@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from arrowroot_lab.store import Filter, Store
+
+#: Of a group of rows in Parquet: smaller ones are slow to read.
+_LEAST_ROWS = 20_000
 
 
 def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
@@ -59,17 +63,31 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
 
     The tables that an earlier export left there are replaced; nothing else in the directory is touched.
     """
-    counts = {}
+    counts: dict[str, int] = {}
     with _scratch(out / "results") as scratch:
+        keys = store.rows(where, ("uuid", "campaign", "created_at"))
+        uuids, campaigns, dates = (pa.array([row[place] for row in keys], pa.string()) for place in range(3))
+        months = pc.utf8_slice_codeunits(dates, 0, len("2026-01"))
+
+        def keyed(name: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+            for batch in batches(store, where, name):
+                counts[name] += batch.num_rows
+                places = pc.index_in(batch["uuid"], value_set=uuids)
+                own = [batch[field] for field in columns.names[:-2]]
+                yield pa.RecordBatch.from_arrays(
+                    [*own, campaigns.take(places), months.take(places)], schema=columns
+                )
+
         for name in TABLES:
-            # In Arrow's memory, as the parts are written by their keys; some hundred bytes a row.
-            table = pa.Table.from_batches(batches(store, where, name), schema(store, name))
-            keyed = _with_keys(store, where, table)
-            counts[name] = len(table)
+            counts[name] = 0
+            own = [field for field in schema(store, name) if field.name != "campaign"]
+            columns = pa.schema([*own, ("campaign", pa.string()), ("month", pa.string())])
             pa.dataset.write_dataset(
-                keyed,
+                keyed(name, columns),
                 scratch / name,
+                schema=columns,
                 format="parquet",
+                min_rows_per_group=_LEAST_ROWS,
                 partitioning=pa.dataset.partitioning(
                     pa.schema([("campaign", pa.string()), ("month", pa.string())]), flavor="hive"
                 ),
@@ -80,16 +98,6 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
             if (scratch / name).exists():  # it has rows
                 (scratch / name).rename(out / name)
     return counts
-
-
-def _with_keys(store: Store, where: Filter | None, table: pa.Table) -> pa.Table:
-    """Add campaign and month of each row's result."""
-    found = {one.uuid: (one.campaign, one.created_at[:7]) for one in store.summaries(where)}
-    keys = [found[uuid] for uuid in table["uuid"].to_pylist()]
-    if "campaign" in table.column_names:
-        table = table.drop_columns(["campaign"])
-    table = table.append_column("campaign", pa.array([key[0] for key in keys], pa.string()))
-    return table.append_column("month", pa.array([key[1] for key in keys], pa.string()))
 
 
 def _write(writer: pa.csv.CSVWriter | pa.parquet.ParquetWriter, found: Iterable[pa.RecordBatch]) -> int:

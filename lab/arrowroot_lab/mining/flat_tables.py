@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-from datetime import datetime
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from arrowroot_lab.store import Summary, summary_of
+from arrowroot_lab.documents import in_utc
+from arrowroot_lab.store import Summary
 
 from .results import AXES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from arrowroot_lab.documents import Result
     from arrowroot_lab.store import Filter, Store
 
 _DATE = pa.timestamp("ms", tz="UTC")
-#: Rows of a batch: results, or the samples or counters of so many.
-_N_RESULTS = 1000
+TABLES = ("results", "samples", "counters")
 _SUMMARY = {
     field.name: _DATE
     if field.name.endswith("_at")
@@ -40,8 +38,10 @@ _SAMPLE = {
     "wall_ns": pa.int64(),
     "cpu_ns": pa.int64(),
     "peak_rss_bytes": pa.int64(),
+    "n_entries": pa.int64(),
     "control_before_ns": pa.int64(),
     "control_after_ns": pa.int64(),
+    "trace": pa.string(),
 }
 _COUNTER = {
     "uuid": pa.string(),
@@ -64,14 +64,20 @@ def schema(store: Store, name: str) -> pa.Schema:
 
 def batches(store: Store, where: Filter | None, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a table, newest results first, in batches: memory does not grow with the store."""
-    columns, rows_of = schema(store, name), TABLES[name]
-    rows: list[dict[str, Any]] = []
-    for place, result in enumerate(store.results(where), 1):
-        rows += rows_of(result)
-        if place % _N_RESULTS == 0:
-            yield pa.RecordBatch.from_pylist(rows, columns)
-            rows = []
-    yield pa.RecordBatch.from_pylist(rows, columns)
+    columns = schema(store, name)
+    n_own = len(columns) if name != "samples" else len(_LABELS) + len(_SAMPLE)
+    own = [field.name for field in columns][:n_own]
+    is_empty = True
+    for keys in store.keys(where):
+        rows = store.flat(name, own, keys)
+        values = list(zip(*rows, strict=True)) if rows else [()] * n_own
+        arrays = [_array(told, field.type) for told, field in zip(values, columns, strict=False)]
+        if n_own < len(columns):
+            arrays += _pivoted(store, keys, rows, [field.name for field in columns][n_own:])
+        yield pa.RecordBatch.from_arrays(arrays, schema=columns)
+        is_empty = False
+    if is_empty:
+        yield pa.RecordBatch.from_pylist([], columns)
 
 
 def flat_table(store: Store, where: Filter | None, name: str) -> pa.Table:
@@ -79,53 +85,20 @@ def flat_table(store: Store, where: Filter | None, name: str) -> pa.Table:
     return pa.Table.from_batches(batches(store, where, name), schema(store, name))
 
 
-def _results(result: Result) -> list[dict[str, Any]]:
-    return [_dated(asdict(summary_of(result)))]
+def _pivoted(store: Store, keys: Sequence[int], rows: Sequence[Any], names: Sequence[str]) -> list[pa.Array]:
+    """The counters of samples, a column for each."""
+    places = {(row.uuid, row.place): number for number, row in enumerate(rows)}
+    values: dict[str, list[int | None]] = {name: [None] * len(rows) for name in names}
+    for uuid, place, layer, name, value in map(tuple, store.flat("counters", list(_COUNTER), keys)):
+        column, row = values.get(f"{layer}.{name}"), places.get((uuid, place))
+        if column is not None and row is not None:  # others may write meanwhile
+            column[row] = value
+    return [pa.array(told, pa.int64()) for told in values.values()]
 
 
-def _samples(result: Result) -> list[dict[str, Any]]:
-    summary = summary_of(result)
-    labels = {key: getattr(summary, key) for key in _LABELS}
-    rows = []
-    for place, sample in enumerate(result.samples):
-        before, after = sample.control_ns or (None, None)
-        told = {key: getattr(sample, key, None) for key in _SAMPLE}
-        told |= {
-            "place": place,
-            "outcome": sample.outcome.value,
-            "is_counted": sample.is_counted(),
-            "control_before_ns": before,
-            "control_after_ns": after,
-        }
-        counters = {
-            f"{layer}.{name}": value
-            for layer, metrics in sample.counters.items()
-            for name, value in metrics.items()
-        }
-        rows.append(_dated({**labels, **told, **counters}))
-    return rows
-
-
-def _counters(result: Result) -> list[dict[str, Any]]:
-    return [
-        {"uuid": result.uuid, "place": place, "layer": layer, "name": name, "value": value}
-        for place, sample in enumerate(result.samples)
-        for layer, metrics in sample.counters.items()
-        for name, value in metrics.items()
-    ]
-
-
-def _dated(row: dict[str, Any]) -> dict[str, Any]:
-    dates = {key: value for key, value in row.items() if key.endswith("_at") and value is not None}
-    return {
-        **row,
-        **{key: datetime.fromisoformat(value.replace("Z", "+00:00")) for key, value in dates.items()},
-    }
-
-
-#: name -> its rows of one result.
-TABLES: dict[str, Callable[[Result], list[dict[str, Any]]]] = {
-    "results": _results,
-    "samples": _samples,
-    "counters": _counters,
-}
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if kind == _DATE:
+        return pa.array([None if told is None else in_utc(told) for told in values], pa.string()).cast(_DATE)
+    if kind == pa.bool_():
+        return pa.array([bool(told) for told in values], kind)
+    return pa.array(values, kind)

@@ -60,8 +60,8 @@ def count(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """``1.0523`` -> ``1.052``; three digits behind the point, and fewer where there are many before it."""
-    return f"{value:.3f}" if abs(value) < 10 else f"{_digits(value)}"
+    """``1.0523`` -> ``1.052``, ``4.7004`` -> ``4.70``: three digits, but near one, where more tell most."""
+    return f"{value:.3f}" if abs(value) < 2 else _digits(value)
 
 
 def share(value: float) -> str:

@@ -1,25 +1,26 @@
-"""How a series went on: its points, with marks where versions or the environment changed."""
+"""How a series went on: its points, with marks where its level, versions or the environment changed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import RequestError
-from arrowroot_lab.statistics import median_bounds
+from arrowroot_lab.statistics import LEAST_HISTORY, changes, median_bounds
 
 from .environments import flat
 from .metrics import STATISTICS, Metric, metric
-from .results import axes_of, label, varying
+from .results import AXES, axes_of, label, telling
 from .table import Column, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from arrowroot_lab.documents import Result
     from arrowroot_lab.store import Filter, Store, Summary
 
-#: A first point of a series wants so many samples: of fewer, a median or minimum is too noisy to begin with.
+#: A point of fewer samples is too noisy to begin a series with, or to find changes by.
 LEAST_SAMPLES = 5
 
 
@@ -39,6 +40,15 @@ class Point:
     before: float | None
     #: What is new since that point: versions, the environment, or why there is no figure.
     marks: tuple[str, ...]
+    #: It was replayed from a trace, in virtual time: one sample is enough.
+    is_exact: bool = False
+    #: From here on the level is so many times the one before; None: it is the same.
+    change: float | None = None
+
+    @property
+    def is_firm(self) -> bool:
+        """True if it has samples enough to be judged by."""
+        return bool(self.figure) and (self.is_exact or len(self.values) >= LEAST_SAMPLES)
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,7 @@ class History:
             Column("low", "at least", self.metric.form),
             Column("high", "at most", self.metric.form),
             Column("ratio", "ratio", "ratio"),
+            Column("change", "change", "ratio"),
             Column("n_counted", "samples", "count"),
             Column("marks", "marks"),
             Column("uuid", "result", "key"),
@@ -76,18 +87,20 @@ class History:
                     low,
                     high,
                     ratio,
+                    point.change,
                     len(point.values),
                     "; ".join(point.marks),
                     point.uuid,
                 )
             )
-        ratios = (
-            "A ratio is over the last point of the same version; over the last point where a version is new."
-        )
-        unpaired = "Points of different runs were not taken in turns: they may differ by the machine."
-        notes = [ratios, unpaired, "`lab compare --by version` judges pairs."]
+        notes = [
+            self._told_of_changes(),
+            "A ratio is over the last point of the same version; over the last point where a version is new.",
+            "Points of different runs were not taken in turns: they may differ by the machine.",
+            "`lab compare --by version` judges pairs.",
+        ]
         first = next((point for point in self.points if point.values), None)
-        if first is not None and len(first.values) < LEAST_SAMPLES:
+        if first is not None and not first.is_firm:
             notes.append(
                 f"The first point has {len(first.values)} samples; at least {LEAST_SAMPLES} make a point to judge by."
             )
@@ -98,11 +111,75 @@ class History:
             tuple(notes),
         )
 
+    def _told_of_changes(self) -> str:
+        found = [point for point in self.points if point.change is not None]
+        if found:
+            told = ", ".join(
+                f"{point.created_at[:10]} ({point.change:.3f} times the level before)" for point in found
+            )
+            return f"Change points: {told}. From each on the level is another one."
+        most = max((len(places) for places in self._firm().values()), default=0)
+        if most < LEAST_HISTORY:
+            wanted = f"{LEAST_HISTORY} points of {LEAST_SAMPLES} samples"
+            return f"No change points yet: {most} of the {wanted} that they want."
+        return "No change points: the level did not change."
+
+    def _firm(self) -> dict[str, list[int]]:
+        """The places of the points that are judged, by line."""
+        told = lines([point.version for point in self.points])
+        return {
+            name: [place for place in places if self.points[place].is_firm] for name, places in told.items()
+        }
+
+    def with_changes(self) -> History:
+        """Return it with its change points; versions that are measured in turns have a level each."""
+        points = list(self.points)
+        for places in self._firm().values():
+            for change in changes([points[place].figure or 0.0 for place in places]):
+                place = places[change.place]
+                mark = f"change point: {change.ratio:.3f} times the level before"
+                points[place] = replace(
+                    points[place], change=change.ratio, marks=(mark, *points[place].marks)
+                )
+        return replace(self, points=tuple(points))
+
+
+def level_changes(told: Iterable[History], since: str) -> Table:
+    """Return one row for each change point since a date, newest first: series whose level is another one."""
+    found = [
+        (one, point) for one in told for point in one.points if point.change and point.created_at >= since
+    ]
+    found.sort(key=lambda item: item[1].created_at, reverse=True)
+    columns = (
+        Column("change", "change", "ratio"),
+        Column("label", "series"),
+        Column("version", "version"),
+        Column("created_at", "since", "date"),
+        Column("series_id", "key", "key"),
+    )
+    rows = tuple(
+        (point.change, one.label, point.version, point.created_at, one.series_id) for one, point in found
+    )
+    note = (
+        "The level from then on over the one before. No alarm: among some hundred histories one has such a change by "
+        "chance; measure both versions in turns, and let `lab compare` judge."
+    )
+    return Table("Levels that changed", columns, rows, (note,))
+
+
+def lines(versions: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places that go on from each other, by name: one line, unless versions are measured in turns."""
+    n_changes = sum(before != now for before, now in pairwise(versions))
+    found: dict[str, list[int]] = {}
+    for place, version in enumerate(versions):
+        found.setdefault(version if n_changes >= len(set(versions)) else "", []).append(place)
+    return found
+
 
 def series(store: Store, where: Filter) -> Table:
     """Return one row for each series, the one measured last first."""
-    found = store.summaries(where)
-    axes, notes = varying([axes_of(one) for one in found])
+    found = store.rows(where, ("series_id", "created_at", "outcome", "wall_median_ns", *AXES))
+    axes, notes = telling(found)
     axes = [axis for axis in axes if axis not in ("version", "campaign")]
     groups: dict[str, list[Any]] = {}
     for one in found:
@@ -110,21 +187,21 @@ def series(store: Store, where: Filter) -> Table:
     columns = (
         Column("series_id", "series", "key"),
         *(Column(axis, axis) for axis in axes),
+        Column("wall_median_ns", "wall", "time"),
         Column("n_results", "results", "count"),
+        Column("last_outcome", "outcome"),
         Column("first_at", "first", "date"),
         Column("last_at", "last", "date"),
-        Column("last_outcome", "outcome"),
-        Column("wall_median_ns", "wall", "time"),
     )
     rows = tuple(
         (
             key,
             *(getattr(group[0], axis) for axis in axes),
+            group[0].wall_median_ns,
             len(group),
+            group[0].outcome,
             group[-1].created_at,
             group[0].created_at,
-            group[0].outcome,
-            group[0].wall_median_ns,
         )
         for key, group in groups.items()
     )
@@ -143,58 +220,82 @@ def history(store: Store, where: Filter, *, key: str = "wall_ns", statistic: str
         raise RequestError(
             f"{told}; `arrowroot lab history` lists them, and --series takes the beginning of a key"
         )
-    results = list(store.of(one.uuid for one in reversed(found)))
-    return history_of(found[0], results, key=key, statistic=statistic)
+    return history_of(store, found[::-1], key=key, statistic=statistic)
 
 
 def history_of(
-    newest: Summary, results: Sequence[Result], *, key: str = "wall_ns", statistic: str = "median"
+    store: Store, found: Sequence[Summary], *, key: str = "wall_ns", statistic: str = "median"
 ) -> History:
-    """Return the points of one series, whose newest result has the row ``newest``, from its results, oldest first.
+    """Return the points of one series, from its rows, oldest first.
 
     Raises: RequestError if there is no such metric or statistic.
     """
     if statistic not in STATISTICS:
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
-    asked = metric(key)
+    asked, newest = metric(key), found[-1]
     axes = [axis for axis in axes_of(newest) if axis not in ("version", "campaign", "layout")]
-    return History(
-        newest.series_id, label(newest, axes), asked, statistic, _points(results, asked, statistic)
-    )
+    points = tuple(_points(store, found, asked, statistic))
+    return History(newest.series_id, label(newest, axes), asked, statistic, points).with_changes()
 
 
-def _points(results: Sequence[Result], asked: Metric, statistic: str) -> tuple[Point, ...]:
+def _points(store: Store, found: Sequence[Summary], asked: Metric, statistic: str) -> Iterator[Point]:
     """A run may measure several versions in turns, so each point follows the last one of its own version."""
-    points: list[Point] = []
-    last: dict[str, tuple[Result, Point]] = {}
-    for result in results:
-        follows = last.get(result.version) or last.get("")
-        point = Point(
-            uuid=result.uuid,
-            created_at=result.created_at,
-            version=result.version,
-            outcome=result.outcome.value,
-            figure=asked.figure(result, statistic),
-            values=tuple(asked.values(result)),
-            before=follows[1].figure if follows else None,
-            marks=_marks(follows[0] if follows else None, result),
+    samples = store.taken((one.uuid for one in found), asked.key)
+    figures: dict[str, float | None] = {}
+    follows: dict[str, Summary | None] = {}
+    last: dict[str, Summary] = {}
+    for row in found:
+        values = [sample.value for sample in samples[row.uuid] if sample.value is not None]
+        figures[row.uuid] = STATISTICS[statistic](values) if values else None
+        follows[row.uuid] = last.get(row.version) or last.get("")
+        if values:
+            last[row.version] = last[""] = row
+    told = _documents(store, found, follows)
+    for row in found:
+        taken, before = samples[row.uuid], follows[row.uuid]
+        yield Point(
+            uuid=row.uuid,
+            created_at=row.created_at,
+            version=row.version,
+            outcome=row.outcome,
+            figure=figures[row.uuid],
+            values=tuple(sample.value for sample in taken if sample.value is not None),
+            before=figures[before.uuid] if before else None,
+            marks=_marks(before, row, told),
+            is_exact=bool(taken) and all(sample.trace for sample in taken),
         )
-        points.append(point)
-        if point.figure is not None:
-            last[result.version] = last[""] = result, point
-    return tuple(points)
 
 
-def _marks(before: Result | None, now: Result) -> tuple[str, ...]:
+def _documents(
+    store: Store, found: Sequence[Summary], follows: dict[str, Summary | None]
+) -> dict[str, Result]:
+    """The documents of the results at which something changed, and of those before: of most nothing did."""
+    needed = {
+        one.uuid: None
+        for row in found
+        if (before := follows[row.uuid]) is not None and _surroundings(before) != _surroundings(row)
+        for one in (before, row)
+    }
+    return {result.uuid: result for result in store.of(needed)}
+
+
+def _surroundings(row: Summary) -> tuple[str | None, ...]:
+    return row.versions, row.environment_id, row.dataset_file
+
+
+def _marks(before: Summary | None, now: Summary, told: dict[str, Result]) -> tuple[str, ...]:
     marks = []
-    if now.outcome.value != "ok":
-        marks.append(f"{now.outcome.value}: {now.reason}" if now.reason else now.outcome.value)
+    if now.outcome != "ok":
+        marks.append(f"{now.outcome}: {now.reason}" if now.reason else now.outcome)
     if before is None:
         return ("first", *marks)
+    if _surroundings(before) == _surroundings(now):
+        return tuple(marks)
+    first, second = told[before.uuid], told[now.uuid]
     for title, old, new in (
-        ("", flat(before.versions), flat(now.versions)),
-        ("", flat(before.environment), flat(now.environment)),
-        ("dataset ", {"file": before.dataset.get("file")}, {"file": now.dataset.get("file")}),
+        ("", flat(first.versions), flat(second.versions)),
+        ("", flat(first.environment), flat(second.environment)),
+        ("dataset ", {"file": before.dataset_file}, {"file": now.dataset_file}),
     ):
         marks += [
             f"{title}{name}: {_told(old.get(name))} -> {_told(new.get(name))}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.errors import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from arrowroot_lab.documents import Result, Sample
 
@@ -51,11 +51,7 @@ class Metric:
 
     def figure(self, result: Result, statistic: str = "median") -> float | None:
         """Return the figure of a result: the median or minimum of its counted samples; None if there are none."""
-        return self.figure_of([result], statistic)
-
-    def figure_of(self, results: Iterable[Result], statistic: str = "median") -> float | None:
-        """Return the figure of the counted samples of all the results."""
-        values = [value for result in results for value in self.values(result)]
+        values = self.values(result)
         return STATISTICS[statistic](values) if values else None
 
 

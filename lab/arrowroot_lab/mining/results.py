@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.quantities import SIZES, parse_bytes
 
 from .metrics import STATISTICS, metric
 from .table import Column, Table
@@ -13,11 +14,15 @@ from .table import Column, Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from sqlalchemy import Row
+
     from arrowroot_lab.store import Filter, Store, Summary
 
 #: What tells results apart, most telling first; each is a column of the view ``results``.
 AXES = ("campaign", "site", "dataset", "layout", "storage", "workload", "engine", "version", "strategy")
-#: Metrics whose figures the rows have already; those of others are in the documents.
+#: Sizes in a name, as those of caches.
+_SIZE = re.compile(rf"\b\d+(\.\d+)? ({'|'.join(SIZES)})\b")
+#: Metrics whose figures the rows have already; those of others are made of the samples.
 _IN_ROWS = {
     ("wall_ns", "median"): "wall_median_ns",
     ("wall_ns", "minimum"): "wall_minimum_ns",
@@ -33,21 +38,21 @@ def results_table(store: Store, where: Filter | None = None, *, limit: int | Non
 
 def table_of(found: Sequence[Summary]) -> Table:
     """Return one row for each of these results, in their order."""
-    axes, notes = varying([axes_of(one) for one in found])
+    axes, notes = telling(found)
     columns = (
         Column("uuid", "result", "key"),
-        Column("created_at", "measured", "date"),
         *(Column(axis, axis) for axis in axes),
-        Column("outcome", "outcome"),
         Column("wall_median_ns", "wall", "time"),
+        Column("outcome", "outcome"),
         Column("cpu_median_ns", "CPU", "time"),
         Column("n_counted", "counted", "count"),
+        Column("created_at", "measured", "date"),
     )
     rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in found)
     return Table("Results", columns, rows, notes)
 
 
-def axes_of(summary: Summary) -> dict[str, str]:
+def axes_of(summary: Summary | Row[Any]) -> dict[str, str]:
     """Return the values of a result on the axes; an axis that it has no value of is not there."""
     values = {axis: getattr(summary, axis) for axis in AXES}
     return {axis: value for axis, value in values.items() if value is not None}
@@ -65,9 +70,30 @@ def varying(cases: Sequence[dict[str, str]]) -> tuple[list[str], tuple[str, ...]
     return differing, (f"All: {', '.join(equal)}.",) if equal else ()
 
 
+def telling(found: Sequence[Summary | Row[Any]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the axes that tell results apart, and sentences on the others.
+
+    A version goes without saying where each engine has one, and so does a layout where each dataset has one: the notes
+    tell the versions, and a hash says nothing to people.
+    """
+    axes, notes = varying([axes_of(one) for one in found])
+    versions = {(one.engine, one.version) for one in found}
+    if "engine" in axes and "version" in axes and len(versions) == len({engine for engine, _ in versions}):
+        axes.remove("version")
+        notes = (*notes, f"Versions: {', '.join(' '.join(one) for one in sorted(versions))}.")
+    layouts = {(one.dataset, one.layout) for one in found}
+    if "dataset" in axes and "layout" in axes and len(layouts) == len({dataset for dataset, _ in layouts}):
+        axes.remove("layout")
+    return axes, notes
+
+
 def natural(name: str) -> list[tuple[int, str]]:
-    """A key to sort names by, in which 0.10 comes after 0.9."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+    """A key to sort names by, in which 0.10 comes after 0.9, and 128 KiB before 1 MiB."""
+    in_bytes = _SIZE.sub(lambda size: str(parse_bytes(size[0])), name)
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part.casefold())
+        for part in re.split(r"(\d+)", in_bytes)
+    ]
 
 
 def figures(store: Store, found: Sequence[Summary], key: str, statistic: str) -> dict[str, float | None]:
@@ -81,7 +107,12 @@ def figures(store: Store, found: Sequence[Summary], key: str, statistic: str) ->
     column = _IN_ROWS.get((key, statistic))
     if column is not None:
         return {one.uuid: getattr(one, column) for one in found}
-    return {result.uuid: asked.figure(result, statistic) for result in store.of([one.uuid for one in found])}
+    samples = store.taken((one.uuid for one in found), asked.key)
+    told: dict[str, float | None] = {}
+    for uuid, taken in samples.items():
+        values = [sample.value for sample in taken if sample.value is not None]
+        told[uuid] = STATISTICS[statistic](values) if values else None
+    return told
 
 
 def label(summary: Summary, axes: Iterable[str]) -> str:

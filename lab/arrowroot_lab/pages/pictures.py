@@ -153,14 +153,20 @@ def series_history(told: History) -> Figure:
         )
         for point in told.points
     ]
-    marks = [
-        Mark(place, "changed", "; ".join(news))
-        for place, point in enumerate(told.points)
-        if place and (news := [mark for mark in point.marks if not mark.startswith(point.outcome)])
-    ]
+    marks = []
+    for place, point in enumerate(told.points):
+        level = [] if point.change is None else [f"{point.change:.3f} times the level before"]
+        news = [
+            mark
+            for mark in point.marks[len(level) :]
+            if place and not (point.outcome != "ok" and mark.startswith(point.outcome))
+        ]
+        marks += [Mark(place, "change point", one) for one in level]
+        marks += [Mark(place, "changed", "; ".join(news))] if news else []
     caption = (
         f"One point a result: the {told.statistic} of its counted samples, with the least and the most. Dotted lines "
-        "are changes of versions or of the environment; crosses are results without a figure."
+        "are change points of the level, and changes of versions or of the environment; crosses are results without "
+        "a figure."
     )
     return history_figure(f"{title} of the series", caption, moments, marks, column)
 
@@ -231,4 +237,4 @@ def compared_figure(compared: Sequence[Compared], names: Sequence[str], before: 
     caption = "Ratios of pairs that were taken in turns, with their 99 % bounds; left of 1 is better."
     if len(compared) > MAX_COMPARED:
         caption += f" The first {MAX_COMPARED} of {len(compared)} cases; the table has all."
-    return beside(f"{now} judged by {before}", caption, rows, left=before, right=now)
+    return beside(f"Ratios of wall times: {now} over {before}", caption, rows, left=before, right=now)

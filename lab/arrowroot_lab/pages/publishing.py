@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.figures.figure import style_sheet
 from arrowroot_lab.mining import overview, report
 from arrowroot_lab.mining.comparison import SIDES, Measured, compare_measured, measured
-from arrowroot_lab.mining.history import history_of
+from arrowroot_lab.mining.history import history_of, level_changes
 from arrowroot_lab.mining.news import news, standing
 from arrowroot_lab.mining.overview import OLD_DAYS
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
+from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter
 
 from . import pictures
@@ -30,7 +31,9 @@ from .snapshot import (
     classic_page,
     compare_page,
     facts_of,
+    fastest,
     has_time,
+    in_order,
     result_page,
     runs_of,
     series_page,
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.classics.classic import Classic
     from arrowroot_lab.documents import Result
     from arrowroot_lab.figures.figure import Figure
-    from arrowroot_lab.mining import Compared, Table
+    from arrowroot_lab.mining import Compared, History, Table
     from arrowroot_lab.store import Store, Summary
 
 #: Where one begins to read.
@@ -96,6 +99,8 @@ def publish(
 class _Site:
     def __init__(self, root: Path, snapshot: Snapshot, classics: Sequence[Classic]) -> None:
         self.root, self.snapshot, self.classics, self.n_pages = root, snapshot, classics, 0
+        #: Those with change points; filled while the series are written.
+        self.histories: list[History] = []
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
         navigation += [(classic.title.partition(":")[0], classic_page(classic.name)) for classic in classics]
         self.common = {
@@ -134,6 +139,8 @@ class _Site:
         verdicts = Counter(one.comparison.verdict.value for one in found.compared)
         changed = [one for one in found.compared if one.comparison.verdict.value in ("better", "worse")]
         last = news(snapshot.summaries)
+        since = (snapshot.at - timedelta(days=OLD_DAYS)).isoformat()[:10]
+        levels = level_changes(self.histories, since)
         self._page(
             FIRST,
             "overview.html",
@@ -148,6 +155,8 @@ class _Site:
             news=self._linked(last, "news"),
             n_failing=sum(row["what"] == "fails now" for row in last.records()),
             n_working=sum(row["what"] == "works again" for row in last.records()),
+            levels=self._linked(levels, "levels"),
+            n_levels=len({row["series_id"] for row in levels.records()}),
             failed=self._linked(found.failed, "failed"),
             old=self._linked(found.old, "old"),
             n_last=sum(
@@ -158,7 +167,7 @@ class _Site:
 
     def _campaign(self, name: str) -> None:
         all_results = self.snapshot.of_campaign(name)
-        found = list(reversed(standing(all_results)))
+        found = in_order(standing(all_results))
         runs = runs_of(all_results)
         failed = [one for one in found if one.outcome in BAD]
         figure = pictures.campaign_matrix(found, self.snapshot)
@@ -169,6 +178,7 @@ class _Site:
             "campaign.html",
             name,
             ends=Counter(one.outcome for one in found),
+            fastest=fastest(found),
             n_disturbed=_n_disturbed(found),
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
@@ -191,7 +201,7 @@ class _Site:
         written = []
         for axis in SIDES:
             pairs, is_each = _pairs(found, axis)
-            parts = [part for before, now in pairs if (part := _compared(found, axis, before, now))]
+            parts = [part for before, now in pairs if (part := self._compared(found, axis, before, now))]
             if not parts:
                 continue
             path = compare_page(campaign, axis)
@@ -212,10 +222,20 @@ class _Site:
             written.append((axis, path, shown))
         return written
 
+    def _compared(
+        self, found: Sequence[Measured], axis: str, before: str, now: str
+    ) -> tuple[str, Table, list[Compared]] | None:
+        try:
+            table, compared = compare_measured(self.snapshot.store, found, by=axis, before=before, now=now)
+        except RequestError:
+            return None  # no case has both
+        return f"{slug(now)}-judged-by-{slug(before)}", table, compared
+
     def _part(
         self, table: Table, compared: list[Compared], name: str, sides: Sequence[str]
     ) -> dict[str, Any]:
         differing, _ = varying([one.case for one in compared])
+        verdicts = Counter(one.comparison.verdict.value for one in compared)
         names = [
             " / ".join(one.case[axis] for axis in differing if axis in one.case) or "the case"
             for one in compared
@@ -224,7 +244,8 @@ class _Site:
             "name": name,
             "before": sides[0],
             "now": sides[1],
-            "verdicts": Counter(one.comparison.verdict.value for one in compared),
+            "verdicts": verdicts,
+            "is_open": set(verdicts) == {Verdict.NOT_ENOUGH.value},
             "figure": self._shown(pictures.compared_figure(compared, names, *sides), f"{name}-figure"),
             "table": Linked(table, f"{name}-table", _links_of(compared)),
         }
@@ -237,8 +258,11 @@ class _Site:
             before = group[place - 1] if place else None
             after = group[place + 1] if place + 1 < len(group) else None
             self._result(summary, result, before, after)
-        told = history_of(group[-1], results)
+        told = history_of(self.snapshot.store, group)
         last = group[-1]
+        changes = [point for point in told.points if point.change is not None]
+        if changes:
+            self.histories.append(told)
         self._page(
             series_page(last.series_id),
             "series.html",
@@ -246,6 +270,7 @@ class _Site:
             last=last,
             campaign_page=campaign_page(last.campaign),
             shown=[self._shown(pictures.series_history(told), "history")],
+            changes=changes,
             points=self._linked(told.table(), "points"),
             machine=results[-1].machine,
             n_results=len(group),
@@ -340,16 +365,6 @@ def _pairs(found: Sequence[Measured], axis: str) -> tuple[list[tuple[str, str]],
         for before in names[: place if len(names) <= MAX_EACH_WITH_EACH else min(place, 1)]
     ]
     return pairs, is_each
-
-
-def _compared(
-    found: Sequence[Measured], axis: str, before: str, now: str
-) -> tuple[str, Table, list[Compared]] | None:
-    try:
-        table, compared = compare_measured(found, by=axis, before=before, now=now)
-    except RequestError:
-        return None  # no case has both
-    return f"{slug(now)}-judged-by-{slug(before)}", table, compared
 
 
 def _links_of(compared: Sequence[Compared]) -> dict[tuple[int, str], str]:

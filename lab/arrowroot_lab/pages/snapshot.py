@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.metrics import metric
-from arrowroot_lab.mining.results import axes_of, varying
+from arrowroot_lab.mining.results import axes_of, label, natural, varying
 
 from .html import slug
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 #: Outcomes that somebody has to look at.
 BAD = ("failed", "timed out", "refused")
+#: Of so many programs it is told how much longer each takes than the fastest.
+MAX_NAMED = 4
+OTHERS = "the others"
 #: Axes by which programs differ; the others are what they are measured on.
 PROGRAM = ("engine", "version", "strategy")
 
@@ -111,8 +115,76 @@ def axes(found: Sequence[Summary]) -> tuple[list[str], list[str]]:
     ):
         # The name of a dataset tells its layout better than a hash does.
         differing.remove("layout")
+    if len({(one.engine, one.version) for one in found}) == len({one.engine for one in found}):
+        # Each engine has one version, which the notes of the tables tell.
+        differing = [axis for axis in differing if axis != "version"]
     programs = [axis for axis in differing if axis in PROGRAM]
     return programs, [axis for axis in differing if axis not in PROGRAM]
+
+
+def in_order(found: Sequence[Summary]) -> list[Summary]:
+    """Return results by their names, as a table is read: what they are measured on, and then the programs."""
+    names = ("dataset", "storage", "workload", "site", "layout", *PROGRAM)
+    return sorted(found, key=lambda one: [natural(str(getattr(one, name))) for name in names])
+
+
+def fastest(found: Sequence[Summary]) -> str | None:
+    """Return what a campaign answers: which program is the fastest, and which storage costs how much.
+
+    None where no case has two of either with a time. It is of medians: only pairs are judged.
+    """
+    across, down = axes(found)
+    told = []
+    rows = _rows(found, across, down)
+    if across and rows:
+        best, where, ratios = _leader(rows)
+        if len(ratios) > MAX_NAMED:
+            ratios = {OTHERS: [ratio for of_one in ratios.values() for ratio in of_one]}
+        others = ", ".join(
+            f"{name} {'take' if name == OTHERS else 'takes'} {_times(of_one)}"
+            for name, of_one in ratios.items()
+        )
+        told.append(f"By their medians {best} is the fastest{where}: {others} times as long.")
+    rows = _rows(found, ["storage"], [*(axis for axis in down if axis != "storage"), *across])
+    if "storage" in down and rows:
+        best, where, ratios = _leader(rows)
+        # Not by the ratios: some engines cannot read from all storages.
+        slow = Counter(max(row, key=row.__getitem__) for row in rows.values() if best in row)
+        worst = slow.most_common(1)[0][0]
+        slowest = f'the slowest, "{worst}", takes' if len(ratios) > 1 else f'"{worst}" takes'
+        told.append(
+            f'Of the storages "{best}" is the fastest{where}; {slowest} {_times(ratios[worst])} times as long.'
+        )
+    return " ".join(told) or None
+
+
+def _rows(found: Sequence[Summary], across: Sequence[str], down: Sequence[str]) -> dict[str, dict[str, int]]:
+    """The times of the cases that have two at least: by name on the axes down, and across."""
+    rows: dict[str, dict[str, int]] = {}
+    for one in found:
+        if has_time(one) and one.wall_median_ns:
+            rows.setdefault(label(one, down), {})[label(one, across)] = one.wall_median_ns
+    return {name: row for name, row in rows.items() if len(row) > 1}
+
+
+def _leader(rows: dict[str, dict[str, int]]) -> tuple[str, str, dict[str, list[float]]]:
+    """Who is the fastest most often, in how many cases, and the times of each other over the leader's."""
+    wins = Counter(min(row, key=row.__getitem__) for row in rows.values())
+    (best, n_best), *_ = wins.most_common()
+    ratios: dict[str, list[float]] = {}
+    for row in rows.values():
+        for name, wall_ns in row.items():
+            if best in row and name != best:
+                ratios.setdefault(name, []).append(wall_ns / row[best])
+    return best, "" if len(rows) == 1 else f" in {n_best} of {len(rows)} cases", ratios
+
+
+def _times(ratios: Sequence[float]) -> str:
+    low, high = (
+        f"{value:.2f}" if value < 1.1 else f"{value:.1f}" if value < 10 else f"{value:,.0f}"
+        for value in (min(ratios), max(ratios))
+    )
+    return low if low == high else f"{low} to {high}"
 
 
 def result_page(uuid: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,14 +14,17 @@ from arrowroot_lab.documents import Outcome, case_id
 from arrowroot_lab.engines import builds
 from arrowroot_lab.engines.ask import TIMEOUT_S
 from arrowroot_lab.errors import LabError, SkippedError
+from arrowroot_lab.statistics import least_n
 from arrowroot_lab.store import Filter
 
+from . import estimating
 from .predicting import SCHEMES, local_trace, predict
 from .subjects import Engines, Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from arrowroot_lab.campaign.datasets import Found
     from arrowroot_lab.campaign.model import Campaign, Case, EngineChoice
     from arrowroot_lab.documents import Result
     from arrowroot_lab.engines.builds import Environment
@@ -29,10 +33,8 @@ if TYPE_CHECKING:
     from .events import Tell
     from .subject import Subject
 
-#: The time of a sample besides its own: a process that starts, imports, warms up, and two control kernels.
-AROUND_NS = 700_000_000
-#: A rehearsal, which computes checksums, and another engine's reading of the same take about so many samples' time.
-N_REHEARSALS = 2
+#: The basis of a time that is only told from sizes, lines and engines' usual costs.
+ESTIMATED = "estimated"
 
 State = Literal["measured", "to measure", "predicted first", "cannot", "not known"]
 
@@ -50,17 +52,17 @@ class Planned:
     #: The predicted time of one sample, and what it was predicted from.
     sample_ns: float | None = None
     basis: str = ""
+    #: The predicted time of all that a run does for it; None: nobody can tell.
+    case_ns: float | None = None
 
     @property
     def is_open(self) -> bool:
         """True if a run takes time for it."""
         return self.state not in ("measured", "cannot")
 
-    def total_ns(self, repeats: int) -> float | None:
-        """The predicted time of all samples; 0 if none is taken, None if nobody can tell."""
-        if not self.is_open:
-            return 0.0
-        return None if self.sample_ns is None else (repeats + N_REHEARSALS) * (self.sample_ns + AROUND_NS)
+    def total_ns(self) -> float | None:
+        """The predicted time that a run takes for it; 0 if it takes none, None if nobody can tell."""
+        return self.case_ns if self.is_open else 0.0
 
 
 @dataclass
@@ -71,14 +73,21 @@ class Plan:
     planned: list[Planned] = field(default_factory=list)
     #: Sentences: what is made first.
     notes: list[str] = field(default_factory=list)
+    #: What is made first -> its predicted time; None: nobody can tell.
+    making_ns: dict[str, float | None] = field(default_factory=dict)
 
     def total_ns(self) -> float:
-        """The predicted time of all cases of which one is predicted."""
-        return sum(one.total_ns(self.campaign.repeats) or 0.0 for one in self.planned)
+        """The predicted time of all of which one is predicted, with what is made first."""
+        cases = sum(one.total_ns() or 0.0 for one in self.planned)
+        return cases + sum(ns or 0.0 for ns in self.making_ns.values())
 
     def n_unknown(self) -> int:
         """How many cases nobody can tell the time of."""
-        return sum(one.total_ns(self.campaign.repeats) is None for one in self.planned)
+        return sum(one.total_ns() is None for one in self.planned)
+
+    def is_rough(self) -> bool:
+        """True if any time is only estimated from sizes."""
+        return any(one.basis == ESTIMATED and one.is_open for one in self.planned)
 
 
 def plan(campaign: Campaign, store: Store | None, site: str, *, tell: Tell, predicts: bool = True) -> Plan:
@@ -105,20 +114,54 @@ def plan(campaign: Campaign, store: Store | None, site: str, *, tell: Tell, pred
             only=frozenset(case.label() for case in chosen if case.dataset.name in there),
         )  # fmt: skip
         prepared = preparation.prepare()
+        for engine in campaign.engines:  # also those whose datasets are not there yet
+            with suppress(LabError):
+                engines.command(engine)
         subjects = {one.label: one for one in prepared.subjects + prepared.decided}
         for one in made.planned:
             _judge(one, subjects.get(one.case.label()), campaign, there, engines)
-        _tell_from_results(made, store, site)
+        _tell_from_results(made, store, site, there)
         if predicts:
-            _tell_from_predictions(made, prepared.subjects, Path(directory), tell)
-    for dataset in campaign.datasets:
-        if dataset.name not in there:
-            done = "made and hashed" if dataset.recipe else "hashed"
-            made.notes.append(
-                f"Dataset {dataset.name} is {done} first: what is known of its cases is found by names."
-            )
-    made.notes += [f"The environment of {name} is made first." for name in sorted(engines.to_make)]
+            _tell_from_predictions(made, prepared.subjects, Path(directory), there, tell)
+    for one in made.planned:
+        found = there.get(one.case.dataset.name)
+        if one.sample_ns is None and one.is_open:
+            one.sample_ns = estimating.sample_ns(one.case, found)
+            one.basis = "" if one.sample_ns is None else ESTIMATED
+        if one.state == "predicted first":
+            one.case_ns = estimating.prediction_ns(one.case, found)
+        elif one.sample_ns is not None:
+            one.case_ns = estimating.case_ns(one.case, found, campaign.repeats, one.sample_ns)
+    _tell_what_is_made(made, there, engines)
+    if (few := few_repeats(campaign)) is not None:
+        made.notes.append(few)
     return made
+
+
+def few_repeats(campaign: Campaign) -> str | None:
+    """Return a sentence if the repeats of a campaign are too few for a comparison."""
+    if campaign.repeats >= least_n():
+        return None
+    return f"{campaign.repeats} repeats: a comparison needs {least_n()} pairs, and will say that there are not enough."
+
+
+def _tell_what_is_made(made: Plan, there: Collection[str], engines: _EnginesHere) -> None:
+    for done in ("made and hashed", "hashed"):
+        names = [
+            one.name
+            for one in made.campaign.datasets
+            if one.name not in there and (one.recipe is not None) == (done == "made and hashed")
+        ]
+        if names:
+            which = f"Dataset {names[0]} is" if len(names) == 1 else f"Datasets {', '.join(names)} are"
+            made.notes.append(f"{which} {done} first: what is known of their cases is found by names.")
+    for dataset in made.campaign.datasets:
+        if dataset.name not in there:
+            made.making_ns[f"dataset {dataset.name}"] = estimating.making_ns(dataset)
+    by_name = {engine.called(): engine for engine in made.campaign.engines}
+    for name in sorted(engines.to_make):
+        made.notes.append(f"The environment of {name} is made first.")
+        made.making_ns[f"environment {name}"] = estimating.environment_ns(by_name[name])
 
 
 class _Asked:
@@ -162,8 +205,11 @@ def _judge(
         one.state = "predicted first"
 
 
-def _tell_from_results(made: Plan, store: Store | None, site: str) -> None:
-    """Predict from the newest results: of the case itself here, elsewhere; then of ever less alike ones."""
+def _tell_from_results(made: Plan, store: Store | None, site: str, there: dict[str, Found]) -> None:
+    """Predict from the newest results: of the case itself here, elsewhere; then of ever less alike ones.
+
+    Those of another strategy, engine or storage are scaled by what both are estimated to take.
+    """
     if store is None:
         return
     rows = [
@@ -171,17 +217,38 @@ def _tell_from_results(made: Plan, store: Store | None, site: str) -> None:
         for row in store.summaries(Filter(campaign=(made.campaign.name,), outcome=("ok",)))
         if row.wall_median_ns is not None
     ]
+    estimates = {
+        _names_of(one.case.names(), one.case.engine.name): estimating.sample_ns(
+            one.case, there.get(one.case.dataset.name)
+        )
+        for one in made.planned
+    }
     for one in made.planned:
         names = one.case.names()
-        for basis, is_alike in _kinds_of_likeness(names, one.case.engine.name, one.case_id, site):
+        for basis, is_alike, is_scaled in _kinds_of_likeness(names, one.case.engine.name, one.case_id, site):
             if (row := next((row for row in rows if is_alike(row)), None)) is not None:
                 one.sample_ns, one.basis = float(row.wall_median_ns or 0), basis
+                known = {axis: getattr(row, axis) for axis in names}
+                this, that = (
+                    estimates.get(_names_of(told, engine))
+                    for told, engine in ((names, one.case.engine.name), (known, row.engine))
+                )
+                if is_scaled and this and that:
+                    one.sample_ns *= this / that
+                    one.basis = f"{basis}, scaled"
                 break
+
+
+def _names_of(names: dict[str, str], engine: str) -> tuple[str, ...]:
+    """What results and cases are both called; an engine without its version."""
+    return (names["dataset"], names["storage"], engine, names["workload"], names["strategy"])
 
 
 def _kinds_of_likeness(
     names: dict[str, str], engine: str, case_id: str | None, site: str
-) -> list[tuple[str, Callable[[Summary], bool]]]:
+) -> list[tuple[str, Callable[[Summary], bool], bool]]:
+    """What it is called, whether a row is so alike, and whether its time is to be scaled."""
+
     def alike(*axes: str) -> Callable[[Summary], bool]:
         wanted = {"engine": engine, **{axis: names[axis] for axis in axes if axis != "engine"}}
         return lambda row: all(getattr(row, axis) == wanted[axis] for axis in axes)
@@ -189,19 +256,25 @@ def _kinds_of_likeness(
     the_same = alike("dataset", "storage", "engine", "workload")
     strategy = names["strategy"]
     return [
-        ("measured here", lambda row: row.case_id == case_id and row.site == site),
-        ("measured elsewhere", lambda row: row.case_id == case_id),
-        ("the same by its names", lambda row: the_same(row) and row.strategy == strategy),
-        ("another strategy", the_same),
-        ("another engine", alike("dataset", "storage", "workload")),
-        ("another storage", alike("dataset", "engine", "workload")),
+        ("measured here", lambda row: row.case_id == case_id and row.site == site, False),
+        ("measured elsewhere", lambda row: row.case_id == case_id, False),
+        ("the same by its names", lambda row: the_same(row) and row.strategy == strategy, False),
+        ("another strategy", the_same, True),
+        ("another engine", alike("dataset", "storage", "workload"), True),
+        ("another storage", alike("dataset", "engine", "workload"), True),
     ]
 
 
-def _tell_from_predictions(made: Plan, subjects: Sequence[Subject], directory: Path, tell: Tell) -> None:
-    """Let runners predict the cases that no result tells of; other engines are taken to be as slow."""
+def _tell_from_predictions(
+    made: Plan, subjects: Sequence[Subject], directory: Path, there: dict[str, Found], tell: Tell
+) -> None:
+    """Let runners predict the cases that no result tells of; other engines' times are those, scaled."""
     by_label = {subject.label: subject for subject in subjects}
     predicted: dict[tuple[str, str, str], float] = {}
+
+    def estimate(one: Planned) -> float | None:
+        return estimating.sample_ns(one.case, there.get(one.case.dataset.name))
+
     for one in made.planned:
         subject = by_label.get(one.case.label())
         if (
@@ -216,12 +289,14 @@ def _tell_from_predictions(made: Plan, subjects: Sequence[Subject], directory: P
         if told is not None:
             one.sample_ns, one.basis = told
             names = one.case.names()
-            predicted.setdefault((names["dataset"], names["storage"], names["workload"]), one.sample_ns)
+            if own := estimate(one):
+                key = (names["dataset"], names["storage"], names["workload"])
+                predicted.setdefault(key, one.sample_ns / own)
     for one in made.planned:
         names = one.case.names()
         key = (names["dataset"], names["storage"], names["workload"])
-        if one.is_open and one.sample_ns is None and key in predicted:
-            one.sample_ns, one.basis = predicted[key], "predicted of another engine"
+        if one.is_open and one.sample_ns is None and key in predicted and (own := estimate(one)):
+            one.sample_ns, one.basis = predicted[key] * own, "predicted of another engine, scaled"
 
 
 def _prediction(subject: Subject, directory: Path) -> tuple[float, str] | None:
@@ -231,9 +306,9 @@ def _prediction(subject: Subject, directory: Path) -> tuple[float, str] | None:
     line = storage.line or (None if storage.is_cache_warm else storage.origin_line)
     figures = {"latency_ns": 0.0, "bytes_per_s": 0.0, **storage.figures(line)}
     try:
-        if (trace := local_trace(subject, directory, TIMEOUT_S)) is None:
+        if (trace := local_trace(subject, directory, TIMEOUT_S, n_readings=1)) is None:
             return None
-        told = predict(subject, trace, figures, SCHEMES.get(storage.kind, "file"), 120.0)
+        told = predict(subject, trace.path, figures, SCHEMES.get(storage.kind, "file"), 120.0)
     except LabError:
         # A plan without a time is still a plan; the run tells what is wrong.
         return None

@@ -69,6 +69,8 @@ class Sampler:
                 asked = self.asked(subject)
             used_ns = processes.cpu_ns() - used_ns
             _fill(sample, asked)
+            if subject.local:
+                sample.details |= {"trace": subject.local.hash(), "readings_cpu_ns": subject.local.cpu_ns}
             subject.took_ns.append(max(one.wall_ns for one in asked))
             if place and not place.is_virtual:
                 sample.counters.update(place.counters())
@@ -81,7 +83,8 @@ class Sampler:
         if before_ns:
             sample.control_ns = (before_ns, control_ns())
             self.best_control_ns = min(self.best_control_ns, *sample.control_ns)
-        if sample.outcome is Outcome.OK and sample.control_ns:
+        # What is replayed does not wait for the machine.
+        if sample.outcome is Outcome.OK and sample.control_ns and not subject.local:
             sample.disturbed = disturbed(sample.readings, used_ns, sample.control_ns, self.best_control_ns)
         return sample
 
@@ -93,6 +96,8 @@ class Sampler:
         place = subject.place
         if place and place.is_virtual:
             job: Job = {**subject.jobs(**more)[0], "line": place.line_figures(), "scheme": "file"}
+            if subject.local:
+                job["trace"] = str(subject.local.path)
             return [ask(subject.command, "predict", job, timeout_s=self.limits.timeout_s)]
         if subject.case.workload.kind != "write":
             return self.asked_to_run(subject, **more)

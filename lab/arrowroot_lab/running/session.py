@@ -24,7 +24,7 @@ from .checking import Checker, kept
 from .guardian import Guardian
 from .journal import Journal
 from .places import Places
-from .predicting import gap, predict
+from .predicting import awaited, gap, local_trace, predict
 from .sampling import Sampler, outcome_of
 from .subjects import Engines, Known, Preparation, Prepared
 from .traced import reads_of
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
     from .events import Progress
     from .subject import Subject
+
+
+#: A disturbed sample is taken again in the same turn so often; what is missing then is taken in later turns.
+N_AGAIN = 2
 
 
 class Keeper(Known, Protocol):
@@ -193,9 +197,11 @@ class Session:
                 )
             more["trace"] = str(subject.trace)
         self._with_retries(subject, lambda: self._rehearsed(subject, more))
+        if subject.is_exact:
+            subject.local = local_trace(subject, self.directory, self.campaign.limits.timeout_s)
         if subject.trace and not place.is_virtual:
             subject.result.reads = reads_of(subject.trace)
-            line = self._places.line_of(subject)
+            line = awaited(subject, self._places.line_of(subject))
             told = predict(
                 subject, subject.trace, line, scheme_of(place.urls[0]), self.campaign.limits.timeout_s
             )
@@ -243,6 +249,13 @@ class Session:
                 return
 
     def _sample(self, subject: Subject, turn: int) -> None:
+        """Take a sample, and again if it was disturbed, so that the turn has its pairs; each is kept."""
+        for _ in range(1 + N_AGAIN):
+            self._take(subject, turn)
+            if subject.is_over or not subject.result.samples[-1].disturbed:
+                return
+
+    def _take(self, subject: Subject, turn: int) -> None:
         """Take a sample, again if its failure may go by itself; each attempt is kept."""
         self._check_limits()
         for attempt in range(failing.N_RETRIES + 1):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome
+from arrowroot_lab.engines.catalogue import is_exact, is_replayable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from arrowroot_lab.engines.catalogue import Engine
     from arrowroot_lab.engines.contract import Job
     from arrowroot_lab.storages import Place
+
+    from .predicting import Trace
 
 
 @dataclass
@@ -39,6 +42,8 @@ class Subject:
     n_entries: int | None = None
     #: Where the rehearsal left a trace, or the report of a program.
     trace: Path | None = None
+    #: What samples in virtual time are replayed from.
+    local: Trace | None = None
     is_stored: bool = False
     #: The times of the samples' processes as a whole, in ns.
     took_ns: list[int] = field(default_factory=list)
@@ -47,6 +52,16 @@ class Subject:
     def label(self) -> str:
         """The campaign's name of it."""
         return self.case.label()
+
+    @property
+    def is_replayable(self) -> bool:
+        """True if a trace of one read of the local files tells what it takes."""
+        return is_replayable(self.can, self.case)
+
+    @property
+    def is_exact(self) -> bool:
+        """True if its samples are replays of one trace in virtual time: one is enough."""
+        return is_exact(self.can, self.case)
 
     @property
     def n_counted(self) -> int:

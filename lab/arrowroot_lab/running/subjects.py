@@ -181,6 +181,8 @@ class Preparation:
             reason = why_not(case.engine.called(), subject.engine.can or subject.can, case)
             if reason:
                 raise SkippedError(reason)
+            if subject.is_exact:
+                subject.n_wanted = 1
             subject.command = self.engines.command(case.engine)
             subject.job = self._job(case, found)
         except RequestError:

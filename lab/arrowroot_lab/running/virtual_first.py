@@ -50,7 +50,7 @@ def _predict(session: Session, subject: Subject) -> None:
     timeout_s = session.campaign.limits.timeout_s
     trace = local_trace(subject, session.directory, timeout_s)
     scheme = SCHEMES.get(storage.kind, "file")
-    told = predict(subject, trace, storage.figures(storage.line), scheme, timeout_s)
+    told = predict(subject, trace and trace.path, storage.figures(storage.line), scheme, timeout_s)
     if told and "wall_ns" in told:
         subject.result.predictions.append(told)
         session.progress("predicted", subject.label, f"predicted: {told['wall_ns'] / 1e9:.3g} s")

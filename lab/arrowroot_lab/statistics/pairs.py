@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from arrowroot_lab.documents import in_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
-    from arrowroot_lab.documents import Result, Sample
 
-    #: What of a sample is compared; None: the sample does not tell it.
-    Value = Callable[[Result, Sample], float | None]
+class Timed(Protocol):
+    """A sample, with its value of what is compared."""
 
+    @property
+    def turn(self) -> int:
+        """Its place in the turns."""
+
+    @property
+    def started_at(self) -> str:
+        """As its document has it."""
+
+    @property
+    def value(self) -> float | None:
+        """None: it is not counted, or does not tell it."""
+
+    @property
+    def trace(self) -> str | None:
+        """The hash of what it was replayed from in virtual time; None: it was measured."""
+
+
+if TYPE_CHECKING:
+    #: The run of a result, and its samples in their order.
+    Samples = tuple[str | None, Sequence[Timed]]
 
 #: After all dates.
 _END = "9999"
@@ -29,6 +48,8 @@ class Pair:
     turn: int
     before: float
     now: float
+    #: Both were replayed from one trace, in virtual time: their ratio has no noise.
+    is_exact: bool = False
 
     @property
     def ratio(self) -> float:
@@ -45,43 +66,49 @@ class _Turn:
     #: The last start of an earlier turn, and the first of a later one.
     before: str
     after: str
+    trace: str | None
 
     def is_beside(self, other: _Turn) -> bool:
         """True if no other turn of either lies between the two: the cases did take turns."""
         return self.before < other.start < self.after and other.before < self.start < other.after
 
+    def is_exact_to(self, other: _Turn) -> bool:
+        """True if both were replayed from the same trace."""
+        return self.trace is not None and self.trace == other.trace
 
-def paired(before: Iterable[Result], now: Iterable[Result], value: Value) -> list[Pair]:
+
+def paired(before: Iterable[Samples], now: Iterable[Samples]) -> list[Pair]:
     """Return the pairs of two groups of results: of the same run and turn, one after the other.
 
     Samples that are not counted have no pair, and a value that is not above zero has none. What slows the machine down
     for a while slows both of a pair, and so leaves their ratio alone. Samples of other runs or turns are never paired;
     nor are those of a case that was measured when the other one was through, as where an ended run went on later.
     """
-    first, second = _by_turn(before, value), _by_turn(now, value)
+    first, second = _by_turn(before), _by_turn(now)
     return [
-        Pair(*key, first[key].value, second[key].value)
+        Pair(*key, first[key].value, second[key].value, first[key].is_exact_to(second[key]))
         for key in sorted(first.keys() & second.keys())
         if first[key].is_beside(second[key])
     ]
 
 
-def _by_turn(results: Iterable[Result], value: Value) -> dict[tuple[str, int], _Turn]:
+def _by_turn(results: Iterable[Samples]) -> dict[tuple[str, int], _Turn]:
     """(run, turn) -> what is there; a turn with several counted samples has their median."""
     told: dict[tuple[str, int], _Turn] = {}
-    for result in results:
-        run = result.campaign.get("run")
-        starts = [(sample.turn, in_utc(sample.started_at)) for sample in result.samples]
-        values: dict[int, list[tuple[float, str]]] = {}
-        for sample in result.counted() if run else ():
-            one = value(result, sample)
-            if one is not None and one > 0:
-                values.setdefault(sample.turn, []).append((one, in_utc(sample.started_at)))
-        for turn, found in values.items():
-            told[str(run), turn] = _Turn(
-                statistics.median(one for one, _ in found),
-                found[0][1],
-                max((start for other, start in starts if other < turn), default=""),
-                min((start for other, start in starts if other > turn), default=_END),
+    for run, samples in results:
+        if not run:
+            continue
+        starts = [in_utc(sample.started_at) for sample in samples]
+        values: dict[int, list[int]] = {}
+        for place, sample in enumerate(samples):
+            if sample.value is not None and sample.value > 0:
+                values.setdefault(sample.turn, []).append(place)
+        for turn, places in values.items():
+            told[run, turn] = _Turn(
+                statistics.median(samples[place].value or 0.0 for place in places),
+                starts[places[0]],
+                max((at for at, one in zip(starts, samples, strict=True) if one.turn < turn), default=""),
+                min((at for at, one in zip(starts, samples, strict=True) if one.turn > turn), default=_END),
+                samples[places[0]].trace,
             )
     return told

@@ -40,6 +40,8 @@ class Comparison:
     high: float | None
     #: Why it is not enough.
     reason: str | None = None
+    #: The ratios have no noise: one is enough, and the bounds are the least and the greatest.
+    is_exact: bool = False
 
 
 def compare(
@@ -49,14 +51,18 @@ def compare(
     least: float = LEAST,
     tolerance: float = TOLERANCE,
     confidence: float = CONFIDENCE,
+    is_exact: bool = False,
 ) -> Comparison:
     """Return what the ratios of pairs, now over before, allow to say.
 
     Worse (where lower is better): the lower bound of the median ratio is above 1 + ``least``. Better: the upper bound
     is below 1 / (1 + ``least``). No difference: both bounds are within a factor of 1 + ``tolerance`` of 1. Else the
     pairs are not enough: there are fewer than 7, or they scatter too much.
+
+    is_exact: the ratios are those of virtual time, each of two replays of one trace: there is no noise to be bounded.
     """
-    bounds = median_bounds(ratios, confidence)
+    is_exact = is_exact and bool(ratios)
+    bounds = (min(ratios), max(ratios)) if is_exact else median_bounds(ratios, confidence)
     if bounds is None:
         few = f"{len(ratios)} pairs; a bound at {confidence:.0%} needs {least_n(confidence)}"
         middle = statistics.median(ratios) if ratios else None
@@ -70,5 +76,10 @@ def compare(
     elif 1 / (1 + tolerance) <= low and high <= 1 + tolerance:
         verdict = Verdict.NO_DIFFERENCE
     else:
-        verdict, reason = Verdict.NOT_ENOUGH, "the pairs scatter too much; more repeats narrow the bounds"
-    return Comparison(verdict, len(ratios), statistics.median(ratios), low, high, reason)
+        verdict = Verdict.NOT_ENOUGH
+        reason = (
+            "in virtual time, and its runs do not agree"
+            if is_exact
+            else "the pairs scatter too much; more repeats narrow the bounds"
+        )
+    return Comparison(verdict, len(ratios), statistics.median(ratios), low, high, reason, is_exact)

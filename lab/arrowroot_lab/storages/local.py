@@ -78,7 +78,9 @@ class Local(Place):
         return {}
 
     def line_figures(self) -> dict[str, float]:
-        """Measure the disk past the page cache if the storage is cold, else the page cache."""
+        """Measure the disk past the page cache if the storage is cold, else the page cache, with the files in it."""
+        if not self._storage.is_cold:
+            warm(self.files)
         return measure_line.of_file(self.files[0], is_cold=self._storage.is_cold)
 
 

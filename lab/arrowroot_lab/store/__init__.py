@@ -9,5 +9,6 @@ from __future__ import annotations
 from .filters import Filter
 from .store import Store
 from .summary import Summary, summary_of
+from .taken import Taken
 
-__all__ = ["Filter", "Store", "Summary", "summary_of"]
+__all__ = ["Filter", "Store", "Summary", "Taken", "summary_of"]

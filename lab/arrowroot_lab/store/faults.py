@@ -22,7 +22,10 @@ _MEANINGS = (
     ("malformed database schema", _DAMAGED),
     ("database or disk is full", _FULL),
     ("no space left on device", _FULL),
-    ("disk i/o error", "the disk does not take or give the data: full, over quota, or broken"),
+    (
+        "disk i/o error",
+        "the disk does not take or give the data: full, over quota, or broken; the next run goes on with what was kept",
+    ),
     ("attempt to write a readonly database", "it may not be written; name one that may by --db"),
     (
         "unable to open database file",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 #: The newest step of ``migrations/versions``.
-REVISION = "0001"
+REVISION = "0002"
 VERSION_TABLE = "arrowroot_lab_version"
 #: Steps run one process at a time; PostgreSQL has locks that are numbers.
 _LOCK = 0x6C61_6221
@@ -31,7 +31,7 @@ def bring_up_to_date(engine: Engine, place: str) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         if revision_of(connection, place) != REVISION:
-            _upgrade(connection)
+            upgrade(connection, REVISION)
 
 
 def revision_of(connection: Connection, place: str) -> str | None:
@@ -57,11 +57,12 @@ def revision_of(connection: Connection, place: str) -> str | None:
     return str(revision)
 
 
-def _upgrade(connection: Connection) -> None:
-    from alembic.command import upgrade
+def upgrade(connection: Connection, revision: str) -> None:
+    """Run the steps up to one of them."""
+    from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection
-    upgrade(config, "head")
+    command.upgrade(config, revision)

@@ -7,7 +7,9 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.documents import FORM_VERSION, in_utc, now
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.documents import FORM_VERSION, NOT_HASHED, in_utc, now
+from arrowroot_lab.quantities import exact_size_text
 
 if TYPE_CHECKING:
     from arrowroot_lab.documents import Result
@@ -51,6 +53,16 @@ class Summary:
     cpu_minimum_ns: int | None
     peak_rss_bytes: int | None
     n_entries: int | None
+    #: Workers by threads: the cores that the case may use.
+    n_cores: int
+    #: Hash of the whole fingerprint.
+    environment_id: str
+    #: The same for all results that are compared by engine, as they differ in nothing else; and so on. Versions are
+    #: compared within a series.
+    engine_group: str
+    storage_group: str
+    strategy_group: str
+    layout_group: str
 
     def label(self) -> str:
         """A short name for people: what was read, from where, by what, and how."""
@@ -87,7 +99,7 @@ def summary_of(result: Result, form_version: int = FORM_VERSION) -> Summary:
         storage=_name(case.get("storage_name"), storage.get("name"), storage["kind"]),
         storage_kind=storage["kind"],
         workload=_name(case.get("workload_name"), workload.get("name"), workload.get("kind", "read")),
-        strategy=_name(strategy.get("name"), "auto"),
+        strategy=strategy_name(strategy),
         outcome=result.outcome.value,
         reason=result.reason,
         n_samples=len(result.samples),
@@ -99,7 +111,32 @@ def summary_of(result: Result, form_version: int = FORM_VERSION) -> Summary:
         cpu_minimum_ns=min(cpus, default=None),
         peak_rss_bytes=max(peaks, default=None),
         n_entries=result.dataset.get("n_entries"),
+        n_cores=int(case.get("threads") or 1) * int(case.get("workers") or 1),
+        environment_id=key_of(result.environment),
+        engine_group=_group(result, "engine"),
+        storage_group=_group(result, "storage"),
+        strategy_group=_group(result, "strategy"),
+        layout_group=_group(result, "layout"),
     )
+
+
+def _group(result: Result, axis: str) -> str:
+    """The key of all that is shared by results that are compared by an axis; engines have versions of their own."""
+    case = {key: value for key, value in result.case.items() if key not in (axis, *NOT_HASHED)}
+    shared = [] if axis == "engine" else [result.version]
+    machine = {key: value for key, value in result.machine.items() if (axis, key) != ("storage", "storage")}
+    return key_of([case, shared, result.site, machine])
+
+
+def strategy_name(strategy: dict[str, Any]) -> str:
+    """Return what tells a strategy from others: ``readahead 4 KiB``, with the options that were set."""
+    words = [_name(strategy.get("name"), "auto")]
+    cache_bytes, options = strategy.get("cache_bytes"), strategy.get("options")
+    if isinstance(cache_bytes, int):
+        words.append(exact_size_text(cache_bytes))
+    if isinstance(options, dict):
+        words += [f"{name}={value}" for name, value in sorted(options.items())]
+    return " ".join(words)
 
 
 def _name(*told: Any) -> str:

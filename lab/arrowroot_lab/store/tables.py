@@ -46,6 +46,11 @@ result = Table(
     Column("cpu_minimum_ns", BigInteger),
     Column("peak_rss_bytes", BigInteger),
     Column("n_entries", BigInteger),
+    Column("n_cores", Integer, nullable=False, server_default="1"),
+    *(
+        Column(name, Text, nullable=False, server_default="")
+        for name in ("environment_id", "engine_group", "storage_group", "strategy_group", "layout_group")
+    ),
     Index("result_uuid", "uuid", unique=True),
     Index("result_series", "series_id", "created_at"),
     Index("result_case", "case_id", "site"),
@@ -77,6 +82,8 @@ sample = Table(
     Column("peak_rss_bytes", BigInteger),
     Column("control_before_ns", BigInteger),
     Column("control_after_ns", BigInteger),
+    Column("n_entries", BigInteger),
+    Column("trace", Text),
     sqlite_with_rowid=False,
 )
 

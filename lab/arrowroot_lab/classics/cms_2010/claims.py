@@ -22,6 +22,8 @@ def claims(found: Results) -> list[Claim]:
     wanted = {case: predicted * scale for case, predicted in published.PREDICTED_S.items()}
     ral = published.RAL
 
+    real = {(row["part"], row["case"]): row for row in found.rows("real")}
+
     def is_near(value: float, other: float, share: float) -> bool:
         return abs(value / other - 1) <= share
 
@@ -98,6 +100,29 @@ def claims(found: Results) -> list[Claim]:
             "Today's auto needs less than 300 requests, and reads next to nothing besides.",
             found.row("model", case=TODAY)["n_requests"] < 300
             and found.row("model", case=TODAY)["overhead_bytes"] < 0.02 * found.model["asked_bytes"],
+        ),
+        Claim(
+            "For real, a tenth of it: original, lazy download and tree cache are as 8 : 2.2 : 1, auto is no slower.",
+            bool(real)
+            and is_near(real[0.1, "original"]["wall_ns"] / real[0.1, "tree cache"]["wall_ns"], 8, 0.1)
+            and is_near(real[0.1, "lazy download"]["wall_ns"] / real[0.1, "tree cache"]["wall_ns"], 2.2, 0.1)
+            and real[0.1, TODAY]["wall_ns"] < 1.02 * real[0.1, "tree cache"]["wall_ns"],
+        ),
+        Claim(
+            "For real, as replayed: lazy download makes 10 reads and moves twice what is asked for.",
+            bool(real)
+            and real[0.1, "lazy download"]["n_requests"] == lazy["n_requests"]
+            and 2 < real[0.1, "lazy download"]["read_bytes"] / real[0.1, "original"]["read_bytes"] < 2.3,
+        ),
+        Claim(
+            "For real, a hundredth with its CPU time: no pair with tree cache or auto is slower than the original.",
+            bool(real)
+            and all(
+                len(real[0.01, case]["ratios"]) >= 3
+                and max(real[0.01, case]["ratios"]) < 1
+                and real[0.01, case]["n_requests"] < real[0.01, "original"]["n_requests"] / 2
+                for case in ("tree cache", TODAY)
+            ),
         ),
         Claim(
             "CERN and RAL have the same counts, and each read took 2.5 times as long at CERN.",

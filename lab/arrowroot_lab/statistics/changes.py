@@ -1,0 +1,110 @@
+"""Change points: where the level of a history changed, and by how much; outliers and noise are none."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: A level that changed by less is none, at whatever noise: two builds of one program may differ by as much.
+LEAST_CHANGE = 0.025
+#: A level is of so many points at least: so many are needed after a change until it is told.
+LEAST_POINTS = 3
+#: Of fewer points nobody knows the noise.
+LEAST_HISTORY = 10
+#: Of a longer history the newest points are judged.
+MOST_HISTORY = 400
+#: A change costs so many times ln n, in squares of the noise: fewer are told the more it is. docs/lab/statistics.md
+#: has what it finds, and how often it finds what is not there.
+_PENALTY = 4.0
+#: The median absolute difference of two values of a normal distribution, over its deviation.
+_OF_DIFFERENCES = math.sqrt(2) * 0.6745
+
+
+@dataclass(frozen=True)
+class Change:
+    """The level is another one from a point on."""
+
+    #: The place of the first point of the new level.
+    place: int
+    #: The median of the new level over that of the old one.
+    ratio: float
+
+
+def changes(values: Sequence[float]) -> list[Change]:
+    """Return where the level of a history changed, in its order.
+
+    values: one figure for each point, oldest first, all above zero
+    """
+    skipped = max(0, len(values) - MOST_HISTORY)
+    if len(values) < LEAST_HISTORY:
+        return []
+    middle = statistics.median(values[skipped:])
+    logs = [math.log(value / middle) for value in values[skipped:]]
+    places = _merged(logs, _segmented(logs, _noise(logs)))
+    ends = [0, *places, len(logs)]
+    levels = [statistics.median(logs[begin:end]) for begin, end in pairwise(ends)]
+    return [
+        Change(skipped + place, math.exp(new - old))
+        for place, (old, new) in zip(places, pairwise(levels), strict=True)
+    ]
+
+
+def _noise(logs: Sequence[float]) -> float:
+    """The deviation of points within a level, from the differences of neighbours: few of them are over a change."""
+    middle = statistics.median(abs(new - old) for old, new in pairwise(logs))
+    # Counts and virtual time have no noise. Then whatever is above the least change is a change.
+    return max(middle / _OF_DIFFERENCES, LEAST_CHANGE / 20)
+
+
+def _segmented(logs: Sequence[float], noise: float) -> list[int]:
+    """The places of the changes that explain a history best: squares within levels, and a penalty for each change.
+
+    Each end of a level has the best of all its beginnings (optimal partitioning, Jackson and others 2005).
+    """
+    n, penalty = len(logs), _PENALTY * math.log(len(logs)) * noise**2
+    sums, squares = [0.0], [0.0]
+    for value in logs:
+        sums.append(sums[-1] + value)
+        squares.append(squares[-1] + value * value)
+    # The least cost of all before an end, but for its squares; and where the last level before it begins.
+    best, last = [-penalty] + [math.inf] * n, [0] * (n + 1)
+    for end in range(LEAST_POINTS, n + 1):
+        cost, last[end] = min(
+            (best[begin] - squares[begin] - (sums[end] - sums[begin]) ** 2 / (end - begin), begin)
+            for begin in range(end - LEAST_POINTS + 1)
+        )
+        best[end] = cost + squares[end] + penalty
+    places, end = [], n
+    while last[end]:
+        end = last[end]
+        places.append(end)
+    return places[::-1]
+
+
+def _merged(logs: Sequence[float], places: list[int]) -> list[int]:
+    """Drop the changes whose levels differ least until all differ enough; some outliers make no level."""
+    places = list(places)
+    while places:
+        ends = [0, *places, len(logs)]
+        parts = [logs[begin:end] for begin, end in pairwise(ends)]
+        steps = [_step(old, new) for old, new in pairwise(parts)]
+        least = min(range(len(steps)), key=steps.__getitem__)
+        if steps[least] >= math.log1p(LEAST_CHANGE):
+            break
+        del places[least]
+    return places
+
+
+def _step(old: Sequence[float], new: Sequence[float]) -> float:
+    """By how much two levels differ; 0 if one of them has too few points that are nearer to it than to the other."""
+    levels = statistics.median(old), statistics.median(new)
+    for part, own, other in ((old, *levels), (new, *levels[::-1])):
+        if sum(abs(value - own) < abs(value - other) for value in part) < LEAST_POINTS:
+            return 0.0
+    return abs(levels[1] - levels[0])
