@@ -137,6 +137,10 @@ bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two 
 bench-write: build $(VENV)/.dependencies $(VENV)/.bench ## measure writing against the limit, ROOT and uproot (BENCH_ARGS='--quick')
 	$(BIN)/python -m bench.write $(BENCH_ARGS)
 
+.PHONY: bench-layouts
+bench-layouts: build $(VENV)/.dependencies $(VENV)/.bench ## measure reading and writing of the same events in each layout (BENCH_ARGS='--db FILE')
+	$(BIN)/python -m bench.layouts $(BENCH_ARGS)
+
 .PHONY: faults
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
 	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)

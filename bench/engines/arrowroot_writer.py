@@ -44,11 +44,21 @@ def system_times(content: bytes, path: Path) -> dict[str, int]:
     }
 
 
+def layout_of(job: dict[str, Any]) -> ar.Layout | str:
+    """Return the layout of a job: the format, or that of its objects."""
+    objects = job.get("objects")
+    if not objects:
+        return str(job["format"])
+    return ar.Layout(split=99 if objects == "split" else 0, memberwise=objects == "member-wise")
+
+
 def main() -> None:
     """Answer one job."""
     job = json.load(sys.stdin)
     table = data.as_table(job)
-    layout, out = job["format"], Path(job["out"])
+    layout, out = layout_of(job), Path(job["out"])
+    if job.get("objects"):
+        table = data.with_objects(table)
     options: dict[str, Any] = {"compression": job["compression"] or None, "n_threads": job["threads"]}
     if "buffers" in job:
         options["buffers"] = job["buffers"]

@@ -16,6 +16,7 @@ def main() -> None:
     arguments = [
         job["data"],
         job["format"],
+        job.get("objects") or "-",
         job["compression"],
         job["threads"],
         job["repetitions"] + 1,

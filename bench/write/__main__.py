@@ -69,9 +69,10 @@ def main() -> int:
                 is_chosen = (not options.cases or case["name"] in options.cases) and (
                     not options.codecs or str(codec["number"]) in options.codecs
                 )
+                is_chosen = is_chosen and codec["number"] in case.get("codecs", [codec["number"]])
                 is_slow = case.get("quick") is False or codec.get("quick") is False
                 if is_chosen and not (options.quick and is_slow and not options.cases):
-                    for layout in options.layouts:
+                    for layout in options.layouts if "objects" not in case else ["ttree"]:
                         results.append(measure(options, places, case, codec, layout))
                         tables.print_case(results[-1])
         peaks = [] if options.quick else measure_peaks(options, places)
@@ -104,6 +105,7 @@ def measure(
         "format": layout,
         "compression": codec["number"],
         "case": case["name"],
+        "objects": case.get("objects"),
         "repetitions": codec["repetitions"],
         "out": str(places.memory / "out.root"),
         "disk": str(places.disk / "out.root"),
@@ -113,6 +115,7 @@ def measure(
         for engine in catalogue.matching(options.engines, "write")
         for threads in options.threads
         if engine.format in (layout, "any") and (int(threads) == 1 or engine.threaded)
+        if "objects" not in case or engine.role != "peer"
         if not (engine.name == "rntuple-parallel-writer" and int(threads) == 1)
     ]
     wanted = content(columns.job())
@@ -125,7 +128,7 @@ def measure(
     ours.unlink(missing_ok=True)
     return {
         "case": case["name"], "title": case["title"], "codec": codec["name"], "layout": layout,
-        "target": codec["target"], "with_pass": codec.get("with_pass", False),
+        "target": case.get("target", codec["target"]), "with_pass": codec.get("with_pass", False),
         "payload_bytes": columns.payload_bytes, "rows": [row.as_json() for row in rows],
         "complaints": [f"{case['name']}, {codec['name']}: {told}" for row in rows if (told := row.complaint())],
     }  # fmt: skip
@@ -196,7 +199,9 @@ def written(path: Path, job: dict[str, Any], *, in_any_order: bool) -> Answer:
     """The content of a file; a parallel writer orders entries in its own way, so only sums count then."""
     names_of = [column["name"] for column in job["columns"]]
     with ar.open(str(path)) as file:
-        read = file["T"].to_arrow(names_of)
+        read = (
+            data.without_objects(file["T"].to_arrow()) if job.get("objects") else file["T"].to_arrow(names_of)
+        )
     checksum: dict[str, dict[str, Any]] = {name: dict(digest(read.column(name))) for name in names_of}
     if job["threads"] > 1 and in_any_order:
         for told in checksum.values():

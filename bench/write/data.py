@@ -123,3 +123,34 @@ def as_table(job: dict[str, Any]) -> pa.Table:
             offsets[counter] = pa.array(ends.astype(np.int32))
         found[column["name"]] = pa.ListArray.from_arrays(offsets[counter], pa.array(values))
     return pa.table(found)
+
+
+def with_objects(table: pa.Table) -> pa.Table:
+    """Return lists of objects, one column for each collection, in place of lists of their members."""
+    collections: dict[str, dict[str, pa.ListArray]] = {}
+    for name in table.column_names:
+        collection, _, member = name.partition("_")
+        collections.setdefault(collection, {})[member] = table.column(name).combine_chunks()
+    found = {}
+    for collection, members in collections.items():
+        offsets = next(iter(members.values())).offsets
+        fields = [
+            pa.field(member, lists.type.value_type, nullable=False) for member, lists in members.items()
+        ]
+        objects = pa.StructArray.from_arrays([lists.values for lists in members.values()], fields=fields)
+        of = pa.list_(pa.field("item", objects.type, nullable=False))
+        found[collection] = pa.ListArray.from_arrays(offsets, objects, type=of)
+    schema = pa.schema([pa.field(name, lists.type, nullable=False) for name, lists in found.items()])
+    return pa.table(found, schema=schema)
+
+
+def without_objects(table: pa.Table) -> pa.Table:
+    """Return the lists of members that lists of objects have."""
+    found = {}
+    for collection in table.column_names:
+        lists = table.column(collection).combine_chunks()
+        objects = lists.values
+        for place in range(objects.type.num_fields):
+            name = f"{collection}_{objects.type.field(place).name}"
+            found[name] = pa.ListArray.from_arrays(lists.offsets, objects.field(place))
+    return pa.table(found)

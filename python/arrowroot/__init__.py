@@ -30,6 +30,7 @@ from arrowroot._errors import (
     CorruptFileError,
     CutShortWarning,
     DamagedReplicaWarning,
+    FewReadersWarning,
     FilterError,
     InvalidRequestError,
     InvalidTextError,
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
+    from arrowroot._writing.layout import Layout
+    from arrowroot._writing.plan import LayoutPlan
     from arrowroot._writing.table import TableWriter
 
 __all__ = [
@@ -89,6 +92,7 @@ __all__ = [
     "EntryList",
     "EventIndex",
     "EventList",
+    "FewReadersWarning",
     "File",
     "FilterError",
     "Friends",
@@ -98,6 +102,8 @@ __all__ = [
     "InvalidRequestError",
     "InvalidTextError",
     "Key",
+    "Layout",
+    "LayoutPlan",
     "LogicalRead",
     "LostKeyError",
     "Matrix",
@@ -173,6 +179,8 @@ _LAZY = {
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
+    "Layout": "_writing.layout",
+    "LayoutPlan": "_writing.plan",
     "TableWriter": "_writing.table",
     **dict.fromkeys(("WritableDirectory", "WritableFile", "create", "write"), "_writing.file"),
 }

@@ -32,6 +32,7 @@ __all__ = [
     "CorruptFileError",
     "CutShortWarning",
     "DamagedReplicaWarning",
+    "FewReadersWarning",
     "FilterError",
     "InvalidRequestError",
     "InvalidTextError",
@@ -132,6 +133,10 @@ class RecordedSchemaWarning(_Warning):
 
 class WholeCopyWarning(_Warning):
     """A server answers no ranges: all of a file was copied to read some of it."""
+
+
+class FewReadersWarning(_Warning):
+    """Columns are written in a layout that arrowroot reads, and some other readers do not."""
 
 
 class MissingEventsWarning(_Warning):

@@ -106,6 +106,7 @@ class Table:
         tuple[str, str, str]
     ]  # recorded in the tree: alias, name of the tree, file ("" if the same)
     recorded_index: tuple[str, tuple[str, str] | None] | None  # class, major and minor expressions
+    user_info: list[tuple[str, str, str]]  # what users added: class, name, value as text
     stored_bytes: int  # fZipBytes
     memory_bytes: int  # fTotBytes
     written_by: str | None  # version of an RNTuple's format, and the writer
@@ -123,6 +124,20 @@ class Table:
         self,
     ) -> list[tuple[str, int, int]]: ...  # path, first entry, end: not all entries of the tree
     def clusters(self) -> list[int]: ...  # boundaries: first entries, then the number of entries
+    auto_flush: int | None  # fAutoFlush: entries, bytes if negative, 0: no clusters; None: an RNTuple
+    def pieces(self) -> dict[str, Any]:
+        """Return where all baskets or pages lie.
+
+        "paths": of the branches, or of the fields with their inner ones; arrays of int64, one number for each piece,
+        the pieces of a column in the order of their entries: "column" (place in "paths"), "offset" (-1: in the record
+        of the tree), "stored_bytes" (key or checksum included), "first_entry", "entry_end".
+        """
+    def optimized_baskets(self, max_memory_bytes: int) -> dict[str, Any] | None:
+        """Return what TTree::OptimizeBaskets would say; None of an RNTuple.
+
+        {"branches": [(path, recorded bytes, bytes by the rule, whether it ends compression), ...],
+        "memory_bytes": (recorded, by the rule), "n_baskets": (recorded, by the rule)}, the last two as ROOT counts.
+        """
     def __arrow_c_schema__(self) -> object: ...  # of all readable columns
     def scan(
         self,
@@ -230,23 +245,29 @@ class FileWriter:
         name: str,
         title: str,
         schema: Any,
-        layout: str,
+        kind: str,
         *,
-        recorded: Any,
-        compression: Sequence[int],
+        recorded: Any | None,
+        layouts: Sequence[Any],
+        compression: Sequence[int | None],
         titles: Sequence[str],
         counters: Sequence[str | None],
         flush: tuple[str, int],
         max_cluster_bytes: int | None,
-        basket_bytes: int | None,
+        baskets: tuple[str, int, int | None],
+        autosave_bytes: int,
         page_bytes: int | None,
+        notes: Any,
     ) -> TableWriter:
         """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.
 
-        recorded: the schema that reading gives, which differs from the other in flags and metadata alone.
-        compression, titles, counters: one for each column, "" for the usual title and None for a counter of its own;
-        ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
-        "never", and how many; max_cluster_bytes: uncompressed, None: what fits the buffers.
+        recorded: the schema that reading gives, which differs from the other in flags and metadata alone; None: reading
+        gives what is stored, branch by branch.
+        layouts (``arrowroot._writing.columns.ColumnSettings``, or no one), compression, titles, counters: one for each
+        column, None for a codec found by trial and for a counter of its own, "" for the usual title;
+        ``kind``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or "never", and how many; max_cluster_bytes:
+        uncompressed, None: what fits the buffers. ``baskets``: "fitted", "fixed" or "optimized", the bytes of a basket,
+        and those of one basket of each branch, None as ROOT has them. ``notes``: an ``arrowroot._writing.notes.Notes``.
         """
     def write_object(
         self, directory: str, class_name: str, name: str, title: str, members: Mapping[str, Any]
@@ -321,6 +342,19 @@ class Protocol:
     @property
     def max_parallel(self) -> int: ...  # requests at the same time
     def count(self, ranges: Sequence[tuple[int, int]]) -> int: ...  # requests for (offset, length) of each
+
+def entry_spans(
+    offset: npt.NDArray[np.int64],
+    stored_bytes: npt.NDArray[np.int64],
+    first_entry: npt.NDArray[np.int64],
+    entry_end: npt.NDArray[np.int64],
+    n_entries: int,
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Return what each entry needs of some pieces, as ``Table.pieces`` has them.
+
+    Arrays with one number for each stretch of entries that need the same: "n_entries" (of the stretch), "span_bytes"
+    (from the first to the last byte needed), "stored_bytes" (of the pieces needed), "n_pieces".
+    """
 
 def replay(
     offsets: npt.NDArray[np.uint64],

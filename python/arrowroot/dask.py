@@ -1,4 +1,4 @@
-"""Trees of many files as Dask collections: a DataFrame, a Bag, or an array of dask-awkward.
+"""Trees of many files as Dask collections (a DataFrame, a Bag, an array of dask-awkward), and collections as files.
 
     import arrowroot.dask as ard
 
@@ -7,6 +7,10 @@
 
 Each partition is one of ``arrowroot.partitions`` and is read where its task runs. Of the columns only those are read
 that the computation needs; the filter is computed where the data are, before the other columns are read.
+
+    ard.write(frame, "skim/", tree="Events", layout="rntuple")
+
+writes a file for each partition.
 """
 
 from __future__ import annotations
@@ -25,12 +29,16 @@ if TYPE_CHECKING:
     import dask_awkward
     import pandas as pd
     import pyarrow as pa
+    from typing_extensions import Unpack
 
     from arrowroot._api.partitions import Partition
+    from arrowroot._dask_writing import WrittenPart
     from arrowroot._select.columns import Columns
     from arrowroot._storage.url import Location
+    from arrowroot._writing.schema import SchemaLike
+    from arrowroot._writing.settings import TableOptions
 
-__all__ = ["awkward", "bag", "dataframe"]
+__all__ = ["awkward", "bag", "dataframe", "write"]
 
 
 def dataframe(
@@ -137,3 +145,56 @@ def awkward(
             ends.append(ends[-1] + piece.num_entries)
         divisions = tuple(ends)
     return dask_awkward.from_map(Reader(form), pieces, label="arrowroot", divisions=divisions)
+
+
+def write(
+    collection: Any,
+    directory: Location,
+    *,
+    tree: str = "Events",
+    schema: SchemaLike | None = None,
+    **options: Unpack[TableOptions],
+) -> list[WrittenPart]:
+    """Write a collection to a directory: a ROOT file for each partition, ``part-00000.root``, ``part-00001.root``, ...
+
+        ard.write(frame, "skim/", layout="aod-2011")
+
+    collection: a ``dask.dataframe.DataFrame``, an array of dask-awkward, a ``dask.bag.Bag`` of dictionaries, or delayed
+        tables: one, or a list of them, each of any kind of data that :func:`arrowroot.write` takes.
+    directory: of this machine and of the workers; made if it is not there.
+    tree: what the table is called in each file.
+    schema: of all files, as :meth:`WritableFile.tree` takes it. Without one each partition says its own, which may
+        differ where one has missing values, or no entries: give one then.
+
+    The options are those of :meth:`WritableFile.tree`: ``layout``, ``compression``, ``aliases``, ...
+
+    It can be called again, after an error or an interruption: a file that is there, whole and of the same input, is
+    kept, and its partition is not computed. The input is the same if Dask's key of the partition is (of delayed values
+    with ``pure=True`` alone), and so are the options. Anything else of these names is removed first, so the file of a
+    partition that fails is not there. Files are whole or not there at all.
+
+    Returns the files in the order of the partitions: path, number of entries, and whether it was kept.
+
+    Raises: what computing and writing raise, when the first partition fails; InvalidRequestError for what is no such
+        collection, for options that make no sense, and if the directory has partitions of a longer collection.
+    """
+    try:
+        import dask
+    except ImportError as error:
+        raise missing_library("dask", "arrowroot.dask.write()") from error
+    from arrowroot._dask_writing import Target, parts_of
+
+    target = Target.of(directory, tree, schema, options)
+    parts = list(parts_of(collection))
+    target.check_directory(len(parts))
+    found: dict[int, WrittenPart] = {}
+    tasks: dict[int, Any] = {}
+    for number, (key, data) in enumerate(parts):
+        path, wanted = target.path_of(number, len(parts)), target.input_of(key)
+        there = target.kept(path, wanted)
+        if there is None:
+            tasks[number] = dask.delayed(target.write)(data, path, wanted)
+        else:
+            found[number] = there
+    found.update(zip(tasks, dask.compute(*tasks.values()), strict=True))
+    return [found[number] for number in range(len(parts))]

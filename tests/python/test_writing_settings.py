@@ -4,7 +4,16 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._writing.location import local_path, path_and_name
-from arrowroot._writing.settings import FlushRule, codec_number, codec_numbers, flush_rule, piece_bytes
+from arrowroot._writing.settings import (
+    TRIED,
+    BasketRule,
+    FlushRule,
+    basket_rule,
+    codec_number,
+    codec_numbers,
+    flush_rule,
+    page_bytes,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +29,8 @@ from arrowroot._writing.settings import FlushRule, codec_number, codec_numbers, 
         ("zlib", 101),
         ("lz4", 404),
         ("lzma", 207),
-        ("auto", None),
+        ("default", None),
+        ("auto", TRIED),
     ],
 )
 def test_codecs_in_every_spelling(codec, number):
@@ -55,7 +65,7 @@ def test_codecs_by_column_are_those_of_the_first_pattern():
     rules = {"Muon_pt": None, "Muon_*": "lz4"}
     assert codec_numbers(rules, None, "ttree", names, "t") == [0, 404, 101]
     assert codec_numbers(rules, None, "rntuple", names, "t") == [0, 404, 505]
-    assert codec_numbers({"*": "auto"}, 207, "ttree", names, "t") == [207] * 3
+    assert codec_numbers({"*": "default"}, 207, "ttree", names, "t") == [207] * 3
     with pytest.raises(ar.NoSuchColumnError, match="Moun"):
         codec_numbers({"Moun_*": "lz4"}, None, "ttree", names, "t")
 
@@ -80,18 +90,19 @@ def test_an_rntuple_has_clusters():
 
 
 def test_sizes_of_baskets_and_pages_are_bounded():
-    assert piece_bytes(None, "basket_size", "rntuple") is None
-    assert piece_bytes("32 kB", "basket_size", "ttree") == 32_000
-    assert piece_bytes("32 kB", "page_size", "rntuple") == 32_000
+    assert basket_rule(None, None, "rntuple") == BasketRule("fitted")
+    assert basket_rule("32 kB", None, "ttree") == BasketRule("fixed", 32_000)
+    assert basket_rule("optimized", "10 MB", "ttree") == BasketRule("optimized", 32_000, 10_000_000)
+    assert page_bytes("32 kB", "rntuple") == 32_000
     with pytest.raises(ar.InvalidRequestError, match="basket_size"):
-        piece_bytes("2 GB", "basket_size", "ttree")
+        basket_rule("2 GB", None, "ttree")
 
 
-def test_a_size_of_what_the_layout_does_not_have_is_told():
+def test_a_size_of_what_the_format_does_not_have_is_told():
     with pytest.raises(ar.InvalidRequestError, match=r"basket_size.*page_size"):
-        piece_bytes("32 kB", "basket_size", "rntuple")
+        basket_rule("32 kB", None, "rntuple")
     with pytest.raises(ar.InvalidRequestError, match=r"page_size.*basket_size"):
-        piece_bytes("32 kB", "page_size", "ttree")
+        page_bytes("32 kB", "ttree")
 
 
 def test_titles_are_texts(tmp_path):

@@ -13,8 +13,10 @@ import numpy as np
 #: Letters of leaf lists, and what they stand for.
 LETTERS = {
     "O": np.bool_, "B": np.int8, "b": np.uint8, "S": np.int16, "s": np.uint16, "I": np.int32, "i": np.uint32,
-    "L": np.int64, "l": np.uint64, "F": np.float32, "D": np.float64,
+    "L": np.int64, "l": np.uint64, "F": np.float32, "D": np.float64, "f": np.float32, "d": np.float64,
 }  # fmt: skip
+#: What stands behind the letters of packed numbers, which are below 10.
+ANNOTATIONS = ("", "[0,0,9]", "[-10,10,12]", "[-10,10]", "[-10,10,32]")
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,19 @@ class Column:
     counter: str | None
     counts: Any
     values: Any
+    annotation: str = ""
+
+    @property
+    def precision(self) -> str | None:
+        """As a layout says it."""
+        kind = {"f": "Float16", "d": "Double32"}.get(self.letter)
+        return None if kind is None else f"{kind}{self.annotation}"
 
     @property
     def leaf_list(self) -> str:
         """As ``TTree::Branch`` takes it."""
         counter = f"[{self.counter}]" if self.counter else ""
-        return f"{self.name}{counter}{''.join(f'[{n}]' for n in self.dims)}/{self.letter}"
+        return f"{self.name}{counter}{''.join(f'[{n}]' for n in self.dims)}/{self.letter}{self.annotation}"
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,14 @@ class Case:
     n_entries: int
     flush: int | str | None
     basket_size: int
+    #: ROOT gives baskets their sizes anew at the first flush.
+    is_optimized: bool
     columns: tuple[Column, ...]
+
+    @property
+    def first_basket_size(self) -> int:
+        """Until ROOT has given others: its default."""
+        return 32_000 if self.is_optimized else self.basket_size
 
     @property
     def file_name(self) -> str:
@@ -85,12 +101,14 @@ def draw_case(seed: int) -> Case:
                 # Several share the counter of their prefix.
                 prefix = f"Group{n_groups}"
                 name = prefix if n_members == 1 else f"{prefix}_m{member}"
-                columns.append(Column(name, letter, dims, f"n{prefix}", counts, values))
+                annotation = _annotation(rng, letter)
+                columns.append(Column(name, letter, dims, f"n{prefix}", counts, values, annotation))
         else:
             dims = tuple(int(n) for n in rng.integers(1, 5, rng.integers(1, 3))) if kind == "fixed" else ()
             letter = str(rng.choice(list(LETTERS)))
             values = _numbers(rng, letter, n_entries * int(np.prod(dims)))
-            columns.append(Column(f"x{len(columns)}", letter, dims, None, None, values))
+            annotation = _annotation(rng, letter)
+            columns.append(Column(f"x{len(columns)}", letter, dims, None, None, values, annotation))
     flush: int | str | None = [None, "auto", 1, 7, 64, 500][int(rng.integers(0, 6))]
     if flush == 1 and n_entries > 100:
         flush = 100
@@ -103,12 +121,17 @@ def draw_case(seed: int) -> Case:
         flush=flush,
         basket_size=int(rng.choice([300, 1000, 4096, 32000])),
         columns=tuple(columns),
+        is_optimized=isinstance(flush, int) and seed % 2 == 1,
     )
 
 
 def _counts(rng: np.random.Generator, n_entries: int) -> Any:
     largest = rng.choice([1, 4, 30, 300], p=[0.2, 0.4, 0.3, 0.1])
     return rng.integers(0, largest + 1, n_entries).astype(np.int32)
+
+
+def _annotation(rng: np.random.Generator, letter: str) -> str:
+    return str(rng.choice(ANNOTATIONS)) if letter in "fd" else ""
 
 
 def _numbers(rng: np.random.Generator, letter: str, n: int) -> Any:

@@ -43,17 +43,17 @@ def write(case: Case) -> None:
         if column.counter and column.counter not in counters:
             counter = np.zeros(1, np.int32)
             counters[column.counter] = counter
-            tree.Branch(column.counter, counter, f"{column.counter}/I", case.basket_size)
+            tree.Branch(column.counter, counter, f"{column.counter}/I", case.first_basket_size)
             setters.append((counter, column.counts, np.arange(case.n_entries + 1)))
         buffer, values, ends = _entries(column, case.n_entries)
-        tree.Branch(column.name, buffer, column.leaf_list, case.basket_size)
+        tree.Branch(column.name, buffer, column.leaf_list, case.first_basket_size)
         setters.append((buffer, values, ends))
     for entry in range(case.n_entries):
         for buffer, values, ends in setters:
             found = values[ends[entry] : ends[entry + 1]]
             buffer[: len(found)] = found
         tree.Fill()
-        if entry + 1 == case.flush:
+        if entry + 1 == case.flush and not case.is_optimized:
             # ROOT has fitted the sizes of baskets to the first cluster.
             tree.SetBasketSize("*", case.basket_size)
     tree.SetAutoSave(AUTO_SAVE)

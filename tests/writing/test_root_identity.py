@@ -6,6 +6,7 @@ Identifiers and dates are those of reproducible files in both. ``make test`` tak
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -75,8 +76,15 @@ def write(case: Case, path: Path) -> None:
     )
     with ar.create(path, reproducible=True, compression=None) as file:
         place = file.directory(case.directory) if case.directory else file
-        settings = {"flush": case.flush, "basket_size": case.basket_size}
-        with place.tree(case.name, schema, layout="ttree", title=case.title, **settings) as tree:
+        baskets = "optimized" if case.is_optimized else case.basket_size
+        precision = {column.name: column.precision for column in case.columns}
+        layout = ar.Layout(flush=case.flush, basket_size=baskets, precision=precision)
+        with (
+            warnings.catch_warnings(),
+            place.tree(case.name, schema, layout=layout, title=case.title) as tree,
+        ):
+            # uproot does not read packed numbers in lists.
+            warnings.simplefilter("ignore", ar.FewReadersWarning)
             tree.append(pa.table(arrays, schema=schema))
 
 

@@ -53,7 +53,7 @@ impl Values {
     /// Makes the payload of them.
     fn encode(&self, out: &mut [u8], writes: Writes) {
         match self {
-            Values::Swapped(values) => copy_swapped(values, out, TREE_WIDTH, writes),
+            Values::Swapped(values) => swap(values, out, writes),
             Values::Plain { values, width } => kernels::copy_plain(values, &(0..values.len() / width), *width, out),
             Values::Split { values, width, is_zigzag: false } => {
                 encode::split(values, *width, out, values.len() / width, 0);
@@ -66,10 +66,11 @@ impl Values {
         }
     }
 
-    /// The values of a basket whose numbers all have four bytes, as the offsets of its entries have.
+    /// The values of a basket whose numbers all have four bytes, as the offsets of its entries have. What is around objects is
+    /// swapped with them: it takes as long.
     fn of_basket(payload: &[u8]) -> Values {
         let mut values = vec![0; payload.len()];
-        copy_swapped(payload, &mut values, TREE_WIDTH, Writes::Cached);
+        swap(payload, &mut values, Writes::Cached);
         Values::Swapped(values)
     }
 
@@ -102,6 +103,13 @@ impl Values {
             _ => return Err(format!("pages of type {} have no limit yet", column_type.name()).into()),
         })
     }
+}
+
+/// Swaps numbers of four bytes, and copies what is left.
+fn swap(from: &[u8], to: &mut [u8], writes: Writes) {
+    let n_bytes = from.len() - from.len() % TREE_WIDTH;
+    copy_swapped(&from[..n_bytes], &mut to[..n_bytes], TREE_WIDTH, writes);
+    to[n_bytes..].copy_from_slice(&from[n_bytes..]);
 }
 
 /// The times of a pass in ns.

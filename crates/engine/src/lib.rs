@@ -9,6 +9,7 @@ mod memory;
 mod misfit;
 mod ntuple;
 mod open;
+mod pieces;
 mod sample;
 mod scan;
 mod table;
@@ -20,9 +21,10 @@ pub use arrowroot_format as format;
 pub use arrowroot_storage as storage;
 pub use ntuple::Ntuple;
 pub use open::{Opened, open_table};
+pub use pieces::{ColumnPieces, EntrySpan, entry_spans};
 pub use scan::{
     BatchEntries, ColumnId, Entries, Keeping, LogicalRead, Order, Piece, Plan, PlannedBatch, PlannedColumn,
     PlannedPiece, PlannedWindow, Request, Scan, ScanHandle, Stats,
 };
-pub use table::{ColumnPlace, Description, Recorded, Sizes, Table};
+pub use table::{BasketSizes, BranchSizes, ColumnPlace, Description, Recorded, Sizes, Table};
 pub use tree::Tree;

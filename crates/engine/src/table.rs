@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Schema};
 use arrowroot_file::{Error, File, Result};
-use arrowroot_format::tree::{Friend, RecordedIndex};
+use arrowroot_format::tree::{BasketRule, Friend, RecordedIndex, UserInfo};
 
+use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
 
 /// A TTree or an RNTuple: metadata that was read when it was opened, and scans.
@@ -121,6 +122,17 @@ pub trait Table: Send + Sync {
     /// As [`Table::sizes`].
     fn clusters(&self) -> Result<Vec<u64>>;
 
+    /// All pieces of all branches or fields, in the order of these.
+    ///
+    /// # Errors
+    /// As [`Table::sizes`], and [`Error::Format`] if the metadata contradict themselves.
+    fn pieces(&self) -> Result<Vec<ColumnPieces>>;
+
+    /// The basket sizes of all branches, and those that ROOT's rule gives them; `None` of an RNTuple, which has pages.
+    fn optimized_baskets(&self, _rule: BasketRule) -> Option<BasketSizes<'_>> {
+        None
+    }
+
     /// Columns that do not have all entries: with their first entry and the one after the last.
     fn short_columns(&self) -> Vec<(ColumnId, i64, i64)> {
         Vec::new()
@@ -164,6 +176,34 @@ pub struct Recorded<'t> {
     pub friends: &'t [Friend],
     /// An index.
     pub index: Option<&'t RecordedIndex>,
+    /// What users added.
+    pub user_info: &'t [UserInfo],
+    /// Entries in a cluster if positive, its bytes if negative, 0 if there are no clusters; `None` of an RNTuple.
+    pub auto_flush: Option<i64>,
+}
+
+/// What ROOT's rule says of the baskets of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BasketSizes<'t> {
+    /// For each branch its path, and what the rule says of it.
+    pub branches: Vec<BranchSizes<'t>>,
+    /// Bytes of one basket of each branch: with the sizes that are recorded, and with those of the rule.
+    pub memory_bytes: [i64; 2],
+    /// Baskets that the tree has or would have, as the rule counts them: roughly.
+    pub n_baskets: [i64; 2],
+}
+
+/// What ROOT's rule says of the baskets of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BranchSizes<'t> {
+    /// Path of the branch.
+    pub path: &'t str,
+    /// The recorded size of a basket in bytes.
+    pub recorded_bytes: i32,
+    /// That of the rule.
+    pub optimized_bytes: i32,
+    /// True if the rule finds that compression gains too little.
+    pub ends_compression: bool,
 }
 
 /// Where a column is in its table.

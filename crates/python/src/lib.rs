@@ -8,6 +8,7 @@ mod members;
 mod object;
 mod options;
 mod patience;
+mod pieces;
 mod protocol;
 mod python_source;
 mod replay;
@@ -37,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::scrubbed, module)?)?;
     module.add_function(wrap_pyfunction!(options::told, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(pieces::entry_spans, module)?)?;
     module.add_class::<protocol::PyProtocol>()?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;

@@ -85,13 +85,23 @@ fn numbers(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let numpy = value.py().import("numpy")?;
     let kind: String = value.getattr("dtype")?.getattr("kind")?.extract()?;
     let as_type = |name: &str| numpy.call_method1("ravel", (numpy.call_method1("asarray", (value, name))?,));
+    let item_bytes: usize = value.getattr("dtype")?.getattr("itemsize")?.extract()?;
     let is_one = value.getattr("ndim")?.extract::<usize>()? == 0;
     match kind.as_str() {
         "f" if is_one => Ok(Value::Float(value.call_method0("item")?.extract()?)),
         "i" | "u" | "b" if is_one => Ok(Value::Integer(value.call_method0("item")?.extract()?)),
-        "f" => Ok(Value::Numbers(Numbers::Floats(as_type("float64")?.cast::<PyArray1<f64>>()?.to_vec()?))),
-        "i" | "b" => Ok(Value::Numbers(Numbers::Integers(as_type("int64")?.cast::<PyArray1<i64>>()?.to_vec()?))),
-        "u" => Ok(Value::Numbers(Numbers::Unsigned(as_type("uint64")?.cast::<PyArray1<u64>>()?.to_vec()?))),
+        "f" => {
+            let numbers = as_type("float64")?.cast::<PyArray1<f64>>()?.to_vec()?;
+            Ok(Value::Numbers(Numbers::floats(numbers, item_bytes)))
+        }
+        "i" | "b" => {
+            let numbers = as_type("int64")?.cast::<PyArray1<i64>>()?.to_vec()?;
+            Ok(Value::Numbers(Numbers::integers(numbers, item_bytes)))
+        }
+        "u" => {
+            let numbers = as_type("uint64")?.cast::<PyArray1<u64>>()?.to_vec()?;
+            Ok(Value::Numbers(Numbers::unsigned(numbers, item_bytes)))
+        }
         _ => Err(PyTypeError::new_err(format!("no member of an object is an array of {}", value.getattr("dtype")?))),
     }
 }

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use arrowroot::format::tree::BasketRule;
 use arrowroot::{Entries, Order, Request, Sizes, Table, TextForm};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList};
+use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::branch::PyBranch;
 use crate::errors::to_python;
 use crate::file::{take_mended, takes_long as file_takes_long};
 use crate::interface::schema_capsule;
 use crate::patience::{patiently, warn_of_mended};
+use crate::pieces::pieces_to_python;
 use crate::scan::PyScan;
 
 const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 512_000_000;
@@ -174,6 +176,34 @@ impl PyTable {
 
     fn clusters(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         self.patiently(py, |table| table.clusters())
+    }
+
+    #[getter]
+    fn user_info(&self) -> Vec<(&str, &str, &str)> {
+        let user_info = self.table.recorded().user_info.iter();
+        user_info.map(|info| (&*info.class_name, &*info.name, &*info.title)).collect()
+    }
+
+    #[getter]
+    fn auto_flush(&self) -> Option<i64> {
+        self.table.recorded().auto_flush
+    }
+
+    fn pieces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        pieces_to_python(py, self.patiently(py, |table| table.pieces())?)
+    }
+
+    fn optimized_baskets<'py>(&self, py: Python<'py>, max_memory_bytes: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let rule = BasketRule { max_memory_bytes, ..BasketRule::default() };
+        let Some(sizes) = py.detach(|| self.table.optimized_baskets(rule)) else { return Ok(None) };
+        let told = PyDict::new(py);
+        let branches = sizes.branches.iter();
+        let branches = branches
+            .map(|branch| (branch.path, branch.recorded_bytes, branch.optimized_bytes, branch.ends_compression));
+        told.set_item("branches", branches.collect::<Vec<_>>())?;
+        told.set_item("memory_bytes", sizes.memory_bytes)?;
+        told.set_item("n_baskets", sizes.n_baskets)?;
+        Ok(Some(told))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

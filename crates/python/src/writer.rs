@@ -5,8 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Schema;
 use arrowroot::format::codec::CompressionSetting;
+use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::LocalSink;
-use arrowroot_writer::{FileSettings, FileWriter, Flush, Layout, TableSettings, TableWriter};
+use arrowroot_writer::{
+    Annotation, Baskets, ColumnCodec, ColumnLayout, FileSettings, FileWriter, Flush, Format, Lists, NumberEncoding,
+    Precision, TableSettings, TableWriter, TreeNotes,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
@@ -60,7 +64,7 @@ impl PyFileWriter {
     }
 
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]
-    #[pyo3(signature = (directory, name, title, schema, layout, *, recorded, compression, titles, counters, flush, max_cluster_bytes, basket_bytes, page_bytes))]
+    #[pyo3(signature = (directory, name, title, schema, kind, *, recorded, layouts, compression, titles, counters, flush, max_cluster_bytes, baskets, autosave_bytes, page_bytes, notes))]
     fn table(
         &self,
         py: Python<'_>,
@@ -68,41 +72,58 @@ impl PyFileWriter {
         name: String,
         title: String,
         schema: Bound<'_, PyAny>,
-        layout: &str,
-        recorded: Bound<'_, PyAny>,
-        compression: Vec<i32>,
+        kind: &str,
+        recorded: Option<Bound<'_, PyAny>>,
+        layouts: Vec<ColumnSettings>,
+        compression: Vec<Option<i32>>,
         titles: Vec<String>,
         counters: Vec<Option<String>>,
         flush: (String, u64),
         max_cluster_bytes: Option<u64>,
-        basket_bytes: Option<u32>,
+        baskets: (String, u32, Option<u64>),
+        autosave_bytes: u64,
         page_bytes: Option<u32>,
+        notes: Notes,
     ) -> PyResult<PyTableWriter> {
         let schema = Arc::new(schema_in(&schema)?);
-        let layout = match layout {
-            "ttree" => Layout::Tree,
-            "rntuple" => Layout::Ntuple,
-            other => return Err(invalid(format!("no layout {other:?}"))),
+        let format = match kind {
+            "ttree" => Format::Tree,
+            "rntuple" => Format::Ntuple,
+            other => return Err(invalid(format!("no format {other:?}"))),
         };
         let flush = match (flush.0.as_str(), flush.1) {
             ("bytes", bytes) => Flush::Bytes(bytes),
             ("entries", entries) => Flush::Entries(entries),
             _ => Flush::Never,
         };
+        let baskets = match baskets {
+            (kind, n_bytes, _) if kind == "fixed" => Baskets::Fixed(n_bytes),
+            (kind, first_bytes, memory_bytes) if kind == "optimized" => {
+                Baskets::Optimized { first_bytes, memory_bytes }
+            }
+            _ => Baskets::Fitted,
+        };
+        let codec = |number: Option<i32>| {
+            number.map_or(ColumnCodec::Tried, |number| ColumnCodec::Set(CompressionSetting(number)))
+        };
         let settings = TableSettings {
-            compression: compression.into_iter().map(CompressionSetting).collect(),
+            layouts: layouts.into_iter().map(ColumnSettings::into_layout).collect::<PyResult<_>>()?,
+            compression: compression.into_iter().map(codec).collect(),
             titles,
             counters,
-            schema: Some(Arc::new(schema_in(&recorded)?)),
+            records_schema: recorded.is_some(),
+            schema: recorded.map(|recorded| schema_in(&recorded).map(Arc::new)).transpose()?,
             flush,
             max_cluster_bytes,
-            basket_bytes,
+            baskets,
+            autosave_bytes,
             page_bytes,
+            notes: notes.into_notes(),
         };
         let (file, columns) = (Arc::clone(&self.file), Arc::clone(&schema));
         let begun = patiently(py, true, move || {
             let directory = file.directory(&directory)?;
-            TableWriter::create(&file, directory, &name, &title, &columns, layout, settings)
+            TableWriter::create(&file, directory, &name, &title, &columns, format, settings)
         })?;
         let table = begun.map_err(writing_to_python)?;
         Ok(PyTableWriter { schema, table: Arc::new(Mutex::new(Some(table))) })
@@ -142,6 +163,83 @@ impl PyFileWriter {
 
     fn abort(&self, py: Python<'_>) {
         py.detach(|| self.file.abort());
+    }
+}
+
+/// What a tree records besides, as `arrowroot._writing.notes.Notes` has it.
+#[derive(FromPyObject)]
+struct Notes {
+    aliases: Vec<(String, String)>,
+    friends: Vec<(String, String, String)>,
+    user_info: Vec<(String, String, String)>,
+    index: Option<(String, Option<String>)>,
+}
+
+impl Notes {
+    fn into_notes(self) -> TreeNotes {
+        let friend = |(alias, tree, file): (String, String, String)| Friend::new(&alias, &tree, &file);
+        let info = |(class, name, title): (String, String, String)| UserInfo::new(&class, &name, &title);
+        TreeNotes {
+            aliases: self.aliases,
+            friends: self.friends.into_iter().map(friend).collect(),
+            user_info: self.user_info.into_iter().map(info).collect(),
+            index: self.index,
+        }
+    }
+}
+
+/// The layout of a column, as `arrowroot._writing.layout.ColumnSettings` has it.
+#[derive(FromPyObject)]
+struct ColumnSettings {
+    split: Option<u8>,
+    memberwise: bool,
+    lists: String,
+    class_name: Option<String>,
+    precision: Option<Reduced>,
+    encoding: String,
+}
+
+/// `arrowroot._writing.precision.Precision`.
+#[derive(FromPyObject)]
+struct Reduced {
+    kind: String,
+    bits: Option<u8>,
+    range: Option<(f64, f64)>,
+}
+
+impl ColumnSettings {
+    fn into_layout(self) -> PyResult<ColumnLayout> {
+        Ok(ColumnLayout {
+            split: self.split,
+            is_member_wise: self.memberwise,
+            lists: match self.lists.as_str() {
+                "counted" => Lists::Counted,
+                "vector" => Lists::Vectors,
+                other => return Err(invalid(format!("no lists {other:?}"))),
+            },
+            class: self.class_name,
+            precision: self.precision.map_or(Ok(Precision::Exact), Reduced::into_precision)?,
+            encoding: match self.encoding.as_str() {
+                "auto" => NumberEncoding::Automatic,
+                "split" => NumberEncoding::Split,
+                "plain" => NumberEncoding::Plain,
+                other => return Err(invalid(format!("no encoding {other:?}"))),
+            },
+        })
+    }
+}
+
+impl Reduced {
+    fn into_precision(self) -> PyResult<Precision> {
+        let Reduced { kind, bits, range } = self;
+        Ok(match (kind.as_str(), bits, range) {
+            ("Double32", bits, range) => Precision::Double32(Annotation { range, bits }),
+            ("Float16", bits, range) => Precision::Float16(Annotation { range, bits }),
+            ("mantissa", Some(bits), None) => Precision::Mantissa(bits),
+            ("Real32Trunc", Some(bits), None) => Precision::Truncated(bits),
+            ("Real32Quant", Some(bits), Some((min, max))) => Precision::Quantized { bits, min, max },
+            (kind, ..) => return Err(invalid(format!("no precision {kind:?} of {bits:?} bits in {range:?}"))),
+        })
     }
 }
 

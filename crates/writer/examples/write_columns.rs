@@ -1,9 +1,10 @@
 //! Writes a table into memory that was touched before, so that no disk, no page cache and no fresh page is in the figure.
 //!
-//! `write_columns DIRECTORY LAYOUT SETTING N_THREADS REPETITIONS OUT` prints the least of its times as one JSON object. A line of
-//! standard input is a column: its name, its type, and the counter of its lists or `-`. DIRECTORY has its values in `NAME.values`,
-//! and where lists end in `COUNTER.ends`. SETTING is ROOT's number, as 505. The file that was made last is kept as OUT, after the
-//! clock has stopped.
+//! `write_columns DIRECTORY FORMAT OBJECTS SETTING N_THREADS REPETITIONS OUT` prints the least of its times as one JSON object. A
+//! line of standard input is a column: its name, its type, and the counter of its lists or `-`. DIRECTORY has its values in
+//! `NAME.values`, and where lists end in `COUNTER.ends`. OBJECTS is `-` for these columns, or says how those of a counter are lists
+//! of objects: `split`, or in one branch `object-wise` or `member-wise`. SETTING is ROOT's number, as 505. The file that was made
+//! last is kept as OUT, after the clock has stopped.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -11,13 +12,16 @@ use std::io::BufRead;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type};
-use arrow_array::{Array, ArrayRef, ListArray, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, ListArray, PrimitiveArray, RecordBatch, StructArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{Field, Schema};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_storage::{LocalFile, LocalSink, Sink, Source};
-use arrowroot_writer::{FileSettings, FileWriter, Flush, Layout, ROOT_DIRECTORY, TableSettings, TableWriter};
+use arrowroot_writer::{
+    ColumnCodec, ColumnLayout, FileSettings, FileWriter, Flush, Format, ROOT_DIRECTORY, TableSettings, TableWriter,
+};
 use rustix::time::{ClockId, clock_gettime};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -32,23 +36,32 @@ const SPARE_BYTES: usize = 64 << 20;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [directory, layout, setting, n_threads, repetitions, out] = arguments.as_slice() else {
-        return Err("write_columns DIRECTORY LAYOUT SETTING N_THREADS REPETITIONS OUT".into());
+    let [directory, layout, objects, setting, n_threads, repetitions, out] = arguments.as_slice() else {
+        return Err("write_columns DIRECTORY FORMAT OBJECTS SETTING N_THREADS REPETITIONS OUT".into());
     };
-    let layout = if layout == "rntuple" { Layout::Ntuple } else { Layout::Tree };
+    let layout = if layout == "rntuple" { Format::Ntuple } else { Format::Tree };
     let (setting, n_threads) = (CompressionSetting(setting.parse()?), n_threads.parse::<usize>()?.max(1));
-    let (batch, counters) = columns_of(directory)?;
+    let (mut batch, mut counters) = columns_of(directory)?;
+    let mut layouts = Vec::new();
+    if objects != "-" {
+        batch = with_objects(&batch, &counters)?;
+        counters = vec![None; batch.num_columns()];
+        let split = Some(if objects == "split" { 99 } else { 0 });
+        let of_all = ColumnLayout { split, is_member_wise: objects == "member-wise", ..ColumnLayout::default() };
+        layouts = vec![of_all; batch.num_columns()];
+    }
     let settings = TableSettings {
-        compression: vec![setting; counters.len()],
-        counters: if layout == Layout::Tree { counters } else { Vec::new() },
-        flush: if layout == Layout::Tree { TREE_FLUSH } else { NTUPLE_FLUSH },
+        layouts,
+        compression: vec![ColumnCodec::Set(setting); counters.len()],
+        counters: if layout == Format::Tree { counters } else { Vec::new() },
+        flush: if layout == Format::Tree { TREE_FLUSH } else { NTUPLE_FLUSH },
         ..TableSettings::default()
     };
     let sink = Arc::new(TouchedMemory(Mutex::new(vec![1; batch.get_array_memory_size() + SPARE_BYTES])));
     let (mut least_wall, mut least_cpu, mut n_bytes) = (u128::MAX, u128::MAX, 0);
     for _ in 0..repetitions.parse::<usize>()?.max(1) {
         let (wall, cpu) = (Instant::now(), cpu_ns());
-        n_bytes = write(&batch, &sink, layout, settings.clone(), n_threads)?;
+        n_bytes = write(&batch, &sink, layout, setting, settings.clone(), n_threads)?;
         least_wall = least_wall.min(wall.elapsed().as_nanos());
         least_cpu = least_cpu.min(cpu_ns() - cpu);
     }
@@ -63,13 +76,14 @@ fn main() -> Result<()> {
 fn write(
     batch: &RecordBatch,
     sink: &Arc<TouchedMemory>,
-    layout: Layout,
+    layout: Format,
+    setting: CompressionSetting,
     settings: TableSettings,
     n_threads: usize,
 ) -> Result<u64> {
     let file_settings = FileSettings {
         name: sink.url().to_owned(),
-        compression: settings.compression[0],
+        compression: setting,
         is_reproducible: false,
         n_threads,
         buffer_bytes: BUFFER_BYTES,
@@ -114,6 +128,30 @@ fn columns_of(directory: &str) -> Result<(RecordBatch, Vec<Option<String>>)> {
         counters.push((counter != "-").then(|| counter.to_owned()));
     }
     Ok((RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?, counters))
+}
+
+/// The columns of a counter as one of lists of objects, which is named after it.
+fn with_objects(batch: &RecordBatch, counters: &[Option<String>]) -> Result<RecordBatch> {
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+    let columns: Vec<_> = batch.schema().fields().iter().cloned().zip(batch.columns()).zip(counters).collect();
+    for of_counter in columns.chunk_by(|(_, one), (_, other)| one == other) {
+        let Some(((_, first), Some(counter))) = of_counter.first() else {
+            return Err("a column without a counter".into());
+        };
+        let lists = first.as_list::<i32>();
+        let name = counter.trim_start_matches('n');
+        let members = of_counter.iter().map(|((field, array), _)| {
+            let values = Arc::clone(array.as_list::<i32>().values());
+            let member = field.name().trim_start_matches(name).trim_start_matches('_');
+            (Arc::new(Field::new(member, values.data_type().clone(), false)), values)
+        });
+        let objects = StructArray::from(members.collect::<Vec<_>>());
+        let item = Arc::new(Field::new("item", objects.data_type().clone(), false));
+        let list = ListArray::try_new(item, lists.offsets().clone(), Arc::new(objects), None)?;
+        fields.push(Field::new(name, list.data_type().clone(), false));
+        arrays.push(Arc::new(list));
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
 }
 
 fn numbers<T: ArrowPrimitiveType>(values: Buffer) -> ArrayRef {

@@ -11,6 +11,7 @@
 pub mod appender;
 mod buffers;
 pub mod cluster;
+mod codec;
 mod cutter;
 pub mod error;
 pub mod file;
@@ -18,6 +19,7 @@ pub mod ntuple;
 pub mod objects;
 mod pipeline;
 mod pool;
+mod precision;
 pub mod queue;
 pub mod settings;
 pub mod table;
@@ -31,6 +33,9 @@ pub use error::{Error, Result};
 pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use pipeline::Written;
 pub use queue::{Queue, QueueReport, QueueSettings};
-pub use settings::{Flush, Layout, TableSettings};
+pub use settings::{
+    Annotation, Baskets, ColumnCodec, ColumnLayout, Flush, Format, Lists, NumberEncoding, Precision, TableSettings,
+    TreeNotes,
+};
 pub use table::TableWriter;
 pub use table_format::{EncodeTask, Encoded, TableFormat};

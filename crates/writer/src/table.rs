@@ -1,11 +1,11 @@
-//! Tables being written, of any layout.
+//! Tables being written, of any format.
 
 use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
-use arrowroot_arrow::stored::{BranchColumn, RecordedSchema, SharedOffsets, data_type, plan_branches, store_beside};
+use arrowroot_arrow::stored::{RecordedSchema, SharedOffsets, data_type, plan_branches, store_beside};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
 
@@ -13,8 +13,9 @@ use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
 use crate::ntuple::{NtupleColumn, NtupleFormat, NtupleSettings};
 use crate::pipeline::{Pipeline, TablePipeline, Written};
-use crate::settings::{Layout, PAGE_BYTES, TableSettings};
-use crate::tree::{TreeColumn, TreeFormat, TreeSettings};
+use crate::precision::with_mantissas;
+use crate::settings::{ColumnCodec, ColumnLayout, Format, PAGE_BYTES, Precision, TableSettings, TreeNotes};
+use crate::tree::{IndexValues, TreeColumn, TreeFormat, TreeSettings, check_layout, class_name};
 
 /// Batches of more entries than this
 const MAX_ENTRIES: usize = 1024;
@@ -26,8 +27,11 @@ pub struct TableWriter {
     file: Arc<FileWriter>,
     name: String,
     columns: Vec<(String, DataType)>,
+    /// For each column, the bits of mantissa that its numbers have at most.
+    mantissas: Vec<Option<u8>>,
     n_entries: u64,
     pipeline: Box<dyn Pipeline>,
+    index: Option<Arc<IndexValues>>,
     is_closed: bool,
 }
 
@@ -40,41 +44,62 @@ impl fmt::Debug for TableWriter {
     }
 }
 
-/// A column as both layouts take it.
+/// A column as both formats take it.
 struct Column {
     name: String,
     title: String,
     data_type: DataType,
     counter: Option<String>,
-    compression: CompressionSetting,
+    layout: ColumnLayout,
+    compression: ColumnCodec,
 }
 
 impl TableWriter {
     /// Begins a table in a directory. Fields of the schema that are nullable store their validity.
     ///
     /// # Errors
-    /// [`Error::Store`] or [`Error::InvalidRequest`] if the layout does not hold a column, with its name, or for settings that
-    /// make no sense; what stopped the file.
+    /// [`Error::Store`] or [`Error::InvalidRequest`] if the format does not hold a column, with its name, or for settings that
+    /// make no sense; [`Error::Store`] for a layout that is not written; what stopped the file.
     pub fn create(
         file: &Arc<FileWriter>,
         directory: DirectoryId,
         name: &str,
         title: &str,
         schema: &Schema,
-        layout: Layout,
+        format: Format,
         settings: TableSettings,
     ) -> Result<TableWriter> {
         let columns = columns_of(schema, &settings, file.settings().compression)?;
-        let recorded =
-            RecordedSchema { schema: settings.schema.as_deref().unwrap_or(schema).clone(), stored: schema.clone() };
+        let recorded = RecordedSchema {
+            schema: settings.schema.as_deref().unwrap_or(schema).clone(),
+            stored: schema.clone(),
+            splits: columns.iter().map(|column| column.layout.split).collect(),
+        };
         let types = columns.iter().map(|column| (column.name.clone(), column.data_type.clone())).collect();
+        let bits = |column: &Column| match column.layout.precision {
+            Precision::Mantissa(n_bits) => Some(n_bits),
+            _ => None,
+        };
+        let mantissas = columns.iter().map(bits).collect();
         let (name, title, n_columns) = (name.to_owned(), title.to_owned(), columns.len());
         let compression = file.settings().compression;
+        let notes = &settings.notes;
+        if format == Format::Ntuple && *notes != TreeNotes::default() {
+            let what = "an RNTuple records no aliases, index, friends or user info: a tree does".to_owned();
+            return Err(Error::InvalidRequest { what });
+        }
+        let index = notes.index.as_ref();
+        let index = index.map(|(major, minor)| IndexValues::new(schema, major, minor.as_deref()).map(Arc::new));
+        let index = index.transpose()?;
         // What a format writes at once comes after what was queued before.
         file.queue().wait()?;
-        let pipeline: Box<dyn Pipeline> = match layout {
-            Layout::Tree => {
-                let planned: Vec<_> = columns.iter().map(Column::as_planned).collect();
+        let pipeline: Box<dyn Pipeline> = match format {
+            Format::Tree => {
+                let columns: Vec<TreeColumn> = columns.into_iter().map(Column::into_tree).collect();
+                columns.iter().try_for_each(|column| check_layout(&column.name, &column.layout))?;
+                let classes: Vec<String> = columns.iter().map(|column| class_name(column, &name)).collect();
+                let planned: Vec<_> =
+                    columns.iter().zip(&classes).map(|(column, class)| column.as_planned(class)).collect();
                 let branches = plan_branches(&planned)?;
                 let tree_settings = TreeSettings {
                     directory,
@@ -82,28 +107,39 @@ impl TableWriter {
                     title,
                     compression,
                     flush: settings.flush,
-                    basket_bytes: settings.basket_bytes,
-                    arrow_schema: recorded.for_tree(&branches)?,
+                    baskets: settings.baskets,
+                    autosave_bytes: settings.autosave_bytes,
+                    arrow_schema: if settings.records_schema { recorded.for_tree(&branches)? } else { None },
+                    notes: settings.notes.clone(),
+                    index: index.clone(),
                 };
-                let columns: Vec<TreeColumn> = columns.into_iter().map(Column::into_tree).collect();
                 let format = TreeFormat::new(file, &columns, tree_settings)?;
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
             }
-            Layout::Ntuple => {
+            Format::Ntuple => {
                 let ntuple_settings = NtupleSettings {
                     directory,
                     name: name.clone(),
                     title,
                     compression,
                     page_bytes: settings.page_bytes.unwrap_or(PAGE_BYTES) as usize,
-                    arrow_schema: recorded.for_ntuple()?,
+                    arrow_schema: if settings.records_schema { recorded.for_ntuple()? } else { None },
                 };
                 let columns: Vec<NtupleColumn> = columns.into_iter().map(Column::into_ntuple).collect();
                 let format = NtupleFormat::new(file, &columns, ntuple_settings)?;
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
             }
         };
-        Ok(TableWriter { file: Arc::clone(file), name, columns: types, n_entries: 0, pipeline, is_closed: false })
+        Ok(TableWriter {
+            file: Arc::clone(file),
+            name,
+            columns: types,
+            mantissas,
+            n_entries: 0,
+            pipeline,
+            index,
+            is_closed: false,
+        })
     }
 
     /// Takes the entries of a batch, which has the columns of the table in their order. Their memory is used until they are
@@ -117,6 +153,7 @@ impl TableWriter {
         self.check_columns(batch)?;
         let n_entries = batch.num_rows();
         let slice_entries = slice_entries(batch);
+        let indexed = self.index.as_ref().map(|index| index.of_batch(batch)).transpose()?;
         let mut start = 0;
         while start < n_entries {
             let slice = batch.slice(start, slice_entries.min(n_entries - start));
@@ -125,10 +162,15 @@ impl TableWriter {
                 .columns
                 .iter()
                 .zip(slice.columns())
-                .map(|((name, data_type), array)| {
+                .zip(&self.mantissas)
+                .map(|(((name, data_type), array), bits)| {
                     let first_entry = self.n_entries;
-                    store_beside(&mut offsets, name, array, data_type)
-                        .map_err(|error| error.with_entry(|entry| entry + first_entry))
+                    let stored = store_beside(&mut offsets, name, array, data_type)
+                        .map_err(|error| error.with_entry(|entry| entry + first_entry))?;
+                    Ok(match bits {
+                        Some(n_bits) => with_mantissas(stored, 0..array.len(), *n_bits),
+                        None => stored,
+                    })
                 })
                 .collect::<Result<_, _>>()
                 .inspect_err(|error| self.stop_if_begun(start, error))?;
@@ -137,6 +179,9 @@ impl TableWriter {
                 .inspect_err(|error| self.file.queue().stop(error.clone()))?;
             self.n_entries += slice.num_rows() as u64;
             start += slice.num_rows();
+        }
+        if let (Some(index), Some(values)) = (&self.index, indexed) {
+            index.extend(values);
         }
         Ok(())
     }
@@ -184,25 +229,21 @@ impl Drop for TableWriter {
 }
 
 impl Column {
-    fn as_planned(&self) -> BranchColumn<'_> {
-        let Column { name, data_type, counter, .. } = self;
-        BranchColumn { name, data_type, counter: counter.as_deref() }
-    }
-
     fn into_tree(self) -> TreeColumn {
-        let Column { name, title, data_type, counter, compression } = self;
-        TreeColumn { name, title, data_type, counter, compression }
+        let Column { name, title, data_type, counter, layout, compression } = self;
+        TreeColumn { name, title, data_type, counter, layout, compression }
     }
 
     fn into_ntuple(self) -> NtupleColumn {
-        let Column { name, title, data_type, counter: _, compression } = self;
-        NtupleColumn { name, title, data_type, compression }
+        let Column { name, title, data_type, counter: _, layout, compression } = self;
+        NtupleColumn { name, title, data_type, layout, compression }
     }
 }
 
 fn columns_of(schema: &Schema, settings: &TableSettings, of_file: CompressionSetting) -> Result<Vec<Column>> {
     let n_columns = schema.fields().len();
     for (what, n) in [
+        ("layouts", settings.layouts.len()),
         ("compression settings", settings.compression.len()),
         ("titles", settings.titles.len()),
         ("counters", settings.counters.len()),
@@ -217,7 +258,8 @@ fn columns_of(schema: &Schema, settings: &TableSettings, of_file: CompressionSet
             title: settings.titles.get(number).cloned().unwrap_or_default(),
             data_type: data_type(field)?,
             counter: settings.counters.get(number).cloned().flatten(),
-            compression: settings.compression.get(number).copied().unwrap_or(of_file),
+            layout: settings.layouts.get(number).cloned().unwrap_or_default(),
+            compression: settings.compression.get(number).copied().unwrap_or(ColumnCodec::Set(of_file)),
         })
     };
     schema.fields().iter().enumerate().map(column).collect()

@@ -26,6 +26,8 @@ _KEYS = {
 }
 _ALL_KEYS = tuple(key for keys in _KEYS.values() for key in keys)
 SAMPLES = ("nanoaod", "d3pd", "aod")
+#: The layouts that `arrowroot sample` has names for.
+LAYOUTS = ("ttree", "rntuple", "old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod")
 #: Options of ``arrowroot sample`` by key.
 _SAMPLE_OPTIONS = {
     "size": "--size", "layout": "--layout", "compression": "--compression", "flush": "--flush",
@@ -78,7 +80,7 @@ def _sample(table: Table) -> Recipe:
     if "size" in table:
         table.parsed("size", 0, parse_bytes)
     if "layout" in table:
-        table.one_of("layout", "ttree", ("ttree", "rntuple"))
+        table.one_of("layout", "ttree", LAYOUTS)
     table.end()
     return Recipe("sample", tuple(arguments))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.column import Column
 from arrowroot._errors import UnsupportedError
@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
 #: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page.
 _BRANCH_BYTES, _BASKET_BYTES = 1300, 32
+#: The name of the record with the Arrow schema among what users added.
+_SCHEMA_RECORD = "ARROW:schema"
+
+
+def _number(class_name: str, value: str) -> int | float | bool:
+    if "bool" in class_name:
+        return value != "0"
+    return float(value) if "float" in class_name or "double" in class_name else int(value)
 
 
 class TreeMetadata:
@@ -89,6 +97,30 @@ class TreeMetadata:
         return self._native.clusters()
 
     @property
+    def auto_flush(self) -> int | None:
+        """``fAutoFlush``: entries in a cluster, bytes if negative, 0 if it was never flushed; None of an RNTuple."""
+        return self._native.auto_flush
+
+    def pieces(self) -> dict[str, Any]:
+        """Return where all baskets or pages lie, told by metadata alone: see ``arrowroot layout``.
+
+        "paths" are those of the branches, or of the fields and what is in them. The others are arrays of int64 with one
+        number for each piece: "column" (its place in "paths"), "offset" (-1 if it is in the record of the tree),
+        "stored_bytes", "first_entry" and "entry_end". Which entries a page of items in lists has is an estimate.
+
+        Raises: StorageError if page lists of an RNTuple cannot be read; CorruptFileError.
+        """
+        return self._native.pieces()
+
+    def optimized_baskets(self, max_memory_bytes: int) -> dict[str, Any] | None:
+        """Return what ``TTree::OptimizeBaskets`` would say of its baskets; None of an RNTuple.
+
+        "branches" are tuples: path, size that is recorded, size by the rule, whether the rule ends compression.
+        "memory_bytes" and "n_baskets" are pairs: as recorded, and by the rule, as ROOT counts them.
+        """
+        return self._native.optimized_baskets(max_memory_bytes)
+
+    @property
     def branches(self) -> list[_native.Branch]:
         """All branches, depth first, with the groups that hold others."""
         if self._branches is None:
@@ -122,6 +154,25 @@ class TreeMetadata:
     def aliases(self) -> dict[str, str]:
         """Expressions by the names that ``TTree::SetAlias`` gave them. Filters and columns do not know these names."""
         return dict(self._native.aliases)
+
+    @property
+    def user_info(self) -> dict[str, str | int | float | bool]:
+        """Numbers and texts that users added, by name (``TTree::GetUserInfo``); a text without a name is its own.
+
+        Objects of other classes than ``TNamed``, ``TObjString`` and ``TParameter`` are left out, and so is the Arrow
+        schema that arrowroot records.
+        """
+        found: dict[str, str | int | float | bool] = {}
+        for class_name, name, value in self._native.user_info:
+            if name == _SCHEMA_RECORD:
+                continue
+            if class_name == "TObjString":
+                found[name] = name
+            elif class_name.startswith("TParameter<"):
+                found[name] = _number(class_name, value)
+            else:
+                found[name] = value
+        return found
 
     @property
     def attribute_sets(self) -> list[str]:

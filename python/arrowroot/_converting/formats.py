@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._storage.url import split_url
-from arrowroot._writing.settings import codec_number
+from arrowroot._writing.settings import TRIED, codec_number
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -61,12 +61,12 @@ def checked_output(text: str) -> Place:
 
 
 def other_codec(codec: str | int, found: Format) -> tuple[str | None, int | None]:
-    """Return pyarrow's name and level of a codec, for Parquet or Arrow IPC; "auto" is zstd.
+    """Return pyarrow's name and level of a codec, for Parquet or Arrow IPC; "default" and "auto" are zstd.
 
     Raises: InvalidRequestError for a codec that the format does not have.
     """
     number = codec_number(codec)
-    if number is None:
+    if number in (None, TRIED):
         return "zstd", None
     if number == 0:
         return None, None

@@ -12,15 +12,17 @@ from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._saving.replacing import replacing
 from arrowroot._writing import settings
 from arrowroot._writing.file import create
+from arrowroot._writing.layout import OF_LAYOUT, Unsaid, layout_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
     from arrowroot._converting.formats import Place
     from arrowroot._converting.inputs import Input, Table
     from arrowroot._writing.file import WritableFile
-    from arrowroot._writing.settings import Layout
+    from arrowroot._writing.layout import Layout, LayoutLike
+    from arrowroot._writing.plan import LayoutPlan
 
     #: Reads an output at the path where it is before it is published; gets the names of its tables, in the order of
     #: those of the input. Returns where it differs from the input.
@@ -28,19 +30,42 @@ if TYPE_CHECKING:
 
 #: What a table is called that comes from a file where it has no name.
 DEFAULT_NAME = "Events"
+#: Stands for an option that nobody gives: the layout says it.
+UNSAID = OF_LAYOUT
 
 
 class Style(NamedTuple):
     """How an output is written; ``flush`` as ``create(...).tree`` has it."""
 
-    layout: Layout = "ttree"
+    layout: LayoutLike = "ttree"
     #: A codec as text, or ROOT's number.
-    compression: str | int = settings.AUTO
-    flush: settings.Flush = settings.AUTO
-    basket_size: str | None = None
-    page_size: str | None = None
+    compression: str | int | Unsaid = UNSAID
+    flush: settings.Flush | Unsaid = UNSAID
+    basket_size: str | Unsaid = UNSAID
+    page_size: str | Unsaid = UNSAID
     reproducible: bool = False
     n_threads: int = 0
+
+    @property
+    def codec(self) -> str | int:
+        """The codec of what is no table of ROOT's."""
+        return settings.DEFAULT if isinstance(self.compression, Unsaid) else self.compression
+
+    def whole(self) -> Layout:
+        """All of it as one layout. Raises: InvalidRequestError for what makes no sense."""
+        return layout_with(self.options())
+
+    def options(self, title: str = "", titles: Mapping[str, str] | None = None) -> settings.TableOptions:
+        """What ``create(...).tree`` is told."""
+        return {
+            "title": title,
+            "titles": titles or {},
+            "layout": self.layout,
+            "compression": self.compression,
+            "flush": self.flush,
+            "basket_size": self.basket_size,
+            "page_size": self.page_size,
+        }
 
 
 class Written(NamedTuple):
@@ -62,10 +87,9 @@ class _DiffersError(Exception):
 def check_style(place: Place, style: Style, n_tables: int, what: str) -> None:
     """Raise InvalidRequestError for what the format of an output does not have, before anything is read."""
     if place.format == "root":
-        settings.codec_number(style.compression)
-        settings.flush_rule(style.flush, settings.checked_layout(style.layout))
+        style.whole()
         return
-    other_codec(style.compression, place.format)
+    other_codec(style.codec, place.format)
     if n_tables != 1:
         raise InvalidRequestError(
             f"{what} has {n_tables} trees, and {place.file} is one table: name the tree, as {what}:NAME"
@@ -91,7 +115,7 @@ def write_all(
     with suppress(_DiffersError), _unsupported(place.file), replacing(place.file) as beside:
         writer = _parquet_writer if place.format == "parquet" else _ipc_writer
         n_entries = 0
-        with writer(beside, table.said, style.compression) as write:
+        with writer(beside, table.said, style.codec) as write:
             for batch in table.batches():
                 write(batch)
                 n_entries += batch.num_rows
@@ -100,6 +124,21 @@ def write_all(
         written = written._replace(tables=[(table.name, n_entries)], differences=differences)
         _check_same(written)
     return written
+
+
+def plans_of(given: Input, place: Place, style: Style) -> list[tuple[str, LayoutPlan]]:
+    """Return the name of each table and what becomes of it, told from its first batch. Nothing is written.
+
+    Raises: InvalidRequestError for an output that is no file of ROOT's.
+    """
+    if place.format != "root":
+        raise InvalidRequestError(f"{place.file}: files of ROOT have layouts to plan, and no others")
+    layout, plans = style.whole(), []
+    for table in given.tables:
+        first = next(table.batches(), None)
+        data = table.schema if first is None else pa.Table.from_batches([first]).cast(table.schema)
+        plans.append((table.name or DEFAULT_NAME, layout.plan(data, table.n_entries)))
+    return plans
 
 
 def _check_same(written: Written) -> None:
@@ -116,7 +155,7 @@ def _to_root(
 ) -> Written:
     tables, objects, left_out = [], [], list(given.left_out)
     with create(
-        place.file, compression=style.compression, reproducible=style.reproducible, n_threads=style.n_threads
+        place.file, compression=style.codec, reproducible=style.reproducible, n_threads=style.n_threads
     ) as file:
         for table in given.tables:
             name = (
@@ -127,12 +166,7 @@ def _to_root(
             writer = file.tree(
                 name,
                 table.schema,
-                layout=style.layout,
-                title=table.title,
-                titles=table.titles,
-                flush=style.flush,
-                basket_size=style.basket_size,
-                page_size=style.page_size,
+                **style.options(table.title, table.titles),
             )
             for batch in table.batches():
                 writer.append(batch)

@@ -11,6 +11,7 @@ from arrowroot._options import check_arguments
 from arrowroot._render import printable
 from arrowroot._sizes import checked_count, counted, parse_size
 from arrowroot._writing import settings
+from arrowroot._writing.layout import OF_LAYOUT
 from arrowroot._writing.location import local_path, path_and_name
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from arrowroot._storage.url import Location
     from arrowroot._writing.data import TableData
+    from arrowroot._writing.layout import LayoutLike, Unsaid
     from arrowroot._writing.schema import SchemaLike
-    from arrowroot._writing.settings import Codec, Compression, Flush, Layout, TableOptions
+    from arrowroot._writing.settings import Codec, Compression, Flush, TableOptions
     from arrowroot._writing.table import TableWriter
 
 #: Memory for what waits to be compressed and written.
@@ -59,9 +61,19 @@ class WritableDirectory:
             missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a
             schema the first batch says it, and what has no missing value there must have none later.
 
-        The options are those of :func:`arrowroot.write`. Several tables may be open at a time.
+        The options are those of :func:`arrowroot.write`, and what a tree records besides its columns:
 
-        Raises: InvalidRequestError, UnsupportedError for types that no column can have, which it names.
+        aliases: expressions by the names that they go by in ``TTree::Draw``: ``{"pt": "sqrt(px*px+py*py)"}``.
+        index: the column or the two columns of integers by which its entries are found: ``("run", "event")``. ROOT's
+            ``GetEntryWithIndex`` uses it, and so does whoever has the tree as a friend. 16 bytes for each entry stay in
+            memory until the table is closed.
+        friends: trees whose columns are read beside its own: "TREE" of the same file, "FILE:TREE", several of them, or
+            such by the names that they go by. ROOT looks for FILE where it runs.
+        user_info: numbers and texts by name, or a list of texts (``TTree::GetUserInfo``).
+
+        Several tables may be open at a time.
+
+        Raises: InvalidRequestError; UnsupportedError for types that no column can have, which it names.
         """
         from arrowroot._writing.table import TableWriter
 
@@ -84,19 +96,20 @@ class WritableDirectory:
         """Write an object; ``name`` may begin with directories, which are made.
 
         value: a histogram of hist, boost-histogram or NumPy (counts and edges), what ``arrowroot.open`` gives of one,
-            of a graph, a text, a name, a parameter or another object whose class is known; text; or data as for
-            ``tree``, a table then.
+            of a graph, a text, a name, a parameter or another object whose class is known; text; a list of such
+            objects, a TList then; a dictionary of such objects by name, a TMap then; or data as for ``tree``, a table
+            then.
 
         A name that is taken gets another cycle; readers take the highest.
 
         Raises: UnsupportedError for what no class of ROOT is known for.
         """
         from arrowroot._writing.data import is_table_data
-        from arrowroot._writing.objects import object_of
+        from arrowroot._writing.objects import are_objects, object_of
 
         directory, name = self._place_of(name)
-        if is_table_data(value):
-            with self._root.directory(directory).tree(name) as table:
+        if is_table_data(value) and not (isinstance(value, dict) and are_objects(value)):
+            with WritableDirectory(self._root, directory).tree(name) as table:
                 table.append(value)
             return
         described = object_of(value, name)
@@ -222,7 +235,7 @@ class WritableFile(WritableDirectory):
 def create(
     path: Location,
     *,
-    compression: Codec = settings.AUTO,
+    compression: Codec = settings.DEFAULT,
     reproducible: bool = False,
     n_threads: int = 0,
     buffers: int | str = BUFFERS,
@@ -252,7 +265,7 @@ def create(
     native = _native.create_file(
         target,
         # Objects are small: TFile's own default.
-        compression=101 if codec is None else codec,
+        compression=101 if codec in (None, settings.TRIED) else codec,
         is_reproducible=bool(reproducible),
         n_threads=checked_count(n_threads, "n_threads"),
         buffer_bytes=parse_size(buffers, "buffers"),
@@ -265,13 +278,13 @@ def write(
     data: TableData,
     *,
     schema: SchemaLike | None = None,
-    layout: Layout = "ttree",
+    layout: LayoutLike = "ttree",
     title: str = "",
     titles: Mapping[str, str] | None = None,
-    compression: Compression = settings.AUTO,
-    flush: Flush = settings.AUTO,
-    basket_size: int | str | None = None,
-    page_size: int | str | None = None,
+    compression: Compression | Unsaid = OF_LAYOUT,
+    flush: Flush | Unsaid = OF_LAYOUT,
+    basket_size: int | str | Unsaid | None = OF_LAYOUT,
+    page_size: int | str | Unsaid | None = OF_LAYOUT,
     reproducible: bool = False,
     n_threads: int = 0,
     buffers: int | str = BUFFERS,
@@ -288,11 +301,13 @@ def write(
     schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
         that are in memory, or in the first batch of a stream, may have missing values.
     layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
-        is smaller and is written and read faster, from ROOT 6.34 on.
+        is smaller and is written and read faster, from ROOT 6.34 on; or how it is stored in all detail: a
+        :class:`Layout`, the name of a preset, or the path of a TOML file. The four options below count more.
     title: of the table; ``titles``: of columns, by name.
     compression: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; or those by column:
         ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
-        lzma, levels 1 to 9. "auto": ROOT's defaults, zlib 1 for trees and zstd 5 for RNTuples.
+        lzma, levels 1 to 9. "auto": the one of several that does best with the first cluster, by size and a fixed
+        table of costs. "default", also if nothing is said: ROOT's defaults, zlib 1 for trees and zstd 5 for RNTuples.
     flush: where clusters end: after so many compressed bytes ("30 MB"), after so many entries (1000), or never (None,
         of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster then
         has at most 64 MB, and a quarter of ``buffers``, before it is compressed.
@@ -306,7 +321,7 @@ def write(
     """
     file, name = path_and_name(path)
     with create(
-        file, compression=settings.AUTO, reproducible=reproducible, n_threads=n_threads, buffers=buffers
+        file, compression=settings.DEFAULT, reproducible=reproducible, n_threads=n_threads, buffers=buffers
     ) as made:
         table = made.tree(
             name,

@@ -8,6 +8,7 @@ import numpy as np
 
 from arrowroot._errors import UnsupportedError
 from arrowroot._writing.objects import list_of, named, record_of, text
+from arrowroot._writing.sparse import sparse_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,19 +75,22 @@ def of_numpy(value: tuple[Any, ...], name: str) -> Record:
 def from_uhi(value: Any, name: str) -> Record:
     """Return a histogram of hist or boost-histogram as one of ROOT.
 
-    A TH1D, TH2D or TH3D, with sums of squares where the storage has variances; of means a TProfile and its kin.
+    A TH1D, TH2D or TH3D, of more axes a THnSparseD, with sums of squares where the storage has variances; of means a
+    TProfile and its kin.
 
-    Raises: UnsupportedError for more than three axes, and for storages that ROOT has no class for.
+    Raises: UnsupportedError for no axis, and for storages that ROOT has no class for.
     """
-    if not 1 <= len(value.axes) <= _MAX_DIMENSIONS:
-        raise UnsupportedError(
-            f"{name}: a histogram of {len(value.axes)} axes; ROOT's have 1 to {_MAX_DIMENSIONS}"
-        )
+    if not value.axes:
+        raise UnsupportedError(f"{name}: a histogram without axes")
     axes = [_axis_of(axis) for axis in value.axes]
     title = str(getattr(value, "label", None) or getattr(value, "title", None) or "")
     view = value.view(flow=True)
     storage = value.storage_type.__name__
     if storage in ("Mean", "WeightedMean"):
+        if len(axes) > _MAX_DIMENSIONS:
+            raise UnsupportedError(
+                f"{name}: means of {len(axes)} axes; ROOT's profiles have 1 to {_MAX_DIMENSIONS}"
+            )
         return _histogram(name, title, axes, _sums(view, storage, axes))
     if storage == "Weight":
         bins = _Bins(_whole(view["value"], axes), _whole(view["variance"], axes))
@@ -158,6 +162,8 @@ def _whole(values: Any, axes: Sequence[_Axis]) -> Array:
 
 def _histogram(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Record:
     n = len(axes)
+    if n > _MAX_DIMENSIONS:
+        return _sparse(name, title, axes, bins)
     is_profile = bins.weights is not None
     class_name = ("TProfile", "TProfile2D", "TProfile3D")[n - 1] if is_profile else f"TH{n}D"
     none: Array = np.zeros(0)
@@ -213,6 +219,15 @@ def _histogram(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Rec
     return record_of(class_name, members, bases)
 
 
+def _sparse(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Record:
+    described = [
+        (_axis_record("X", axis, f"axis{place}"), (axis.edges[:-1] + axis.edges[1:]) / 2)
+        for place, axis in enumerate(axes)
+    ]
+    n_entries = _n_entries(bins.contents, bins.squares)
+    return sparse_of((name, title), described, bins.contents, bins.squares, n_entries)
+
+
 def _n_entries(weights: Array, squares: Array | None) -> float:
     """Return how often it was filled; with weights how many of one weight would have such an error, as ROOT has it.
 
@@ -252,10 +267,10 @@ def _statistics(axes: Sequence[_Axis], bins: _Bins) -> dict[str, float]:
     return {name: float(value) for name, value in sums.items()}
 
 
-def _axis_record(letter: str, axis: _Axis | None) -> Record:
+def _axis_record(letter: str, axis: _Axis | None, name: str | None = None) -> Record:
     edges = np.array([0.0, 1.0]) if axis is None else axis.edges
     labels = None if axis is None else axis.labels
-    members = named(f"{letter.lower()}axis", "" if axis is None else axis.title) | {
+    members = named(name or f"{letter.lower()}axis", "" if axis is None else axis.title) | {
         "fNdivisions": 510,
         "fAxisColor": 1,
         "fLabelColor": 1,

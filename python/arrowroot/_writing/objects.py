@@ -19,7 +19,10 @@ _TITLES = {
     "TList": "Doubly linked list",
     "THashList": "Doubly linked list with hashtable for lookup",
     "TObjArray": "An array of objects",
+    "TMap": "A (key,value) map",
 }
+#: Lists and dictionaries of objects are in each other so deep at most.
+_MAX_DEPTH = 100
 
 
 class Described(NamedTuple):
@@ -37,19 +40,47 @@ def object_of(value: Any, name: str) -> Described:
     """
     if isinstance(value, str):
         return Described("TObjString", _TITLES["TObjString"], _object() | {"fString": value})
+    return _described(_record(value, name, 0), name)
+
+
+def are_objects(value: Mapping[Any, Any]) -> bool:
+    """Return whether a dictionary holds objects by name, and not columns of values."""
+    return bool(value) and all(isinstance(name, str) and _is_object(item) for name, item in value.items())
+
+
+def _is_object(value: object) -> bool:
+    from arrowroot._writing.histograms import is_histogram
+
+    if isinstance(value, dict):
+        return are_objects(value)
+    return isinstance(value, str | Record) or is_histogram(value)
+
+
+def _record(value: Any, name: str, depth: int) -> Record:
+    """Return any object but text as a record; what is new is called ``name``."""
     if isinstance(value, Unreadable):
         raise UnsupportedError(f"{name}: it could not be read, so it cannot be written: {value.error}")
     if isinstance(value, Record):
-        return _described(value, name)
+        return value
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, list | dict) and depth >= _MAX_DEPTH:
+        raise UnsupportedError(f"{name}: lists and dictionaries in each other, more than {_MAX_DEPTH} deep")
+    if isinstance(value, list):
+        items = [_record(item, f"{name}_{place}", depth + 1) for place, item in enumerate(value)]
+        return list_of("TList", items, name)
+    if isinstance(value, dict) and are_objects(value):
+        pairs = [{"key": text(key), "value": _record(item, key, depth + 1)} for key, item in value.items()]
+        return record_of("TMap", _object() | {"fName": name, "fPairs": pairs})
     from arrowroot._writing.histograms import from_uhi, is_histogram, is_numpy_histogram, of_numpy
 
     if is_histogram(value):
-        return _described(from_uhi(value, name), name)
+        return from_uhi(value, name)
     if is_numpy_histogram(value):
-        return _described(of_numpy(value, name), name)
+        return of_numpy(value, name)
     raise UnsupportedError(
         f"{name}: no class of ROOT is known for {type(value).__module__}.{type(value).__qualname__}; histograms, what "
-        "arrowroot.open gives of objects, text, and data with columns can be written"
+        "arrowroot.open gives of objects, text, lists and dictionaries of these, and data with columns can be written"
     )
 
 
@@ -78,11 +109,11 @@ def text(value: str, number: int = 0) -> Record:
     return record_of("TObjString", {"fUniqueID": number, "fBits": 0, "fString": value})
 
 
-def list_of(class_name: str, items: list[Record]) -> Record:
+def list_of(class_name: str, items: list[Record], name: str = "") -> Record:
     """Return a ``TList`` or ``THashList``."""
     return record_of(
         class_name,
-        _object(1 << 16) | {"fName": "", "fItems": [{"option": "", "object": item} for item in items]},
+        _object(1 << 16) | {"fName": name, "fItems": [{"option": "", "object": item} for item in items]},
     )
 
 

@@ -14,15 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, SupportsIndex
 
-    #: One codec: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; "auto": ROOT's default.
+    from arrowroot._writing.layout import LayoutLike, Unsaid
+    from arrowroot._writing.notes import Aliases, Friends, Index, UserInfo
+
+    #: One codec: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; "default": ROOT's default; "auto": by
+    #: trial.
     Codec = str | int | tuple[str, int] | None
     #: One codec for all, or codecs by column: globs in order, the first that matches counts.
     Compression = Codec | Mapping[str, Codec]
     #: Where clusters end: "30 MB", a number of entries, None for never; "auto": ROOT's default.
     Flush = str | int | None
-    Layout = Literal["ttree", "rntuple"]
+    Format = Literal["ttree", "rntuple"]
 
 AUTO = "auto"
+DEFAULT = "default"
+OPTIMIZED = "optimized"
+#: The number, which ROOT does not have, of a codec that is found by trial.
+TRIED = -1
 #: ROOT's number of each codec, and the level that its name alone means. Source: ``ROOT::RCompressionSetting`` (6.40).
 _CODECS = {"zlib": (1, 1), "lzma": (2, 7), "lz4": (4, 4), "zstd": (5, 5)}
 _LEVELS = range(1, 10)
@@ -33,21 +41,30 @@ _DEFAULT_FLUSH = {"ttree": 30_000_000, "rntuple": 128 << 20}
 #: A cluster has so many times the bytes before compression that were asked for after it, at most.
 #: Source: ``RNTupleWriteOptions::fMaxUnzippedClusterSize`` (ROOT 6.40).
 _MAX_RATIO = 10
-_HOW = "write 'zstd', 'zstd:5', ('zstd', 5), 505 or None; codecs are zstd, zlib, lz4 and lzma, levels 1 to 9"
+_HOW = (
+    "write 'zstd', 'zstd:5', ('zstd', 5), 505, None, or 'auto' for what does best; codecs are zstd, zlib, lz4 and "
+    "lzma, levels 1 to 9"
+)
 #: ROOT counts the bytes of a basket and of a page in 32 bits, two of which are flags.
 _LARGEST_PIECE = (1 << 30) - 1
+#: Size of a basket until ROOT gives another. Source: ``TTree::Branch`` (6.40).
+_FIRST_BASKET_BYTES = 32_000
 
 
 class TableOptions(TypedDict, total=False):
-    """The keyword arguments of ``WritableFile.tree``; :func:`arrowroot.write` explains them."""
+    """The keyword arguments of ``WritableFile.tree``; it and :func:`arrowroot.write` explain them."""
 
-    layout: Layout
+    layout: LayoutLike
     title: str
     titles: Mapping[str, str]
-    compression: Compression
-    flush: Flush
-    basket_size: int | str | None
-    page_size: int | str | None
+    compression: Compression | Unsaid
+    flush: Flush | Unsaid
+    basket_size: int | str | Unsaid | None
+    page_size: int | str | Unsaid | None
+    aliases: Aliases
+    index: Index | None
+    friends: Friends
+    user_info: UserInfo
 
 
 class FlushRule(NamedTuple):
@@ -61,25 +78,39 @@ class FlushRule(NamedTuple):
     max_bytes: int | None = None
 
 
-def checked_layout(layout: str) -> Layout:
-    """Return a layout. Raises: InvalidRequestError for anything but "ttree" and "rntuple"."""
-    if layout == "ttree":
+class BasketRule(NamedTuple):
+    """Sizes of baskets: ``kind`` is "fitted", "fixed" or "optimized".
+
+    n_bytes: of a basket; until they are optimized. memory_bytes: of one basket of each branch, to optimize them; None:
+    as ROOT, as many as the first cluster has.
+    """
+
+    kind: Literal["fitted", "fixed", "optimized"] = "fitted"
+    n_bytes: int = 0
+    memory_bytes: int | None = None
+
+
+def checked_format(given: object, what: str) -> Format:
+    """Return a format. Raises: InvalidRequestError, naming ``what``, for anything but "ttree" and "rntuple"."""
+    if given == "ttree":
         return "ttree"
-    if layout == "rntuple":
+    if given == "rntuple":
         return "rntuple"
-    raise InvalidRequestError(f"layout={layout!r}: expected 'ttree' or 'rntuple'")
+    raise InvalidRequestError(f"{what}={given!r}: expected 'ttree' or 'rntuple'")
 
 
 def codec_number(codec: Codec, what: str = "compression") -> int | None:
-    """Return ROOT's number of a codec and its level, 0 for no compression, None for "auto".
+    """Return ROOT's number of a codec and its level, 0 for no compression, None for "default", TRIED for "auto".
 
     Raises: InvalidRequestError, naming ``what``, with what is possible.
     """
     if codec is None:
         return 0
     if isinstance(codec, str):
-        if codec == AUTO:
+        if codec == DEFAULT:
             return None
+        if codec == AUTO:
+            return TRIED
         name, colon, level = codec.partition(":")
         if colon and not level.strip().isdecimal():
             raise InvalidRequestError(f"{what}={codec!r}: {_HOW}")
@@ -145,15 +176,15 @@ def check_compression(compression: Compression) -> None:
 
 
 def codec_numbers(
-    compression: Compression, of_file: int | None, layout: Layout, names: Sequence[str], where: str
+    compression: Compression, of_file: int | None, found: Format, names: Sequence[str], where: str
 ) -> list[int]:
     """Return ROOT's number for each column.
 
-    of_file: that of the file, which "auto" and columns without a pattern have; None: ROOT's default for the layout.
+    of_file: that of the file, which "default" and columns without a pattern have; None: ROOT's for the format.
 
     Raises: InvalidRequestError; NoSuchColumnError for a pattern that no column matches.
     """
-    otherwise = _DEFAULT_CODEC[layout] if of_file is None else of_file
+    otherwise = _DEFAULT_CODEC[found] if of_file is None else of_file
     if not isinstance(compression, Mapping):
         number = codec_number(compression)
         return [otherwise if number is None else number] * len(names)
@@ -171,17 +202,17 @@ def _first_match(name: str, rules: Sequence[tuple[str, int | None]], otherwise: 
     return otherwise if number is None else number
 
 
-def flush_rule(flush: Flush, layout: Layout) -> FlushRule:
+def flush_rule(flush: Flush, found: Format) -> FlushRule:
     """Return where clusters end. Raises: InvalidRequestError for what is neither a size, nor a number, nor None."""
     if flush is None:
-        if layout == "rntuple":
+        if found == "rntuple":
             raise InvalidRequestError(
                 "flush=None: an RNTuple has clusters; give a size or a number of entries"
             )
         return FlushRule("never", 0)
     if isinstance(flush, str):
         if flush == AUTO:
-            return FlushRule("bytes", _DEFAULT_FLUSH[layout])
+            return FlushRule("bytes", _DEFAULT_FLUSH[found])
         # A bare number would be bytes to some and entries to others.
         if flush.strip().isdecimal():
             raise InvalidRequestError(
@@ -198,20 +229,32 @@ def flush_rule(flush: Flush, layout: Layout) -> FlushRule:
     return FlushRule("entries", n_entries)
 
 
-def piece_bytes(
-    size: int | str | None, what: Literal["basket_size", "page_size"], layout: Layout
-) -> int | None:
-    """Return the size of a basket or page in bytes, None where it is to be fitted to the cluster.
+def basket_rule(size: int | str | None, memory: int | str | None, found: Format) -> BasketRule:
+    """Return the sizes of the baskets of a tree. Raises: InvalidRequestError, also for an RNTuple, which has none."""
+    if size is None:
+        return BasketRule()
+    if found == "rntuple":
+        raise InvalidRequestError(
+            f"basket_size={size!r}: format 'rntuple' has pages; page_size is what they may have"
+        )
+    if size == OPTIMIZED:
+        memory_bytes = None if memory is None else parse_size(memory, "basket_memory")
+        return BasketRule("optimized", _FIRST_BASKET_BYTES, memory_bytes)
+    return BasketRule("fixed", _piece_bytes(size, "basket_size"))
 
-    Raises: InvalidRequestError, naming ``what``, also if the layout has no such thing.
-    """
+
+def page_bytes(size: int | str | None, found: Format) -> int | None:
+    """Return the size of a page in bytes, None for ROOT's. Raises: InvalidRequestError, also for a tree."""
     if size is None:
         return None
-    if (what == "page_size") != (layout == "rntuple"):
-        has, named = ("baskets", "basket_size") if layout == "ttree" else ("pages", "page_size")
+    if found == "ttree":
         raise InvalidRequestError(
-            f"{what}={size!r}: layout={layout!r} has {has}; {named} is what they may have"
+            f"page_size={size!r}: format 'ttree' has baskets; basket_size is what they may have"
         )
+    return _piece_bytes(size, "page_size")
+
+
+def _piece_bytes(size: int | str, what: str) -> int:
     n_bytes = parse_size(size, what)
     if n_bytes > _LARGEST_PIECE:
         raise InvalidRequestError(f"{what}={size!r}: more than the {_LARGEST_PIECE} bytes that ROOT can have")

@@ -16,10 +16,13 @@ from arrowroot._errors import (
     nearest,
     not_picklable,
 )
-from arrowroot._sizes import counted
+from arrowroot._sizes import counted, parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.counters import counters_of
 from arrowroot._writing.data import parts_of, reraised
+from arrowroot._writing.layout import layout_with
+from arrowroot._writing.notes import Notes
+from arrowroot._writing.readers import warn_of_few_readers
 from arrowroot._writing.schema import conformed, fields_of, inferred, schema_of
 
 if TYPE_CHECKING:
@@ -30,8 +33,9 @@ if TYPE_CHECKING:
 
     from arrowroot import _native
     from arrowroot._writing.data import Part, TableData
+    from arrowroot._writing.layout import Layout
     from arrowroot._writing.schema import SchemaLike
-    from arrowroot._writing.settings import Layout, TableOptions
+    from arrowroot._writing.settings import Format, TableOptions
 
 
 class TableWriter:
@@ -54,21 +58,19 @@ class TableWriter:
         self._file = file
         self._place = place
         self._where = where
-        self._layout: Layout = settings.checked_layout(options.get("layout", "ttree"))
-        self._options = options
-        self._of_file = of_file
         # What is wrong with them is said before any data come.
-        self._flush = settings.flush_rule(options.get("flush", settings.AUTO), self._layout)
-        self._basket_bytes = settings.piece_bytes(options.get("basket_size"), "basket_size", self._layout)
-        self._page_bytes = settings.piece_bytes(options.get("page_size"), "page_size", self._layout)
+        self._layout = layout_with(options)
+        self._of_file = of_file
         self._title = settings.text(options.get("title", ""), "title")
         self._titles = settings.titles_of(options.get("titles", {}))
-        settings.check_compression(options.get("compression", settings.AUTO))
+        self._notes = Notes.of(options)
         self._schema = None if schema is None else checked_schema(schema_of(schema), where)
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
         self._is_closed = False
+        #: Whether it is written to see what becomes of it: reading gives branches or fields, and nothing is warned of.
+        self.is_trial = False
         self.failed = False
 
     @property
@@ -82,8 +84,13 @@ class TableWriter:
         return "/".join(filter(None, self._place))
 
     @property
+    def format(self) -> Format:
+        """What it becomes: "ttree" or "rntuple"."""
+        return self._layout.format
+
+    @property
     def layout(self) -> Layout:
-        """The format: "ttree" or "rntuple"."""
+        """How it is stored."""
         return self._layout
 
     @property
@@ -173,8 +180,7 @@ class TableWriter:
         schema = self._schema
         # What the user has said of missing values comes back, also where none is missing.
         recorded = part.schema if self._is_inferred and part is not None and part.is_arrow else schema
-        options = self._options
-        titles = self._titles
+        layout, titles = self._layout, self._titles
         for name in titles:
             if name not in schema.names:
                 near = nearest(name, schema.names)
@@ -182,10 +188,14 @@ class TableWriter:
                     f"{self._where}: titles: no column {name!r}", name, near, known=schema.names
                 )
         numbers = settings.codec_numbers(
-            options.get("compression", settings.AUTO), self._of_file, self._layout, schema.names, self._where
+            layout.compression, self._of_file, layout.format, schema.names, self._where
         )
+        layouts = layout.columns(schema, sample, self._where)
+        if not self.is_trial:
+            warn_of_few_readers(schema, layouts, self._where)
+        flush = settings.flush_rule(layout.flush, layout.format)
         counters: list[str | None] = [None] * len(schema)
-        if self._layout == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
+        if layout.format == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
             counters = counters_of(schema, sample)
         with self._named():
             self._native = self._file.table(
@@ -193,15 +203,18 @@ class TableWriter:
                 self._place[1],
                 self._title,
                 schema,
-                self._layout,
-                recorded=recorded,
-                compression=numbers,
+                layout.format,
+                recorded=None if self.is_trial else recorded,
+                layouts=layouts,
+                compression=[None if number == settings.TRIED else number for number in numbers],
                 titles=[titles.get(name, "") for name in schema.names],
                 counters=counters,
-                flush=(self._flush.kind, self._flush.amount),
-                max_cluster_bytes=self._flush.max_bytes,
-                basket_bytes=self._basket_bytes,
-                page_bytes=self._page_bytes,
+                flush=(flush.kind, flush.amount),
+                max_cluster_bytes=flush.max_bytes,
+                baskets=settings.basket_rule(layout.basket_size, layout.basket_memory, layout.format),
+                autosave_bytes=parse_size(layout.autosave, "autosave"),
+                page_bytes=settings.page_bytes(layout.page_size, layout.format),
+                notes=self._notes,
             )
         return self._native
 
@@ -234,7 +247,7 @@ class TableWriter:
         columns = "no columns yet" if self._schema is None else counted(len(self._schema), "column")
         state = ", closed" if self._is_closed else ""
         entries = counted(self._n_entries, "entry", "entries")
-        return f"<TableWriter {self.path!r} ({self._layout}): {columns}, {entries}{state}>"
+        return f"<TableWriter {self.path!r} ({self._layout.format}): {columns}, {entries}{state}>"
 
 
 def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
 from arrowroot._converting import compare, formats, inputs, outputs
@@ -17,7 +17,9 @@ from arrowroot.cli.target import column_texts, storage_options
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping, Sequence
 
+    from arrowroot import LayoutPlan
     from arrowroot._converting.formats import Place
     from arrowroot._converting.inputs import Input, Table
     from arrowroot._converting.outputs import Written
@@ -36,6 +38,13 @@ def run(options: argparse.Namespace) -> int:
     outputs.check_style(target, style, len(given.tables), options.input)
     if target.table is not None and len(given.tables) != 1:
         raise InvalidRequestError(f"{options.output}: one name for {counted(len(given.tables), 'tree')}")
+    if options.plan:
+        plan(options, outputs.plans_of(given, target, style))
+        return EXIT_DONE
+    if options.verify and any(one is not None for _, one in style.whole().precision):
+        raise InvalidRequestError(
+            "--verify: the layout has reduced precision, so the output differs from the input"
+        )
     with Progress("converting") as progress:
         check = _Check(given, target) if options.verify else None
         written = outputs.write_all(given, target, style, _Shown(progress), check)
@@ -49,15 +58,30 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_UNSUPPORTED if given.left_out else EXIT_DONE
 
 
-def style_of(options: argparse.Namespace) -> outputs.Style:
-    """Return how to write, as it was typed."""
-    compression = options.compression
+def plan(options: argparse.Namespace, plans: Sequence[tuple[str, LayoutPlan]]) -> None:
+    """Show what would be written."""
+    if options.json:
+        import json
+
+        document = {"form": "arrowroot.plan/1", "tables": [{"name": n, **p.to_dict()} for n, p in plans]}
+        print(json.dumps(document, indent=2))
+        return
+    print("\n\n".join(f"{printable(name)}: {one}" for name, one in plans))
+
+
+def style_of(options: argparse.Namespace, usual: Mapping[str, Any] | None = None) -> outputs.Style:
+    """Return how to write, as it was typed; ``usual``: what a plain tree or RNTuple has if nobody says anything."""
+    is_plain = options.layout in {"ttree", "rntuple"}
+    said = {**(usual or {}), **vars(options)} if is_plain else vars(options)
+    compression = said.get("compression", outputs.UNSAID)
+    if isinstance(compression, str) and compression.isdecimal():
+        compression = int(compression)
     return outputs.Style(
         options.layout,
-        int(compression) if compression.isdecimal() else compression,
-        options.flush,
-        options.basket_size,
-        options.page_size,
+        compression,
+        said.get("flush", outputs.UNSAID),
+        said.get("basket_size", outputs.UNSAID),
+        said.get("page_size", outputs.UNSAID),
         options.reproducible,
         options.threads,
     )

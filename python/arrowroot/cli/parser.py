@@ -30,6 +30,7 @@ Reads ROOT files, says what it cost, and writes them.
   arrowroot head run7.root:Events     the first entries
   arrowroot show run7.root:h_pt       a histogram, a graph, any other object
   arrowroot perf run7.root:Events     read it all and report the cost
+  arrowroot layout run7.root:Events   how it lies in the file
   arrowroot index data/*.root -o i.parquet   the ids of all events, to pick some
   arrowroot convert run7.root:Events run7.parquet   between ROOT, Parquet and Arrow
   arrowroot sample nanoaod s.root     make a file of simulated events
@@ -86,6 +87,8 @@ examples:
   arrowroot perf run7.root:Events --plot reads.png --monitor
   arrowroot perf run7.root:Events --strategy treecache --cache-size 30MB --fjr report.xml
   arrowroot perf run7.root:Events --trace reads.parquet
+  arrowroot perf run7.root:Events --save perfstat.root
+  arrowroot perf --from perfstat.root
   arrowroot perf run7.root:Events --json > cost.json
   arrowroot perf --explain            what each measure means
 """
@@ -227,6 +230,17 @@ def _perf(perf: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the logical and physical reads of the first read: .parquet or .arrow, for replay; "
         "anything else: the physical ones as CSV",
+    )
+    perf.add_argument(
+        "--save",
+        metavar="FILE",
+        help="write a TTreePerfStats of the first read, a ROOT file: ROOT prints and draws it",
+    )
+    perf.add_argument(
+        "--from",
+        dest="from_file",
+        metavar="FILE[:NAME]",
+        help="read nothing, but report a TTreePerfStats that ROOT or --save wrote",
     )
     perf.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the first read")
     perf.add_argument(

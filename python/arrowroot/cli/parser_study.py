@@ -1,4 +1,4 @@
-"""The commands that study what reading costs without reading data: fjr, model, replay, tune."""
+"""The commands that study what reading costs: layout, fjr, model, replay, tune."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ from arrowroot.cli.arguments import (
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+
+_LAYOUT = """\
+Shows how a tree or RNTuple lies in its file, from metadata alone: its clusters, its baskets or pages, how far apart
+those are that one entry needs (its span), which part of the file which entries need, and the sizes that ROOT's
+TTree::OptimizeBaskets would give the baskets.
+
+examples:
+  arrowroot layout run7.root:Events
+  arrowroot layout root://host//run7.root:Events -c 'Muon_*'
+  arrowroot layout run7.root:Events --json | jq .entry.span_bytes.median
+"""
 
 _FJR = """\
 Prints the storage-timing-summary of CMS framework job reports (written by cmsRun -j, or by arrowroot perf --fjr), or
@@ -65,6 +76,19 @@ examples:
 
 def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the commands of this module; ``add`` takes name, description and summary."""
+    layout = add("layout", _LAYOUT, "how a tree lies in its file")
+    layout.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+    add_columns(layout, "show only these, and what is inside of them")
+    layout.add_argument(
+        "--basket-memory",
+        metavar="SIZE",
+        default="10 MB",
+        help="for OptimizeBaskets: of the baskets of all branches together (default: 10 MB, as ROOT's)",
+    )
+    layout.add_argument("-l", "--long", action="store_true", help="all branches whose baskets would change")
+    layout.add_argument("--json", action="store_true", help="as JSON")
+    add_storage(layout)
+
     fjr = add("fjr", _FJR, "read a CMS framework job report")
     fjr.add_argument(
         "file", metavar="FILE", help="a job report, or a log with storage-timing-summaries in it"

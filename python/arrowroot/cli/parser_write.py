@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 from arrowroot._sizes import parse_size
@@ -16,7 +17,6 @@ from arrowroot.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
 _CONVERT = """\
@@ -32,6 +32,7 @@ examples:
   arrowroot convert run7.parquet run7.root:Events --layout rntuple
   arrowroot convert old.root new.root --compression zstd:7 --verify
   arrowroot convert run7.root:Events skim.root -c 'Muon_*,MET_*' --filter 'nMuon >= 2'
+  arrowroot convert run7.parquet run7.root --layout aod-2011 --plan
 """
 
 _SAMPLE = """\
@@ -47,6 +48,7 @@ examples:
   arrowroot sample nanoaod sample.root
   arrowroot sample nanoaod small.root --size '20 MB' --seed 7
   arrowroot sample d3pd d3pd.root:physics --layout rntuple --entries 10000
+  arrowroot sample aod aod.root --layout aod-2011 --entries 20000
 """
 
 
@@ -70,9 +72,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     )
     convert.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
     convert.add_argument("--json", action="store_true", help="say as JSON what was written")
-    _add_style(
-        convert, "auto", "ROOT's defaults: 101 for trees, 505 for RNTuples; zstd for other formats", "auto"
-    )
+    _add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
     add_storage(convert)
     sample = add("sample", _SAMPLE, "make a file of simulated events")
     sample.add_argument("kind", metavar="KIND", help="nanoaod, d3pd or aod")
@@ -91,27 +91,45 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     )
     sample.add_argument("--keep", action="store_true", help="do nothing if the file is there")
     sample.add_argument("--json", action="store_true", help="say as JSON what was written")
-    _add_style(sample, "zstd:5", "zstd:5", "10 MB")
+    _add_style(sample, "zstd:5", "10 MB")
 
 
-def _add_style(command: argparse.ArgumentParser, compression: str, meaning: str, flush: str) -> None:
+def _add_style(command: argparse.ArgumentParser, compression: str, flush: str) -> None:
+    """Add the options of writing; the defaults that are told are those of a plain tree or RNTuple."""
     style = command.add_argument_group("writing")
-    style.add_argument("--layout", choices=["ttree", "rntuple"], default="ttree", help="default: ttree")
+    style.add_argument(
+        "--layout",
+        metavar="NAME",
+        default="ttree",
+        help="ttree (default), rntuple, old-aod, aod-2011, esd-2011, d3pd, nanoaod, or a TOML file",
+    )
     style.add_argument(
         "--compression",
         metavar="CODEC",
-        default=compression,
-        help=f"zstd:5, lz4, 505, none, ... (default: {meaning})",
+        default=argparse.SUPPRESS,
+        help=f"zstd:5, lz4, 505, none, ..., or auto, which tries some (default: {compression})",
     )
     style.add_argument(
         "--flush",
         metavar="SIZE",
         type=_flush,
-        default=flush,
+        default=argparse.SUPPRESS,
         help=f"end of clusters: '30 MB' compressed, a number of entries, or none (default: {flush})",
     )
-    style.add_argument("--basket-size", metavar="SIZE", help="of a tree (default: fitted to the cluster)")
-    style.add_argument("--page-size", metavar="SIZE", help="of an RNTuple (default: as ROOT's)")
+    style.add_argument(
+        "--basket-size",
+        metavar="SIZE",
+        default=argparse.SUPPRESS,
+        help="of a tree; optimized: as ROOT gives them (default: fitted to the cluster)",
+    )
+    style.add_argument(
+        "--page-size", metavar="SIZE", default=argparse.SUPPRESS, help="of an RNTuple (default: as ROOT's)"
+    )
+    style.add_argument(
+        "--plan",
+        action="store_true",
+        help="tell what would be written, from the first entries, and write nothing",
+    )
     style.add_argument(
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
     )

@@ -17,7 +17,7 @@ from arrowroot._saving.replacing import replacing
 from arrowroot._storage.readers import scheme_of
 from arrowroot.cli import perf_report, terminal
 from arrowroot.cli.progress import Progress
-from arrowroot.cli.target import column_texts, open_tree, storage_options
+from arrowroot.cli.target import column_texts, open_target, open_tree, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -36,6 +36,9 @@ def run(options: argparse.Namespace) -> None:
     if options.explain:
         _explain(as_json=options.json)
         return
+    if options.from_file:
+        _report_saved(options)
+        return
     if options.url is None:
         raise InvalidRequestError("perf: which file? arrowroot perf URL[:TREE]")
     _check_outputs(options)
@@ -46,6 +49,8 @@ def run(options: argparse.Namespace) -> None:
         perf_report.print_text(report, options)
     if options.fjr:
         _write_fjr(options.fjr, report)
+    if options.save:
+        _save(options.save, report, scan)
     if options.trace:
         _write_trace(options, report, scan, (first_entry, end))
     if options.plot:
@@ -76,7 +81,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
     if scheme_of(bare) == "file":
         bare = bare.partition("://")[2].removeprefix("localhost") or bare
     taken = {Path(bare).resolve(): "the file to read"}
-    for name in ("trace", "fjr", "plot"):
+    for name in ("trace", "fjr", "plot", "save"):
         path = getattr(options, name)
         if not path:
             continue
@@ -103,7 +108,7 @@ def _measured(
         )
     if options.filter:
         load_filters()
-    wants_trace = bool(options.plot or options.trace)
+    wants_trace = bool(options.plot or options.trace or options.save)
     report = perf_report.Report(file, tree, paths, [], [], [], None)
     first: Scan | None = None
     for i in range(options.repeat):
@@ -193,6 +198,25 @@ def _write_fjr(path: str, report: Report) -> None:
     text = fjr.document(counters, url=report.tree.url, n_entries=report.passes[0].stats.n_entries)
     with replacing(path) as beside:
         Path(beside).write_text(text, encoding="utf-8")
+
+
+def _save(path: str, report: Report, scan: Scan) -> None:
+    from arrowroot._report import perfstat
+
+    title = f"{report.tree.url}/{report.tree.path}"
+    perfstat.save(path, report.passes[0], scan.trace(), title, arrowroot.__version__)
+
+
+def _report_saved(options: argparse.Namespace) -> None:
+    """Report a TTreePerfStats that ROOT or arrowroot wrote."""
+    from arrowroot._report import perfstat
+
+    if options.url is not None:
+        raise InvalidRequestError(
+            f"perf: --from {options.from_file} is reported, {options.url} is not read then"
+        )
+    file, name = open_target(options.from_file, storage_options(options))
+    perf_report.print_saved(perfstat.find(file, name), options.from_file, as_json=options.json)
 
 
 def _write_trace(options: argparse.Namespace, report: Report, scan: Scan, entries: tuple[int, int]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from arrowroot import Account, File, Tree
     from arrowroot._cost.metrics import Measurement, Metric
     from arrowroot._report.monitor import Series
+    from arrowroot._report.perfstat import PerfStat
 
 _SPLIT_KEYS = ("read", "decompress", "decode", "wait")
 #: The measures that are compared between several reads; the others are the same for each.
@@ -138,6 +139,35 @@ def _print_repeats(passes: list[Measurement], style: terminal.Style) -> None:
         )
     print("\n" + style.strong(f"{len(passes)} reads"))
     print(text_table(rows))
+
+
+def print_saved(found: PerfStat, where: str, *, as_json: bool) -> None:
+    """Print a TTreePerfStats that was read, for people or as JSON with the keys of a report."""
+    if as_json:
+        import json
+
+        document = {
+            "form": _metrics.JSON_FORM,
+            "from": where,
+            "name": found.name,
+            "title": found.title,
+            "host": found.host,
+            "reads": [found.values],
+            "first": found.values,
+            "physical_reads": found.reads,
+        }
+        print(json.dumps(document, indent=2))
+        return
+    style = terminal.Style(sys.stdout)
+    print(f"{style.strong(printable(found.title or where))}\n{printable(found.host)}\n")
+    for metric in _metrics.METRICS:
+        value = found.values.get(metric.key)
+        if metric.alias and value is not None:
+            print(_named(metric, found.values))
+    print()
+    for metric in _metrics.METRICS:
+        if metric.label and found.values.get(metric.key) is not None:
+            print(_named(metric, found.values, width=14))
 
 
 def print_json(report: Report, options: argparse.Namespace) -> None:

@@ -11,12 +11,14 @@ from arrowroot import split_url
 from arrowroot._render import printable
 from arrowroot._sample.make import sample_of
 from arrowroot._sizes import counted, format_bytes, format_seconds
+from arrowroot.cli.convert import plan as show_plan
 from arrowroot.cli.convert import style_of
 from arrowroot.cli.progress import Progress
 
 if TYPE_CHECKING:
     import argparse
 
+    from arrowroot._converting.outputs import Style
     from arrowroot._sample.make import Sample
 
 
@@ -25,6 +27,10 @@ def run(options: argparse.Namespace) -> None:
     started = time.perf_counter_ns()
     file, name = split_url(options.output)
     sample = sample_of(options.kind, seed=options.seed, n_entries=options.entries, n_bytes=options.size)
+    if options.plan:
+        found = _style(options).whole().plan(next(sample.batches()), sample.n_entries)
+        show_plan(options, [(name or sample.tree, found)])
+        return
     if options.keep and Path(file).exists():
         print(f"{printable(file)}: there already, {format_bytes(Path(file).stat().st_size)}")
         return
@@ -52,22 +58,17 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
+def _style(options: argparse.Namespace) -> Style:
+    return style_of(options, {"compression": "zstd:5", "flush": "10 MB"})
+
+
 def _write(options: argparse.Namespace, file: str, name: str, sample: Sample) -> None:
-    style = style_of(options)
+    style = _style(options)
     with (
         Progress(f"making {sample.kind}") as progress,
-        arrowroot.create(
-            file, compression=style.compression, reproducible=style.reproducible, n_threads=style.n_threads
-        ) as made,
+        arrowroot.create(file, reproducible=style.reproducible, n_threads=style.n_threads) as made,
     ):
-        table = made.tree(
-            name,
-            layout=style.layout,
-            title=f"{sample.kind}, seed {sample.seed}",
-            flush=style.flush,
-            basket_size=style.basket_size,
-            page_size=style.page_size,
-        )
+        table = made.tree(name, **style.options(f"{sample.kind}, seed {sample.seed}"))
         n_bytes = 0
         progress.follow(lambda: (table.num_entries / sample.n_entries, n_bytes))
         for batch in sample.batches():

@@ -21,12 +21,25 @@ CODES = {
     1: "b", 2: "h", 3: "i", 4: "q", 5: "f", 6: "i", 8: "d", 9: "f", 11: "B", 12: "H", 13: "I", 14: "Q", 15: "I",
     16: "q", 17: "Q", 18: "?", 19: "f",
 }  # fmt: skip
+#: Without a range it takes three bytes: exponent, sign and mantissa.
+FLOAT16 = 19
 PRIMITIVES = {
     "char", "short", "int", "long", "float", "double", "unsigned char", "unsigned short", "unsigned int",
     "unsigned long",     "Long64_t", "ULong64_t", "bool", "Double32_t", "Float16_t", "long long", "unsigned long long",
 }  # fmt: skip
 #: Classes that are streamed by hand, all of their bytes known here.
-BY_HAND = {"TString", "TObject", "TList", "THashList", "TObjArray", "TArray", "TCollection", "TSeqCollection"}
+BY_HAND = {
+    "TString",
+    "TObject",
+    "TList",
+    "THashList",
+    "TObjArray",
+    "TArray",
+    "TCollection",
+    "TSeqCollection",
+    "TTreeIndex",
+    "TMap",
+}
 ARRAYS = {
     "TArrayC": "b", "TArrayS": "h", "TArrayI": "i", "TArrayL": "q", "TArrayL64": "q", "TArrayF": "f", "TArrayD": "d",
 }  # fmt: skip
@@ -151,7 +164,9 @@ class Objects:
                 told.true("info-base", at, not bases or element.max_index[1] in known,
                           f"the checksum of the base is {element.max_index[1]:#010x}")  # fmt: skip
             elif element.type in (61, 62, 81, 82):
-                told.true("info-closure", at, element.type_name in self.infos or element.type_name in ARRAYS,
+                # Of a TObjArray in an object ROOT has no description.
+                is_known = element.type_name in ARRAYS or element.type_name == "TObjArray"
+                told.true("info-closure", at, element.type_name in self.infos or is_known,
                           f"{element.type_name} is not described")  # fmt: skip
             elif 40 < element.type < 60:
                 told.true(
@@ -314,6 +329,27 @@ class Reader:
                 if name != "TObjArray":
                     cursor.string()  # the option
             self.close(name, end)
+        elif name == "TMap":
+            version, end = self.head()
+            self.objects.findings.equal("collection-version", name, "the version", version, 3)
+            self.by_hand("TObject", into)
+            members["fName"] = cursor.string()
+            members["items"] = [(self.slot(), self.slot()) for _ in range(cursor.integer("i"))]
+            self.close(name, end)
+        elif name == "TTreeIndex":
+            version, end = self.head()
+            self.objects.findings.equal("index-version", name, "the version", version, 2)
+            self.instance("TVirtualIndex", into)
+            members["names"] = cursor.string(), cursor.string()
+            n_entries = cursor.integer("q")
+            major, minor, entries = (cursor.many("q", n_entries) for _ in range(3))
+            told = self.objects.findings
+            values = list(zip(major, minor, strict=True))
+            told.true("index-sorted", name, sorted(values) == values, "its values are not sorted")
+            told.true(
+                "index-entries", name, sorted(entries) == list(range(n_entries)), "it has not each entry once"
+            )
+            self.close(name, end)
         else:
             raise DamagedError(f"objects of {name} are not read here")
 
@@ -327,6 +363,8 @@ class Reader:
             if end is None:
                 raise DamagedError(f"byte-count: {element.name} has none")
             members[element.name] = cursor.take(end - cursor.at)
+        elif kind == FLOAT16 and "[" not in element.title:
+            members[element.name] = cursor.take(3)
         elif kind in CODES:
             members[element.name] = cursor.one(CODES[kind])
         elif kind - 20 in CODES:
@@ -343,9 +381,9 @@ class Reader:
             members[element.name] = cursor.string()
         elif kind in (61, 62, 66, 67):
             members[element.name] = self.instance(element.type_name)
-        elif kind in (63, 69):
+        elif kind in (63, 68):  # never null: the object is in the pointer's place
             members[element.name] = self.instance(element.type_name.rstrip("*"))
-        elif kind in (64, 68):
+        elif kind in (64, 69):
             members[element.name] = self.slot()
         elif kind in (81, 82):
             members[element.name] = [self.instance(element.type_name) for _ in range(element.n_items)]

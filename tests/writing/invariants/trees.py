@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 #: Values that a tree's record has always, as ROOT's constructor or a plain tree has them.
 LEAF_WIDTHS = {
     "TLeafB": 1, "TLeafS": 2, "TLeafI": 4, "TLeafL": 8, "TLeafG": 8, "TLeafF": 4, "TLeafD": 8, "TLeafO": 1, "TLeafC": 1,
+    "TLeafF16": 4, "TLeafD32": 8,
 }  # fmt: skip
+#: Values of these take other sizes in a basket than in memory, as their titles say.
+PACKED = ("TLeafF16", "TLeafD32")
 WIDTH_CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 
@@ -287,12 +290,14 @@ class Tree:
             width = LEAF_WIDTHS.get(kind)
             if width is not None:
                 told.equal("leaf-width", where, "fLenType", leaf["fLenType"], width)
-                told.equal("leaf-title", where, "its title without dimensions", leaf["fTitle"].partition("[")[0],
-                           leaf["fName"])  # fmt: skip
+                title = leaf["fTitle"].partition("[")[0].partition("/")[0]
+                told.equal("leaf-title", where, "its title without dimensions", title, leaf["fName"])
             elif kind == "TLeafElement" and branch["fID"] == -1 and branch["fType"] <= 0:
                 told.equal("leaf-element", where, "its name", leaf["fName"], branch["fName"].rstrip("."))
                 told.equal("leaf-element", where, "fLen, fLenType", (leaf["fLen"], leaf["fLenType"]), (1, 0))
             counter = leaf["fLeafCount"]
+            if kind in PACKED:
+                width = packed_width(kind, leaf["fTitle"])
             if counter is not None and width is not None:
                 told.true(
                     "leaf-counter",
@@ -328,6 +333,8 @@ class Tree:
         """The bytes of an array are as many as its counter counts."""
         counts = self.counts.get(id(counter))
         width = LEAF_WIDTHS.get(leaf.class_name)
+        if leaf.class_name in PACKED:
+            width = packed_width(leaf.class_name, leaf["fTitle"])
         if counts is None or width is None or view.object.class_name != "TBranch":
             return
         told = self.findings
@@ -344,6 +351,15 @@ class Tree:
             told.equal("text-leaf", where, "fLen", leaf["fLen"], leaf["fMaximum"])
         told.equal("text-leaf", where, "leaves of its branch", len(view.leaves), 1)
         told.true("text-leaf", where, bool(view.object["fEntryOffsetLen"]), "a text without offsets")
+
+
+def packed_width(class_name: str, title: str) -> int:
+    """Bytes of a packed number in a basket: bits of a mantissa take 3, steps in a range and floats 4."""
+    inside = title.partition("/")[2][2:].removesuffix("]").split(",")
+    has_range = len(inside) > 1 and float(inside[0]) < float(inside[1])
+    if has_range:
+        return 4
+    return 3 if class_name == "TLeafF16" or (len(inside) == 3 and int(inside[2]) < 15) else 4
 
 
 def check_tree(container: Container, findings: Findings, tree: Any, where: str) -> None:

@@ -13,16 +13,22 @@
 //! | optional | those of the value, and a bool `x_isvalid` with the same lists around it |
 //! | nothing | `x_isvalid` alone |
 //!
+//! A column that is written with a split level has objects of a class in place of structs (`objects.rs`), which `split.rs` makes
+//! branches of. Lists of numbers may be vectors, too, where they would have a counter.
+//!
 //! Names are those of [`stored_name`]. A name that another branch has gets a `_` behind it: a column's own name goes before
 //! names with endings, and those go before counters.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
 
 use super::error::{Result, StoreError};
-use super::names::stored_name;
+use super::names::{member_name, stored_name};
+use super::objects::{Member, ObjectClass, Value};
+use super::split::{ElementBranch, Splitting};
 
 /// A column, for the plan of branches.
 #[derive(Debug, Clone)]
@@ -34,12 +40,32 @@ pub struct BranchColumn<'a> {
     /// The name of the counter that its lists share with those of other columns. A column of that name and of numbers of 32
     /// bits is the counter itself. `None`: a counter of its own.
     pub counter: Option<&'a str>,
+    /// How its structs are objects of a class; `None`: each of their members is a column of its own.
+    pub objects: Option<Objects<'a>>,
+    /// True if its lists of numbers are vectors, not arrays that are counted.
+    pub has_vectors: bool,
+}
+
+/// How structs are stored as objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Objects<'a> {
+    /// ROOT's split level, 0 to 99.
+    pub split: u8,
+    /// Name of the class; those of members that are structs follow from it.
+    pub class: &'a str,
+}
+
+impl<'a> BranchColumn<'a> {
+    /// A column of the usual layout.
+    pub fn new(name: &'a str, data_type: &'a DataType) -> Self {
+        BranchColumn { name, data_type, counter: None, objects: None, has_vectors: false }
+    }
 }
 
 /// A branch of a tree that is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedBranch {
-    /// Name of the branch and of its leaf.
+    /// Its name, which its leaf has, too, but for dimensions.
     pub name: String,
     /// Number of the column; of a shared counter, the first that shares it.
     pub column: usize,
@@ -49,6 +75,10 @@ pub struct PlannedBranch {
     pub content: Content,
     /// How its values stand in an entry.
     pub form: BranchForm,
+    /// Place of the branch that it is inside of, before this one.
+    pub parent: Option<usize>,
+    /// Of objects, of their members, and of collections of them: what a `TBranchElement` says of it.
+    pub element: Option<Box<ElementBranch>>,
 }
 
 /// A step into a type, and into its [`Stored`](super::Stored) values.
@@ -73,6 +103,20 @@ pub enum Content {
     Values(Primitive),
     /// Texts.
     Text,
+    /// Objects, and members that are more than numbers.
+    Objects,
+}
+
+impl Content {
+    /// The numbers that it consists of.
+    pub fn primitive(self) -> Option<Primitive> {
+        match self {
+            Content::Counter => Some(Primitive::Int32),
+            Content::Validity => Some(Primitive::Bool),
+            Content::Values(primitive) => Some(primitive),
+            Content::Text | Content::Objects => None,
+        }
+    }
 }
 
 /// How the values of a branch stand in an entry.
@@ -89,11 +133,21 @@ pub enum BranchForm {
     },
     /// So many vectors around each value: `vector<vector<float>>` has 2. A text is a `string` inside.
     Vectors(usize),
+    /// There are none: others are inside.
+    Group,
+    /// As the streamer of a class writes them.
+    Streamed {
+        /// The member, or the whole object or collection, of what the path leads to.
+        value: Arc<Value>,
+        /// Place of the branch that counts the items, where an entry has several.
+        counter: Option<usize>,
+    },
 }
 
-/// The branches of columns, in the order in which they are written: a counter before what it counts.
+/// The branches of columns, in the order in which they are written: a counter before what it counts, a branch before those
+/// inside of it.
 ///
-/// The names of all that are no counters depend on names and types of the columns alone.
+/// The names of all that are no counters depend on names, types and split levels of the columns alone.
 ///
 /// # Errors
 /// [`StoreError::SameName`] if two columns have the same name.
@@ -106,56 +160,75 @@ pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>>
             return Err(StoreError::SameName { name: column.name.to_owned() });
         }
         let mut walk = Walk {
-            column: place,
+            owner: place,
             path: Vec::new(),
             around: Vec::new(),
             drafts: &mut drafts,
             name_bytes: &mut name_bytes,
+            class: column.objects.map(|objects| objects.class.to_owned()),
         };
         walk.visit(&stored_name(column.name), column.data_type)?;
     }
-    let names = names_of(columns, &drafts);
-    Ok(with_counters(columns, drafts, names))
+    let own: Vec<String> = columns.iter().map(|column| stored_name(column.name)).collect();
+    let names = names_of(&own, &drafts);
+    with_counters(columns, drafts, names, &mut name_bytes)
 }
 
 /// Names repeat those of the structs around: a few bytes in a record of a schema could stand for any number of them.
 const MAX_NAME_BYTES: usize = 64 << 20;
 
+/// Counts the bytes of a name.
+pub(super) fn spend_name(name_bytes: &mut usize, name: &str) -> Result<()> {
+    *name_bytes += name.len();
+    if *name_bytes > MAX_NAME_BYTES {
+        let what = format!("branches whose names take more than {} MiB", MAX_NAME_BYTES >> 20);
+        return Err(StoreError::NoLayout { column: name.chars().take(100).collect(), what });
+    }
+    Ok(())
+}
+
 /// A list around values.
 #[derive(Debug, Clone, Copy)]
-enum Around {
+pub(super) enum Around {
     List,
     Fixed(u32),
 }
 
-/// A branch before it has its name, and its counter.
-struct Draft {
+impl Around {
+    pub(super) fn size(&self) -> Option<u32> {
+        if let Around::Fixed(n_items) = self { Some(*n_items) } else { None }
+    }
+}
+
+/// A branch before it has its name, and its counter; or a member of a class before it has its name.
+pub(super) struct Draft {
     name: String,
-    column: usize,
-    path: Vec<Step>,
-    content: Content,
-    around: Vec<Around>,
+    /// Number of the column, or of the member, that it is of.
+    owner: usize,
+    pub(super) path: Vec<Step>,
+    pub(super) content: Content,
+    pub(super) around: Vec<Around>,
     /// The way to its only list, and the name of the values there, if it is to be counted.
     counted: Option<(Vec<Step>, String)>,
+    /// The class of its objects.
+    pub(super) class: Option<Arc<ObjectClass>>,
 }
 
 struct Walk<'w> {
-    column: usize,
+    owner: usize,
     path: Vec<Step>,
     /// The lists around, with the way to each and the name of the values there.
     around: Vec<(Around, Vec<Step>, String)>,
     drafts: &'w mut Vec<Draft>,
     /// Bytes of the names so far.
     name_bytes: &'w mut usize,
+    /// Name of the class of structs that are objects.
+    class: Option<String>,
 }
 
 impl Walk<'_> {
     fn visit(&mut self, name: &str, data_type: &DataType) -> Result<()> {
-        *self.name_bytes += name.len();
-        if *self.name_bytes > MAX_NAME_BYTES {
-            let what = format!("branches whose names take more than {} MiB", MAX_NAME_BYTES >> 20);
-            return Err(StoreError::NoLayout { column: name.chars().take(100).collect(), what });
-        }
+        spend_name(self.name_bytes, name)?;
         match data_type {
             DataType::Primitive(primitive) => self.draft(name.to_owned(), Content::Values(*primitive)),
             DataType::Text => self.draft(name.to_owned(), Content::Text),
@@ -166,6 +239,15 @@ impl Walk<'_> {
             DataType::List(item) => self.within(Around::List, name, |walk| walk.visit(name, item))?,
             DataType::FixedList(item, n_items) => {
                 self.within(Around::Fixed(*n_items), name, |walk| walk.visit(name, item))?;
+            }
+            DataType::Map(key, value) if self.class.is_some() => {
+                self.within(Around::List, name, |walk| {
+                    walk.object(name, &[("key", key.as_ref()), ("value", value.as_ref())])
+                })?;
+            }
+            DataType::Struct(members) if self.class.is_some() => {
+                let members: Vec<(&str, &DataType)> = members.iter().map(|(name, of)| (&**name, of)).collect();
+                self.object(name, &members)?;
             }
             DataType::Map(key, value) => self.within(Around::List, name, |walk| {
                 walk.member(0, &format!("{name}_key"), key)?;
@@ -208,19 +290,46 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// An object of a class with these members.
+    fn object(&mut self, name: &str, members: &[(&str, &DataType)]) -> Result<()> {
+        let class = self.class.clone().unwrap_or_default();
+        let own: Vec<String> = members.iter().map(|(member, _)| member_name(member)).collect();
+        let mut drafts = Vec::new();
+        for (place, (name, (_, of))) in own.iter().zip(members).enumerate() {
+            let mut walk = Walk {
+                owner: place,
+                path: Vec::new(),
+                around: Vec::new(),
+                drafts: &mut drafts,
+                name_bytes: self.name_bytes,
+                class: Some(format!("{class}_{name}")),
+            };
+            walk.member(place, name, of)?;
+        }
+        let names = names_of(&own, &drafts);
+        let member = |(name, draft): (String, &Draft)| Member { name, value: Value::of(draft) };
+        let members = names.into_iter().zip(&drafts).map(member).collect();
+        self.draft(name.to_owned(), Content::Objects);
+        if let Some(draft) = self.drafts.last_mut() {
+            draft.class = Some(Arc::new(ObjectClass::new(class, members)));
+        }
+        Ok(())
+    }
+
     fn draft(&mut self, name: String, content: Content) {
         let is_list = |(around, ..): &&(Around, Vec<Step>, String)| matches!(around, Around::List);
-        let is_counted = content != Content::Text
+        let is_counted = content.primitive().is_some()
             && matches!(self.around.first(), Some((Around::List, ..)))
             && self.around.iter().filter(is_list).count() == 1;
         let counted = self.around.first().filter(|_| is_counted);
         self.drafts.push(Draft {
             name,
-            column: self.column,
+            owner: self.owner,
             path: self.path.clone(),
             content,
             around: self.around.iter().map(|(around, ..)| *around).collect(),
             counted: counted.map(|(_, path, name)| (path.clone(), name.clone())),
+            class: None,
         });
     }
 }
@@ -234,14 +343,13 @@ fn free_name(mut name: String, taken: &mut HashSet<String>) -> String {
     name
 }
 
-/// The name of each draft.
-fn names_of(columns: &[BranchColumn<'_>], drafts: &[Draft]) -> Vec<String> {
-    let own: Vec<String> = columns.iter().map(|column| stored_name(column.name)).collect();
+/// The name of each draft; `own`: those of the columns, or members, that they are of.
+fn names_of(own: &[String], drafts: &[Draft]) -> Vec<String> {
     let mut taken = HashSet::with_capacity(drafts.len());
     let mut names: Vec<Option<String>> = vec![None; drafts.len()];
     for is_own in [true, false] {
         for (name, draft) in names.iter_mut().zip(drafts) {
-            if (draft.name == own[draft.column]) == is_own {
+            if (draft.name == own[draft.owner]) == is_own {
                 *name = Some(free_name(draft.name.clone(), &mut taken));
             }
         }
@@ -257,14 +365,19 @@ enum Counting {
 }
 
 /// Gives the drafts their names and counters.
-fn with_counters(columns: &[BranchColumn<'_>], drafts: Vec<Draft>, names: Vec<String>) -> Vec<PlannedBranch> {
+fn with_counters(
+    columns: &[BranchColumn<'_>],
+    drafts: Vec<Draft>,
+    names: Vec<String>,
+    name_bytes: &mut usize,
+) -> Result<Vec<PlannedBranch>> {
     let mut taken: HashSet<String> = names.iter().cloned().collect();
     let explicit: HashMap<&str, usize> = drafts
         .iter()
         .enumerate()
         .filter(|(_, draft)| draft.path.is_empty() && draft.around.is_empty())
         .filter(|(_, draft)| matches!(draft.content, Content::Values(Primitive::Int32 | Primitive::UInt32)))
-        .map(|(place, draft)| (columns[draft.column].name, place))
+        .map(|(place, draft)| (columns[draft.owner].name, place))
         .collect();
     let mut counters: HashMap<Counting, usize> = HashMap::new();
     // Places of drafts in the list of branches, of those that are there.
@@ -274,13 +387,19 @@ fn with_counters(columns: &[BranchColumn<'_>], drafts: Vec<Draft>, names: Vec<St
         if placed[place].is_some() {
             continue;
         }
-        let form = match &draft.counted {
+        let column = &columns[draft.owner];
+        if let (Some(_), Some(objects)) = (&draft.class, column.objects) {
+            let mut splitting = Splitting { branches: &mut branches, column: draft.owner, name_bytes };
+            splitting.column(&names[place], Value::of(draft), objects.split)?;
+            continue;
+        }
+        let form = match draft.counted.as_ref().filter(|_| !column.has_vectors) {
             Some((path, name)) => {
                 // Those of the column itself, and not of its members.
                 let is_outermost = path.iter().all(|step| *step == Step::Present);
-                let shared = columns[draft.column].counter.filter(|_| is_outermost);
+                let shared = column.counter.filter(|_| is_outermost);
                 let counting = shared.map_or_else(
-                    || Counting::Alone(draft.column, path.clone()),
+                    || Counting::Alone(draft.owner, path.clone()),
                     |name| Counting::Shared(name.to_owned()),
                 );
                 let counter = *counters.entry(counting).or_insert_with(|| {
@@ -294,10 +413,12 @@ fn with_counters(columns: &[BranchColumn<'_>], drafts: Vec<Draft>, names: Vec<St
                         let name = shared.map_or_else(|| format!("n{name}"), stored_name);
                         branches.push(PlannedBranch {
                             name: free_name(name, &mut taken),
-                            column: draft.column,
+                            column: draft.owner,
                             path: path.clone(),
                             content: Content::Counter,
                             form: BranchForm::Fixed(Vec::new()),
+                            parent: None,
+                            element: None,
                         });
                         branches.len() - 1
                     }
@@ -315,22 +436,23 @@ fn with_counters(columns: &[BranchColumn<'_>], drafts: Vec<Draft>, names: Vec<St
         placed[place] = Some(branches.len());
         branches.push(planned(draft, &names[place], form));
     }
-    branches
+    Ok(branches)
 }
 
 fn planned(draft: &Draft, name: &str, form: BranchForm) -> PlannedBranch {
     PlannedBranch {
         name: name.to_owned(),
-        column: draft.column,
+        column: draft.owner,
         path: draft.path.clone(),
         content: draft.content,
         form,
+        parent: None,
+        element: None,
     }
 }
 
 fn sizes(around: &[Around]) -> Vec<u32> {
-    let size = |around: &Around| if let Around::Fixed(n_items) = around { Some(*n_items) } else { None };
-    around.iter().filter_map(size).collect()
+    around.iter().filter_map(Around::size).collect()
 }
 
 #[cfg(test)]

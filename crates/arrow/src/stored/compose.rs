@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, ListArray, StructArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
-use arrow_schema::{Field, Fields};
+use arrow_schema::{DataType as ArrowType, Field, Fields};
 use arrow_select::nullif::nullif;
 use arrowroot_format::column::DataType;
 
@@ -15,7 +15,7 @@ use super::error::{Result, StoreError};
 use crate::types::ITEM;
 
 /// The values of a column, of the arrays of its branches as they are read, in the order of
-/// [`plan_branches`](super::plan_branches) without counters.
+/// [`plan_branches`](super::plan_branches) without counters and groups. A branch of objects is read as structs.
 ///
 /// Its type is that of [`arrow_type`](crate::arrow_type), but that bytes and maps are lists, of `UInt8` and of structs, and
 /// that of nothing there are bools; [`restore`](super::restore) takes it. Shares the memory of the arrays.
@@ -23,7 +23,21 @@ use crate::types::ITEM;
 /// # Errors
 /// [`StoreError::Malformed`] if the lists of two branches have other lengths, or a branch has another type.
 pub fn compose(column: &str, data_type: &DataType, branches: &[ArrayRef]) -> Result<ArrayRef> {
-    Composing { column }.array(data_type, branches)
+    let composing = Composing { column };
+    if !branches.iter().any(|branch| has_structs(branch.data_type())) {
+        return composing.array(data_type, branches);
+    }
+    let mut members = Vec::with_capacity(branches.len());
+    branches.iter().try_for_each(|branch| composing.members(branch, &mut members))?;
+    composing.array(data_type, &members)
+}
+
+fn has_structs(data_type: &ArrowType) -> bool {
+    match data_type {
+        ArrowType::List(item) => has_structs(item.data_type()),
+        ArrowType::Struct(_) => true,
+        _ => false,
+    }
 }
 
 /// How many branches the values of a type have, counters aside.
@@ -116,6 +130,30 @@ impl Composing<'_> {
             inside.push(items);
         }
         Ok((offsets.ok_or_else(|| self.too_few())?, inside))
+    }
+
+    /// The members of objects, each with the lists around it, in their order: as they would be in branches of their own.
+    fn members(&self, branch: &ArrayRef, members: &mut Vec<ArrayRef>) -> Result<()> {
+        match branch.data_type() {
+            ArrowType::Struct(_) => {
+                branch.as_struct().columns().iter().try_for_each(|member| self.members(member, members))
+            }
+            ArrowType::List(item) if has_structs(item.data_type()) => {
+                let (offsets, items) = from_zero(branch.as_list::<i32>());
+                let mut inside = Vec::new();
+                self.members(&items, &mut inside)?;
+                for items in inside {
+                    let item = Arc::new(Field::new(ITEM, items.data_type().clone(), false));
+                    let list = ListArray::try_new(item, offsets.clone(), items, None).map_err(self.wrong())?;
+                    members.push(Arc::new(list));
+                }
+                Ok(())
+            }
+            _ => {
+                members.push(Arc::clone(branch));
+                Ok(())
+            }
+        }
     }
 
     fn malformed(&self, what: &str) -> StoreError {

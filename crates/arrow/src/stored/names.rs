@@ -52,6 +52,27 @@ pub fn original_name(stored: &str) -> String {
     if stored_name(&name) == stored { name } else { stored.to_owned() }
 }
 
+/// The name of a member of a class, or of a class, for a name: as [`stored_name`], and never a word of C++.
+pub fn member_name(name: &str) -> String {
+    let mut stored = stored_name(name);
+    if is_word(&stored) {
+        stored.push('_');
+    }
+    stored
+}
+
+/// True for what C++ (up to C++23) keeps for itself.
+fn is_word(name: &str) -> bool {
+    const WORDS: &str = " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t \
+        char32_t class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield \
+        decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if \
+        inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
+        register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch \
+        template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile \
+        wchar_t while xor xor_eq ";
+    WORDS.split_ascii_whitespace().any(|word| word == name)
+}
+
 /// An `x`, up to 6 digits and a `_`.
 const NUMBER_BYTES: usize = 8;
 

@@ -31,6 +31,12 @@ pub const SCHEMA_RECORD: &str = "ARROW:schema";
 /// Key of the flags in the metadata of the schema: `1` for each field that stores validity, `0` for others.
 const VALIDITY: &str = "arrowroot:validity";
 
+/// Key of the split levels in the metadata of the schema: for each column a number, or `-` for one without objects, with spaces
+/// between. It is there if one has them.
+const SPLIT: &str = "arrowroot:split";
+/// The highest split level. Source: `TTree::Branch`.
+const MAX_SPLIT: u8 = 99;
+
 /// What goes before an IPC message. Source: the Arrow format, "Encapsulated message format".
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
@@ -49,6 +55,8 @@ pub struct RecordedSchema {
     pub schema: Schema,
     /// The same, nullable where validity is stored.
     pub stored: Schema,
+    /// For each column of a tree whose structs are objects its split level; empty: none has any.
+    pub splits: Vec<Option<u8>>,
 }
 
 impl RecordedSchema {
@@ -61,6 +69,11 @@ impl RecordedSchema {
         let mut metadata: HashMap<String, String> =
             self.schema.metadata().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         metadata.insert(VALIDITY.to_owned(), flags.collect());
+        if self.splits.iter().any(Option::is_some) {
+            let levels: Vec<String> =
+                self.splits.iter().map(|level| level.map_or("-".to_owned(), |level| level.to_string())).collect();
+            metadata.insert(SPLIT.to_owned(), levels.join(" "));
+        }
         let schema = Schema::new_with_metadata(self.schema.fields().clone(), metadata);
         let mut tracker = DictionaryTracker::new(false);
         let options = IpcWriteOptions::default();
@@ -105,12 +118,16 @@ impl RecordedSchema {
         let metadata: HashMap<String, String> = recorded
             .metadata()
             .iter()
-            .filter(|(key, _)| key.as_str() != VALIDITY)
+            .filter(|(key, _)| !matches!(key.as_str(), VALIDITY | SPLIT))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         let schema = Schema::new_with_metadata(recorded.fields().clone(), metadata);
         let stored = flags.map_or_else(|| schema.clone(), |flags| with_validity_flags(&schema, &flags));
-        Ok(RecordedSchema { schema, stored })
+        let splits = match recorded.metadata().get(SPLIT) {
+            Some(levels) => split_levels(levels, schema.fields().len())?,
+            None => Vec::new(),
+        };
+        Ok(RecordedSchema { schema, stored, splits })
     }
 
     /// The record that a tree of these branches needs; `None` if it reads the same without one.
@@ -118,7 +135,8 @@ impl RecordedSchema {
     /// # Errors
     /// As [`RecordedSchema::encode`].
     pub fn for_tree(&self, branches: &[PlannedBranch]) -> Result<Option<String>> {
-        if natural_tree_schema(branches) == self.schema { Ok(None) } else { self.encode().map(Some) }
+        let is_natural = branches.iter().all(|branch| branch.element.is_none());
+        if is_natural && natural_tree_schema(branches) == self.schema { Ok(None) } else { self.encode().map(Some) }
     }
 
     /// The record that an RNTuple of these columns needs; `None` if it reads the same without one.
@@ -128,6 +146,22 @@ impl RecordedSchema {
     pub fn for_ntuple(&self) -> Result<Option<String>> {
         if natural_ntuple_schema(&self.stored)? == self.schema { Ok(None) } else { self.encode().map(Some) }
     }
+}
+
+/// The split levels of so many columns.
+fn split_levels(text: &str, n_columns: usize) -> std::result::Result<Vec<Option<u8>>, String> {
+    let level = |text: &str| match text {
+        "-" => Ok(None),
+        number => {
+            let level = number.parse().ok().filter(|level| *level <= MAX_SPLIT);
+            level.map(Some).ok_or_else(|| format!("{number:?} is no split level"))
+        }
+    };
+    let levels: Vec<Option<u8>> = text.split(' ').map(level).collect::<std::result::Result<_, _>>()?;
+    if levels.len() != n_columns {
+        return Err(format!("{} split levels for {n_columns} columns", levels.len()));
+    }
+    Ok(levels)
 }
 
 /// The schema in an IPC message.
@@ -173,12 +207,14 @@ pub(super) fn natural_tree_schema(branches: &[PlannedBranch]) -> Schema {
             Content::Counter => DataType::Primitive(Primitive::Int32),
             Content::Validity => DataType::Primitive(Primitive::Bool),
             Content::Values(primitive) => DataType::Primitive(primitive),
-            Content::Text => DataType::Text,
+            Content::Text | Content::Objects => DataType::Text,
         };
         let of = match &branch.form {
             BranchForm::Fixed(dims) => fixed(value, dims),
             BranchForm::Counted { dims, .. } => list(fixed(value, dims)),
             BranchForm::Vectors(n_levels) => (0..*n_levels).fold(value, |item, _| list(item)),
+            // Objects have a record in any case.
+            BranchForm::Group | BranchForm::Streamed { .. } => value,
         };
         Field::new(&branch.name, arrow_type(&of, TextForm::Utf8), false)
     };

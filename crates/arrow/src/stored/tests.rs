@@ -29,7 +29,7 @@ fn round_trips(field: &Field, array: &ArrayRef) -> [ArrayRef; 3] {
     let stored = store(field.name(), array, &data_type).unwrap();
     assert_eq!(stored.len(), array.len());
     let read = as_read(&stored, &data_type);
-    let columns = [BranchColumn { name: field.name(), data_type: &data_type, counter: None }];
+    let columns = [BranchColumn::new(field.name(), &data_type)];
     let branches = plan_branches(&columns).unwrap();
     let parts = branches.iter().filter(|branch| branch.content != Content::Counter);
     let parts: Vec<ArrayRef> = parts.map(|branch| as_branch(&stored, &branch.path, branch)).collect();

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrowroot_arrow::stored::{
-    BranchColumn, Content, RecordedSchema, StoreError, data_type, plan_branches, stored_name,
+    BranchColumn, BranchForm, Content, Objects, PlannedBranch, RecordedSchema, StoreError, data_type, plan_branches,
+    stored_name,
 };
 use arrowroot_format::column::DataType;
 use arrowroot_format::tree::BranchId;
@@ -29,6 +30,12 @@ fn composed_columns(recorded: &RecordedSchema, types: Vec<DataType>, parts: Vec<
     fields.map(column).collect()
 }
 
+/// The path of a branch: its name behind those around it.
+fn path_of(branches: &[PlannedBranch], branch: &PlannedBranch) -> String {
+    let around = branch.parent.and_then(|parent| branches.get(parent));
+    around.map_or_else(|| branch.name.clone(), |around| format!("{}/{}", path_of(branches, around), branch.name))
+}
+
 impl Composed {
     /// A tree with the columns of its record.
     ///
@@ -37,15 +44,28 @@ impl Composed {
     pub(crate) fn of_tree(tree: Tree, recorded: RecordedSchema) -> Result<Composed> {
         let types = types(&recorded)?;
         let fields = recorded.schema.fields().iter().zip(&types);
-        let columns: Vec<BranchColumn<'_>> =
-            fields.map(|(field, data_type)| BranchColumn { name: field.name(), data_type, counter: None }).collect();
+        let split_of = |place: usize| recorded.splits.get(place).copied().flatten();
+        let columns: Vec<BranchColumn<'_>> = fields
+            .enumerate()
+            .map(|(place, (field, data_type))| BranchColumn {
+                // No name of a branch depends on that of the class.
+                objects: split_of(place).map(|split| Objects { split, class: "" }),
+                ..BranchColumn::new(field.name(), data_type)
+            })
+            .collect();
         let mut parts = vec![Vec::new(); types.len()];
         let mut taken: HashSet<BranchId> = HashSet::new();
-        // The names of counters are not looked at: those that share one depend on the values.
+        // The names of counters of arrays are not looked at: those that share one depend on the values.
         let branches = plan_branches(&columns).map_err(|error| error.to_string())?;
-        for branch in branches.iter().filter(|branch| branch.content != Content::Counter) {
-            let id = Some(&branch.name).filter(|name| tree.has_path(name)).and_then(|name| tree.found(name));
-            let id = id.ok_or_else(|| format!("there is no branch {:?}", branch.name))?;
+        let is_looked_up = |branch: &&PlannedBranch| branch.content != Content::Counter || branch.element.is_some();
+        for branch in branches.iter().filter(is_looked_up) {
+            let path = path_of(&branches, branch);
+            let id = Some(&path).filter(|path| tree.has_path(path)).and_then(|path| tree.found(path));
+            let id = id.ok_or_else(|| format!("there is no branch {path:?}"))?;
+            if branch.content == Content::Counter || branch.form == BranchForm::Group {
+                taken.insert(id);
+                continue;
+            }
             let counters = tree.branch(id).leaves.iter().filter_map(|&leaf| tree.record().leaf(leaf).counter);
             taken.extend(counters.filter_map(|leaf| tree.record().branch_of_leaf(leaf)));
             taken.insert(id);

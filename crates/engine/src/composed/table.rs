@@ -7,10 +7,12 @@ use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_arrow::TextForm;
 use arrowroot_arrow::stored::delivered_type;
 use arrowroot_file::{Error, File, Result, nearest};
+use arrowroot_format::tree::BasketRule;
 
 use super::{Composed, ComposedColumn, Place};
+use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Composition, Holds, Request, Scan, Source};
-use crate::table::{ColumnPlace, Description, Recorded, Sizes, Table};
+use crate::table::{BasketSizes, ColumnPlace, Description, Recorded, Sizes, Table};
 
 impl Composed {
     /// The parts that say most of a column: those of its values, not of its validity.
@@ -253,6 +255,14 @@ impl Table for Composed {
 
     fn clusters(&self) -> Result<Vec<u64>> {
         self.inner.clusters()
+    }
+
+    fn pieces(&self) -> Result<Vec<ColumnPieces>> {
+        self.inner.pieces()
+    }
+
+    fn optimized_baskets(&self, rule: BasketRule) -> Option<BasketSizes<'_>> {
+        self.inner.optimized_baskets(rule)
     }
 
     fn short_columns(&self) -> Vec<(ColumnId, i64, i64)> {

@@ -5,12 +5,15 @@ use std::sync::OnceLock;
 
 use arrowroot_format as format;
 use format::rntuple::{
-    Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, Page, PageList, Schema, Slot, SlotId,
+    Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, PAGE_CHECKSUM_BYTES, Page, PageList, Schema, Slot,
+    SlotId,
 };
 
 use arrowroot_file::{Error, File, Result, format_error};
 
 use super::{Ntuple, PageSizes, read_blobs};
+use crate::pieces::ColumnPieces;
+use crate::scan::Piece;
 use crate::table::Table;
 
 /// Zeros of a column in a cluster that no page vouches for: entries before the first field was added. More is what a wrong
@@ -240,6 +243,48 @@ impl Ntuple {
         }
         self.load(&(0..groups.groups.len()).collect::<Vec<_>>())?;
         Ok(groups.sizes.get_or_init(|| summed(groups.lists.iter().filter_map(OnceLock::get), self.schema())))
+    }
+
+    /// The pages of all columns: of a column that was stored in several representations all together, as each cluster has one.
+    ///
+    /// Which entries a page of items in lists has is in other pages: as if all lists of a cluster were equally long.
+    ///
+    /// # Errors
+    /// As the reading of page lists, which it needs all.
+    pub(super) fn column_pieces(&self) -> Result<Vec<ColumnPieces>> {
+        let clusters = self.clusters_of(&(0..self.n_entries()))?;
+        let slots = (0..).map(SlotId).zip(&self.slots().slots);
+        let pieces = slots.map(|(id, _)| {
+            let mut pieces = Vec::new();
+            for cluster in &clusters {
+                self.slot_pages(cluster, id)?.each_piece(cluster, |piece| pieces.push(piece));
+            }
+            Ok(ColumnPieces { path: self.slot_path(id), pieces })
+        });
+        pieces.collect()
+    }
+}
+
+impl SlotPages<'_> {
+    /// Gives the pages that are in the file, with the entries of the cluster that they have, each at least a part of one.
+    fn each_piece(&self, cluster: &Cluster, mut add: impl FnMut(Piece)) {
+        let at = |element: u64, rounds_up: bool| {
+            let scaled = u128::from(element) * u128::from(cluster.n_entries);
+            let n_elements = u128::from(self.n_elements.max(1));
+            let entry = if rounds_up { scaled.div_ceil(n_elements) } else { scaled / n_elements };
+            cluster.first_entry + u64::try_from(entry).unwrap_or(u64::MAX).min(cluster.n_entries)
+        };
+        let mut element = self.n_gap;
+        for page in self.pages {
+            let end = element + u64::from(page.n_elements);
+            let checksum_bytes = if page.has_checksum { PAGE_CHECKSUM_BYTES as u64 } else { 0 };
+            let stored_bytes = u32::try_from(page.stored_bytes.saturating_add(checksum_bytes)).unwrap_or(u32::MAX);
+            let (first_entry, entry_end) = (at(element, false), at(end, true));
+            if !page.is_elsewhere {
+                add(Piece { offset: page.offset, stored_bytes, first_entry, entry_end, embedded: None });
+            }
+            element = end;
+        }
     }
 }
 

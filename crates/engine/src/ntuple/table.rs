@@ -9,6 +9,7 @@ use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 
 use super::{Ntuple, PageSizes, pass};
+use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
 use crate::table::{ColumnPlace, Description, Sizes, Table};
 
@@ -201,6 +202,10 @@ impl Table for Ntuple {
         let clusters = self.clusters_of(&(0..self.n_entries()))?;
         let starts = clusters.iter().map(|cluster| cluster.first_entry);
         Ok(starts.chain([self.n_entries()]).collect())
+    }
+
+    fn pieces(&self) -> Result<Vec<ColumnPieces>> {
+        self.column_pieces()
     }
 
     fn scan(&self, request: &Request) -> Result<Scan> {

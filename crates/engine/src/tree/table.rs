@@ -4,11 +4,12 @@ use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type_for_text};
 use arrowroot_file::{File, Result, permanent};
 use arrowroot_format::codec::CompressionSetting;
-use arrowroot_format::tree::{Branch, BranchId, ElementPart};
+use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart};
 
 use super::{Tree, pass};
+use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
-use crate::table::{ColumnPlace, Description, Recorded, Sizes, Table};
+use crate::table::{BasketSizes, BranchSizes, ColumnPlace, Description, Recorded, Sizes, Table};
 
 fn branch_of(id: ColumnId) -> BranchId {
     BranchId(id.0)
@@ -76,6 +77,8 @@ impl Table for Tree {
             aliases: &record.aliases,
             friends: &record.friends,
             index: record.index.as_ref(),
+            user_info: &record.user_info,
+            auto_flush: Some(record.auto_flush),
         }
     }
 
@@ -165,6 +168,33 @@ impl Table for Tree {
 
     fn clusters(&self) -> Result<Vec<u64>> {
         Ok(self.cluster_starts().into_owned())
+    }
+
+    fn pieces(&self) -> Result<Vec<ColumnPieces>> {
+        let of_branch = |(id, _)| {
+            let mut pieces = self.baskets(id)?;
+            if !self.branch(id).file_name.is_empty() {
+                // The others are in another file.
+                pieces.retain(|piece| piece.embedded.is_some());
+            }
+            Ok(ColumnPieces { path: self.branch_path(id).to_owned(), pieces })
+        };
+        self.walk().into_iter().map(of_branch).collect()
+    }
+
+    fn optimized_baskets(&self, rule: BasketRule) -> Option<BasketSizes<'_>> {
+        let optimized = self.record().optimized_baskets(rule);
+        let of_branch = |(id, _): (BranchId, usize)| {
+            let found = optimized.branches.get(id.0 as usize)?;
+            Some(BranchSizes {
+                path: self.branch_path(id),
+                recorded_bytes: self.branch(id).basket_bytes,
+                optimized_bytes: found.basket_bytes,
+                ends_compression: found.ends_compression,
+            })
+        };
+        let branches = self.walk().into_iter().filter_map(of_branch).collect();
+        Some(BasketSizes { branches, memory_bytes: optimized.memory_bytes, n_baskets: optimized.n_baskets })
     }
 
     fn short_columns(&self) -> Vec<(ColumnId, i64, i64)> {

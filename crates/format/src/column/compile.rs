@@ -32,6 +32,9 @@ pub const MAX_LEVELS: usize = 63;
 pub(super) const MAX_SIZE: usize = 50_000;
 /// So many elements are compiled for a branch.
 const MAX_ELEMENTS: usize = 100_000;
+/// The containers in objects of this class have whole branches for keys, without their tree. Source: `TTreePerfStats.h` (ROOT
+/// 6.40).
+const PERF_STATS: &str = "TTreePerfStats";
 /// Dimensions of an array. ROOT writes 5 at most into streamer information.
 pub(super) const MAX_DIMS: usize = 32;
 
@@ -470,6 +473,9 @@ impl<'i> Compiler<'i> {
         let type_code = element.type_code;
         if matches!(element.class, ElementClass::Stl | ElementClass::StlString) {
             let Ok(name) = type_name else { return unreadable(element.type_name.clone()) };
+            if self.is_linked && self.open.last().is_some_and(|class| class == PERF_STATS) {
+                return self.unknown(format!("{name}, by the branches in the memory of who read them"));
+            }
             let item = match element.class {
                 ElementClass::StlString => Node::Text,
                 _ => self.value(&name, element.contained_type),

@@ -13,7 +13,7 @@ use super::compile::{Compiler, MAX_DEPTH, MAX_LEVELS, MAX_SIZE, clipped, misdesc
 use super::data_type::{DataType, Name};
 use super::evolve;
 use super::node::{Conversion, Node};
-use super::special::OwnStreamer;
+use super::special::{OwnStreamer, is_bare_object};
 use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, TypeName};
 
 /// Members that are looked at in the time that compiling one takes.
@@ -281,7 +281,7 @@ impl Compiler<'_> {
         let Some(inner) = members.inner(path, name) else {
             return Err(format!("{name} is a base in bases with names of more than {MAX_PATH_BYTES} bytes"));
         };
-        if &**name == "TObject" {
+        if is_bare_object(name) {
             let number = || DataType::Primitive(Primitive::UInt32);
             members.size += 2;
             let places = ["fUniqueID", "fBits"].map(|name| members.place(inner, &Name::from(name), number()));

@@ -32,3 +32,4 @@ pub(crate) use node::node_with_dims;
 pub use node::{AnyNode, ClonesNode, Conversion, MapNode, Node, Number, Pointer};
 pub use resolve::{Column, Counter, column_of_streamed_field, column_of_type, resolve};
 pub use seen_classes::SeenClasses;
+pub(crate) use special::is_bare_object;

@@ -43,6 +43,11 @@ pub(super) fn streamer_of(class: &str) -> Option<OwnStreamer> {
     }
 }
 
+/// True for `TObject`, and for classes that write themselves as this base of theirs, without a frame: those of version 0 in ROOT.
+pub(crate) fn is_bare_object(class: &str) -> bool {
+    matches!(class, "TObject" | "TVirtualPerfStats")
+}
+
 fn number(primitive: Primitive) -> Node {
     Node::Number(Number::plain(primitive))
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Numbers, Object, Used, Value};
-use crate::column::{LinkedTypes, Number};
+use crate::column::{LinkedTypes, Number, is_bare_object};
 use crate::error::{Error, Result, Within};
 use crate::output::{Output, Reference};
 use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos};
@@ -20,6 +20,8 @@ const POINTER: i32 = 40;
 const EMBEDDED_POINTERS: [i32; 2] = [63, 68];
 /// Bit of a `TClonesArray` that says that members are stored one by one. Source: `TClonesArray::kBypassStreamer`.
 const BYPASS_STREAMER: u32 = 1 << 12;
+/// The base of ROOT's arrays of numbers.
+const ANY_ARRAY: &str = "TArray";
 /// Class versions. Source: `TClonesArray`, `TList`, `TObjArray` (ROOT 6.40).
 const CLONES_VERSION: u16 = 4;
 const LIST_VERSION: u16 = 5;
@@ -81,7 +83,7 @@ impl<'o> Encoder<'o> {
             return numbers.write(Number::plain(primitive), output);
         }
         match class {
-            "TObject" => self.t_object(class, object, output),
+            _ if is_bare_object(class) => self.t_object(class, object, output),
             "TList" | "THashList" => {
                 let frame = output.begin(LIST_VERSION);
                 self.t_collection(class, object, output)?;
@@ -256,6 +258,7 @@ impl<'o> Encoder<'o> {
                 return Ok(());
             }
             Value::Object(place) => *place,
+            Value::Numbers(numbers) => return array_behind_pointer(numbers, declared, output),
             other => return Err(unexpected(other, declared)),
         };
         if let Some(&reference) = self.written.get(&place) {
@@ -272,6 +275,19 @@ impl<'o> Encoder<'o> {
         self.class(&object.class, object, output)?;
         output.end(frame)
     }
+}
+
+/// Writes one of ROOT's arrays where a pointer to it stands: of the class that is declared, or of that of its numbers where any
+/// may be.
+fn array_behind_pointer(numbers: &Numbers, declared: &str, output: &mut Output) -> Result<()> {
+    let class = if declared == ANY_ARRAY { numbers.array_class() } else { Some(declared) };
+    let found = class.and_then(|class| Some((class, numbers_of_array(class)?)));
+    let (class, primitive) =
+        found.ok_or_else(|| Error::unsupported(0, format!("an array of numbers where {declared} should be")))?;
+    let (frame, _) = output.begin_object(class)?;
+    output.count(numbers.len())?;
+    numbers.write(Number::plain(primitive), output)?;
+    output.end(frame)
 }
 
 /// The status bits of an object, as they are written.

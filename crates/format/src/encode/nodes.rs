@@ -5,7 +5,7 @@ use super::{Object, Value};
 use crate::column::{Base, CountedHead, DataType, Name, Node, Number, Step};
 use crate::error::{Error, Result, Within};
 use crate::output::Output;
-use crate::streamer::{Element, Primitive, StreamerInfo, TypeName};
+use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, TypeName};
 
 /// Class version in front of a container of the standard library, and of what has one frame for many. ROOT writes that of
 /// `TStreamerInfo` there, whatever the container is (ROOT 6.40).
@@ -20,6 +20,12 @@ impl<'o> Encoder<'o> {
         value: &'o Value,
         output: &mut Output,
     ) -> Result<()> {
+        if element.class == ElementClass::Stl && element.array_length == 0 && is_empty(value) {
+            // Whatever would be in it.
+            let frame = output.begin(CONTAINER_VERSION);
+            output.count(0)?;
+            return output.end(frame);
+        }
         let node = self.types.node_of_member(&info.name, element);
         self.node(&node, &declared_class(element), value, output)
     }
@@ -168,6 +174,14 @@ impl<'o> Encoder<'o> {
             return Err(Error::unsupported(0, what));
         }
         items.iter().try_for_each(|value| self.node(item, declared, value, output))
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Items(items) => items.is_empty(),
+        Value::Pairs(pairs) => pairs.is_empty(),
+        _ => false,
     }
 }
 

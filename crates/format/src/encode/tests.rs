@@ -122,26 +122,32 @@ fn container(type_name: &str, contained_type: i32) -> Element {
 
 #[test]
 fn containers_have_a_frame_and_a_count() {
-    let numbers = Value::Numbers(Numbers::Integers(vec![1, -1]));
+    let numbers = Value::Numbers(Numbers::integers(vec![1, -1], 4));
     let head = |n_bytes: u8| vec![0x40, 0, 0, n_bytes, 0, 10];
     let ints = [head(14), vec![0, 0, 0, 2, 0, 0, 0, 1, 255, 255, 255, 255]].concat();
     assert_eq!(member(container("vector<int>", 3), numbers).unwrap(), ints);
     let texts = Value::Items(vec![text("ab"), text("")]);
     let expected = [head(10), vec![0, 0, 0, 2, 2, b'a', b'b', 0]].concat();
     assert_eq!(member(container("vector<string>", 365), texts).unwrap(), expected);
-    let nested = Value::Items(vec![Value::Numbers(Numbers::Floats(vec![1.0])), Value::Items(Vec::new())]);
+    let nested = Value::Items(vec![Value::Numbers(Numbers::floats(vec![1.0], 8)), Value::Items(Vec::new())]);
     let expected = [head(18), vec![0, 0, 0, 2, 0, 0, 0, 1, 0x3f, 0x80, 0, 0, 0, 0, 0, 0]].concat();
     assert_eq!(member(container("vector<vector<float> >", 300), nested).unwrap(), expected);
     let map = Value::Pairs(vec![(text("k"), Value::Integer(7))]);
     let expected = [head(12), vec![0, 0, 0, 1, 1, b'k', 0, 0, 0, 7]].concat();
     assert_eq!(member(container("map<TString,int>", 61), map).unwrap(), expected);
+    // Of what is not known, too.
+    for (type_name, value) in
+        [("unordered_map<TBranch*,int>", Value::Pairs(vec![])), ("vector<Unknown>", Value::Items(vec![]))]
+    {
+        assert_eq!(member(container(type_name, 0), value).unwrap(), [head(6), vec![0; 4]].concat());
+    }
     for (type_name, value, what) in [
         ("vector<int>", Value::Items(vec![text("7")]), "text"),
         ("vector<int>", Value::Integer(7), "an integer"),
         ("vector<Unknown>", Value::Items(vec![Value::Object(1)]), "Unknown"),
         ("vector<TAttLine>", Value::Items(vec![Value::Object(1)]), "TAttFill where a TAttLine is"),
         ("vector<TAttFill>", Value::Items(vec![Value::Object(1)]), "fFillColor"),
-        ("map<TString,int>", Value::Items(Vec::new()), "a list where a map"),
+        ("map<TString,int>", Value::Items(vec![Value::Null]), "a list where a map"),
     ] {
         let error = member(container(type_name, 0), value).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
@@ -171,6 +177,36 @@ fn packed_numbers_are_read_as_they_were_rounded() {
         let error = packed(title, value).unwrap_err().to_string();
         assert!(error.contains(&value.to_string()), "{error}");
     }
+}
+
+#[test]
+fn arrays_behind_pointers_have_the_class_of_their_numbers() {
+    let chunk = |content: Numbers| {
+        let members = [
+            ("fSingleCoordinateSize", Value::Integer(1)),
+            ("fCoordinatesSize", Value::Integer(2)),
+            ("fCoordinates", Value::Numbers(Numbers::integers(vec![5, 6], 1))),
+            ("fContent", Value::Numbers(content)),
+            ("fSumw2", Value::Null),
+        ];
+        written(&[object("THnSparseArrayChunk", &members)])
+    };
+    let singles = chunk(Numbers::floats(vec![1.0, 2.0], 4)).unwrap().0;
+    let class = singles.windows(8).position(|bytes| bytes == b"TArrayF\0").unwrap();
+    assert_eq!(singles[class + 8..][..12], [0, 0, 0, 2, 0x3f, 0x80, 0, 0, 0x40, 0, 0, 0]);
+    for (numbers, name) in [
+        (Numbers::floats(vec![1.0], 8), "TArrayD"),
+        (Numbers::integers(vec![1], 1), "TArrayC"),
+        (Numbers::integers(vec![1], 2), "TArrayS"),
+        (Numbers::integers(vec![1], 4), "TArrayI"),
+        (Numbers::integers(vec![1], 8), "TArrayL64"),
+    ] {
+        let bytes = chunk(numbers).unwrap().0;
+        let name = [name.as_bytes(), b"\0"].concat();
+        assert!(bytes.windows(name.len()).any(|found| found == name), "{name:?}");
+    }
+    let error = chunk(Numbers::unsigned(vec![1], 4)).unwrap_err().to_string();
+    assert!(error.contains("fContent") && error.contains("TArray should be"), "{error}");
 }
 
 #[test]

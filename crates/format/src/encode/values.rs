@@ -28,22 +28,41 @@ pub enum Value {
 
 /// Numbers in one array.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Numbers {
-    /// Floating-point numbers.
+pub struct Numbers {
+    /// Bytes that each had where it comes from.
+    item_bytes: usize,
+    list: List,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum List {
     Floats(Vec<f64>),
-    /// Integers with a sign.
     Integers(Vec<i64>),
-    /// Integers without.
     Unsigned(Vec<u64>),
 }
 
 impl Numbers {
+    /// Floating-point numbers, of so many bytes each where they come from.
+    pub fn floats(numbers: Vec<f64>, item_bytes: usize) -> Self {
+        Numbers { item_bytes, list: List::Floats(numbers) }
+    }
+
+    /// Integers with a sign, of so many bytes each where they come from.
+    pub fn integers(numbers: Vec<i64>, item_bytes: usize) -> Self {
+        Numbers { item_bytes, list: List::Integers(numbers) }
+    }
+
+    /// Integers without a sign, of so many bytes each where they come from.
+    pub fn unsigned(numbers: Vec<u64>, item_bytes: usize) -> Self {
+        Numbers { item_bytes, list: List::Unsigned(numbers) }
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
-        match self {
-            Numbers::Floats(values) => values.len(),
-            Numbers::Integers(values) => values.len(),
-            Numbers::Unsigned(values) => values.len(),
+        match &self.list {
+            List::Floats(values) => values.len(),
+            List::Integers(values) => values.len(),
+            List::Unsigned(values) => values.len(),
         }
     }
 
@@ -52,13 +71,26 @@ impl Numbers {
         self.len() == 0
     }
 
+    /// ROOT's class of an array of numbers of their size; `None` if it has none.
+    pub(super) fn array_class(&self) -> Option<&'static str> {
+        Some(match (&self.list, self.item_bytes) {
+            (List::Integers(_), 1) => "TArrayC",
+            (List::Integers(_), 2) => "TArrayS",
+            (List::Integers(_), 4) => "TArrayI",
+            (List::Integers(_), 8) => "TArrayL64",
+            (List::Floats(_), 4) => "TArrayF",
+            (List::Floats(_), 8) => "TArrayD",
+            _ => return None,
+        })
+    }
+
     pub(super) fn write(&self, number: Number, output: &mut Output) -> Result<()> {
-        match self {
-            Numbers::Floats(values) => values.iter().try_for_each(|value| write_float(*value, number, output)),
-            Numbers::Integers(values) => {
+        match &self.list {
+            List::Floats(values) => values.iter().try_for_each(|value| write_float(*value, number, output)),
+            List::Integers(values) => {
                 values.iter().try_for_each(|value| write_integer((*value).into(), number, output))
             }
-            Numbers::Unsigned(values) => {
+            List::Unsigned(values) => {
                 values.iter().try_for_each(|value| write_integer((*value).into(), number, output))
             }
         }

@@ -11,6 +11,7 @@ mod envelope;
 mod footer;
 pub mod kernels;
 mod members;
+pub mod pack;
 mod page;
 mod page_list;
 mod reader;

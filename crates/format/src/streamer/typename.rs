@@ -367,6 +367,34 @@ impl Primitive {
         })
     }
 
+    /// Its code, which [`Primitive::from_type_code`] reads; of 64 bits that of `Long64_t`, not of `long`.
+    pub fn type_code(self) -> i32 {
+        match self {
+            Primitive::Int8 => 1,
+            Primitive::Int16 => 2,
+            Primitive::Int32 => 3,
+            Primitive::Float32 => 5,
+            Primitive::Float64 => 8,
+            Primitive::Double32 => 9,
+            Primitive::UInt8 => 11,
+            Primitive::UInt16 => 12,
+            Primitive::UInt32 => 13,
+            Primitive::Int64 => 16,
+            Primitive::UInt64 => 17,
+            Primitive::Bool => 18,
+            Primitive::Float16 => 19,
+        }
+    }
+
+    /// Bytes of a value in the memory of C++.
+    pub fn memory_bytes(self) -> usize {
+        match self {
+            Primitive::Float16 => 4,
+            Primitive::Double32 => 8,
+            other => other.stored_bytes(),
+        }
+    }
+
     /// Name in C++, as ROOT spells it in class names.
     pub fn name(self) -> &'static str {
         match self {

@@ -135,6 +135,11 @@ impl Branch {
         Ok(())
     }
 
+    /// Says that it was flushed though it has no baskets, as those that others are inside of: ROOT has room for one then.
+    pub fn set_flushed_without_baskets(&mut self) {
+        self.baskets.n_pointers = self.baskets.n_pointers.max(1);
+    }
+
     fn wrong_table(&self, index: usize, what: String) -> Error {
         Error::corrupt(self.baskets.entries.0.start, format!("branch {}, basket {index}: {what}", self.name))
     }

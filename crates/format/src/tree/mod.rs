@@ -9,6 +9,7 @@ mod branch;
 mod ids;
 mod leaf;
 mod objects;
+mod optimize;
 mod record;
 
 pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttributes};
@@ -17,4 +18,5 @@ pub use baskets::BasketLocation;
 pub use branch::{Branch, ClonesPart, ElementPart};
 pub use ids::{BranchId, LeafId};
 pub use leaf::{Leaf, LeafKind};
+pub use optimize::{BasketRule, BranchBuffers, OptimizedBaskets, OptimizedBranch, optimize_baskets};
 pub use record::{BranchReferences, Friend, RecordedIndex, ReferenceTable, TreeRecord, UserInfo};

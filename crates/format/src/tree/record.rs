@@ -99,7 +99,7 @@ pub struct TreeRecord {
     /// The first branch that holds each leaf.
     branches_of_leaves: Vec<Option<BranchId>>,
     /// `fLeaves`: all of them in the order in which they were made.
-    listed_leaves: Vec<LeafId>,
+    pub(super) listed_leaves: Vec<LeafId>,
     /// `fBits` of `fBranches` and `fLeaves`.
     array_bits: [u32; 2],
     tail: Tail,

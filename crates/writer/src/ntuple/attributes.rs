@@ -15,6 +15,7 @@ use super::{NtupleColumn, NtupleFormat, NtupleSettings};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::file::{FileWriter, ROOT_DIRECTORY};
+use crate::settings::{ColumnCodec, ColumnLayout};
 use crate::table_format::TableFormat;
 
 /// Name of the set.
@@ -47,7 +48,8 @@ pub(super) fn write(
         name: name.to_owned(),
         title: String::new(),
         data_type,
-        compression,
+        layout: ColumnLayout::default(),
+        compression: ColumnCodec::Set(compression),
     };
     let members = MEMBERS.map(|name| (name.into(), DataType::Text));
     let columns = [

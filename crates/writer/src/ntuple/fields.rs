@@ -25,6 +25,8 @@ use arrowroot_format::rntuple::{
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
+use crate::settings::{ColumnLayout, NumberEncoding, Precision};
+
 /// How the values of a field become elements of columns.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
@@ -48,8 +50,8 @@ pub(super) enum Node {
     Optional { ends: ColumnId, item: Box<Node> },
 }
 
-/// Adds the fields and columns of a column of the table. `is_split`: whether the bytes of numbers are split, as ROOT does
-/// where they are compressed.
+/// Adds the fields and columns of a column of the table. `is_compressed`: the bytes of numbers are split then, as ROOT does, if the
+/// layout says nothing else.
 ///
 /// # Errors
 /// Unsupported for types that no field has, and more fields than a schema has.
@@ -61,9 +63,20 @@ pub(super) fn add_column(
     name: &str,
     title: &str,
     data_type: &DataType,
-    is_split: bool,
+    layout: &ColumnLayout,
+    is_compressed: bool,
 ) -> Result<Node> {
-    Adding { schema, is_split }.field(&stored_name(name), title, data_type, Around::default())
+    let is_split = match layout.encoding {
+        NumberEncoding::Automatic => is_compressed,
+        NumberEncoding::Split => true,
+        NumberEncoding::Plain => false,
+    };
+    Adding { schema, is_split, is_delta: is_compressed, precision: layout.precision }.field(
+        &stored_name(name),
+        title,
+        data_type,
+        Around::default(),
+    )
 }
 
 /// The levels around a field.
@@ -92,7 +105,11 @@ fn type_name(data_type: &DataType, is_untyped: bool) -> Option<String> {
 
 struct Adding<'s> {
     schema: &'s mut Schema,
+    /// The bytes of numbers are split.
     is_split: bool,
+    /// The ends of lists are stored as differences.
+    is_delta: bool,
+    precision: Precision,
 }
 
 /// Name of the items of collections and arrays.
@@ -185,18 +202,31 @@ impl Adding<'_> {
     }
 
     fn ends(&mut self, field: FieldId) -> Result<ColumnId> {
-        self.column(field, Encoding::Index { width: 8, is_delta: self.is_split })
+        self.column(field, Encoding::Index { width: 8, is_delta: self.is_delta })
     }
 
     fn column(&mut self, field: FieldId, encoding: Encoding) -> Result<ColumnId> {
         let column_type = ColumnType::of(encoding);
         let column_type =
             column_type.ok_or_else(|| Error::unsupported(0, format!("columns stored as {encoding:?}")))?;
-        self.schema.add_column(NtupleColumn::new(column_type, field))
+        let range = match encoding {
+            Encoding::Quantized { min, max, .. } => Some((min, max)),
+            _ => None,
+        };
+        self.schema.add_column(NtupleColumn { range, ..NtupleColumn::new(column_type, field) })
     }
 
     /// Source: the default column representations of `RField` (ROOT 6.40).
     fn encoding(&self, primitive: Primitive) -> Encoding {
+        match (primitive, self.precision) {
+            (Primitive::Float32 | Primitive::Float64, Precision::Truncated(bits)) => {
+                return Encoding::Truncated { bits };
+            }
+            (Primitive::Float32 | Primitive::Float64, Precision::Quantized { bits, min, max }) => {
+                return Encoding::Quantized { bits, min, max };
+            }
+            _ => {}
+        }
         match primitive {
             _ if !self.is_split || primitive.stored_bytes() == 1 => Encoding::Plain(primitive),
             Primitive::Int16 | Primitive::Int32 | Primitive::Int64 => Encoding::ZigZag(primitive),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot_format as format;
-use format::codec::CompressionSetting;
+use format::codec::{CompressionSetting, Compressor};
 use format::column::DataType;
 use format::container::Datime;
 use format::rntuple::{Anchor, Blob, ColumnType, Schema};
@@ -17,8 +17,10 @@ use format::rntuple::{Anchor, Blob, ColumnType, Schema};
 use crate::appender::Appender;
 use crate::buffers;
 use crate::cluster::Cluster;
+use crate::codec::{Codec, SAMPLE_BYTES};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
+use crate::settings::{self, ColumnCodec, ColumnLayout, Precision};
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
 
 mod attributes;
@@ -34,7 +36,7 @@ use elements::ClusterElements;
 use fields::Node;
 use metadata::{Lists, write_blob};
 pub use pages::WrittenPage;
-use pages::{PageCut, cut, write_page};
+use pages::{PageCut, cut, encode_page, write_page};
 use record::PagesRecord;
 
 /// The longest page that is written.
@@ -57,8 +59,10 @@ pub struct NtupleColumn {
     pub title: String,
     /// Its stored type.
     pub data_type: DataType,
+    /// Its layout.
+    pub layout: ColumnLayout,
     /// How its pages are compressed.
-    pub compression: CompressionSetting,
+    pub compression: ColumnCodec,
 }
 
 /// The settings of an RNTuple.
@@ -99,8 +103,18 @@ pub struct NtupleFormat {
 struct Columns {
     /// Name and fields of each column of the table.
     tables: Vec<(String, Node)>,
-    /// Type and compression of the columns of the RNTuple.
-    types: Vec<(ColumnType, CompressionSetting)>,
+    /// Type and codec of the columns of the RNTuple.
+    types: Vec<(ColumnType, Codec)>,
+    /// The column of the table that each of them is of.
+    owners: Vec<usize>,
+}
+
+impl Columns {
+    /// An error of a column of the RNTuple, with the name of the table's.
+    fn named(&self, column: usize, error: &format::Error) -> Error {
+        let name = self.owners.get(column).and_then(|owner| self.tables.get(*owner)).map_or("", |(name, _)| name);
+        Error::InvalidRequest { what: format!("column {name}: {error}") }
+    }
 }
 
 impl NtupleFormat {
@@ -117,21 +131,27 @@ impl NtupleFormat {
         }
         let mut schema = Schema::new(&settings.name, &settings.title, WRITER);
         let mut tables = Vec::with_capacity(columns.len());
-        let mut types = Vec::new();
-        for column in columns {
+        let (mut types, mut owners) = (Vec::new(), Vec::new());
+        for (owner, column) in columns.iter().enumerate() {
             let invalid =
                 |error: format::Error| Error::InvalidRequest { what: format!("column {:?}: {error}", column.name) };
-            let is_split = column.compression.algorithm().map_err(invalid)?.is_some();
-            let NtupleColumn { name, title, data_type, .. } = column;
-            let node = fields::add_column(&mut schema, name, title, data_type, is_split).map_err(invalid)?;
-            tables.push((name.clone(), node));
-            types.extend(schema.columns[types.len()..].iter().map(|found| (found.column_type, column.compression)));
+            let NtupleColumn { name, title, data_type, layout, compression } = column;
+            let is_compressed = match compression {
+                ColumnCodec::Set(setting) => setting.algorithm().map_err(invalid)?.is_some(),
+                ColumnCodec::Tried => true,
+            };
+            check_layout(name, layout)?;
+            let node = fields::add_column(&mut schema, name, title, data_type, layout, is_compressed);
+            tables.push((name.clone(), node.map_err(invalid)?));
+            let new = &schema.columns[types.len()..];
+            types.extend(new.iter().map(|found| (found.column_type, Codec::new(*compression))));
+            owners.resize(types.len(), owner);
         }
         let envelope = schema.begin()?;
         let seek_root = file.seek_of(ROOT_DIRECTORY);
         let header = write_blob(file, seek_root, settings.compression, &envelope)?;
         let (datime, lists) = (file.datime(), Lists::new(schema.columns.len()));
-        let columns = Arc::new(Columns { tables, types });
+        let columns = Arc::new(Columns { tables, types, owners });
         let (distinct, record) = (Distinct::default(), PagesRecord::default());
         Ok(NtupleFormat { settings, datime, seek_root, columns, schema, header, lists, distinct, record })
     }
@@ -162,17 +182,35 @@ impl NtupleFormat {
         Ok(elements)
     }
 
+    /// Finds the codecs that are found by trial, from the first elements of their columns.
+    fn find_codecs(&self, elements: &ClusterElements) -> Result<()> {
+        let (mut compressor, mut page) = (Compressor::new(), Vec::new());
+        for (column, (elements, (column_type, codec))) in elements.columns.iter().zip(&self.columns.types).enumerate() {
+            let first = if codec.is_open() {
+                cut(&[column].into(), *column_type, elements.n_elements, SAMPLE_BYTES)
+            } else {
+                Vec::new()
+            };
+            if let Some(first) = first.first() {
+                page.resize(first.n_bytes, 0);
+                encode_page(first, *column_type, elements, &mut page)
+                    .map_err(|error| self.columns.named(column, &error))?;
+                codec.find(&page, &mut compressor)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The columns in their order, each with those behind it that have the same elements and become the same pages: ends of
     /// lists that are in the same memory. [`Distinct`] finds others, once they are compressed.
     fn equal_columns(&self, elements: &ClusterElements) -> Vec<Arc<[usize]>> {
         let mut found: Vec<Vec<usize>> = Vec::with_capacity(elements.columns.len());
         let mut firsts = HashMap::new();
-        for (column, (elements, (column_type, setting))) in elements.columns.iter().zip(&self.columns.types).enumerate()
-        {
+        for (column, (elements, (column_type, codec))) in elements.columns.iter().zip(&self.columns.types).enumerate() {
             let next = found.len();
             let first = elements
                 .ends_in_memory()
-                .map_or(next, |ends| *firsts.entry((ends, column_type.code, setting.0)).or_insert(next));
+                .map_or(next, |ends| *firsts.entry((ends, column_type.code, codec.setting().0)).or_insert(next));
             match found.get_mut(first) {
                 Some(columns) => columns.push(column),
                 None => found.push(vec![column]),
@@ -182,11 +220,26 @@ impl NtupleFormat {
     }
 }
 
+/// That a layout has nothing that only trees have.
+fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
+    let ColumnLayout { split, is_member_wise, lists, class, precision, encoding: _ } = layout;
+    let of_tree = match precision {
+        Precision::Double32(_) | Precision::Float16(_) => Some("Double32_t and Float16_t"),
+        _ if split.is_some() || *is_member_wise || class.is_some() => Some("split levels and classes"),
+        _ if *lists != settings::Lists::Counted => Some("lists of numbers as vectors or arrays"),
+        _ => None,
+    };
+    of_tree.map_or(Ok(()), |what| {
+        Err(Error::InvalidRequest { what: format!("column {name}: {what}: a tree has them, and an RNTuple not") })
+    })
+}
+
 impl TableFormat for NtupleFormat {
     type Pieces = Vec<WrittenPage>;
 
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>> {
         let elements = Arc::new(self.elements(&cluster)?);
+        self.find_codecs(&elements)?;
         let mut groups: Vec<Vec<PageCut>> = Vec::new();
         let mut n_bytes = TASK_BYTES;
         for columns in self.equal_columns(&elements) {
@@ -210,9 +263,12 @@ impl TableFormat for NtupleFormat {
                 let mut bytes = buffers::take(pages.iter().map(most).sum());
                 let mut pieces = Vec::with_capacity(pages.len());
                 for page in &pages {
-                    let (column_type, setting) = columns.types[page.columns[0]];
+                    let column = page.columns[0];
+                    let (column_type, codec) = &columns.types[page.columns[0]];
                     let found = &elements.columns[page.columns[0]];
-                    pieces.push(write_page(page, column_type, found, setting, compressor, &mut scratch, &mut bytes)?);
+                    let setting = codec.setting();
+                    let page = write_page(page, *column_type, found, setting, compressor, &mut scratch, &mut bytes);
+                    pieces.push(page.map_err(|error| columns.named(column, &error))?);
                 }
                 buffers::give_back(scratch);
                 Ok(Encoded { bytes, pieces })
@@ -242,7 +298,7 @@ impl TableFormat for NtupleFormat {
             for (page, offset) in self.distinct.pages() {
                 self.lists.add_page(page, offset);
             }
-            self.lists.end_cluster(self.columns.types.iter().map(|(_, setting)| *setting));
+            self.lists.end_cluster(self.columns.types.iter().map(|(_, codec)| codec.setting()));
             self.distinct.clear();
         }
         Ok(())

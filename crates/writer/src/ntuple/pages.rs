@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_buffer::BooleanBuffer;
 use arrowroot_format::codec::{CompressionSetting, Compressor};
-use arrowroot_format::rntuple::{ColumnType, Encoding, checksum, encode, kernels};
+use arrowroot_format::rntuple::{ColumnType, Encoding, checksum, encode, kernels, pack};
 use arrowroot_format::{Error, Result};
 
 use super::elements::{Elements, Part};
@@ -103,21 +103,24 @@ fn append_plain(cut: &PageCut, column_type: ColumnType, elements: &Elements, out
     true
 }
 
-fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page: &mut [u8]) -> Result<()> {
+/// Makes a page, uncompressed.
+pub(super) fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page: &mut [u8]) -> Result<()> {
     let n = cut.elements.len();
     let unexpected = || Error::unsupported(0, format!("such values in a column of type {}", column_type.name()));
     let encoding = column_type.encoding.ok_or_else(unexpected)?;
-    if let (Encoding::Bit, Some(last)) = (encoding, page.last_mut()) {
-        *last = 0;
+    match (encoding, page.last_mut()) {
+        (Encoding::Bit, Some(last)) => *last = 0,
+        (Encoding::Truncated { .. } | Encoding::Quantized { .. }, _) => page.fill(0),
+        _ => {}
     }
     for (part, range, at) in elements.parts_in(cut.elements.clone()) {
         match (part, encoding) {
             (Part::Numbers { values, width }, _) => {
-                numbers(&values[range.start * width..range.end * width], *width, encoding, page, n, at);
+                numbers(&values[range.start * width..range.end * width], *width, encoding, page, n, at)?;
             }
             (Part::Picked { values, width, valid }, _) => {
                 let values = picked(values, *width, valid, range);
-                numbers(&values, *width, encoding, page, n, at);
+                numbers(&values, *width, encoding, page, n, at)?;
             }
             (Part::Bits(bits), Encoding::Bit) => {
                 let range = bits.offset() + range.start..bits.offset() + range.end;
@@ -144,12 +147,22 @@ fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page
     Ok(())
 }
 
-fn numbers(values: &[u8], width: usize, encoding: Encoding, page: &mut [u8], n: usize, at: usize) {
+fn numbers(values: &[u8], width: usize, encoding: Encoding, page: &mut [u8], n: usize, at: usize) -> Result<()> {
     match encoding {
+        Encoding::Truncated { bits } => pack::truncated(values, width, bits, page, at),
+        Encoding::Quantized { bits, min, max } => {
+            pack::quantized(values, width, bits, (min, max), page, at).map_err(|value| {
+                let what = format!(
+                    "a value of {value}, where Real32Quant:{bits}[{min},{max}] was asked for: make its range larger"
+                );
+                Error::unsupported(0, what)
+            })?;
+        }
         Encoding::Split(_) => encode::split(values, width, page, n, at),
         Encoding::ZigZag(_) => encode::split_zigzag(values, width, page, n, at),
         _ => kernels::copy_plain(values, &(0..values.len() / width), width, &mut page[at * width..]),
     }
+    Ok(())
 }
 
 fn ends(offsets: &[i64], shift: i64, is_delta: bool, page: &mut [u8], n: usize, at: usize) {

@@ -6,7 +6,7 @@ use arrowroot_storage::{MemoryFile, MemorySink};
 
 use super::*;
 use crate::file::{FileSettings, ROOT_DIRECTORY};
-use crate::settings::Flush;
+use crate::settings::{ColumnCodec, Flush};
 
 fn schema() -> Schema {
     let list = |of| ArrowType::List(Arc::new(Field::new("item", of, false)));
@@ -67,11 +67,11 @@ fn file(n_threads: usize) -> (MemoryFile, Arc<FileWriter>) {
     (place, FileWriter::create(Arc::new(sink), settings).unwrap())
 }
 
-fn table(file: &Arc<FileWriter>, layout: Layout, settings: TableSettings) -> Result<TableWriter> {
+fn table(file: &Arc<FileWriter>, layout: Format, settings: TableSettings) -> Result<TableWriter> {
     TableWriter::create(file, ROOT_DIRECTORY, "T", "", &schema(), layout, settings)
 }
 
-fn written(n_threads: usize, layout: Layout, flush: Flush, batches: &[RecordBatch]) -> Vec<u8> {
+fn written(n_threads: usize, layout: Format, flush: Flush, batches: &[RecordBatch]) -> Vec<u8> {
     let (place, file) = file(n_threads);
     let mut table = table(&file, layout, TableSettings { flush, ..TableSettings::default() }).unwrap();
     batches.iter().for_each(|batch| table.append(batch).unwrap());
@@ -87,11 +87,11 @@ fn the_file_does_not_depend_on_threads_and_batches() {
     let parts: Vec<RecordBatch> =
         (0..20_000).step_by(700).map(|start| whole.slice(start, 700.min(20_000 - start))).collect();
     let cases = [
-        (Layout::Tree, Flush::Bytes(60_000)),
-        (Layout::Tree, Flush::Entries(3000)),
-        (Layout::Tree, Flush::Never),
-        (Layout::Ntuple, Flush::Bytes(60_000)),
-        (Layout::Ntuple, Flush::Entries(3000)),
+        (Format::Tree, Flush::Bytes(60_000)),
+        (Format::Tree, Flush::Entries(3000)),
+        (Format::Tree, Flush::Never),
+        (Format::Ntuple, Flush::Bytes(60_000)),
+        (Format::Ntuple, Flush::Entries(3000)),
     ];
     for (layout, flush) in cases {
         let alone = written(1, layout, flush, std::slice::from_ref(&whole));
@@ -115,7 +115,7 @@ fn large_batches_are_taken_in_slices() {
 
 #[test]
 fn a_batch_that_is_refused_leaves_the_table_as_it_was() {
-    for layout in [Layout::Tree, Layout::Ntuple] {
+    for layout in [Format::Tree, Format::Ntuple] {
         let (place, file) = file(2);
         let mut table = table(&file, layout, TableSettings::default()).unwrap();
         table.append(&batch(0..100, None)).unwrap();
@@ -139,7 +139,7 @@ fn a_null_in_a_batch_that_was_begun_stops_the_file() {
     let fields = vec![Field::new("x", ArrowType::Int64, false)];
     let settings = TableSettings::default();
     let mut table =
-        TableWriter::create(&file, ROOT_DIRECTORY, "T", "", &Schema::new(fields), Layout::Tree, settings).unwrap();
+        TableWriter::create(&file, ROOT_DIRECTORY, "T", "", &Schema::new(fields), Format::Tree, settings).unwrap();
     let numbers: Int64Array = (0..5_000_000).map(|entry| (entry != 4_999_000).then_some(entry)).collect();
     let numbers: ArrayRef = Arc::new(numbers);
     let error = table.append(&RecordBatch::try_from_iter([("x", numbers)]).unwrap()).unwrap_err().to_string();
@@ -152,7 +152,7 @@ fn a_null_in_a_batch_that_was_begun_stops_the_file() {
 #[test]
 fn a_table_that_is_not_closed_is_missed() {
     let (place, file) = file(1);
-    drop(table(&file, Layout::Tree, TableSettings::default()).unwrap());
+    drop(table(&file, Format::Tree, TableSettings::default()).unwrap());
     let error = file.close().unwrap_err().to_string();
     assert_eq!(error, "table \"T\" was not closed, and would be missing");
     assert_eq!(place.bytes(), None);
@@ -162,7 +162,7 @@ fn a_table_that_is_not_closed_is_missed() {
 fn settings_are_for_each_column_or_for_none() {
     let (_, file) = file(1);
     let settings = TableSettings { titles: vec!["one".to_owned()], ..TableSettings::default() };
-    let error = table(&file, Layout::Tree, settings).unwrap_err().to_string();
+    let error = table(&file, Format::Tree, settings).unwrap_err().to_string();
     assert_eq!(error, "1 titles for 6 columns");
 }
 
@@ -183,14 +183,14 @@ fn two_lists(is_shared: bool) -> RecordBatch {
 #[test]
 fn the_file_does_not_depend_on_whether_offsets_are_shared() {
     for (layout, setting, flush) in [
-        (Layout::Tree, 505, Flush::Entries(3000)),
-        (Layout::Ntuple, 505, Flush::Entries(3000)),
-        (Layout::Ntuple, 0, Flush::Bytes(1_000_000)),
+        (Format::Tree, 505, Flush::Entries(3000)),
+        (Format::Ntuple, 505, Flush::Entries(3000)),
+        (Format::Ntuple, 0, Flush::Bytes(1_000_000)),
     ] {
         let [shared, own] = [true, false].map(|is_shared| {
             let (place, file) = file(2);
             let batch = two_lists(is_shared);
-            let compression = vec![CompressionSetting(setting); 2];
+            let compression = vec![ColumnCodec::Set(CompressionSetting(setting)); 2];
             let settings = TableSettings { flush, compression, page_bytes: Some(4096), ..TableSettings::default() };
             let mut table =
                 TableWriter::create(&file, ROOT_DIRECTORY, "T", "", &batch.schema(), layout, settings).unwrap();

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use arrowroot_arrow::Stored;
+use arrowroot_arrow::stored::BranchForm;
 
 use super::layout::{Branch, EntrySize};
 use super::values::{self, VECTOR_HEAD_BYTES};
@@ -21,11 +22,9 @@ const OFFSET_BYTES: usize = 4;
 pub(super) enum Cutting {
     /// As few as have a good size, with about equal numbers of entries.
     Fitted,
-    /// When so many bytes are full, as ROOT does, key included.
-    Full {
-        /// `fBasketSize`.
-        basket_bytes: u32,
-    },
+    /// When so many bytes are full, as ROOT does, key included: [`Baskets::Fixed`](crate::settings::Baskets) or
+    /// [`Baskets::Optimized`](crate::settings::Baskets).
+    Full,
 }
 
 /// The parts of a cluster.
@@ -70,13 +69,30 @@ impl Parts {
 
 /// Bytes of the entries of a branch, with their offsets.
 pub(super) fn payload_bytes(branch: &Branch, cluster: &Cluster, parts: &Parts, entries: Range<usize>) -> usize {
-    let n_entries = entries.len();
+    let offset_bytes = if branch.has_offsets { entries.len() * OFFSET_BYTES } else { 0 };
     if let EntrySize::Fixed(n_bytes) = branch.entry_size {
-        return n_entries * n_bytes;
+        return entries.len() * n_bytes + offset_bytes;
     }
     let column = &cluster.columns[branch.planned.column];
     let of_parts = parts.within(entries).map(|(place, _, range)| part_bytes(branch, &column[place], range));
-    of_parts.sum::<usize>() + n_entries * OFFSET_BYTES
+    of_parts.sum::<usize>() + offset_bytes
+}
+
+/// Bytes of the entries of a branch without their offsets, exactly as they are stored.
+pub(super) fn data_bytes(branch: &Branch, cluster: &Cluster, parts: &Parts, entries: Range<usize>) -> usize {
+    if let EntrySize::Fixed(n_bytes) = branch.entry_size {
+        return entries.len() * n_bytes;
+    }
+    let column = &cluster.columns[branch.planned.column];
+    let of_part = |(place, _, range): (usize, usize, Range<usize>)| match branch.entry_size {
+        EntrySize::Text => {
+            let part: &Stored = &column[place];
+            let located = values::locate(part, range, &branch.planned.path);
+            values::lengths(values::offsets_of(located.values, &located.range)).map(values::text_bytes).sum()
+        }
+        _ => part_bytes(branch, &column[place], range),
+    };
+    parts.within(entries).map(of_part).sum()
 }
 
 /// Bytes of entries of one part.
@@ -98,7 +114,20 @@ fn part_bytes(branch: &Branch, part: &Stored, entries: Range<usize>) -> usize {
         EntrySize::Vectors => {
             n_entries * VECTOR_HEAD_BYTES + values::nested_bytes(part, entries, path, branch.planned.content)
         }
+        EntrySize::Streamed => streamed_bytes(branch, part, entries),
+        EntrySize::Nothing => 0,
     }
+}
+
+/// Bytes that a streamer makes of entries of one part.
+fn streamed_bytes(branch: &Branch, part: &Stored, entries: Range<usize>) -> usize {
+    let BranchForm::Streamed { value, .. } = &branch.planned.form else { return 0 };
+    let n_entries = entries.len();
+    let located = values::locate(part, entries, &branch.planned.path);
+    if branch.planned.parent.is_none() {
+        return branch.streaming.whole_bytes(value, located.values, located.range);
+    }
+    branch.streaming.n_bytes(value, located.values, located.range, n_entries)
 }
 
 /// Entries of the fitted baskets of a branch in a cluster.
@@ -139,7 +168,9 @@ pub(super) struct Begun {
 pub(super) fn full(branch: &Branch, cluster: &Cluster, parts: &Parts, basket_bytes: u32, begun: Begun) -> Vec<usize> {
     let (n_entries, basket_bytes) = (parts.n_entries(), basket_bytes as usize);
     let key_bytes = branch.basket_head.key_bytes as usize;
-    if let EntrySize::Fixed(n_bytes) = branch.entry_size {
+    if let EntrySize::Fixed(n_bytes) = branch.entry_size
+        && !branch.has_offsets
+    {
         let room = basket_bytes.saturating_sub(key_bytes + n_bytes);
         let each = room.div_ceil(n_bytes.max(1)).max(1);
         let first = each.saturating_sub(begun.n_entries).max(1);
@@ -169,7 +200,12 @@ pub(super) fn full(branch: &Branch, cluster: &Cluster, parts: &Parts, basket_byt
                 let entries = (start + range.start..).zip(values::lengths(offsets));
                 entries.for_each(|(entry, n_items)| count(entry, n_items * n_bytes));
             }
-            EntrySize::Text | EntrySize::Fixed(_) => {
+            EntrySize::Fixed(n_bytes) => range.for_each(|entry| count(start + entry, n_bytes)),
+            EntrySize::Streamed => {
+                range.for_each(|entry| count(start + entry, streamed_bytes(branch, part, entry..entry + 1)));
+            }
+            EntrySize::Nothing => {}
+            EntrySize::Text => {
                 let located = values::locate(part, range.clone(), path);
                 let offsets = values::offsets_of(located.values, &located.range);
                 let entries = (start + range.start..).zip(values::lengths(offsets));

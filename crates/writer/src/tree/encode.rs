@@ -8,9 +8,9 @@ use arrowroot_arrow::stored::{BranchForm, Content, Step};
 use arrowroot_format::codec::Compressor;
 use arrowroot_format::tree::{BasketHead, append_entry_offsets, append_list_starts};
 
-use super::MAX_OBJECT_BYTES;
 use super::cut::Parts;
-use super::layout::{Branch, EntrySize};
+use super::layout::{Branch, EntrySize, MAX_OBJECT_BYTES};
+use super::packed::append_packed;
 use super::values::{self, index};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -95,7 +95,8 @@ impl Encoding<'_> {
         let key_bytes = branch.basket_head.key_bytes as usize;
         // The head is written when the basket has its place.
         out.resize(start + key_bytes, 0);
-        let is_plain = branch.compression.algorithm()?.is_none();
+        let setting = branch.compression.setting();
+        let is_plain = setting.algorithm()?.is_none();
         let Scratch { payload, starts } = scratch;
         payload.clear();
         starts.clear();
@@ -116,13 +117,13 @@ impl Encoding<'_> {
             return Err(refused(data_bytes));
         }
         let mut entry_bytes = data_bytes / n_entries.max(1);
-        if branch.entry_size.has_offsets() {
+        if branch.has_offsets {
             append_entry_offsets(target, starts)?;
             entry_bytes = 0;
         }
         let payload_bytes = target.len() - target_start;
         if !is_plain {
-            compressor.compress(branch.compression, payload, out)?;
+            compressor.compress(setting, payload, out)?;
         }
         let number = |value: usize| {
             let small = u32::try_from(value).ok();
@@ -160,12 +161,17 @@ impl Encoding<'_> {
                 EntrySize::PerItem(item_bytes) => {
                     self.check_counts(branch, place, part_start, &range)?;
                     let item_bytes = u32::try_from(item_bytes).unwrap_or(u32::MAX);
+                    let start_of_range = range.start;
                     let located = values::locate(part, range, &branch.planned.path);
                     let offsets = located.offsets.unwrap_or_default();
                     let base = out.record_position(branch);
                     let begins = &offsets[..offsets.len().saturating_sub(1)];
                     append_list_starts(begins, item_bytes, base, out.starts);
-                    append_located(branch, located.values, located.range, out.bytes);
+                    let refused = append_located(branch, located.values, located.range.clone(), out.bytes);
+                    if let Some((item, value)) = refused {
+                        let entry = offsets.partition_point(|offset| index(*offset) <= item).saturating_sub(1);
+                        return Err(self.outside(branch, part_start + start_of_range + entry, value));
+                    }
                 }
                 EntrySize::Text => self.append_texts(branch, part, part_start, range, out)?,
                 EntrySize::Vectors => {
@@ -175,6 +181,8 @@ impl Encoding<'_> {
                         values::append_vector(part, entry, &planned.path, planned.content, out.bytes);
                     }
                 }
+                EntrySize::Streamed => append_streamed(branch, part, range, out),
+                EntrySize::Nothing => {}
             }
         }
         Ok(())
@@ -188,6 +196,17 @@ impl Encoding<'_> {
         range: Range<usize>,
         out: &mut Entries<'_>,
     ) -> Result<()> {
+        if let EntrySize::Fixed(n_bytes) = branch.entry_size
+            && branch.has_offsets
+        {
+            let (base, n_bytes) = (out.record_position(branch), u32::try_from(n_bytes).unwrap_or(u32::MAX));
+            let begins = (0..range.len()).scan(base, |begin, _| {
+                let own = *begin;
+                *begin = begin.wrapping_add(n_bytes);
+                Some(own)
+            });
+            out.starts.extend(begins);
+        }
         let located = values::locate(part, range.clone(), &branch.planned.path);
         if branch.planned.content == Content::Counter {
             let offsets = values::offsets_of(located.values, &located.range);
@@ -204,8 +223,14 @@ impl Encoding<'_> {
         if branch.is_counter {
             out.largest = out.largest.max(largest_number(located.values, located.range.clone()));
         }
-        append_located(branch, located.values, located.range, out.bytes);
-        Ok(())
+        let first = located.range.start;
+        let n_values = (located.range.len() / range.len().max(1)).max(1);
+        match append_located(branch, located.values, located.range, out.bytes) {
+            None => Ok(()),
+            Some((item, value)) => {
+                Err(self.outside(branch, part_start + range.start + (item - first) / n_values, value))
+            }
+        }
     }
 
     fn append_texts(
@@ -239,6 +264,9 @@ impl Encoding<'_> {
     /// That the lists of a branch have as many items as its counter says, if that counts others too.
     fn check_counts(&self, branch: &Branch, place: usize, part_start: usize, range: &Range<usize>) -> Result<()> {
         let BranchForm::Counted { counter, .. } = branch.planned.form else { return Ok(()) };
+        if branch.planned.element.is_some() {
+            return Ok(());
+        }
         let counter = &self.branches[counter];
         let path = &branch.planned.path;
         let to_list = path.iter().position(|step| *step == Step::Items).map_or(&path[..], |place| &path[..place]);
@@ -277,6 +305,13 @@ impl Encoding<'_> {
         }
     }
 
+    /// A value that the packed type of a branch does not hold.
+    fn outside(&self, branch: &Branch, entry: usize, value: f64) -> Error {
+        let name = branch.packed.as_ref().map_or("", |packed| &packed.name);
+        let what = format!("a value of {value}, which {name} does not hold: give it a range that has it, or none");
+        self.refused(branch, entry, what)
+    }
+
     fn refused(&self, branch: &Branch, entry: usize, what: String) -> Error {
         Error::Value { column: branch.column_name.clone(), entry: self.cluster.first_entry + entry as u64, what }
     }
@@ -307,11 +342,28 @@ impl Entries<'_> {
     }
 }
 
-fn append_located(branch: &Branch, values: &Stored, range: Range<usize>, out: &mut Vec<u8>) {
-    match branch.planned.content {
-        Content::Validity => values::append_validity(values, range, out),
+/// Appends entries as a streamer writes them.
+fn append_streamed(branch: &Branch, part: &Stored, range: Range<usize>, out: &mut Entries<'_>) {
+    let BranchForm::Streamed { value, .. } = &branch.planned.form else { return };
+    for entry in range {
+        out.starts.push(out.record_position(branch));
+        let located = values::locate(part, entry..entry + 1, &branch.planned.path);
+        if branch.planned.parent.is_none() {
+            branch.streaming.append_whole(value, located.values, located.range, out.bytes);
+        } else {
+            branch.streaming.append(value, located.values, located.range, out.bytes);
+        }
+    }
+}
+
+/// Returns the place and the value of the first number that its branch does not hold.
+fn append_located(branch: &Branch, values: &Stored, range: Range<usize>, out: &mut Vec<u8>) -> Option<(usize, f64)> {
+    match (branch.planned.content, &branch.packed) {
+        (Content::Validity, _) => values::append_validity(values, range, out),
+        (_, Some(packed)) => return append_packed(values, range, packed, out),
         _ => values::append_numbers(values, range, out),
     }
+    None
 }
 
 /// A number of 32 bits that is not negative.

@@ -1,17 +1,27 @@
 //! The branches of a tree: which values each holds, and what is fixed of its leaf and its baskets.
 
-use arrowroot_arrow::stored::{BranchColumn, BranchForm, Content, PlannedBranch, plan_branches};
-use arrowroot_format::codec::CompressionSetting;
+use arrowroot_arrow::stored::{
+    BranchColumn, BranchForm, Content, Objects, PlannedBranch, item_type_name, member_name, plan_branches, stored_name,
+};
 use arrowroot_format::column::DataType;
 use arrowroot_format::container::Datime;
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::{BasketHead, Leaf};
 
-use super::MAX_OBJECT_BYTES;
-use crate::error::{Error, Result};
+use super::elements;
+use super::objects::Streaming;
+use super::packed::Packed;
 
+use crate::codec::Codec;
+use crate::error::{Error, Result};
+use crate::settings::{ColumnCodec, ColumnLayout, Lists, NumberEncoding, Precision};
+
+/// Baskets have less than this: byte counts have 30 bits.
+pub(super) const MAX_OBJECT_BYTES: usize = 1 << 30;
 /// `fID` and `fStreamerType` of an object that is not split. Source: `TBranchElement::Init` (ROOT 6.40).
 const WHOLE: i32 = -1;
+/// The highest split level. Source: `TTree::Branch`.
+const MAX_SPLIT: u8 = 99;
 /// The root directory, which the keys of baskets name wherever the tree is. Source: `TBasket::WriteBuffer` (ROOT 6.40).
 const ROOT_DIRECTORY_AT: u64 = 100;
 
@@ -26,25 +36,33 @@ pub struct TreeColumn {
     pub data_type: DataType,
     /// The counter that its lists share with those of other columns; `None` for one of its own.
     pub counter: Option<String>,
+    /// Its layout.
+    pub layout: ColumnLayout,
     /// How its baskets are compressed.
-    pub compression: CompressionSetting,
+    pub compression: ColumnCodec,
 }
 
-/// A branch with one leaf.
+/// A branch with one leaf at most.
 #[derive(Debug)]
 pub(super) struct Branch {
     /// Which values it holds.
     pub(super) planned: PlannedBranch,
-    /// Its leaf, without counter and maximum.
-    pub(super) leaf: Leaf,
-    /// The class of its objects if it is a `TBranchElement`.
+    /// Its leaf, without counter and maximum; the branch of a member that is split has none.
+    pub(super) leaf: Option<Leaf>,
+    /// The class of its vectors, if they are no part of an object.
     pub(super) vector_class: Option<String>,
     /// Its title, if it is not the leaf list.
     pub(super) title: Option<String>,
     /// Bytes of an entry.
     pub(super) entry_size: EntrySize,
+    /// How its numbers are packed, if they are.
+    pub(super) packed: Option<Packed>,
+    /// True if baskets store where each entry begins.
+    pub(super) has_offsets: bool,
+    /// How collections of objects are written.
+    pub(super) streaming: Streaming,
     /// How its baskets are compressed.
-    pub(super) compression: CompressionSetting,
+    pub(super) compression: Codec,
     /// The column, for errors.
     pub(super) column_name: String,
     /// True if others are counted by it.
@@ -64,12 +82,16 @@ pub(super) enum EntrySize {
     Text,
     /// The bytes of the vectors.
     Vectors,
+    /// The bytes that a streamer makes.
+    Streamed,
+    /// None: it has no baskets, but branches inside.
+    Nothing,
 }
 
 impl EntrySize {
-    /// True if baskets store where each entry begins.
-    pub(super) fn has_offsets(self) -> bool {
-        !matches!(self, EntrySize::Fixed(_))
+    /// True if all entries have the same.
+    pub(super) fn is_fixed(self) -> bool {
+        matches!(self, EntrySize::Fixed(_))
     }
 }
 
@@ -80,14 +102,16 @@ impl EntrySize {
 /// # Errors
 /// If a column has no layout, or two columns have one name: names the column.
 pub(super) fn branches_of(columns: &[TreeColumn], tree_name: &str, datime: Datime) -> Result<Vec<Branch>> {
+    let classes: Vec<String> = columns.iter().map(|column| class_name(column, tree_name)).collect();
     let mut as_planned = Vec::with_capacity(columns.len());
-    for TreeColumn { name, data_type, counter, .. } in columns {
-        as_planned.push(BranchColumn { name, data_type, counter: counter.as_deref() });
+    for (column, class) in columns.iter().zip(&classes) {
+        check_layout(&column.name, &column.layout)?;
+        as_planned.push(column.as_planned(class));
     }
     let planned = plan_branches(&as_planned).map_err(|error| Error::InvalidRequest { what: error.to_string() })?;
     let mut is_counter = vec![false; planned.len()];
     for branch in &planned {
-        if let BranchForm::Counted { counter, .. } = branch.form {
+        if let Some(counter) = branch.counter() {
             is_counter[counter] = true;
         }
     }
@@ -99,6 +123,56 @@ pub(super) fn branches_of(columns: &[TreeColumn], tree_name: &str, datime: Datim
     planned.into_iter().zip(is_counter).map(with_rest).collect()
 }
 
+impl TreeColumn {
+    /// As its branches are planned; `class`: of its structs.
+    pub(crate) fn as_planned<'c>(&'c self, class: &'c str) -> BranchColumn<'c> {
+        BranchColumn {
+            counter: self.counter.as_deref(),
+            objects: self.layout.split.map(|split| Objects { split, class }),
+            has_vectors: self.layout.lists == Lists::Vectors,
+            ..BranchColumn::new(&self.name, &self.data_type)
+        }
+    }
+}
+
+/// The class of the structs of a column: one that is named, or after tree and column, as there may be columns of that name in
+/// other trees of the file.
+pub(crate) fn class_name(column: &TreeColumn, tree_name: &str) -> String {
+    let of_column = || format!("{}_{}", stored_name(tree_name), stored_name(&column.name));
+    column.layout.class.clone().unwrap_or_else(of_column)
+}
+
+/// That a layout is one of a column of a tree.
+pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
+    let ColumnLayout { split, is_member_wise: _, lists: _, class, precision, encoding } = layout;
+    if split.is_some_and(|split| split > MAX_SPLIT) {
+        return Err(Error::InvalidRequest { what: format!("column {name}: a split level is {MAX_SPLIT} at most") });
+    }
+    match precision {
+        Precision::Truncated(_) | Precision::Quantized { .. } => {
+            let what = format!("column {name}: Real32Trunc and Real32Quant: an RNTuple has them, and a tree not");
+            return Err(Error::InvalidRequest { what });
+        }
+        Precision::Double32(_) | Precision::Float16(_) if split.is_some() => {
+            return Err(Error::not_written(name, "Double32_t and Float16_t as members of objects (mantissa does it)"));
+        }
+        _ => {}
+    }
+    if let Some(class) = class {
+        let is_name = class.split("::").all(|part| !part.is_empty() && member_name(part) == part);
+        if !is_name {
+            let what =
+                format!("column {name}: {class:?} is no name of a class: letters, digits and _, and no word of C++");
+            return Err(Error::InvalidRequest { what });
+        }
+    }
+    if *encoding != NumberEncoding::Automatic {
+        let what = format!("column {name}: encoding: a tree stores numbers in one way, RNTuples have several");
+        return Err(Error::InvalidRequest { what });
+    }
+    Ok(())
+}
+
 fn branch(
     planned: PlannedBranch,
     is_counter: bool,
@@ -106,38 +180,64 @@ fn branch(
     tree_name: &str,
     datime: Datime,
 ) -> Result<Branch, arrowroot_format::Error> {
-    let primitive = match planned.content {
-        Content::Counter => Some(Primitive::Int32),
-        Content::Validity => Some(Primitive::Bool),
-        Content::Values(primitive) => Some(primitive),
-        Content::Text => None,
-    };
+    let primitive = planned.content.primitive();
     let name = &planned.name;
-    let (leaf, vector_class, entry_size) = match (&planned.form, primitive) {
-        (BranchForm::Vectors(depth), _) => {
-            let class = vector_name(*depth, item_name(primitive));
-            (Leaf::element(name, name, WHOLE, WHOLE), Some(class), EntrySize::Vectors)
-        }
-        (BranchForm::Fixed(dims), Some(primitive)) => {
-            let leaf = Leaf::number(name, primitive, dims)?;
-            let entry_size = EntrySize::Fixed(value_bytes(&leaf, primitive)?);
-            (leaf, None, entry_size)
-        }
-        (BranchForm::Counted { dims, .. }, Some(primitive)) => {
-            let leaf = Leaf::number(name, primitive, dims)?;
-            let entry_size = EntrySize::PerItem(value_bytes(&leaf, primitive)?);
-            (leaf, None, entry_size)
-        }
-        (_, None) => (Leaf::text(name), None, EntrySize::Text),
+    let packed = match planned.element {
+        None => primitive.and_then(|primitive| Packed::of(column.layout.precision, primitive)),
+        Some(_) => None,
     };
-    let is_value = matches!(planned.content, Content::Values(_) | Content::Text);
+    let primitive = packed.as_ref().map_or(primitive, |packed| Some(packed.primitive));
+    let number = |dims: &[u32]| {
+        let primitive = primitive.unwrap_or(Primitive::Bool);
+        let mut leaf = Leaf::number(name, primitive, dims)?;
+        let value_size = packed.as_ref().map_or(primitive.stored_bytes(), |packed| packed.packing.stored_bytes());
+        let n_bytes = value_bytes(&leaf, value_size)?;
+        leaf.title.push_str(packed.as_ref().map_or("", |packed| &packed.annotation));
+        Ok::<_, arrowroot_format::Error>((leaf, n_bytes))
+    };
+    let mut dims_of_member: &[u32] = &[];
+    let (leaf, vector_class, entry_size) = match &planned.form {
+        BranchForm::Vectors(_) if packed.is_some() => {
+            let what = "reduced precision in std::vector: lists=\"counted\" holds it, and mantissa does it";
+            return Err(arrowroot_format::Error::unsupported(0, what));
+        }
+        BranchForm::Vectors(depth) => {
+            let class = vector_name(*depth, primitive.map_or("string", item_type_name));
+            (Some(Leaf::element(name, name, WHOLE, WHOLE)), Some(class), EntrySize::Vectors)
+        }
+        BranchForm::Fixed(_) if primitive.is_none() => (Some(Leaf::text(name)), None, EntrySize::Text),
+        BranchForm::Fixed(dims) => {
+            let (leaf, n_bytes) = number(dims)?;
+            dims_of_member = dims;
+            (Some(leaf), None, EntrySize::Fixed(n_bytes))
+        }
+        BranchForm::Counted { dims, .. } => {
+            let (leaf, n_bytes) = number(dims)?;
+            dims_of_member = dims;
+            (Some(leaf), None, EntrySize::PerItem(n_bytes))
+        }
+        BranchForm::Group => (None, None, EntrySize::Nothing),
+        BranchForm::Streamed { .. } => (None, None, EntrySize::Streamed),
+    };
+    let (leaf, has_offsets) = match &planned.element {
+        None => (leaf, !entry_size.is_fixed()),
+        Some(element) => (elements::leaf_of(name, element, dims_of_member), elements::has_offsets(element, entry_size)),
+    };
+    let is_value = match (&planned.element, planned.content) {
+        (None, content) => matches!(content, Content::Values(_) | Content::Text),
+        // The titles of others say what counts them.
+        (Some(_), content) => planned.parent.is_none() && content == Content::Objects,
+    };
     let basket_head = BasketHead { datime, seek_dir: ROOT_DIRECTORY_AT, ..BasketHead::new(name, tree_name)? };
     Ok(Branch {
         leaf,
         vector_class,
         entry_size,
+        has_offsets,
+        streaming: Streaming { is_member_wise: column.layout.is_member_wise },
         title: Some(column.title.clone()).filter(|title| is_value && !title.is_empty()),
-        compression: column.compression,
+        packed,
+        compression: Codec::new(column.compression),
         column_name: column.name.clone(),
         is_counter,
         basket_head,
@@ -146,30 +246,12 @@ fn branch(
 }
 
 /// Bytes of the numbers of a leaf in an entry, or for each item of a list.
-fn value_bytes(leaf: &Leaf, primitive: Primitive) -> Result<usize, arrowroot_format::Error> {
-    let n_bytes = usize::try_from(leaf.n_items()).ok().and_then(|n| n.checked_mul(primitive.stored_bytes()));
+fn value_bytes(leaf: &Leaf, value_size: usize) -> Result<usize, arrowroot_format::Error> {
+    let n_bytes = usize::try_from(leaf.n_items()).ok().and_then(|n| n.checked_mul(value_size));
     n_bytes.filter(|n_bytes| *n_bytes < MAX_OBJECT_BYTES).ok_or_else(|| {
         let what = format!("lists of {} values each: a basket holds less than 1 GiB", leaf.n_items());
         arrowroot_format::Error::unsupported(0, what)
     })
-}
-
-/// ROOT's name for the items of a vector; a text if it is no number.
-fn item_name(primitive: Option<Primitive>) -> &'static str {
-    match primitive {
-        None => "string",
-        Some(Primitive::Bool) => "bool",
-        Some(Primitive::Int8) => "signed char",
-        Some(Primitive::UInt8) => "unsigned char",
-        Some(Primitive::Int16) => "short",
-        Some(Primitive::UInt16) => "unsigned short",
-        Some(Primitive::Int32) => "int",
-        Some(Primitive::UInt32) => "unsigned int",
-        Some(Primitive::Int64) => "Long64_t",
-        Some(Primitive::UInt64) => "ULong64_t",
-        Some(Primitive::Float32 | Primitive::Float16) => "float",
-        Some(Primitive::Float64 | Primitive::Double32) => "double",
-    }
 }
 
 /// `vector<vector<float> >`.

@@ -1,37 +1,48 @@
 //! A TTree: columns become branches, clusters baskets, and its record comes last.
 //!
-//! [`layout`] says which branches there are, [`cut`] where their baskets end, [`encode`] makes them, and [`placed`] knows where
+//! [`layout`] says which branches there are ([`elements`] those of objects), [`cut`] where their baskets end, [`encode`] makes them, and [`placed`] knows where
 //! they are.
 
 mod cut;
+mod elements;
 mod encode;
+mod index;
 mod layout;
+mod objects;
+mod packed;
 mod placed;
 mod record;
 mod values;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrowroot_format::Output;
-use arrowroot_format::codec::CompressionSetting;
+use arrowroot_format::codec::{CompressionSetting, Compressor};
+use arrowroot_format::tree::{BasketHead, BasketRule, append_entry_offsets};
 
 use crate::appender::Appender;
 use crate::buffers;
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::codec::SAMPLE_BYTES;
+use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
-use crate::settings::Flush;
+use crate::settings::{Baskets, Flush, TreeNotes};
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
 
 use cut::{Begun, Cutting, Parts};
 pub use encode::Basket;
 use encode::{Carried, Encoding, Job};
-use layout::Branch;
+pub use index::IndexValues;
 pub use layout::TreeColumn;
+use layout::{Branch, EntrySize};
+pub(crate) use layout::{check_layout, class_name};
 use placed::{ClusterSizes, PlacedBranch};
 
-/// Baskets have less than this: byte counts have 30 bits.
-const MAX_OBJECT_BYTES: usize = 1 << 30;
+/// Bytes of the offsets behind the entries of a basket: their number, one for each entry, and one for the end.
+fn offsets_bytes(n_entries: usize) -> usize {
+    4 * (n_entries + 2)
+}
+
 /// Tasks encode so much at least, where there is so much.
 const TASK_BYTES: usize = 64 << 10;
 /// Basket size where baskets are to be full and nobody says how large. Source: `TTree::Branch` (ROOT 6.40).
@@ -50,10 +61,16 @@ pub struct TreeSettings {
     pub compression: CompressionSetting,
     /// Where clusters end.
     pub flush: Flush,
-    /// Baskets end when they have so many bytes, as ROOT's do. `None`: they are fitted to the cluster.
-    pub basket_bytes: Option<u32>,
+    /// Sizes of its baskets.
+    pub baskets: Baskets,
+    /// `fAutoSave`, in bytes.
+    pub autosave_bytes: u64,
     /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without.
     pub arrow_schema: Option<String>,
+    /// What else its record has.
+    pub notes: TreeNotes,
+    /// The values that its entries are found by, if `notes` asks for them.
+    pub index: Option<Arc<IndexValues>>,
 }
 
 /// A tree being written.
@@ -62,6 +79,8 @@ pub struct TreeFormat {
     settings: TreeSettings,
     branches: Arc<[Branch]>,
     cutting: Cutting,
+    /// `fBasketSize` of each branch from the first flush on, where ROOT's rule gives them: known once the first cluster is cut.
+    optimized: OnceLock<Vec<u32>>,
     /// Without flushes: for each branch the entries of its basket that is not full yet.
     carried: Mutex<Vec<Carried>>,
     placed: Vec<PlacedBranch>,
@@ -81,18 +100,24 @@ impl TreeFormat {
     /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if a column has no layout: names it.
     pub fn new(file: &FileWriter, columns: &[TreeColumn], settings: TreeSettings) -> Result<Self> {
         let branches = layout::branches_of(columns, &settings.name, file.datime())?;
-        let basket_bytes = match settings.flush {
-            Flush::Never => Some(settings.basket_bytes.unwrap_or(DEFAULT_BASKET_BYTES)),
-            _ => settings.basket_bytes,
+        elements::describe(file, &branches)?;
+        let (cutting, buffer_bytes) = match (settings.baskets, settings.flush) {
+            (Baskets::Optimized { .. }, Flush::Never) => {
+                let what =
+                    "ROOT gives baskets their sizes at the first flush: without flushes they are fixed".to_owned();
+                return Err(Error::InvalidRequest { what });
+            }
+            (Baskets::Fixed(n_bytes) | Baskets::Optimized { first_bytes: n_bytes, .. }, _) => (Cutting::Full, n_bytes),
+            (Baskets::Fitted, Flush::Never) => (Cutting::Full, DEFAULT_BASKET_BYTES),
+            (Baskets::Fitted, _) => (Cutting::Fitted, 0),
         };
-        let cutting = basket_bytes.map_or(Cutting::Fitted, |basket_bytes| Cutting::Full { basket_bytes });
-        let buffer_bytes = basket_bytes.unwrap_or_default();
-        let placed = branches.iter().map(|branch| PlacedBranch::new(branch.entry_size.has_offsets(), buffer_bytes));
+        let placed = branches.iter().map(|branch| PlacedBranch::new(branch.has_offsets, buffer_bytes));
         Ok(TreeFormat {
             placed: placed.collect(),
             carried: Mutex::new(vec![Carried::default(); branches.len()]),
             branches: branches.into(),
             cutting,
+            optimized: OnceLock::new(),
             settings,
             clusters: ClusterSizes::default(),
             waiting: Vec::new(),
@@ -108,8 +133,9 @@ impl TreeFormat {
         let n_entries = parts.n_entries();
         let mut jobs = Vec::with_capacity(self.branches.len());
         let mut all_carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, branch) in self.branches.iter().enumerate() {
-            let Cutting::Full { basket_bytes } = self.cutting else {
+        let with_baskets = |(_, branch): &(usize, &Branch)| branch.entry_size != EntrySize::Nothing;
+        for (number, branch) in self.branches.iter().enumerate().filter(with_baskets) {
+            let Cutting::Full = self.cutting else {
                 let baskets = cut::fitted(branch, cluster, parts).into_iter();
                 jobs.extend(baskets.map(|entries| Job { branch: number, entries, carried: None, is_flushed: true }));
                 continue;
@@ -117,6 +143,7 @@ impl TreeFormat {
             let carried = &mut all_carried[number];
             let begun = Begun { n_entries: carried.n_entries, n_bytes: carried.bytes.len() };
             let mut start = 0;
+            let basket_bytes = self.basket_bytes(number, cluster.first_entry > 0);
             for end in cut::full(branch, cluster, parts, basket_bytes, begun) {
                 let carried = Some(std::mem::take(carried));
                 jobs.push(Job { branch: number, entries: start..end, carried, is_flushed: false });
@@ -129,6 +156,68 @@ impl TreeFormat {
             }
         }
         Ok(jobs)
+    }
+
+    /// `fBasketSize` of a branch, where baskets are to be full: before the first flush and behind it.
+    fn basket_bytes(&self, branch: usize, is_flushed: bool) -> u32 {
+        let optimized = self.optimized.get().filter(|_| is_flushed).and_then(|sizes| sizes.get(branch));
+        optimized.copied().unwrap_or(match self.settings.baskets {
+            Baskets::Fixed(n_bytes) | Baskets::Optimized { first_bytes: n_bytes, .. } => n_bytes,
+            Baskets::Fitted => DEFAULT_BASKET_BYTES,
+        })
+    }
+
+    /// What ROOT makes of the sizes of baskets at the first flush, if it is to: from the baskets of the first cluster.
+    ///
+    /// Source: `TTree::Fill` (ROOT 6.40), which calls `TTree::OptimizeBaskets` with the bytes of the tree.
+    fn optimize(&self, encoding: &Encoding<'_>, jobs: &[Job]) -> Result<()> {
+        let Baskets::Optimized { memory_bytes, .. } = self.settings.baskets else { return Ok(()) };
+        let Encoding { cluster, parts, .. } = *encoding;
+        if cluster.first_entry > 0 {
+            return Ok(());
+        }
+        let mut placed: Vec<PlacedBranch> = self.placed.iter().map(PlacedBranch::begun).collect();
+        for job in jobs {
+            let branch = &self.branches[job.branch];
+            let data_bytes = cut::data_bytes(branch, cluster, parts, job.entries.clone());
+            let n_entries = job.entries.len();
+            let offset_bytes = if branch.has_offsets { offsets_bytes(n_entries) } else { 0 };
+            let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+            let head = BasketHead {
+                data_bytes: number(data_bytes),
+                payload_bytes: number(data_bytes + offset_bytes),
+                n_entries: number(n_entries),
+                ..branch.basket_head
+            };
+            let basket = Basket { branch: job.branch, bytes: 0..0, head, largest: 0, closed: (0, true) };
+            placed[job.branch].place(&basket, 0);
+        }
+        let record = self.record(&placed)?;
+        let rule = BasketRule::of_first_flush(u64::try_from(record.memory_bytes).unwrap_or_default());
+        let rule = BasketRule { max_memory_bytes: memory_bytes.unwrap_or(rule.max_memory_bytes), ..rule };
+        let sizes = record.optimized_baskets(rule).branches;
+        let sizes = sizes.iter().map(|branch| u32::try_from(branch.basket_bytes).unwrap_or(DEFAULT_BASKET_BYTES));
+        self.optimized.get_or_init(|| sizes.collect());
+        Ok(())
+    }
+
+    /// Finds the codecs that are found by trial, from the first entries.
+    fn find_codecs(&self, encoding: &Encoding<'_>) -> Result<()> {
+        let Encoding { cluster, parts, .. } = *encoding;
+        let (mut compressor, n_entries) = (Compressor::new(), parts.n_entries());
+        let is_open =
+            |(_, branch): &(usize, &Branch)| branch.entry_size != EntrySize::Nothing && branch.compression.is_open();
+        for (number, branch) in self.branches.iter().enumerate().filter(is_open) {
+            let n_bytes = cut::payload_bytes(branch, cluster, parts, 0..n_entries).max(1);
+            let n_tried = (n_entries * SAMPLE_BYTES).div_ceil(n_bytes).min(n_entries);
+            let mut sample = Carried::default();
+            encoding.carry(number, 0..n_tried, &mut sample)?;
+            if branch.has_offsets {
+                append_entry_offsets(&mut sample.bytes, &sample.starts)?;
+            }
+            branch.compression.find(&sample.bytes, &mut compressor)?;
+        }
+        Ok(())
     }
 
     /// Groups small baskets, so that each task is worth a thread's while.
@@ -168,7 +257,7 @@ impl TreeFormat {
     /// All baskets of a cluster are there. Writes those that waited for it as ROOT does: when they are full, after which entry
     /// that ever is.
     fn end_cluster(&mut self, cluster: &Cluster, appender: &mut Appender) -> Result<()> {
-        if let Cutting::Full { basket_bytes } = self.cutting {
+        if let Cutting::Full = self.cutting {
             let waiting = std::mem::take(&mut self.waiting);
             let mut baskets: Vec<(&Basket, &[u8])> = waiting
                 .iter()
@@ -186,7 +275,10 @@ impl TreeFormat {
             appender.append(&[&bytes])?;
             if self.clusters.size == 0 && self.settings.flush != Flush::Never {
                 // ROOT gives basket sizes anew then (`TTree::OptimizeBaskets`, `TBasket::AdjustSize`).
-                self.placed.iter_mut().for_each(|branch| branch.forget_buffer(basket_bytes));
+                for number in 0..self.placed.len() {
+                    let basket_bytes = self.basket_bytes(number, true);
+                    self.placed[number].forget_buffer(basket_bytes);
+                }
             }
         }
         self.clusters.add(cluster.n_entries as u64);
@@ -221,7 +313,10 @@ impl TableFormat for TreeFormat {
 
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>> {
         let parts = Parts::of(&cluster);
-        let jobs = self.jobs(&Encoding { branches: &self.branches, cluster: &cluster, parts: &parts })?;
+        let encoding = Encoding { branches: &self.branches, cluster: &cluster, parts: &parts };
+        self.find_codecs(&encoding)?;
+        let jobs = self.jobs(&encoding)?;
+        self.optimize(&encoding, &jobs)?;
         Ok(self.grouped(cluster, parts, jobs))
     }
 
@@ -253,7 +348,7 @@ impl TableFormat for TreeFormat {
                     buffers::give_back(bytes);
                 }
             }
-            Cutting::Full { .. } => self.waiting.extend(encoded),
+            Cutting::Full => self.waiting.extend(encoded),
         }
         if is_last {
             self.end_cluster(cluster, appender)?;

@@ -5,7 +5,7 @@ use arrowroot_format::tree::{BasketHead, BasketLocation};
 use super::encode::Basket;
 
 /// Offsets that a branch has room for at first. Source: `TBranch::Init` (ROOT 6.40).
-const FIRST_CAPACITY: u32 = 1000;
+pub(super) const FIRST_CAPACITY: u32 = 1000;
 /// Only so many baskets teach the branch how much room to have. Source: `TBasket::Update`.
 const TEACHING_BASKETS: usize = 10;
 
@@ -37,6 +37,11 @@ impl PlacedBranch {
         let mut placed = PlacedBranch { offset_capacity, capacity: offset_capacity, ..PlacedBranch::default() };
         placed.forget_buffer(basket_bytes);
         placed
+    }
+
+    /// A branch like this one before its first basket.
+    pub(super) fn begun(&self) -> Self {
+        PlacedBranch::new(self.offset_capacity > 0, 0)
     }
 
     /// The buffer of the next basket is not larger than it was asked for, whatever the last one had.
@@ -103,7 +108,8 @@ pub(super) struct ClusterSizes {
     pub(super) size: u64,
     /// Entries of the last cluster.
     last: u64,
-    n_entries: u64,
+    /// Entries of all.
+    pub(super) n_entries: u64,
 }
 
 impl ClusterSizes {

@@ -1,11 +1,13 @@
 //! The record of a tree that was written.
 
-use arrowroot_arrow::stored::{BranchForm, SCHEMA_RECORD};
-use arrowroot_format::tree::{Branch as BranchRecord, ElementPart, LeafId, TreeRecord, UserInfo};
+use arrowroot_arrow::stored::SCHEMA_RECORD;
+use arrowroot_format::tree::{
+    Branch as BranchRecord, BranchId, ElementPart, Leaf, LeafId, LeafKind, TreeRecord, UserInfo,
+};
 
-use super::layout::{self, Branch};
-use super::placed::PlacedBranch;
-use super::{Cutting, TreeFormat};
+use super::layout::{self, Branch, EntrySize};
+use super::placed::{FIRST_CAPACITY, PlacedBranch};
+use super::{Cutting, TreeFormat, elements};
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
 use crate::settings::Flush;
@@ -38,7 +40,7 @@ impl TreeFormat {
                 ),
             });
         }
-        let record = self.record()?;
+        let record = self.record(&self.placed)?;
         self.describe_classes(file, &record)?;
         file.write_object(
             settings.directory,
@@ -51,42 +53,55 @@ impl TreeFormat {
         Ok(())
     }
 
-    fn record(&self) -> Result<TreeRecord> {
+    /// The record of the tree with these baskets.
+    pub(super) fn record(&self, placed: &[PlacedBranch]) -> Result<TreeRecord> {
         let settings = &self.settings;
         let mut record = TreeRecord::new(&settings.name, &settings.title);
-        let mut leaves: Vec<LeafId> = Vec::with_capacity(self.branches.len());
-        for (branch, placed) in self.branches.iter().zip(&self.placed) {
-            let mut leaf = branch.leaf.clone();
-            if branch.is_counter {
-                leaf.set_maximum(signed(placed.largest)?)?;
-            } else if branch.entry_size == layout::EntrySize::Text && placed.n_entries > 0 {
-                leaf.set_longest_text(usize::try_from(placed.largest).unwrap_or(usize::MAX))?;
-            }
-            let id = record.add_branch(None, self.branch_record(branch, placed)?)?;
-            let counter = match branch.planned.form {
-                BranchForm::Counted { counter, .. } => Some(leaves[counter]),
-                _ => None,
-            };
-            let leaf = record.add_leaf(id, leaf, counter)?;
-            leaves.push(leaf);
-            let leaf = record.leaf(leaf);
-            let leaf_list = leaf.code().map_or_else(|| leaf.title.clone(), |code| format!("{}/{code}", leaf.title));
-            let title = branch.title.clone().unwrap_or(leaf_list);
-            record.branches[id.0 as usize].title = title;
+        let mut ids: Vec<BranchId> = Vec::with_capacity(self.branches.len());
+        let mut leaves: Vec<Option<LeafId>> = Vec::with_capacity(self.branches.len());
+        for (number, (branch, placed)) in self.branches.iter().zip(placed).enumerate() {
+            let counter = branch.planned.counter();
+            let parent = branch.planned.parent.map(|parent| ids[parent]);
+            let branch_record = self.branch_record(number, branch, placed, counter.map(|counter| ids[counter]))?;
+            let id = record.add_branch(parent, branch_record)?;
+            ids.push(id);
+            let counter = counter.and_then(|counter| leaves[counter]);
+            let leaf = branch.leaf.as_ref().map(|leaf| add_leaf(&mut record, id, branch, placed, leaf, counter));
+            leaves.push(leaf.transpose()?);
         }
         record.set_totals();
-        record.n_entries = self.placed.first().map_or(0, |branch| branch.n_entries);
+        record.n_entries = self.clusters.n_entries;
         record.flushed_bytes = signed(self.flushed_bytes)?;
+        record.auto_save = -signed(settings.autosave_bytes)?;
         (record.auto_flush, record.cluster_ranges) = self.clusters()?;
+        let notes = &settings.notes;
+        (record.aliases, record.friends) = (notes.aliases.clone(), notes.friends.clone());
+        record.user_info.clone_from(&notes.user_info);
+        record.index = settings.index.as_ref().map(|index| index.record()).transpose()?;
         record.user_info.extend(settings.arrow_schema.as_ref().map(|schema| UserInfo::named(SCHEMA_RECORD, schema)));
         Ok(record)
     }
 
-    fn branch_record(&self, branch: &Branch, placed: &PlacedBranch) -> Result<BranchRecord> {
+    fn branch_record(
+        &self,
+        number: usize,
+        branch: &Branch,
+        placed: &PlacedBranch,
+        counter: Option<BranchId>,
+    ) -> Result<BranchRecord> {
         let name = &branch.planned.name;
-        let mut record = match &branch.vector_class {
-            None => BranchRecord::new(name, name),
-            Some(class_name) => {
+        let mut record = match (&branch.planned.element, &branch.vector_class) {
+            (Some(element), _) => {
+                let maximum = if elements::is_count(branch) { signed(placed.largest)? } else { 0 };
+                let part = elements::part_of(element, counter, i32::try_from(maximum).unwrap_or(i32::MAX));
+                let mut record = BranchRecord::of_class(name, &element.title, part);
+                record.split_level = element.split_level;
+                record.offset = i32::try_from(element.offset).unwrap_or(i32::MAX);
+                record.bits = elements::bits_of(&branch.planned, element, record.bits);
+                record
+            }
+            (None, None) => BranchRecord::new(name, name),
+            (None, Some(class_name)) => {
                 let element = ElementPart {
                     class_name: class_name.clone(),
                     checksum: layout::vector_checksum(class_name),
@@ -101,11 +116,19 @@ impl TreeFormat {
         }
         record.set_baskets(&placed.baskets)?;
         record.memory_bytes = signed(placed.memory_bytes)?;
-        record.compression = branch.compression;
+        record.compression = branch.compression.setting();
         record.n_entry_offsets = i32::try_from(placed.offset_capacity).unwrap_or(i32::MAX);
+        if branch.entry_size == EntrySize::Nothing {
+            // ROOT counts them, and gives it room for offsets that it never has.
+            record.n_entries = signed(self.clusters.n_entries)?;
+            record.n_entry_offsets = i32::try_from(FIRST_CAPACITY).unwrap_or(i32::MAX);
+            if self.flushed_bytes > 0 {
+                record.set_flushed_without_baskets();
+            }
+        }
         // Whoever goes on with the tree makes baskets of this size.
         record.basket_bytes = match self.cutting {
-            Cutting::Full { basket_bytes } => i32::try_from(basket_bytes).unwrap_or(i32::MAX),
+            Cutting::Full => i32::try_from(self.basket_bytes(number, self.flushed_bytes > 0)).unwrap_or(i32::MAX),
             Cutting::Fitted if placed.baskets.is_empty() => record.basket_bytes,
             Cutting::Fitted => {
                 let n_bytes = placed.largest_basket_bytes.next_multiple_of(BASKET_SIZE_STEP);
@@ -139,14 +162,61 @@ impl TreeFormat {
                 file.need_class(&record.leaf(*leaf).class)?;
             }
         }
-        if !record.user_info.is_empty() {
+        if !record.aliases.is_empty() {
             file.need_class("TNamed")?;
         }
-        // What the tree could have pointed to: aliases, friends, and references.
-        file.need_class_of_null("TList");
+        if record.index.is_some() {
+            file.need_class("TVirtualIndex")?;
+        }
+        if !record.friends.is_empty() {
+            file.need_class("TFriendElement")?;
+        }
+        for info in &record.user_info {
+            file.need_class(&info.class_name)?;
+        }
+        // What the tree could have pointed to: aliases, friends, what users add, and references.
+        if record.aliases.is_empty() || record.friends.is_empty() || record.user_info.is_empty() {
+            file.need_class_of_null("TList");
+        }
         file.need_class_of_null("TBranchRef");
         Ok(())
     }
+}
+
+/// Adds the leaf of a branch, and titles both.
+fn add_leaf(
+    record: &mut TreeRecord,
+    id: BranchId,
+    branch: &Branch,
+    placed: &PlacedBranch,
+    leaf: &Leaf,
+    counter: Option<LeafId>,
+) -> Result<LeafId> {
+    let mut leaf = leaf.clone();
+    if let Some(element) = &branch.planned.element {
+        let title = branch.title.as_ref().unwrap_or(&element.title).clone();
+        let leaf = record.add_leaf(id, leaf, None)?;
+        record.leaves[leaf.0 as usize].counter = counter;
+        if let Some(counter) = counter.map(|counter| &mut record.leaves[counter.0 as usize]) {
+            // ROOT marks those of collections that are members.
+            counter.is_counter = matches!(counter.kind, LeafKind::Element { id: 0.., .. });
+        }
+        record.branches[id.0 as usize].title = title;
+        return Ok(leaf);
+    }
+    if branch.is_counter {
+        leaf.set_maximum(signed(placed.largest)?)?;
+    } else if branch.entry_size == EntrySize::Text && placed.n_entries > 0 {
+        leaf.set_longest_text(usize::try_from(placed.largest).unwrap_or(usize::MAX))?;
+    }
+    let leaf = record.add_leaf(id, leaf, counter)?;
+    let added = record.leaf(leaf);
+    // With an annotation, the code is in the title of the leaf.
+    let code = added.code().filter(|_| !added.title.contains('/'));
+    let leaf_list = code.map_or_else(|| added.title.clone(), |code| format!("{}/{code}", added.title));
+    let title = branch.title.clone().unwrap_or(leaf_list);
+    record.branches[id.0 as usize].title = title;
+    Ok(leaf)
 }
 
 /// A number as the record has it.

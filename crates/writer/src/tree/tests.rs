@@ -13,6 +13,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::file::{FileSettings, ROOT_DIRECTORY};
+use crate::settings::{ColumnCodec, ColumnLayout};
 
 fn file() -> Arc<FileWriter> {
     let settings = FileSettings {
@@ -32,13 +33,24 @@ fn settings(flush: Flush, basket_bytes: Option<u32>) -> TreeSettings {
         title: String::new(),
         compression: CompressionSetting::NONE,
         flush,
-        basket_bytes,
+        baskets: basket_bytes.map_or(Baskets::Fitted, Baskets::Fixed),
+        autosave_bytes: crate::settings::TREE_AUTOSAVE_BYTES,
         arrow_schema: None,
+        notes: TreeNotes::default(),
+        index: None,
     }
 }
 
 fn column(name: &str, data_type: DataType, compression: CompressionSetting) -> TreeColumn {
-    TreeColumn { name: name.to_owned(), title: String::new(), data_type, counter: None, compression }
+    let layout = ColumnLayout::default();
+    TreeColumn {
+        name: name.to_owned(),
+        title: String::new(),
+        data_type,
+        counter: None,
+        layout,
+        compression: ColumnCodec::Set(compression),
+    }
 }
 
 fn list(of: DataType) -> DataType {
@@ -247,7 +259,7 @@ proptest! {
         let bytes = write(&mut format, &[cluster(&lengths, 0..n_entries, &starts)]).unwrap();
         for (number, branch) in BRANCHES.into_iter().enumerate() {
             let entries = expected(&lengths, branch);
-            let has_offsets = format.branches[number].entry_size.has_offsets();
+            let has_offsets = format.branches[number].has_offsets;
             let key_bytes = format.branches[number].basket_head.key_bytes as usize;
             let baskets = root_baskets(&entries, has_offsets, key_bytes, basket_bytes as usize);
             prop_assert_eq!(read(&format, &bytes, branch), (entries, baskets), "{}", branch);
@@ -259,7 +271,7 @@ proptest! {
             let place = move |(place, basket): (usize, &BasketLocation)| {
                 let is_last = place + 1 == baskets.len();
                 let entries = expected(lengths, BRANCHES[number]);
-                let has_offsets = format.branches[number].entry_size.has_offsets();
+                let has_offsets = format.branches[number].has_offsets;
                 let key_bytes = format.branches[number].basket_head.key_bytes as usize;
                 let of_last = &entries[basket.first_entry as usize..];
                 let is_full = root_is_full(of_last, has_offsets, key_bytes, basket_bytes as usize);

@@ -65,7 +65,7 @@ pub(super) fn offsets_of<'a>(values: &'a Stored, range: &Range<usize>) -> &'a [i
 }
 
 /// All items of lists that begin at these offsets.
-fn items_of(offsets: &[i64]) -> Range<usize> {
+pub(super) fn items_of(offsets: &[i64]) -> Range<usize> {
     match offsets {
         [first, .., last] => index(*first)..index(*last),
         _ => 0..0,
@@ -171,7 +171,7 @@ pub(super) fn append_text(text: &[u8], out: &mut Vec<u8>) {
 
 /// Appends a number of items. What has more than four bytes of it is too large for a basket, which is seen elsewhere.
 #[inline]
-fn append_count(n_items: usize, out: &mut Vec<u8>) {
+pub(super) fn append_count(n_items: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&u32::try_from(n_items).unwrap_or(u32::MAX).to_be_bytes());
 }
 
@@ -181,6 +181,11 @@ pub(super) fn append_vector(part: &Stored, entry: usize, path: &[Step], content:
     out.extend_from_slice(&[0; COUNT_BYTES]);
     out.extend_from_slice(&CONTAINER_VERSION.to_be_bytes());
     append_nested(part, entry..entry + 1, path, content, out);
+    set_byte_count(out, start);
+}
+
+/// Sets the byte count at `start` to what follows it.
+pub(super) fn set_byte_count(out: &mut [u8], start: usize) {
     let n_bytes = out.len() - start - COUNT_BYTES;
     let byte_count = u32::try_from(n_bytes).unwrap_or(u32::MAX) | BYTE_COUNT_MASK;
     out[start..start + COUNT_BYTES].copy_from_slice(&byte_count.to_be_bytes());
@@ -211,7 +216,7 @@ fn append_nested(values: &Stored, range: Range<usize>, path: &[Step], content: C
 }
 
 /// Appends the values themselves.
-fn append_plain(values: &Stored, range: Range<usize>, content: Content, out: &mut Vec<u8>) {
+pub(super) fn append_plain(values: &Stored, range: Range<usize>, content: Content, out: &mut Vec<u8>) {
     match content {
         Content::Values(_) => append_numbers(values, range, out),
         Content::Validity => append_validity(values, range, out),
@@ -222,7 +227,7 @@ fn append_plain(values: &Stored, range: Range<usize>, content: Content, out: &mu
                 }
             }
         }
-        Content::Counter => {}
+        Content::Counter | Content::Objects => {}
     }
 }
 
@@ -244,12 +249,13 @@ pub(super) fn nested_bytes(values: &Stored, range: Range<usize>, path: &[Step], 
     }
 }
 
-fn plain_bytes(values: &Stored, range: &Range<usize>, content: Content) -> usize {
+/// Bytes that [`append_plain`] appends.
+pub(super) fn plain_bytes(values: &Stored, range: &Range<usize>, content: Content) -> usize {
     match (content, values) {
         (Content::Text, _) => lengths(offsets_of(values, range)).map(text_bytes).sum(),
         (Content::Values(_), Stored::Numbers { primitive, .. }) => range.len() * primitive.stored_bytes(),
         (Content::Values(_) | Content::Validity, _) => range.len(),
-        (Content::Counter, _) => 0,
+        (Content::Counter | Content::Objects, _) => 0,
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::stored::ElementClassName;
 
 fn number() -> DataType {
     DataType::Primitive(Primitive::Float32)
@@ -22,12 +23,26 @@ fn members<const N: usize>(of: [(&str, DataType); N]) -> DataType {
 
 /// The branches as texts: `x[nx][3]`, `x: 2 vectors`, `x /C`.
 fn shown(columns: &[(&str, DataType, Option<&str>)]) -> Vec<String> {
-    let columns: Vec<_> =
-        columns.iter().map(|(name, data_type, counter)| BranchColumn { name, data_type, counter: *counter }).collect();
-    let branches = plan_branches(&columns).unwrap();
+    let mut all = Vec::new();
+    for (name, data_type, counter) in columns {
+        all.push(BranchColumn { counter: *counter, ..BranchColumn::new(name, data_type) });
+    }
+    shown_branches(&plan_branches(&all).unwrap())
+}
+
+/// Those of objects with their class and member, their type and split level: `x.pt: S 0, type 0, 98`.
+fn shown_branches(branches: &[PlannedBranch]) -> Vec<String> {
     let dims = |dims: &[u32]| dims.iter().map(|n_items| format!("[{n_items}]")).collect::<String>();
     let show = |branch: &PlannedBranch| {
         let name = &branch.name;
+        if let Some(element) = &branch.element {
+            let class = match &element.class {
+                ElementClassName::Described(class) => &class.name,
+                ElementClassName::Vector(name) => name,
+            };
+            let (id, of_node, level) = (element.id, element.node_type, element.split_level);
+            return format!("{name}: {class} {id}, type {of_node}, {level}");
+        }
         match (&branch.form, branch.content) {
             (BranchForm::Fixed(of), Content::Text) => format!("{name}{} /C", dims(of)),
             (BranchForm::Fixed(of), _) => format!("{name}{}", dims(of)),
@@ -35,6 +50,7 @@ fn shown(columns: &[(&str, DataType, Option<&str>)]) -> Vec<String> {
                 format!("{name}[{}]{}", branches[*counter].name, dims(of))
             }
             (BranchForm::Vectors(n), _) => format!("{name}: {n} vectors"),
+            (form, _) => panic!("{form:?}"),
         }
     };
     branches.iter().map(show).collect()
@@ -90,10 +106,8 @@ fn names_that_clash_get_a_line_behind_and_counters_come_last() {
         ["x_isvalid_", "x", "x_isvalid_isvalid", "x_isvalid"]
     );
     assert_eq!(shown(&[("a.b", number(), None), ("a_x2e_b", number(), None)]), ["a_x2e_b", "a_x5f_x2e_b"]);
-    let columns = [
-        BranchColumn { name: "x", data_type: &number(), counter: None },
-        BranchColumn { name: "x", data_type: &DataType::Text, counter: None },
-    ];
+    let number = number();
+    let columns = [BranchColumn::new("x", &number), BranchColumn::new("x", &DataType::Text)];
     assert_eq!(plan_branches(&columns), Err(StoreError::SameName { name: "x".to_owned() }));
 }
 
@@ -122,7 +136,7 @@ fn columns_share_a_counter_where_the_caller_says_so() {
 #[test]
 fn paths_lead_to_the_values() {
     let of = optional(list(members([("a", optional(number()))])));
-    let branches = plan_branches(&[BranchColumn { name: "x", data_type: &of, counter: None }]).unwrap();
+    let branches = plan_branches(&[BranchColumn::new("x", &of)]).unwrap();
     let paths: Vec<_> = branches.iter().map(|branch| (branch.name.as_str(), branch.path.as_slice())).collect();
     let to_member = [Step::Present, Step::Items, Step::Member(0)];
     let to_value = [Step::Present, Step::Items, Step::Member(0), Step::Present];
@@ -135,11 +149,98 @@ fn paths_lead_to_the_values() {
 fn names_take_bounded_memory() {
     let long = "x".repeat(1 << 20);
     let wide = DataType::Struct((0..100).map(|place| (format!("m{place}").into(), number())).collect());
-    let error = plan_branches(&[BranchColumn { name: &long, data_type: &wide, counter: None }]).unwrap_err();
+    let error = plan_branches(&[BranchColumn::new(&long, &wide)]).unwrap_err();
     assert!(error.to_string().contains("branches whose names take more than 64 MiB"));
 }
 
 #[test]
 fn no_columns_have_no_branches() {
     assert_eq!(plan_branches(&[]), Ok(Vec::new()));
+}
+
+/// The branches of a column of objects of class `S`.
+fn split(of: &DataType, level: u8) -> Vec<String> {
+    let objects = Some(Objects { split: level, class: "S" });
+    shown_branches(&plan_branches(&[BranchColumn { objects, ..BranchColumn::new("x", of) }]).unwrap())
+}
+
+#[test]
+fn objects_are_split_as_far_as_root_splits_them() {
+    let inner = members([("a", number()), ("v", list(members([("b", number())])))]);
+    let of = members([("n", fixed(number(), 3)), ("t", DataType::Text), ("s", inner)]);
+    assert_eq!(split(&of, 0), ["x: S -1, type 0, 0"]);
+    assert_eq!(
+        split(&of, 1),
+        ["x.: S -2, type 0, 1", "x.n[3]: S 0, type 0, 0", "x.t: S 1, type 0, 0", "x.s: S 2, type 0, 0"]
+    );
+    assert_eq!(
+        split(&of, 2),
+        [
+            "x.: S -2, type 0, 2",
+            "x.n[3]: S 0, type 0, 1",
+            "x.t: S 1, type 0, 0",
+            "x.s: S 2, type 2, 1",
+            "x.s.a: S_s 0, type 0, 0",
+            "x.s.v: S_s 1, type 0, 0"
+        ]
+    );
+    let last = ["x.s.v: S_s 1, type 4, 97", "x.s.v.b: S_s_v 0, type 41, 0"];
+    assert_eq!(split(&of, 99)[5..], last);
+}
+
+#[test]
+fn collections_of_objects_are_split_and_those_of_collections_are_not() {
+    let inner = members([("b", number()), ("c", members([("d", number())]))]);
+    let of = list(members([("a", number()), ("s", inner), ("v", list(members([("e", number())])))]));
+    assert_eq!(split(&of, 0), ["x: vector<S> -1, type 0, 0"]);
+    assert_eq!(
+        split(&of, 1),
+        ["x: vector<S> -1, type 4, 1", "x.a: S 0, type 41, 0", "x.s: S 1, type 41, 0", "x.v: S 2, type 41, 0"]
+    );
+    let all = [
+        "x: vector<S> -1, type 4, 99",
+        "x.a: S 0, type 41, 0",
+        "x.s.b: S_s 0, type 41, 0",
+        "x.s.c.d: S_s_c 0, type 41, 0",
+        "x.v: S 2, type 41, 0",
+    ];
+    assert_eq!(split(&of, 99), all);
+    assert_eq!(split(&list(of), 99), ["x: vector<vector<S> > -1, type 0, 0"]);
+    let number = members([("a", number())]);
+    assert_eq!(split(&fixed(number.clone(), 3), 99), ["x: vector<S> -1, type 0, 0"]);
+    assert_eq!(
+        split(&optional(list(optional(number))), 99),
+        ["x_isvalid", "nx", "x_isvalid_[nx]", "x: vector<S> -1, type 4, 99", "x.a: S 0, type 41, 0"]
+    );
+}
+
+#[test]
+fn members_that_may_be_missing_have_a_bool_beside_and_names_are_those_of_cpp() {
+    let of = members([
+        ("int", optional(number())),
+        ("int_", number()),
+        ("a b", list(optional(DataType::Text))),
+        ("m", DataType::Map(Box::new(DataType::Text), Box::new(number()))),
+    ]);
+    let names: Vec<String> =
+        split(&of, 1).iter().map(|shown| shown.split(':').next().unwrap_or_default().to_owned()).collect();
+    assert_eq!(names, ["x.", "x.int__isvalid", "x.int_", "x.int__", "x.a_x20_b_isvalid", "x.a_x20_b", "x.m"]);
+    let objects = Some(Objects { split: 0, class: "S" });
+    let branches = plan_branches(&[BranchColumn { objects, ..BranchColumn::new("x", &of) }]).unwrap();
+    let ElementClassName::Described(class) = &branches[0].element.as_ref().unwrap().class else { panic!() };
+    let info = class.info();
+    let types: Vec<&str> = info.elements.iter().map(|element| element.type_name.as_str()).collect();
+    assert_eq!(types, ["bool", "float", "float", "vector<bool>", "vector<string>", "vector<S_m>"]);
+    assert_eq!(info.checksum, class.checksum);
+}
+
+#[test]
+fn lists_of_numbers_are_vectors_where_they_are_wanted_so() {
+    let of = [list(number()), list(members([("a", number()), ("b", DataType::Text)])), DataType::Bytes];
+    for (of, expected) in
+        of.iter().zip([vec!["x: 1 vectors"], vec!["x_a: 1 vectors", "x_b: 1 vectors"], vec!["x: 1 vectors"]])
+    {
+        let column = BranchColumn { has_vectors: true, ..BranchColumn::new("x", of) };
+        assert_eq!(shown_branches(&plan_branches(&[column]).unwrap()), expected);
+    }
 }

@@ -44,7 +44,7 @@ fn a_schema_and_its_flags_come_back_from_their_record() {
     let n_flags = validity_flags(&schema).len();
     for keep in [|_| true, |_| false, |place: usize| place.is_multiple_of(3)] {
         let stored = with_validity_flags(&schema, &(0..n_flags).map(keep).collect::<Vec<_>>());
-        let recorded = RecordedSchema { schema: schema.clone(), stored };
+        let recorded = RecordedSchema { schema: schema.clone(), stored, splits: Vec::new() };
         let text = recorded.encode().unwrap();
         assert_eq!(text, recorded.encode().unwrap());
         assert_eq!(RecordedSchema::decode(&text), Ok(recorded));
@@ -61,14 +61,14 @@ fn a_record_without_flags_says_that_all_that_is_nullable_stores_validity() {
     let mut bytes = i32::try_from(message.len()).unwrap().to_le_bytes().to_vec();
     bytes.extend(message);
     let read = RecordedSchema::decode(&BASE64_STANDARD.encode(bytes)).unwrap();
-    assert_eq!(read, RecordedSchema { stored: schema.clone(), schema });
+    assert_eq!(read, RecordedSchema { stored: schema.clone(), schema, splits: Vec::new() });
 }
 
 #[test]
 fn a_schema_that_is_nested_too_deeply_is_refused_before_it_is_written() {
     let deep = (0..200).fold(ArrowType::Int8, |inner, _| ArrowType::List(item(inner)));
     let schema = Schema::new(vec![Field::new("shallow", ArrowType::Int8, true), Field::new("deep", deep, true)]);
-    let error = RecordedSchema { stored: schema.clone(), schema }.encode().unwrap_err();
+    let error = RecordedSchema { stored: schema.clone(), schema, splits: Vec::new() }.encode().unwrap_err();
     assert_eq!(error.to_string(), "column \"deep\": no layout holds types that are nested so deeply");
 }
 
@@ -118,7 +118,7 @@ proptest! {
     #[test]
     fn a_damaged_record_is_told_or_says_something(place in 0_usize..2000, byte: u8, end in 0_usize..4000) {
         let schema = schema_of_many_types();
-        let text = RecordedSchema { stored: schema.clone(), schema }.encode().unwrap();
+        let text = RecordedSchema { stored: schema.clone(), schema, splits: Vec::new() }.encode().unwrap();
         let mut bytes = BASE64_STANDARD.decode(text).unwrap();
         let n_bytes = bytes.len();
         bytes[place % n_bytes] = byte;
@@ -140,9 +140,9 @@ fn flat_columns_that_store_no_validity_need_no_record() {
             .fields()
             .iter()
             .zip(&types)
-            .map(|(field, data_type)| BranchColumn { name: field.name(), data_type, counter: None })
+            .map(|(field, data_type)| BranchColumn::new(field.name(), data_type))
             .collect();
-        let recorded = RecordedSchema { schema: schema.clone(), stored: schema.clone() };
+        let recorded = RecordedSchema { schema: schema.clone(), stored: schema.clone(), splits: Vec::new() };
         let branches = plan_branches(&columns).unwrap();
         (recorded.for_tree(&branches).unwrap().is_some(), recorded.for_ntuple().unwrap().is_some())
     };

@@ -15,10 +15,14 @@ use crate::tree::objects::{List, Slot, read_array_head, read_named};
 const FRIEND_OWNS_FILE: u16 = 2;
 /// Versions of `TTreeIndex` whose values are known: the first has no minor ones.
 const INDEX_VERSIONS: RangeInclusive<u16> = 1..=2;
+/// The values of an index have less than this: byte counts have 30 bits, and the tree's record has more in it.
+const MAX_INDEX_BYTES: usize = (1 << 30) - (16 << 20);
 /// Class versions that are written (ROOT 6.40).
 const VIRTUAL_INDEX_VERSION: u16 = 1;
 const STRING_VERSION: u16 = 1;
 const PARAMETER_VERSION: u16 = 2;
+/// `TParameter::kIsConst`, which all have that are made with a value: merging them gives one if they are equal.
+const IS_CONSTANT: u32 = 1 << 21;
 /// The name of the list that `TTree::GetUserInfo` makes.
 const USER_INFO: &str = "UserInfo";
 
@@ -35,6 +39,39 @@ pub struct RecordedIndex {
     named: (u32, String, String),
     /// Where its sorted values and their entries lie in the object data: `fN`, `fIndexValues`, `fIndexValuesMinor`, `fIndex`.
     values: Range<usize>,
+    /// The same, if it was made here.
+    made: Option<Box<[u8]>>,
+}
+
+impl RecordedIndex {
+    /// The index of a tree by two expressions, `"0"` for one that is not there. `values`: those of each entry.
+    ///
+    /// Source: `TTreeIndex::TTreeIndex` (ROOT 6.40). Where several entries have the same, their order is that of the tree.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if a record cannot hold so many.
+    pub fn made(major: &str, minor: &str, values: &[(i64, i64)]) -> Result<RecordedIndex> {
+        let n_entries = values.len();
+        let n_bytes = 8_usize.saturating_mul(1 + 3 * n_entries);
+        if n_bytes >= MAX_INDEX_BYTES {
+            let what = format!("an index of {n_entries} entries takes {n_bytes} bytes, a record holds less than 1 GiB");
+            return Err(Error::unsupported(0, what));
+        }
+        let mut order: Vec<usize> = (0..n_entries).collect();
+        order.sort_by_key(|&entry| values[entry]);
+        let mut made = Vec::with_capacity(n_bytes);
+        made.extend((n_entries as u64).to_be_bytes());
+        order.iter().for_each(|&entry| made.extend(values[entry].0.to_be_bytes()));
+        order.iter().for_each(|&entry| made.extend(values[entry].1.to_be_bytes()));
+        order.iter().for_each(|&entry| made.extend((entry as u64).to_be_bytes()));
+        Ok(RecordedIndex {
+            class_name: "TTreeIndex".to_owned(),
+            names: Some((major.to_owned(), minor.to_owned())),
+            version: *INDEX_VERSIONS.end(),
+            made: Some(made.into()),
+            ..RecordedIndex::default()
+        })
+    }
 }
 
 /// A friend of a tree, as `TFriendElement` names it.
@@ -94,6 +131,12 @@ impl UserInfo {
     /// A `TNamed`.
     pub fn named(name: &str, title: &str) -> UserInfo {
         UserInfo { class_name: "TNamed".to_owned(), bits: 0, name: name.to_owned(), title: title.to_owned() }
+    }
+
+    /// One of that class as ROOT makes it: `title` is the value of a `TParameter` as text.
+    pub fn new(class_name: &str, name: &str, title: &str) -> UserInfo {
+        let bits = if class_name.starts_with("TParameter<") { IS_CONSTANT } else { 0 };
+        UserInfo { class_name: class_name.to_owned(), bits, name: name.to_owned(), title: title.to_owned() }
     }
 
     /// Reads an object of that class, if it is one of them.
@@ -186,6 +229,18 @@ impl Parameter {
 }
 
 impl Friend {
+    /// A friend as `TTree::AddFriend` records it: `file_name` is empty for a tree of the same file.
+    pub fn new(alias: &str, tree_name: &str, file_name: &str) -> Friend {
+        Friend {
+            version: FRIEND_OWNS_FILE,
+            bits: 0,
+            alias: alias.to_owned(),
+            tree_name: tree_name.to_owned(),
+            file_name: file_name.to_owned(),
+            is_file_own: !file_name.is_empty(),
+        }
+    }
+
     fn read(cursor: &mut Cursor<'_>, class: &str) -> Result<Option<Friend>> {
         if class != "TFriendElement" {
             return Ok(None);
@@ -345,7 +400,7 @@ impl TreeRecord {
         }
         match &self.index {
             None => output.null(),
-            Some(RecordedIndex { class_name, version, named, names: Some((major, minor)), values: range }) => {
+            Some(RecordedIndex { class_name, version, named, names: Some((major, minor)), values: range, made }) => {
                 let (pointer, _) = output.begin_object(class_name)?;
                 let frame = output.begin(*version);
                 let base = output.begin(VIRTUAL_INDEX_VERSION);
@@ -354,7 +409,10 @@ impl TreeRecord {
                 output.end(base)?;
                 output.string(major.as_bytes())?;
                 output.string(minor.as_bytes())?;
-                output.raw(values(range, output)?);
+                output.raw(match made {
+                    Some(made) => made,
+                    None => values(range, output)?,
+                });
                 output.end(frame)?;
                 output.end(pointer)?;
             }

@@ -340,6 +340,22 @@ fn an_index_keeps_its_values_and_what_is_not_kept_is_said() {
 }
 
 #[test]
+fn an_index_that_is_made_is_sorted_and_read_again() {
+    let mut record = TreeRecord::new("t", "");
+    let values = [(2, 5), (1, 7), (2, 3), (1, 7), (-1, 0)];
+    record.index = Some(RecordedIndex::made("run", "event", &values).unwrap());
+    let data = written(&record);
+    let read = parse(&data).unwrap();
+    assert_eq!(read.index.as_ref().unwrap().names, Some(("run".to_owned(), "event".to_owned())));
+    let sorted: Vec<u8> =
+        [5, -1, 1, 1, 2, 2, 0, 7, 7, 3, 5, 4, 1, 3, 2, 0].into_iter().flat_map(i64::to_be_bytes).collect();
+    assert!(data.windows(sorted.len()).any(|bytes| bytes == sorted), "number, major, minor values, entries");
+    let mut output = Output::new(KEY_BYTES);
+    read.write(&data, &mut output).unwrap();
+    assert_eq!(output.into_bytes(), data);
+}
+
+#[test]
 fn references_to_branches_are_read_and_written() {
     let mut record = TreeRecord::new("t", "");
     let ids = ["a", "b"].map(|name| record.add_branch(None, Branch::new(name, name)).unwrap());

@@ -8,7 +8,8 @@ fn column(name: &str, data_type: DataType) -> TreeColumn {
         title: String::new(),
         data_type,
         counter: None,
-        compression: CompressionSetting::NONE,
+        layout: ColumnLayout::default(),
+        compression: ColumnCodec::Set(arrowroot_format::codec::CompressionSetting::NONE),
     }
 }
 
@@ -40,7 +41,9 @@ fn leaves_have_the_types_and_sizes_of_the_columns() {
         column("S", list(DataType::Struct(members.into()))),
     ];
     let branches = branches(&columns).unwrap();
-    let said: Vec<_> = branches.iter().map(|of| (of.leaf.title.as_str(), &*of.leaf.class, of.entry_size)).collect();
+    let leaves = branches.iter().map(|of| of.leaf.as_ref().unwrap());
+    let sizes = branches.iter().map(|of| of.entry_size);
+    let said: Vec<_> = leaves.zip(sizes).map(|(leaf, size)| (leaf.title.as_str(), &*leaf.class, size)).collect();
     assert_eq!(
         said,
         [

@@ -1,0 +1,249 @@
+//! Objects: the classes that structs are written as, and where their members are among the values of a column.
+//!
+//! | member | C++ |
+//! |---|---|
+//! | number, bool, fixed lists of them | `float pt`, `float x[2][3]` |
+//! | text | `std::string` |
+//! | struct | a class |
+//! | any list, bytes, any other fixed list, items that are fixed lists | `std::vector` |
+//! | map | a vector of a class with the members `key` and `value` |
+//! | optional | the value, and beside it a bool `pt_isvalid` with the same lists around it |
+
+use std::sync::Arc;
+
+use arrowroot_format::streamer::{Element, Primitive, StreamerInfo, VectorItem};
+
+use super::branches::{Around, Content, Draft, Step};
+
+/// Class version of the classes that are made here: 0 and 1 have meanings of their own. Source: `TClass::IsForeign` (ROOT 6.40).
+pub const CLASS_VERSION: u16 = 2;
+/// Dimensions of a member. Source: `TStreamerElement::fMaxIndex` (ROOT 6.40).
+const MAX_DIMS: usize = 5;
+
+/// A value as C++ has it, and where it is among those of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The way from the values around: to a member of theirs, and to what is there.
+    pub steps: Vec<Step>,
+    /// Its type.
+    pub held: Held,
+}
+
+/// A type of C++.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// A number or bool, or fixed arrays of them.
+    Numbers {
+        /// [`Content::Values`] or [`Content::Validity`].
+        content: Content,
+        /// Sizes of the arrays, the outermost first.
+        dims: Vec<u32>,
+        /// The way from the outermost array to the numbers.
+        inner: Vec<Step>,
+    },
+    /// A `std::string`.
+    Text,
+    /// A `std::vector`.
+    Vector {
+        /// Its items.
+        item: Box<Value>,
+        /// True if all have the same number of them, as fixed lists do.
+        is_fixed: bool,
+    },
+    /// An object.
+    Object(Arc<ObjectClass>),
+}
+
+/// A class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectClass {
+    /// Its name.
+    pub name: String,
+    /// Its members.
+    pub members: Vec<Member>,
+    /// The checksum of its description.
+    pub checksum: u32,
+}
+
+/// A member of a class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its type, and where it is among the objects.
+    pub value: Value,
+}
+
+impl Value {
+    /// An object of a class.
+    pub fn object(class: &Arc<ObjectClass>) -> Value {
+        Value { steps: Vec::new(), held: Held::Object(Arc::clone(class)) }
+    }
+
+    /// The value of a draft.
+    pub(super) fn of(draft: &Draft) -> Value {
+        let held = match &draft.class {
+            Some(class) => Held::Object(Arc::clone(class)),
+            None if draft.content == Content::Text => Held::Text,
+            None => {
+                let is_array = draft.around.iter().all(|around| matches!(around, Around::Fixed(_)));
+                if is_array && draft.around.len() <= MAX_DIMS {
+                    let (steps, inner) = draft.path.split_at(to_items(&draft.path));
+                    let dims = draft.around.iter().filter_map(Around::size).collect();
+                    let held = Held::Numbers { content: draft.content, dims, inner: inner.to_vec() };
+                    return Value { steps: steps.to_vec(), held };
+                }
+                Held::Numbers { content: draft.content, dims: Vec::new(), inner: Vec::new() }
+            }
+        };
+        Value::inside(&draft.path, &draft.around, held)
+    }
+
+    /// A value with vectors around it.
+    fn inside(path: &[Step], around: &[Around], held: Held) -> Value {
+        let (steps, rest) = path.split_at(to_items(path));
+        let held = match (around.split_first(), rest.split_first()) {
+            (Some((around, inner)), Some((_, rest))) => Held::Vector {
+                item: Box::new(Value::inside(rest, inner, held)),
+                is_fixed: matches!(around, Around::Fixed(_)),
+            },
+            _ => held,
+        };
+        Value { steps: steps.to_vec(), held }
+    }
+
+    /// ROOT's name for its type.
+    pub fn type_name(&self) -> String {
+        match &self.held {
+            Held::Numbers { content, .. } => content.primitive().map_or("", item_type_name).to_owned(),
+            Held::Text => "string".to_owned(),
+            Held::Object(class) => class.name.clone(),
+            Held::Vector { item, .. } => {
+                let item = item.type_name();
+                let space = if item.ends_with('>') { " " } else { "" };
+                format!("vector<{item}{space}>")
+            }
+        }
+    }
+
+    /// `TStreamerElement::fType`, as ROOT has it in memory.
+    pub fn streamer_type(&self, name: &str) -> i32 {
+        self.element(name).type_code
+    }
+
+    /// The class of its objects if it is a vector that ROOT splits.
+    ///
+    /// ROOT would split fixed lists of objects, too, which are vectors: a count that is always the same is not worth a branch.
+    pub(super) fn split_items(&self) -> Option<(&Value, &Arc<ObjectClass>)> {
+        match &self.held {
+            Held::Vector { item, is_fixed: false } => match &item.held {
+                Held::Object(class) => Some((item, class)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The description of a member of this type.
+    fn element(&self, name: &str) -> Element {
+        match &self.held {
+            Held::Numbers { content, dims, .. } => {
+                Element::of_numbers(name, content.primitive().unwrap_or(Primitive::Bool), dims)
+            }
+            Held::Text => Element::of_text(name),
+            Held::Object(class) => Element::of_object(name, &class.name, class.memory_bytes()),
+            Held::Vector { item, .. } => {
+                let of_item = item.type_name();
+                let item = match &item.held {
+                    Held::Numbers { content, .. } => VectorItem::Number(content.primitive().unwrap_or(Primitive::Bool)),
+                    _ => VectorItem::Other(&of_item),
+                };
+                Element::of_vector(name, &self.type_name(), item)
+            }
+        }
+    }
+
+    /// True for objects, and vectors of them.
+    pub fn has_objects(&self) -> bool {
+        match &self.held {
+            Held::Vector { item, .. } => item.has_objects(),
+            Held::Object(_) => true,
+            Held::Numbers { .. } | Held::Text => false,
+        }
+    }
+
+    /// Calls `with` for each class in it, those inside of others after these.
+    pub fn for_each_class(&self, with: &mut impl FnMut(&ObjectClass)) {
+        match &self.held {
+            Held::Vector { item, .. } => item.for_each_class(with),
+            Held::Object(class) => {
+                with(class);
+                class.members.iter().for_each(|member| member.value.for_each_class(with));
+            }
+            Held::Numbers { .. } | Held::Text => {}
+        }
+    }
+}
+
+impl ObjectClass {
+    pub(super) fn new(name: String, members: Vec<Member>) -> Self {
+        let class = ObjectClass { name, members, checksum: 0 };
+        ObjectClass { checksum: class.info().checksum, ..class }
+    }
+
+    /// Its description.
+    pub fn info(&self) -> StreamerInfo {
+        let elements = self.members.iter().map(|member| member.value.element(&member.name)).collect();
+        StreamerInfo::of_class(&self.name, CLASS_VERSION, elements)
+    }
+
+    /// `sizeof`.
+    fn memory_bytes(&self) -> u32 {
+        let (n_bytes, alignment) = self.layout();
+        n_bytes.checked_next_multiple_of(alignment).unwrap_or(u32::MAX)
+    }
+
+    /// Where a member is in an object in memory.
+    pub(super) fn offset_of(&self, id: usize) -> u32 {
+        let (start, _) = Self::layout_of(&self.members[..id]);
+        let Member { name, value } = &self.members[id];
+        let alignment = match &value.held {
+            Held::Object(class) => class.layout().1,
+            _ => value.element(name).alignment(),
+        };
+        start.checked_next_multiple_of(alignment).unwrap_or(u32::MAX)
+    }
+
+    fn layout(&self) -> (u32, u32) {
+        Self::layout_of(&self.members)
+    }
+
+    /// Bytes of members, and what a class of them is aligned to.
+    fn layout_of(members: &[Member]) -> (u32, u32) {
+        let mut all = (0_u32, 1_u32);
+        for Member { name, value } in members {
+            let element = value.element(name);
+            let alignment = match &value.held {
+                Held::Object(class) => class.layout().1,
+                _ => element.alignment(),
+            };
+            let start = all.0.checked_next_multiple_of(alignment).unwrap_or(u32::MAX);
+            all = (start.saturating_add(element.size), all.1.max(alignment));
+        }
+        all
+    }
+}
+
+/// Steps before the first list.
+fn to_items(path: &[Step]) -> usize {
+    path.iter().position(|step| *step == Step::Items).unwrap_or(path.len())
+}
+
+/// ROOT's name for numbers in a vector.
+pub fn item_type_name(primitive: Primitive) -> &'static str {
+    match primitive {
+        // `char` would be a letter.
+        Primitive::Int8 => "signed char",
+        other => other.name(),
+    }
+}

@@ -1,0 +1,85 @@
+//! Numbers of `Double32_t` and `Float16_t`: what a leaf says of them, and their bytes.
+
+use std::ops::Range;
+
+use arrowroot_arrow::Stored;
+use arrowroot_format::streamer::{PackedType, Packing, PackingRange, Primitive};
+
+use crate::settings::{Annotation, Precision};
+
+/// Numbers of a packed type of ROOT's.
+#[derive(Debug)]
+pub(super) struct Packed {
+    /// `Double32` or `Float16`.
+    pub(super) primitive: Primitive,
+    pub(super) packing: Packing,
+    /// The largest value that it has room for.
+    largest: f64,
+    /// What stands behind the name of the leaf, `/d[0,10,12]`; empty if nothing does.
+    pub(super) annotation: String,
+    /// What was asked for, for errors.
+    pub(super) name: String,
+}
+
+impl Packed {
+    /// Those of numbers that are packed by a precision; `None` for others.
+    pub(super) fn of(precision: Precision, primitive: Primitive) -> Option<Packed> {
+        let (packed, primitive, name, letter, Annotation { range, bits }) = match (precision, primitive) {
+            (Precision::Double32(annotation), Primitive::Float64) => {
+                (PackedType::Double32, Primitive::Double32, "Double32", 'd', annotation)
+            }
+            (Precision::Float16(annotation), Primitive::Float32) => {
+                (PackedType::Float16, Primitive::Float16, "Float16", 'f', annotation)
+            }
+            _ => return None,
+        };
+        let inside = match (range, bits) {
+            (None, None) => String::new(),
+            (None, Some(bits)) => format!("[0,0,{bits}]"),
+            (Some((min, max)), None) => format!("[{min},{max}]"),
+            (Some((min, max)), Some(bits)) => format!("[{min},{max},{bits}]"),
+        };
+        // As readers take it: a number may be less exact there.
+        let packing = Packing::new(packed, PackingRange::parse(&inside));
+        let annotation = if inside.is_empty() { inside.clone() } else { format!("/{letter}{inside}") };
+        let largest = range.map_or(f64::from(f32::MAX), |(_, max)| max);
+        Some(Packed { primitive, packing, largest, annotation, name: format!("{name}{inside}") })
+    }
+}
+
+/// Appends floating-point numbers of either size as they are packed. Returns the place and the value of the first that has no room
+/// in it, if one has none: behind it nothing is right.
+pub(super) fn append_packed(
+    values: &Stored,
+    range: Range<usize>,
+    packed: &Packed,
+    out: &mut Vec<u8>,
+) -> Option<(usize, f64)> {
+    let Stored::Numbers { primitive, values } = values else { return None };
+    let (start, width) = (range.start, primitive.stored_bytes());
+    let values = &values[range.start * width..range.end * width];
+    out.reserve(values.len() / width * packed.packing.stored_bytes());
+    let outside = if width == 4 {
+        let values = values.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes).into());
+        append_each_packed(values, packed, out)
+    } else {
+        let values = values.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes));
+        append_each_packed(values, packed, out)
+    };
+    outside.map(|(place, value)| (start + place, value))
+}
+
+#[inline]
+fn append_each_packed(values: impl Iterator<Item = f64>, packed: &Packed, out: &mut Vec<u8>) -> Option<(usize, f64)> {
+    for (place, value) in values.enumerate() {
+        // The lower bits of a NaN would be lost, and with them what it is.
+        let value = if value.is_nan() { f64::NAN } else { value };
+        // An infinite one stays so where there is no range.
+        let has_room = !value.is_finite() || (-f64::from(f32::MAX)..=packed.largest).contains(&value);
+        match packed.packing.stored(value).filter(|_| has_room) {
+            Some(stored) => out.extend_from_slice(stored.as_ref()),
+            None => return Some((place, value)),
+        }
+    }
+    None
+}

@@ -1,0 +1,162 @@
+"""How a Dask collection is written: a file for each partition, and which of them are there already."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._api.file import open_file
+from arrowroot._errors import ArrowrootError, InvalidRequestError, RecoveredWarning
+from arrowroot._objects.simple import Named
+from arrowroot._writing.file import create
+from arrowroot._writing.layout import layout_with
+from arrowroot._writing.location import local_path
+from arrowroot._writing.notes import Notes
+from arrowroot._writing.objects import named, record_of
+from arrowroot._writing.schema import schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+    from arrowroot._storage.url import Location
+    from arrowroot._writing.schema import SchemaLike
+    from arrowroot._writing.settings import TableOptions
+
+#: The object of a file that says of which input it is.
+INPUT = "arrowroot_input"
+_PREFIX, _SUFFIX = "part-", ".root"
+#: Digits of the number in a name, at least.
+_N_DIGITS = 5
+
+
+class WrittenPart(NamedTuple):
+    """The file of a partition."""
+
+    path: str
+    num_entries: int
+    #: True if it was there already, whole and of the same input, and was not written again.
+    was_kept: bool
+
+
+class Target(NamedTuple):
+    """What is to be written to each file of a directory."""
+
+    directory: str
+    tree: str
+    schema: SchemaLike | None
+    options: TableOptions
+
+    @classmethod
+    def of(cls, directory: Location, tree: str, schema: SchemaLike | None, options: TableOptions) -> Target:
+        """Return a target, checked before anything is computed. Raises: InvalidRequestError for what makes no sense."""
+        layout = layout_with(options)
+        Notes.of(options)
+        return cls(
+            os.path.abspath(local_path(directory)),  # noqa: PTH100 - text
+            tree,
+            None if schema is None else schema_of(schema),
+            {**options, "layout": layout},
+        )
+
+    def path_of(self, number: int, n_parts: int) -> str:
+        """Return the file of a partition."""
+        width = max(_N_DIGITS, len(str(n_parts - 1)))
+        return os.path.join(self.directory, f"{_PREFIX}{number:0{width}}{_SUFFIX}")  # noqa: PTH118 - text
+
+    def input_of(self, key: object) -> str:
+        """Return the name of an input: of the key by which Dask knows it, and of all that is said of writing."""
+        from dask.base import tokenize
+
+        options = sorted((name, repr(value)) for name, value in self.options.items())
+        return str(tokenize(str(key), self.tree, repr(self.schema), options))
+
+    def check_directory(self, n_parts: int) -> None:
+        """Make the directory. Raises: InvalidRequestError if it has files that look like partitions, and are none."""
+        Path(self.directory).mkdir(parents=True, exist_ok=True)
+        own = {self.path_of(number, n_parts) for number in range(n_parts)}
+        others = sorted(
+            path.name
+            for path in Path(self.directory).glob(f"{_PREFIX}*{_SUFFIX}")
+            if str(path) not in own and path.name[len(_PREFIX) : -len(_SUFFIX)].isdecimal()
+        )
+        if others:
+            raise InvalidRequestError(
+                f"{self.directory}: {', '.join(others[:3])}{', ...' if len(others) > 3 else ''}: not of this "
+                f"collection, which has {n_parts} partitions; remove them, or write to another directory"
+            )
+
+    def kept(self, path: str, wanted: str) -> WrittenPart | None:
+        """Return the file of a partition if it is there, whole and of that input; else see that it is not there."""
+        if not os.path.exists(path):  # noqa: PTH110 - text
+            return None
+        n_entries = self._entries_of(path, wanted)
+        if n_entries is None:
+            # What is not written again, as its partition fails, must not look as if it were.
+            Path(path).unlink()
+            return None
+        return WrittenPart(path, n_entries, was_kept=True)
+
+    def _entries_of(self, path: str, wanted: str) -> int | None:
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RecoveredWarning)
+            try:
+                with open_file(path) as file:
+                    found = file[INPUT]
+                    is_same = isinstance(found, Named) and found.title == wanted
+                    is_whole = not file.missing_bytes and not file.was_recovered
+                    tree: Any = file[self.tree]
+                    return int(tree.num_entries) if is_same and is_whole else None
+            except (ArrowrootError, RecoveredWarning):
+                return None
+
+    def write(self, data: Any, path: str, wanted: str) -> WrittenPart:
+        """Write a partition; any error leaves no file."""
+        # Dask's workers are the threads.
+        with create(path, n_threads=1) as file:
+            table = file.tree(self.tree, self.schema, **self.options)
+            table.add_all(data)
+            n_entries = table.num_entries
+            table.close()
+            file[INPUT] = record_of("TNamed", named(INPUT, wanted))
+        return WrittenPart(path, n_entries, was_kept=False)
+
+
+def _table_of(entries: Iterable[Any]) -> pa.Table:
+    """Return the dictionaries of a bag as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(list(entries))
+
+
+def parts_of(collection: Any) -> Iterator[tuple[object, Any]]:
+    """Yield the key and the delayed value of each partition.
+
+    Raises: InvalidRequestError for what is no collection of Dask whose partitions are tables.
+    """
+    import dask
+    from dask.delayed import Delayed
+
+    if isinstance(collection, Delayed):
+        yield collection.key, collection
+    elif hasattr(collection, "to_delayed") and hasattr(collection, "npartitions"):
+        keys: Iterable[Any] = collection.__dask_keys__()
+        of_entries = type(collection).__module__.startswith("dask.bag")
+        for key, data in zip(keys, collection.to_delayed(), strict=True):
+            yield key, dask.delayed(_table_of)(data) if of_entries else data
+    elif isinstance(collection, list | tuple) and collection:
+        for one in collection:
+            if not isinstance(one, Delayed):
+                raise InvalidRequestError(
+                    f"dask.write: expected delayed tables, got {type(one).__name__} among them"
+                )
+            yield one.key, one
+    else:
+        raise InvalidRequestError(
+            f"dask.write: expected a DataFrame, a Bag or an array of Dask, or delayed tables, got "
+            f"{type(collection).__name__}"
+        )

@@ -1,0 +1,392 @@
+"""Layouts: one value for all that can be chosen of how a table is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from arrowroot._errors import InvalidRequestError, nearest
+from arrowroot._sizes import parse_size
+from arrowroot._writing import settings
+from arrowroot._writing.columns import (
+    LARGEST,
+    ColumnSettings,
+    check_matched,
+    first_match,
+    has_floats,
+    has_objects,
+    is_pattern,
+    largest_collection,
+    merged,
+    rules_of,
+)
+from arrowroot._writing.precision import OF_NTUPLE, OF_TREE, parse_precision
+
+if TYPE_CHECKING:
+    import os
+    from typing import TypeAlias, TypeVar
+
+    import pyarrow as pa
+
+    from arrowroot._writing.columns import Encoding, Lists, Rules
+    from arrowroot._writing.plan import LayoutPlan
+    from arrowroot._writing.precision import Precision
+    from arrowroot._writing.settings import Compression, Flush, Format, TableOptions
+
+    T = TypeVar("T")
+    #: One value for all columns, or values by column: globs in order, the first that matches counts.
+    ByColumn: TypeAlias = T | Mapping[str, T]
+    #: A layout, the name of a preset, "ttree", "rntuple", or the path of a TOML file.
+    LayoutLike: TypeAlias = "Layout | str | os.PathLike[str]"
+
+
+class Unsaid(Enum):
+    """What nobody says of an option: the layout says it."""
+
+    OF_LAYOUT = "as the layout says"
+
+    def __repr__(self) -> str:
+        return f"<{self.value}>"
+
+
+OF_LAYOUT: Final = Unsaid.OF_LAYOUT
+#: The fields that calls that write take beside a layout.
+SHORTHANDS = ("compression", "flush", "basket_size", "page_size")
+#: The entries from which the largest collection is told, where clusters have no number of entries.
+_N_LOOKED_AT = 1000
+_FORMATS = ("ttree", "rntuple")
+#: Fields that a format does not have.
+_OF_TREE = ("split", "memberwise", "lists", "classes")
+_OF_NTUPLE = ("encoding",)
+#: Fields that have a value for each column.
+BY_COLUMN = ("split", "memberwise", "lists", "classes", "precision", "encoding")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Layout:
+    """How a table is stored, all of it: ``layout=`` of :func:`arrowroot.write` and its kin takes one.
+
+        ar.Layout(split={"tracks": 99, "*": 0}, memberwise=True, flush=10)
+        ar.Layout("aod-2011", flush=20)
+
+    base: what is not said is as in this: a layout, or the name of a preset ("old-aod", "aod-2011", "esd-2011", "d3pd",
+        "nanoaod"), "ttree", "rntuple", or the path of a TOML file. What is said by column comes before what it says.
+    format: "ttree" or "rntuple".
+    flush: where clusters end: "30 MB" compressed, 10 entries, None for never; "auto": ROOT's default.
+    basket_size: of a tree: bytes, None for baskets that fit the cluster, or "optimized": the sizes that ROOT gives at
+        the first flush so that a basket of each branch takes ``basket_memory`` together; None: as many bytes as the
+        first cluster has before compression, as ROOT.
+    page_size: of an RNTuple, uncompressed.
+    autosave: what the tree says of how often ROOT is to save it when it goes on with it: compressed bytes, as "300 MB".
+        arrowroot itself publishes a file when it is whole.
+    compression: as :func:`arrowroot.write` has it; "auto" finds codec and level by trial.
+
+    The others are one value for all columns, or values by column; globs are tried in order, and the first that matches
+    counts. A pattern that begins with * need not match any.
+
+    split: of records and lists of records in a tree: 0 for one branch of objects, 1 to 99 for branches of their
+        members, so many levels deep, as ROOT has it; None: the members are branches of their own, of no class. The
+        pattern "@largest" is the list of records that takes most bytes in the first cluster.
+    memberwise: whether lists of records that are one branch are stored member by member.
+    lists: "counted": numbers in lists are arrays that a branch counts; "vector": ``std::vector``.
+    classes: the names of the classes of records, by column.
+    precision: None, "Double32[0,10,12]", "Float16[0,0,10]", "mantissa:10", "Real32Trunc:16", "Real32Quant:12[0,1]".
+    encoding: of the numbers of an RNTuple: "auto", "split" or "plain".
+
+    Layouts are values: equal if all of that is, and hashable.
+
+    Raises: InvalidRequestError for what makes no sense, naming the key and what is possible.
+    """
+
+    format: Format
+    flush: Flush
+    basket_size: int | str | None
+    basket_memory: int | str | None
+    page_size: int | str | None
+    autosave: int | str
+    compression: Compression
+    split: Rules[int | None]
+    memberwise: Rules[bool]
+    lists: Rules[Lists]
+    classes: Rules[str]
+    precision: Rules[Precision | None]
+    encoding: Rules[Encoding]
+
+    def __init__(
+        self,
+        base: LayoutLike = "ttree",
+        *,
+        format: Format | Unsaid = OF_LAYOUT,  # noqa: A002 - what everybody calls it
+        flush: Flush | Unsaid = OF_LAYOUT,
+        basket_size: int | str | Unsaid | None = OF_LAYOUT,
+        basket_memory: int | str | Unsaid | None = OF_LAYOUT,
+        page_size: int | str | Unsaid | None = OF_LAYOUT,
+        autosave: int | str | Unsaid = OF_LAYOUT,
+        compression: Compression | Unsaid = OF_LAYOUT,
+        split: ByColumn[int | None] | Unsaid = OF_LAYOUT,
+        memberwise: ByColumn[bool] | Unsaid = OF_LAYOUT,
+        lists: ByColumn[Lists] | Unsaid = OF_LAYOUT,
+        classes: Mapping[str, str] | Unsaid = OF_LAYOUT,
+        precision: ByColumn[str | None] | Unsaid = OF_LAYOUT,
+        encoding: ByColumn[Encoding] | Unsaid = OF_LAYOUT,
+    ) -> None:
+        said = {name: value for name, value in locals().items() if name not in ("self", "base")}
+        said = {name: value for name, value in said.items() if value is not OF_LAYOUT}
+        start = vars(_ROOTS) if base == "ttree" else vars(layout_of(base))
+        for name, value in start.items():
+            object.__setattr__(self, name, value)
+        for name, value in said.items():
+            object.__setattr__(self, name, self._checked(name, value))
+        self._check()
+
+    def _checked(self, name: str, value: Any) -> Any:
+        if name in BY_COLUMN:
+            check: Any = _CHECKS[name]
+            rules = rules_of(value, name, check)
+            return merged(rules, getattr(self, name)) if isinstance(value, Mapping) else rules
+        if name == "compression":
+            settings.check_compression(value)
+            return self._codecs(value) if isinstance(value, Mapping) else value
+        if name == "format":
+            return settings.checked_format(value, "format")
+        if name == "autosave" or (name == "basket_memory" and value is not None):
+            parse_size(value, name)
+        return value
+
+    def _codecs(self, given: Mapping[str, Any]) -> _Codecs:
+        base = self.compression if isinstance(self.compression, Mapping) else {"*": self.compression}
+        return _Codecs(dict(merged(tuple(given.items()), tuple(base.items()))))
+
+    def _check(self) -> None:
+        settings.flush_rule(self.flush, self.format)
+        settings.basket_rule(self.basket_size, self.basket_memory, self.format)
+        settings.page_bytes(self.page_size, self.format)
+        if self.flush is None and self.basket_size == settings.OPTIMIZED:
+            raise InvalidRequestError(
+                "basket_size='optimized', flush=None: ROOT gives sizes at the first flush, and there is none"
+            )
+        for name in _OF_TREE if self.format == "rntuple" else _OF_NTUPLE:
+            rules = getattr(self, name)
+            if rules != getattr(_ROOTS, name):
+                what = "an RNTuple has none" if self.format == "rntuple" else "a tree has none"
+                raise InvalidRequestError(f"{name}={dict(rules)!r}: {what}; format={self.format!r}")
+        others = OF_TREE if self.format == "rntuple" else OF_NTUPLE
+        for glob, precision in self.precision:
+            if precision is not None and precision.kind in others:
+                raise InvalidRequestError(
+                    f"precision[{glob!r}]='{precision}': format={self.format!r} has no {precision.kind}, but "
+                    f"{', '.join(OF_NTUPLE if self.format == 'rntuple' else OF_TREE)} and mantissa"
+                )
+
+    def columns(self, schema: pa.Schema, sample: pa.Table | None, where: str) -> list[ColumnSettings]:
+        """Return what it says of each column of a schema; ``sample``: the first entries, to find the largest.
+
+        Raises: NoSuchColumnError for a pattern that no column matches; InvalidRequestError for what a column that is
+            named cannot have.
+        """
+        for name in BY_COLUMN:
+            check_matched(getattr(self, name), name, schema.names, where)
+        largest = None
+        if sample is not None and any(glob == LARGEST for glob, _ in self.split):
+            n_entries = self.flush if isinstance(self.flush, int) else _N_LOOKED_AT
+            largest = largest_collection(sample, n_entries)
+        return [self._column(field, largest, where) for field in schema]
+
+    def _column(self, field: pa.Field, largest: str | None, where: str) -> ColumnSettings:
+        name, kind = field.name, field.type
+        usual = ColumnSettings()
+        glob, precision = first_match(self.precision, name, None)
+        if precision is not None and not has_floats(kind, precision.width):
+            if not is_pattern(glob):
+                sizes = " or ".join(f"float{width}" for width in precision.width)
+                raise InvalidRequestError(
+                    f"{where}: precision[{glob!r}]='{precision}': the column is of {kind}, where {sizes} is needed"
+                )
+            precision = None
+        encoding = first_match(self.encoding, name, usual.encoding)[1]
+        if self.format == "rntuple":
+            return usual._replace(precision=precision, encoding=encoding)
+        lists = first_match(self.lists, name, usual.lists)[1]
+        if not has_objects(kind):
+            return usual._replace(lists=lists, precision=precision)
+        split = first_match(self.split, name, None, largest)[1]
+        class_name = first_match(self.classes, name, "")[1] or None
+        if split is None:
+            return usual._replace(lists=lists, precision=precision)
+        memberwise = first_match(self.memberwise, name, usual.memberwise)[1]
+        return ColumnSettings(split, memberwise, lists, class_name, precision, encoding)
+
+    def plan(self, data: Any, n_entries: int | None = None) -> LayoutPlan:
+        """Return what becomes of data, before they are written: branches, baskets, clusters, sizes, errors.
+
+        data: a pyarrow schema, or data as :func:`arrowroot.write` takes them, from whose first clusters it is told:
+            these are written to a temporary file.
+        n_entries: of all data, where ``data`` are some.
+
+        Raises: what writing them would raise.
+        """
+        from arrowroot._writing.plan import plan_of
+
+        return plan_of(self, data, n_entries)
+
+    @classmethod
+    def from_toml(cls, source: str | os.PathLike[str]) -> Layout:
+        """Return a layout from a TOML file, or from TOML itself if the text has more than one line.
+
+        Raises: InvalidRequestError, naming the key; StorageError if there is no such file.
+        """
+        from arrowroot._writing.layout_toml import load
+
+        return load(source)
+
+    def to_toml(self) -> str:
+        """Return it as TOML, whole: :meth:`from_toml` gives an equal one."""
+        from arrowroot._writing.layout_toml import dump
+
+        return dump(self)
+
+    def __repr__(self) -> str:
+        said = {name: value for name, value in vars(self).items() if value != getattr(_ROOTS, name)}
+        by_column = {name: _shown(value) for name, value in said.items() if name in BY_COLUMN}
+        inside = ", ".join(f"{name}={value!r}" for name, value in {**said, **by_column}.items())
+        return f"Layout({inside})"
+
+
+class _Codecs(Mapping[str, Any]):
+    """Codecs by column that do not change: a layout is a value."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._items = tuple(given.items())
+
+    def __getitem__(self, glob: str) -> Any:
+        return dict(self._items)[glob]
+
+    def __iter__(self) -> Any:
+        return iter(dict(self._items))
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and list(self.items()) == list(other.items())
+
+    def __repr__(self) -> str:
+        return repr(dict(self._items))
+
+
+def _shown(rules: Rules[Any]) -> object:
+    values = {glob: str(value) if isinstance(value, tuple) else value for glob, value in rules}
+    return values["*"] if list(values) == ["*"] else values
+
+
+def _checked_split(value: object, what: str) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 99):
+        return value
+    raise InvalidRequestError(f"{what}={value!r}: 0 to 99, or None for branches of the members themselves")
+
+
+def _checked_flag(value: object, what: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InvalidRequestError(f"{what}={value!r}: True or False")
+
+
+def _checked_lists(value: object, what: str) -> Lists:
+    if value in ("counted", "vector"):
+        return value
+    raise InvalidRequestError(f"{what}={value!r}: 'counted' or 'vector'")
+
+
+def _checked_class(value: object, what: str) -> str:
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", value, re.ASCII):
+        return value
+    raise InvalidRequestError(f"{what}={value!r}: the name of a C++ class, as 'Muon' or 'xAOD::Muon'")
+
+
+def _checked_encoding(value: object, what: str) -> Encoding:
+    if value in ("auto", "split", "plain"):
+        return value
+    raise InvalidRequestError(f"{what}={value!r}: 'auto', 'split' or 'plain'")
+
+
+_CHECKS = {
+    "split": _checked_split,
+    "memberwise": _checked_flag,
+    "lists": _checked_lists,
+    "classes": _checked_class,
+    "precision": parse_precision,
+    "encoding": _checked_encoding,
+}
+
+
+def _roots() -> Layout:
+    """Return the layout of a tree of which nobody says anything."""
+    made = object.__new__(Layout)
+    usual = {
+        "format": "ttree",
+        "flush": settings.AUTO,
+        "basket_size": None,
+        "basket_memory": None,
+        "page_size": None,
+        "autosave": "300 MB",
+        "compression": settings.DEFAULT,
+    }
+    for field in fields(Layout):
+        object.__setattr__(made, field.name, usual.get(field.name, ()))
+    return made
+
+
+_ROOTS: Final = _roots()
+
+
+def layout_of(given: LayoutLike) -> Layout:
+    """Return a layout from what names one.
+
+    Raises: InvalidRequestError for a name that there is not, with those there are; for what is wrong in a file.
+    """
+    if isinstance(given, Layout):
+        return given
+    if isinstance(given, str):
+        if given == "ttree":
+            return _ROOTS
+        found = _preset(given)
+        if found is not None:
+            return found
+    if _is_path(given):
+        return Layout.from_toml(given)
+    from arrowroot._writing.presets import names
+
+    known = [*_FORMATS, *(name for name in names() if name not in _FORMATS)]
+    near = nearest(given, known) if isinstance(given, str) else []
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise InvalidRequestError(
+        f"layout={given!r}: expected a Layout, {', '.join(map(repr, known))}, or the path of a file .toml{hint}"
+    )
+
+
+@cache
+def _preset(name: str) -> Layout | None:
+    from arrowroot._writing.presets import preset
+
+    found = preset(name)
+    return None if found is None else Layout(found.base, **found.values)
+
+
+def layout_with(options: TableOptions) -> Layout:
+    """Return the layout that options of writing say: what is said beside it counts more."""
+    said = {name: options.get(name, OF_LAYOUT) for name in SHORTHANDS}
+    layout = layout_of(options.get("layout", "ttree"))
+    if all(value is OF_LAYOUT for value in said.values()):
+        return layout
+    return Layout(layout, **cast("Any", said))
+
+
+def _is_path(given: object) -> bool:
+    return hasattr(given, "__fspath__") or (isinstance(given, str) and given.endswith(".toml"))

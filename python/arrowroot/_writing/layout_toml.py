@@ -1,0 +1,110 @@
+"""Layouts as TOML."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._errors import InvalidRequestError, StorageError, nearest
+from arrowroot._render import printable
+from arrowroot._writing.layout import BY_COLUMN, Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Most bytes of a layout.
+_MAX_BYTES = 1 << 20
+_KEYS = ("base", "format", "flush", "basket_size", "basket_memory", "page_size", "autosave", "compression")
+#: Values that TOML has no word for.
+_NONE = "none"
+_MAY_BE_NONE = ("flush", "basket_size", "basket_memory", "page_size", "compression", "split", "precision")
+
+
+def load(source: str | os.PathLike[str]) -> Layout:
+    """Return the layout of a file, or of a text of several lines. See :meth:`Layout.from_toml`."""
+    if isinstance(source, str) and "\n" in source:
+        return _of_text(source, "layout")
+    path = os.fspath(source)
+    where = f"layout {printable(path)}"
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - pathlib is a tenth of our import time
+            content = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise StorageError(f"{where}: {error.strerror}") from error
+    if len(content) > _MAX_BYTES:
+        raise InvalidRequestError(f"{where}: more than {_MAX_BYTES:,} bytes")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(f"{where}: byte {error.start} is no UTF-8") from None
+    return _of_text(text, where)
+
+
+def _of_text(text: str, where: str) -> Layout:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        given: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidRequestError(f"{where}: no TOML: {error}") from None
+    known = (*_KEYS, *BY_COLUMN)
+    for key in given:
+        if key not in known:
+            near = nearest(key, known)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InvalidRequestError(f"{where}: there is no key {key!r}, but {', '.join(known)}{hint}")
+    base = given.pop("base", "ttree")
+    if not isinstance(base, str) or base.endswith(".toml"):
+        raise InvalidRequestError(f"{where}: base={base!r}: the name of a preset")
+    try:
+        return Layout(base, **{key: _value(key, value) for key, value in given.items()})
+    except InvalidRequestError as error:
+        error.args = (f"{where}: {error.args[0]}",)
+        raise
+
+
+def _value(key: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {glob: _value(key, one) for glob, one in value.items()}
+    return None if value == _NONE and key in _MAY_BE_NONE else value
+
+
+def dump(layout: Layout) -> str:
+    """Return a layout as TOML. See :meth:`Layout.to_toml`."""
+    lines = []
+    tables = []
+    for key, value in vars(layout).items():
+        if key in BY_COLUMN:
+            if value:
+                tables += ["", f"[{key}]", *_pairs(value)]
+        elif key == "compression" and not isinstance(value, str | int | tuple | None):
+            tables += ["", f"[{key}]", *_pairs(value.items())]
+        else:
+            lines.append(f"{key} = {_literal(value)}")
+    return "\n".join([*lines, *tables]) + "\n"
+
+
+def _pairs(rules: Iterable[tuple[str, Any]]) -> list[str]:
+    return [f"{_literal(glob)} = {_literal(value)}" for glob, value in rules]
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return f'"{_NONE}"'
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, tuple) and type(value) is tuple:
+        # A codec and its level.
+        return _literal(":".join(map(str, value)))
+    text = str(value)
+    escaped = "".join(
+        f"\\u{ord(letter):04x}" if letter < " " or letter == "\x7f" else letter
+        for letter in text.replace("\\", "\\\\").replace('"', '\\"')
+    )
+    return f'"{escaped}"'

@@ -1,0 +1,334 @@
+"""What becomes of data in a layout, told before they are written.
+
+Nothing is computed twice: the first entries are written to a file that nobody sees, and its metadata are what is told.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from arrowroot._render import printable, text_table, type_text
+from arrowroot._sizes import counted, format_bytes, format_count, three_digits
+from arrowroot._writing.columns import has_objects, is_collection
+from arrowroot._writing.data import parts_of
+from arrowroot._writing.readers import reasons_of
+from arrowroot._writing.schema import fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arrowroot._api.tree import Tree
+    from arrowroot._writing.columns import ColumnSettings
+    from arrowroot._writing.layout import Layout
+
+#: The entries that are looked at take at most so much before compression,
+_SAMPLE_BYTES = 64_000_000
+#: and are at most so many clusters, where clusters have a number of entries.
+_N_CLUSTERS = 20
+_NAME = "plan"
+_N_SHOWN = 60
+
+
+class PlannedBranch(NamedTuple):
+    """A branch, or field with columns of its own. Bytes and baskets (pages) are those of the entries looked at."""
+
+    name: str
+    #: In C++.
+    type_name: str
+    n_baskets: int
+    memory_bytes: int
+    stored_bytes: int
+    #: Codec and level.
+    compression: str
+
+
+class PlannedPrecision(NamedTuple):
+    """The precision of a column: no value that it holds differs by more than ``error``."""
+
+    column: str
+    precision: str
+    error: float
+    #: "relative": of the value; "absolute": in its unit.
+    kind: str
+
+
+@dataclass(frozen=True, repr=False)
+class LayoutPlan:
+    """What becomes of a table: ``Layout.plan`` makes it. ``print`` shows it, ``to_dict`` is for programs."""
+
+    layout: Layout
+    #: Entries looked at, 0 if a schema was all that there was.
+    n_looked_at: int
+    #: Entries of all data, None if nobody knows.
+    n_entries: int | None
+    #: Entries of a cluster; None: clusters never end, or nothing was looked at.
+    cluster_entries: int | None
+    branches: tuple[PlannedBranch, ...]
+    #: Bytes of the whole file that was written to look.
+    file_bytes: int
+    precisions: tuple[PlannedPrecision, ...]
+    #: What comes out where something cannot be as it is asked for.
+    notes: tuple[str, ...]
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the baskets or pages of the entries looked at, compressed."""
+        return sum(branch.stored_bytes for branch in self.branches)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The same before compression."""
+        return sum(branch.memory_bytes for branch in self.branches)
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Clusters that all entries make; None if that is not known."""
+        if self.n_entries is None or not self.cluster_entries:
+            return None
+        return -(-self.n_entries // self.cluster_entries)
+
+    @property
+    def n_baskets(self) -> int | None:
+        """Baskets or pages that all entries make, about; None if that is not known."""
+        return self._of_all(sum(branch.n_baskets for branch in self.branches))
+
+    @property
+    def expected_bytes(self) -> int | None:
+        """Bytes that all entries take in the file, about; None if that is not known."""
+        return self._of_all(self.stored_bytes)
+
+    def _of_all(self, looked_at: int) -> int | None:
+        if self.n_entries is None or not self.n_looked_at:
+            return None
+        return round(looked_at * self.n_entries / self.n_looked_at)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "form": "arrowroot.layout-plan/1",
+            "layout": self.layout.to_toml(),
+            "format": self.layout.format,
+            "n_looked_at": self.n_looked_at,
+            "n_entries": self.n_entries,
+            "cluster_entries": self.cluster_entries,
+            "n_clusters": self.n_clusters,
+            "n_baskets": self.n_baskets,
+            "expected_bytes": self.expected_bytes,
+            "stored_bytes": self.stored_bytes,
+            "memory_bytes": self.memory_bytes,
+            "branches": [branch._asdict() for branch in self.branches],
+            "precisions": [precision._asdict() for precision in self.precisions],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        pieces = "baskets" if self.layout.format == "ttree" else "pages"
+        lines = [self._headline(pieces), ""]
+        rows = [
+            ["branch" if pieces == "baskets" else "field", "C++ type", pieces, "B/entry", "stored", "codec"]
+        ]
+        rows += [
+            [
+                printable(branch.name),
+                printable(branch.type_name),
+                format_count(branch.n_baskets),
+                three_digits(branch.memory_bytes / self.n_looked_at) if self.n_looked_at else "",
+                format_bytes(branch.stored_bytes),
+                branch.compression,
+            ]
+            for branch in self.branches[:_N_SHOWN]
+        ]
+        lines.append(text_table(rows, right=[False, False, True, True, True, False]))
+        if len(self.branches) > _N_SHOWN:
+            lines.append(f"and {format_count(len(self.branches) - _N_SHOWN)} more")
+        if self.precisions:
+            lines += ["", "precision:"]
+            lines += [
+                f"  {printable(one.column)}: {one.precision}, at most {one.error:.3g} "
+                f"{'of the value' if one.kind == 'relative' else 'from the value'}"
+                for one in self.precisions
+            ]
+        if self.notes:
+            lines += ["", "not as asked for, or not read by all:"]
+            lines += [f"  {printable(note)}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _headline(self, pieces: str) -> str:
+        noun = "branch" if pieces == "baskets" else "field"
+        parts = [counted(len(self.branches), noun, "branches" if noun == "branch" else None)]
+        if self.cluster_entries:
+            parts.append(f"clusters of {counted(self.cluster_entries, 'entry', 'entries')}")
+        if self.n_looked_at:
+            parts.append(
+                f"{format_bytes(self.memory_bytes / self.n_looked_at)} an entry, "
+                f"{format_bytes(self.stored_bytes / self.n_looked_at)} stored"
+            )
+        if self.expected_bytes is not None and self.n_entries is not None and self.n_baskets is not None:
+            clusters = "" if self.n_clusters is None else f"{counted(self.n_clusters, 'cluster')}, "
+            parts.append(
+                f"all {counted(self.n_entries, 'entry', 'entries')}: {clusters}about "
+                f"{format_count(self.n_baskets)} {pieces}, about {format_bytes(self.expected_bytes)}"
+            )
+        looked_at = f" (told from the first {counted(self.n_looked_at, 'entry', 'entries')})"
+        return f"{self.layout.format}: {'; '.join(parts)}{looked_at if self.n_looked_at else ''}"
+
+    def __repr__(self) -> str:
+        return f"<LayoutPlan {self._headline('baskets' if self.layout.format == 'ttree' else 'pages')}>"
+
+
+def plan_of(layout: Layout, data: Any, n_entries: int | None = None) -> LayoutPlan:
+    """Return the plan of a layout for data; ``n_entries``: of all, where these are some. See ``Layout.plan``."""
+    if isinstance(data, pa.Schema):
+        schema, sample = data, None
+    else:
+        part = next(parts_of(data), None)
+        table = None if part is None else part.table
+        if part is not None and table is None:
+            table = pa.Table.from_batches(
+                [batch for batch in [next(part.batches, None)] if batch], part.schema
+            )
+        elif table is not None and n_entries is None and not _is_stream(data):
+            n_entries = table.num_rows
+        sample = None if table is None else _first(layout, table)
+        schema = None if sample is not None else pa.schema([])
+    with tempfile.TemporaryDirectory(prefix="arrowroot-plan-") as directory:
+        path = os.path.join(directory, "plan.root")  # noqa: PTH118 - pathlib is a tenth of our import time
+        settings, stored = _write(layout, path, schema, sample)
+        return _read(layout, path, (settings, stored), sample, n_entries)
+
+
+def _is_stream(data: Any) -> bool:
+    """Return whether there may be more data than a first part."""
+    return hasattr(data, "__next__") or isinstance(data, list | tuple | pa.RecordBatchReader)
+
+
+def _first(layout: Layout, table: pa.Table) -> pa.Table:
+    """Return the first entries: some clusters, and not too much."""
+    n_entries = table.num_rows
+    if isinstance(layout.flush, int):
+        n_entries = min(n_entries, layout.flush * _N_CLUSTERS)
+    n_bytes = table.slice(0, n_entries).nbytes
+    return table.slice(
+        0, n_entries if n_bytes <= _SAMPLE_BYTES else max(1, n_entries * _SAMPLE_BYTES // n_bytes)
+    )
+
+
+def _write(
+    layout: Layout, path: str, schema: pa.Schema | None, sample: pa.Table | None
+) -> tuple[list[ColumnSettings], pa.Schema]:
+    """Write what is looked at; return what the layout says of each column, and the schema that was written."""
+    from arrowroot._writing.file import create
+
+    with create(path, reproducible=True) as file, file.tree(_NAME, schema, layout=layout) as table:
+        table.is_trial = True
+        if sample is not None:
+            table.append(sample)
+        stored = table.schema
+    assert stored is not None  # noqa: S101 - a table that was closed has one
+    return layout.columns(stored, sample, _NAME), stored
+
+
+def _read(
+    layout: Layout,
+    path: str,
+    written: tuple[list[ColumnSettings], pa.Schema],
+    sample: pa.Table | None,
+    n_entries: int | None,
+) -> LayoutPlan:
+    from arrowroot._api.file import open_file
+    from arrowroot._api.tree import Tree
+
+    settings, schema = written
+    with open_file(path) as file:
+        tree = file[_NAME]
+        assert isinstance(tree, Tree)  # noqa: S101 - it was written as one
+        branches = tuple(
+            PlannedBranch(
+                branch.path,
+                branch.type_name,
+                branch.n_baskets,
+                branch.memory_bytes,
+                branch.stored_bytes,
+                branch.compression,
+            )
+            for branch in tree.branches
+            if not branch.is_group and not branch.is_part
+        )
+        looked_at = 0 if sample is None else sample.num_rows
+        cluster_entries = _cluster_entries(layout, tree) if looked_at else None
+    precisions = tuple(
+        PlannedPrecision(field.name, str(one.precision), *one.precision.error)
+        for field, one in zip(schema, settings, strict=True)
+        if one.precision is not None
+    )
+    notes = tuple(
+        note for field, one in zip(schema, settings, strict=True) for note in _notes(layout, field, one)
+    )
+    file_bytes = os.stat(path).st_size  # noqa: PTH116 - as above
+    return LayoutPlan(layout, looked_at, n_entries, cluster_entries, branches, file_bytes, precisions, notes)
+
+
+def _cluster_entries(layout: Layout, tree: Tree) -> int | None:
+    """Return the entries of a cluster: as asked for, as seen, or as the sizes say."""
+    from arrowroot._writing.settings import flush_rule
+
+    if isinstance(layout.flush, int):
+        return layout.flush
+    if layout.flush is None:
+        return None
+    borders = tree.clusters
+    if len(borders) > 2:
+        return borders[1] - borders[0]
+    rule = flush_rule(layout.flush, layout.format)
+    # No cluster has ended: it would go on until it is full, compressed or before.
+    by_stored = rule.amount / max(1, tree.stored_bytes)
+    by_memory = (rule.max_bytes or _SAMPLE_BYTES) / max(1, tree.memory_bytes)
+    return max(tree.num_entries, int(tree.num_entries * min(by_stored, by_memory)))
+
+
+def _notes(layout: Layout, field: pa.Field, settings: ColumnSettings) -> Iterator[str]:
+    """Yield what becomes of a column where a split level cannot be what it says."""
+    if layout.format == "rntuple":
+        return
+    name, kind = field.name, field.type
+    for reason in dict.fromkeys(reasons_of(kind, settings)):
+        yield f"{name}: {reason}"
+    if settings.split is None:
+        if _has_records(kind) and not has_objects(kind) and layout.split:
+            yield f"{name}: {type_text(kind)} is never split: its members are branches of vectors"
+        return
+    if settings.split == 0:
+        how = "member by member" if settings.memberwise else "one object after the other"
+        what = f"all objects, {how}" if is_collection(kind) else "the object"
+        yield f"{name}: split 0: one branch of {what}: its members are read together"
+        return
+    yield from _notes_inside(name, kind, is_in_list=False)
+
+
+def _notes_inside(path: str, kind: pa.DataType, *, is_in_list: bool) -> Iterator[str]:
+    if is_collection(kind):
+        if is_in_list:
+            yield f"{path}: a list of records in a list is never split: one branch"
+            return
+        kind, is_in_list = kind.value_type, True
+    if not pa.types.is_struct(kind):
+        return
+    for member in fields_of(kind):
+        inner = f"{path}.{member.name}"
+        if is_in_list and _is_list(member.type) and not is_collection(member.type):
+            yield f"{inner}: a list in a list is never split: one branch of vectors"
+        else:
+            yield from _notes_inside(inner, member.type, is_in_list=is_in_list)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind))
+
+
+def _has_records(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(kind)) or any(_has_records(field.type) for field in fields_of(kind))

@@ -1,0 +1,69 @@
+"""The layouts that fewer readers take, by the table of docs/writing.md."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from arrowroot._errors import FewReadersWarning
+from arrowroot._writing.precision import OF_TREE
+from arrowroot._writing.schema import fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arrowroot._writing.columns import ColumnSettings
+
+
+def warn_of_few_readers(schema: pa.Schema, layouts: Sequence[ColumnSettings], where: str) -> None:
+    """Warn once of the columns in layouts that some readers do not take."""
+    found: dict[str, list[str]] = {}
+    for field, settings in zip(schema, layouts, strict=True):
+        for why in dict.fromkeys(reasons_of(field.type, settings)):
+            found.setdefault(why, []).append(field.name)
+    if found:
+        told = "; ".join(f"{', '.join(map(repr, names))}: {why}" for why, names in found.items())
+        warnings.warn(f"{where}: {told} (docs/writing.md)", FewReadersWarning, stacklevel=2)
+
+
+def reasons_of(kind: pa.DataType, settings: ColumnSettings) -> Iterator[str]:
+    """Yield what of a column some readers do not take, and which."""
+    if settings.precision is not None and settings.precision.kind in OF_TREE and _items(kind) is not None:
+        yield f"lists of {settings.precision.kind}, which uproot reads as other values, or not"
+    if settings.split is None:
+        return
+    items = _items(kind)
+    if settings.split == 0 or (items is not None and not pa.types.is_struct(items)):
+        yield (
+            "whole objects: RDataFrame and TTreeReader take them with a dictionary of the class alone, "
+            "and uproot takes some of them for other values"
+        )
+        return
+    if items is not None and any(_is_long(member.type) for member in fields_of(items)):
+        yield "texts or lists in a split collection, which RDataFrame and TTreeReader do not take"
+
+
+def _items(kind: pa.DataType) -> pa.DataType | None:
+    """The items of lists; None for what is none."""
+    is_of = pa.types
+    if is_of.is_map(kind):
+        return pa.struct([kind.key_field, kind.item_field])
+    if is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind):
+        return kind.value_type
+    return None
+
+
+def _is_long(kind: pa.DataType) -> bool:
+    """Return whether values have no fixed size, nor do members of them."""
+    is_of = pa.types
+    if is_of.is_struct(kind) or is_of.is_fixed_size_list(kind):
+        return any(_is_long(member.type) for member in fields_of(kind))
+    is_text = (
+        is_of.is_string(kind)
+        or is_of.is_large_string(kind)
+        or is_of.is_binary(kind)
+        or is_of.is_large_binary(kind)
+    )
+    return bool(is_text) or _items(kind) is not None

@@ -1,0 +1,194 @@
+"""Dask collections as files: one for each partition, kept if it is there whole and of the same input."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from .conftest import write_tree
+
+dask = pytest.importorskip("dask")
+dd = pytest.importorskip("dask.dataframe")
+dak = pytest.importorskip("dask_awkward")
+uproot = pytest.importorskip("uproot")
+pd = pytest.importorskip("pandas")
+
+ard = pytest.importorskip("arrowroot.dask")
+
+pytestmark = [
+    # Dask's own, of its imports.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dask")
+    for i, n in enumerate((900, 350)):
+        write_tree(folder / f"run{i}.root", n_entries=n, seed=i)
+    return str(folder / "run*.root")
+
+
+@pytest.fixture
+def ran():
+    """The numbers that :func:`part` was called with."""
+    part_calls.clear()
+    return part_calls
+
+
+part_calls = []
+
+
+def part(i, n=10):
+    part_calls.append(i)
+    return pa.table({"i": np.full(n, i), "x": np.arange(n, dtype=float)})
+
+
+def delayed_parts(n_parts, **options):
+    return [dask.delayed(part, pure=True)(i, **options) for i in range(n_parts)]
+
+
+@pytest.fixture(autouse=True)
+def in_this_process():
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+def test_a_frame_becomes_a_file_for_each_partition(files, tmp_path):
+    frame = ard.dataframe(files, "Events", ["run", "weight"], target="10 kB")
+    frame = frame[frame.weight > 0]
+    written = ard.write(frame, tmp_path / "out", tree="T", layout="rntuple", compression="zstd:3")
+    assert [part.path for part in written] == [
+        str(tmp_path / "out" / f"part-{i:05}.root") for i in range(frame.npartitions)
+    ]
+    assert frame.npartitions > 2
+    assert not any(part.was_kept for part in written)
+    whole = frame.compute()
+    assert sum(part.num_entries for part in written) == len(whole)
+    again = ar.scan(str(tmp_path / "out" / "*.root"), tree="T").read_all()
+    np.testing.assert_array_equal(again["weight"].to_numpy(), whole.weight.to_numpy())
+    np.testing.assert_array_equal(again["run"].to_numpy(), whole.run.to_numpy())
+    with uproot.open(written[0].path) as file:
+        assert file["T"].classname == "ROOT::RNTuple" or "RNTuple" in type(file["T"]).__name__
+    # The same once more: nothing is computed.
+    assert [
+        part.was_kept
+        for part in ard.write(frame, tmp_path / "out", tree="T", layout="rntuple", compression="zstd:3")
+    ] == [True] * frame.npartitions
+
+
+def test_arrays_of_dask_awkward_are_written(files, tmp_path):
+    array = ard.awkward(files, "Events", target="10 kB")
+    written = ard.write(array, tmp_path / "out", flush=50)
+    whole = array.compute()
+    again = ar.scan(str(tmp_path / "out" / "*.root"), tree="Events").read_all()
+    assert again.num_rows == len(whole) == sum(part.num_entries for part in written)
+    assert again["pt"].to_pylist() == whole.pt.tolist()
+    with ar.open(written[0].path) as file:
+        assert file["Events"].auto_flush == 50
+    assert all(part.was_kept for part in ard.write(array, tmp_path / "out", flush=50))
+
+
+def test_what_is_there_is_kept_and_the_rest_is_written(tmp_path, ran):
+    target = tmp_path / "out"
+    first = ard.write(delayed_parts(4), target)
+    assert (sorted(ran), [part.num_entries for part in first]) == ([0, 1, 2, 3], [10] * 4)
+    stamps = [(target / f"part-0000{i}.root").stat().st_mtime_ns for i in range(4)]
+    (target / "part-00001.root").unlink()
+    # One that was cut short is not whole.
+    cut = target / "part-00002.root"
+    cut.write_bytes(cut.read_bytes()[:-200])
+    ran.clear()
+    second = ard.write(delayed_parts(4), target)
+    assert sorted(ran) == [1, 2]
+    assert [part.was_kept for part in second] == [True, False, False, True]
+    assert (target / "part-00000.root").stat().st_mtime_ns == stamps[0]
+    with ar.open(cut) as file:
+        assert file["Events"].to_numpy(["i"])["i"].tolist() == [2] * 10
+    # Another input, another layout, another name of the tree: nothing is kept.
+    for options, parts in (
+        ({}, {"n": 11}),
+        ({"layout": "rntuple"}, {"n": 11}),
+        ({"tree": "T", "layout": "rntuple"}, {"n": 11}),
+    ):
+        ran.clear()
+        assert not any(part.was_kept for part in ard.write(delayed_parts(4, **parts), target, **options))
+        assert sorted(ran) == [0, 1, 2, 3]
+
+
+def test_the_file_of_a_partition_that_fails_is_not_there(tmp_path, ran):
+    def fails(i):
+        if i == 1:
+            raise OSError("no such input")
+        return part(i)
+
+    target = tmp_path / "out"
+    # Of an earlier input: it must not look like one of this.
+    ard.write(delayed_parts(3, n=7), target)
+    parts = [dask.delayed(fails, pure=True)(i) for i in range(3)]
+    with pytest.raises(OSError, match="no such input"):
+        ard.write(parts, target)
+    there = {path.name for path in target.iterdir()}
+    assert "part-00001.root" not in there
+    assert there <= {"part-00000.root", "part-00002.root"}
+    for name in there:
+        with ar.open(target / name) as file:
+            assert file["Events"].num_entries == 10
+    ran.clear()
+    written = ard.write([*parts[:1], delayed_parts(2)[1], *parts[2:]], target)
+    assert [part.num_entries for part in written] == [10, 10, 10]
+    # What cannot be written leaves nothing, either.
+    with pytest.raises(ar.ArrowrootError):
+        ard.write([dask.delayed(lambda: "text", pure=True)()], tmp_path / "text")
+    assert list((tmp_path / "text").iterdir()) == []
+
+
+def test_bags_single_delayed_tables_and_a_schema(tmp_path):
+    import dask.bag
+
+    bag = dask.bag.from_sequence([{"x": i, "y": i / 2} for i in range(10)], npartitions=3)
+    written = ard.write(bag, tmp_path / "bag", schema={"x": "int16", "y": "float32"})
+    again = ar.scan(str(tmp_path / "bag" / "*.root"), tree="Events").read_all()
+    assert again["x"].to_pylist() == list(range(10))
+    assert again.schema.field("x").type == pa.int16()
+    assert len(written) == 3
+    (one,) = ard.write(dask.delayed(part, pure=True)(5), tmp_path / "one", aliases={"twice": "2*x"})
+    with ar.open(one.path) as file:
+        assert file["Events"].aliases == {"twice": "2*x"}
+
+
+def test_what_is_no_collection_and_what_is_in_the_way_are_said(tmp_path):
+    with pytest.raises(ar.InvalidRequestError, match="expected delayed tables, got int"):
+        ard.write([1, 2], tmp_path / "x")
+    with pytest.raises(ar.InvalidRequestError, match="expected a DataFrame"):
+        ard.write(pd.DataFrame({"x": [1]}), tmp_path / "x")
+    with pytest.raises(ar.InvalidRequestError, match="flush"):
+        ard.write(delayed_parts(1), tmp_path / "x", flush=-3)
+    assert not (tmp_path / "x").exists()
+    ard.write(delayed_parts(3), tmp_path / "y")
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"part-00002\.root: not of this collection, which has 2"
+    ):
+        ard.write(delayed_parts(2), tmp_path / "y")
+
+
+@pytest.mark.skipif("ARROWROOT_SOAK" not in os.environ, reason="takes seconds: ARROWROOT_SOAK=1 runs it")
+def test_workers_of_other_processes_write_too(files, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    frame = ard.dataframe(files, "Events", ["run"], target="10 kB")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster),
+        dask.config.set(scheduler="dask.distributed"),
+    ):
+        written = ard.write(frame, tmp_path / "out")
+        assert all(part.was_kept for part in ard.write(frame, tmp_path / "out"))
+    assert sum(part.num_entries for part in written) == 1250

@@ -1,0 +1,290 @@
+"""A layout is one value: from Python, from TOML and by name, with errors that name the key and what is possible."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+from arrowroot import cli
+from arrowroot._sample.make import sample_of
+from arrowroot._writing.columns import ColumnSettings
+from arrowroot._writing.layout import layout_of, layout_with
+from arrowroot._writing.precision import parse_precision
+from arrowroot._writing.presets import document, names, preset
+
+LIST = pa.list_(pa.field("item", pa.float64(), nullable=False))
+PRESETS = ["old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod", "rntuple"]
+
+
+def objects(n: int, n_entries: int = 40) -> pa.Array:
+    """Lists of ``n`` records each."""
+    item = pa.struct(
+        [pa.field("pt", pa.float32(), nullable=False), pa.field("n", pa.int32(), nullable=False)]
+    )
+    values = pa.StructArray.from_arrays(
+        [np.arange(n * n_entries, dtype=np.float32), np.arange(n * n_entries, dtype=np.int32)],
+        fields=list(item),
+    )
+    offsets = np.arange(n_entries + 1, dtype=np.int32) * n
+    return pa.ListArray.from_arrays(offsets, values, type=pa.list_(pa.field("item", item, nullable=False)))
+
+
+def table_of(**columns) -> pa.Table:
+    arrays = {name: one if isinstance(one, pa.Array) else pa.array(one) for name, one in columns.items()}
+    fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
+    return pa.table(list(arrays.values()), schema=pa.schema(fields))
+
+
+def columns_of(layout: ar.Layout, table: pa.Table) -> dict[str, ColumnSettings]:
+    return dict(zip(table.column_names, layout.columns(table.schema, table, "t"), strict=True))
+
+
+def test_layouts_are_values():
+    one = ar.Layout(split={"a": 0, "*": 99}, flush=10, compression={"a": "lz4"})
+    same = ar.Layout(split={"a": 0, "*": 99}, flush=10, compression={"a": "lz4"})
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != ar.Layout(one, flush=11)
+    assert ar.Layout() == ar.Layout("ttree") == layout_of("ttree")
+    assert "flush=10" in repr(one)
+    assert "split={'a': 0, '*': 99}" in repr(one)
+    with pytest.raises(AttributeError):
+        one.flush = 3
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_have_names_sources_and_toml(name):
+    assert names() == PRESETS
+    layout = ar.Layout(name)
+    assert layout == layout_of(name)
+    assert ar.Layout.from_toml(layout.to_toml()) == layout
+    found = preset(name)
+    assert found is not None
+    assert found.what
+    assert all(value and source for value, source in found.sources)
+
+
+def test_a_preset_is_changed_and_what_is_said_by_column_comes_first():
+    layout = ar.Layout("aod-2011", flush=20, split={"muons": 99}, compression={"muons": "lz4"})
+    assert (layout.flush, layout.basket_size) == (20, "optimized")
+    assert layout.split == (("muons", 99), ("@largest", 99), ("*", 0))
+    assert dict(layout.compression) == {"muons": "lz4", "*": "zlib:1"}
+    assert ar.Layout("aod-2011", split=7).split == (("*", 7),)
+
+
+def test_the_largest_collection_is_that_of_the_first_cluster():
+    few, many = objects(1, 40), objects(9, 40)
+    table = table_of(a=few, b=many, c=np.arange(40.0))
+    layout = ar.Layout("aod-2011")
+    found = columns_of(layout, table)
+    assert (found["a"].split, found["b"].split, found["c"].split) == (0, 99, None)
+    assert found["a"].memberwise
+    # Later entries do not count.
+    late = table_of(a=few, b=pa.concat_arrays([objects(0, 10), objects(50, 30)]))
+    assert columns_of(layout, late)["a"].split == 99
+    named = ar.Layout("aod-2011", split={"a": 99, "*": 0})
+    assert [one.split for one in columns_of(named, table).values()] == [99, 0, None]
+
+
+def test_the_first_rule_that_matches_counts():
+    table = table_of(x=np.zeros(4, np.float32), y=np.zeros(4), z=np.zeros(4, np.int32))
+    found = columns_of(ar.Layout(precision={"y": "Double32[0,10,12]", "*": "mantissa:10"}), table)
+    assert str(found["x"].precision) == "mantissa:10"
+    assert str(found["y"].precision) == "Double32[0,10,12]"
+    # A pattern leaves out what cannot be so, and a name does not.
+    assert found["z"].precision is None
+    with pytest.raises(ar.InvalidRequestError, match=r"precision\['z'\].*int32.*float32"):
+        columns_of(ar.Layout(precision={"z": "mantissa:10"}), table)
+    with pytest.raises(ar.NoSuchColumnError, match="no column is called 'w'"):
+        columns_of(ar.Layout(lists={"w": "vector"}), table)
+    assert columns_of(ar.Layout(lists={"*w": "vector"}), table)["x"].lists == "counted"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"split": 100}, r"split=100: 0 to 99"),
+        ({"split": {"x": True}}, r"split\['x'\]=True: 0 to 99"),
+        ({"split": {"@smallest": 1}}, "'@largest'"),
+        ({"memberwise": 1}, "True or False"),
+        ({"lists": "arrays"}, "'counted' or 'vector'"),
+        ({"classes": {"x": "a b"}}, r"classes\['x'\]='a b'.*C\+\+ class"),
+        ({"encoding": {"x": "zip"}, "format": "rntuple"}, "'auto', 'split' or 'plain'"),
+        ({"encoding": "plain"}, "a tree has none"),
+        ({"split": 0, "format": "rntuple"}, "an RNTuple has none"),
+        ({"precision": "Real32Trunc:16"}, "Double32, Float16 and mantissa"),
+        ({"precision": "Float16", "format": "rntuple"}, "Real32Trunc, Real32Quant and mantissa"),
+        ({"flush": None, "basket_size": "optimized"}, "first flush"),
+        ({"flush": None, "format": "rntuple"}, "clusters"),
+        ({"basket_size": "huge"}, "basket_size"),
+        ({"basket_memory": 0}, "basket_memory"),
+        ({"autosave": "often"}, "autosave"),
+        ({"compression": {"x": "zip"}}, "zstd, zlib, lz4 and lzma"),
+        ({"format": "parquet"}, "'ttree' or 'rntuple'"),
+    ],
+)
+def test_what_makes_no_sense_is_told_with_what_is_possible(options, message):
+    with pytest.raises(ar.InvalidRequestError, match=message):
+        ar.Layout(**options)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Double32", "Double32"),
+        ("Double32_t[0, 10, 12]", "Double32[0,10,12]"),
+        ("Double32[-1,1]", "Double32[-1,1]"),
+        ("float16[0,0,10]", "Float16[0,0,10]"),
+        ("mantissa:10", "mantissa:10"),
+        ("Real32Trunc:16", "Real32Trunc:16"),
+        ("Real32Quant:12[0,1]", "Real32Quant:12[0,1]"),
+        ("exact", "None"),
+    ],
+)
+def test_precisions_in_every_spelling(text, found):
+    assert str(parse_precision(text)) == found
+    assert str(parse_precision(found if found != "None" else None)) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "half", "mantissa", "mantissa:0", "mantissa:23", "Double32[1,0]", "Double32[0,0,1]", "Double32[0,0,15]",
+        "Double32[0,1,33]", "Double32[0,1,2.5]", "Double32:12", "Double32[0]", "Real32Trunc:9", "Real32Trunc:32",
+        "Real32Quant:12", "Real32Quant:33[0,1]", "Real32Quant:8[1,1]", "mantissa:10[0,1]", 12,
+    ],
+)  # fmt: skip
+def test_other_precisions_are_refused(text):
+    with pytest.raises(ar.InvalidRequestError, match="precision"):
+        parse_precision(text)
+
+
+def test_names_are_layouts_wherever_one_is_taken(tmp_path):
+    table = table_of(x=np.arange(100, dtype=np.float32), a=pa.array([[1.0, 2.0]] * 100))
+    path = tmp_path / "own.toml"
+    path.write_text(ar.Layout("rntuple", compression="lz4").to_toml())
+    for number, layout in enumerate(["d3pd", str(path), path, ar.Layout("nanoaod", compression="zstd")]):
+        file = tmp_path / f"{number}.root"
+        ar.write(f"{file}:t", table, layout=layout)
+        with ar.open(file) as found:
+            assert found["t"].to_arrow().column("x").to_pylist() == table.column("x").to_pylist()
+    with pytest.raises(ar.InvalidRequestError, match=r"'aod-2012'.*did you mean 'aod-2011'"):
+        ar.write(f"{tmp_path}/x.root:t", table, layout="aod-2012")
+    with pytest.raises(ar.InvalidRequestError, match="expected a Layout"):
+        ar.write(f"{tmp_path}/x.root:t", table, layout=7)
+    with pytest.raises(ar.StorageError, match=r"none\.toml"):
+        ar.write(f"{tmp_path}/x.root:t", table, layout="none.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("split = 0\nsplitt = 1\n", "no key 'splitt'.*did you mean 'split'"),
+        ("base = 'x.toml'\n\n", "the name of a preset"),
+        ("base = 'aod'\n\n", "'aod-2011'"),
+        ("flush = \n\n", "no TOML"),
+        ("[split]\n'*' = 100\n", r"split\['\*'\]=100"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told(text, message):
+    with pytest.raises(ar.InvalidRequestError, match=message):
+        ar.Layout.from_toml(text)
+
+
+def test_toml_says_all_that_python_does():
+    layout = ar.Layout(
+        flush=None, basket_size="64 kB", compression={'a"b': ("zstd", 5), "*": None}, split={"x": None, "*": 3},
+        memberwise=True, classes={"x": "ns::X"}, precision={"y": "Double32[0,1.5,12]"}, autosave="1 GB",
+    )  # fmt: skip
+    back = ar.Layout.from_toml(layout.to_toml())
+    assert ar.Layout(back, compression={**back.compression, 'a"b': ("zstd", 5), "*": None}) == layout
+    text = 'base = "aod-2011"\nflush = 20\n[split]\ntracks = 99\n"*" = 0\n'
+    assert ar.Layout.from_toml(text) == ar.Layout("aod-2011", flush=20, split={"tracks": 99, "*": 0})
+
+
+def test_what_is_said_beside_a_layout_counts_more():
+    layout = layout_with({"layout": "d3pd", "compression": "lz4", "flush": 100})
+    assert (layout.compression, layout.flush, layout.basket_size) == ("lz4", 100, "optimized")
+    assert layout_with({"layout": "rntuple", "page_size": "64 kB"}).page_size == "64 kB"
+    with pytest.raises(ar.InvalidRequestError, match="page_size"):
+        layout_with({"layout": "d3pd", "page_size": "64 kB"})
+
+
+def test_a_plan_says_what_comes_out_before_anything_is_written(tmp_path):
+    table = table_of(
+        x=np.linspace(0, 1, 3000), v=pa.array([[1.0] * (i % 5) for i in range(3000)], LIST), s=["a"] * 3000
+    )
+    plan = ar.Layout(flush=500, compression="zstd", precision={"x": "Double32[0,1,16]"}).plan(table)
+    assert list(tmp_path.iterdir()) == []
+    branches = {branch.name: branch for branch in plan.branches}
+    assert set(branches) == {"x", "nv", "v", "s"}
+    assert (plan.n_entries, plan.cluster_entries, plan.n_clusters) == (3000, 500, 6)
+    assert branches["x"].n_baskets == 6
+    assert branches["x"].compression == "zstd 5"
+    assert plan.precisions[0][:2] == ("x", "Double32[0,1,16]")
+    assert plan.precisions[0].error == pytest.approx(0.5**17, rel=0.01)
+    ar.write(f"{tmp_path}/out.root:t", table, layout=plan.layout)
+    with ar.open(f"{tmp_path}/out.root") as file:
+        assert file["t"].stored_bytes == pytest.approx(plan.expected_bytes, rel=0.05)
+    text = str(plan)
+    for part in (
+        "clusters of 500 entries",
+        "all 3,000 entries: 6 clusters",
+        "Double32[0,1,16], at most 7.63e-06",
+    ):
+        assert part in text
+    assert json.loads(json.dumps(plan.to_dict()))["n_clusters"] == 6
+    of_schema = ar.Layout().plan(table.schema)
+    assert (of_schema.n_looked_at, of_schema.expected_bytes) == (0, None)
+    assert {branch.name for branch in of_schema.branches} == set(branches)
+
+
+def test_plans_at_the_command_line_write_nothing(tmp_path, capsys):
+    table = table_of(x=np.arange(1000.0))
+    ar.write(f"{tmp_path}/in.root:t", table)
+    out = tmp_path / "out.root"
+    assert cli.main(["convert", f"{tmp_path}/in.root", str(out), "--layout", "d3pd", "--plan", "--json"]) == 0
+    (planned,) = json.loads(capsys.readouterr().out)["tables"]
+    assert (planned["name"], planned["n_entries"], planned["format"]) == ("t", 1000, "ttree")
+    assert cli.main(["sample", "nanoaod", str(out), "--entries", "2000", "--plan"]) == 0
+    assert "all 2,000 entries" in capsys.readouterr().out
+    assert not out.exists()
+    assert cli.main(["convert", f"{tmp_path}/in.root", f"{tmp_path}/out.parquet", "--plan"]) == 2
+
+
+def test_a_lossy_layout_is_not_verified(tmp_path, capsys):
+    ar.write(f"{tmp_path}/in.root:t", table_of(x_eta=np.arange(1000, dtype=np.float32)))
+    arguments = ["convert", f"{tmp_path}/in.root", f"{tmp_path}/out.root", "--layout", "nanoaod", "--verify"]
+    assert cli.main(arguments) == 2
+    assert "reduced precision" in capsys.readouterr().err
+
+
+def test_the_table_of_presets_is_that_of_the_code():
+    page = Path(__file__).parents[2] / "docs" / "layouts.md"
+    _, _, rest = page.read_text(encoding="utf-8").partition("<!-- presets:begin -->\n")
+    assert rest.partition("<!-- presets:end -->")[0] == document(), (
+        "between the markers: python -c 'from arrowroot._writing import presets; print(presets.document(), end=\"\")'"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_same_events_come_back_from_each_preset(tmp_path, name, capsys):
+    path = tmp_path / "aod.root"
+    assert cli.main(["sample", "aod", str(path), "--layout", name, "--entries", "60", "--reproducible"]) == 0
+    capsys.readouterr()
+    expected = pa.Table.from_batches(sample_of("aod", n_entries=60).batches())
+    with ar.open(path) as file:
+        tree = file["Events"]
+        assert tree.to_arrow().equals(expected)
+        kinds = {branch.name: branch.type_name for branch in tree.branches}
+        sizes = [end - start for start, end in zip(tree.clusters, tree.clusters[1:], strict=False)]
+    if name in {"aod-2011", "esd-2011"}:
+        assert set(sizes) == {10 if name == "aod-2011" else 5}
+        assert (kinds["clusters"], kinds["jets"]) == ("vector<Events_clusters>", "vector<Events_jets>")
+        assert kinds["tracks"].startswith("float[]")
+    if name == "old-aod":
+        assert kinds["clusters"].startswith("float[]")

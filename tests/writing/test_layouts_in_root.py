@@ -1,0 +1,136 @@
+"""Trees of objects are, record by record, what ROOT writes of the same objects with a dictionary of their classes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import uproot
+
+import arrowroot as ar
+from tests.differential import root_peer
+
+from .invariants import assert_sound
+from .layout_cases import OBJECTS, Array, Case, Class, Kind, Vector, cases
+from .test_root_identity import recorded_schema, records
+
+pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+
+SCRIPT = Path(__file__).with_name("layouts_with_root.py")
+ARROW = {
+    "bool": pa.bool_(), "unsigned char": pa.uint8(), "short": pa.int16(), "unsigned short": pa.uint16(),
+    "int": pa.int32(), "unsigned int": pa.uint32(), "Long64_t": pa.int64(), "ULong64_t": pa.uint64(),
+    "float": pa.float32(), "double": pa.float64(), "string": pa.string(),
+}  # fmt: skip
+#: A part of them in ``make test``: each object and each level both ways.
+CASES = [
+    case
+    for place, case in enumerate(cases())
+    if os.environ.get("ARROWROOT_SOAK") or place % 3 == place // 16 % 3
+]
+
+
+def arrow_type(kind: Kind) -> pa.DataType:
+    if isinstance(kind, str):
+        return ARROW[kind]
+    if isinstance(kind, Vector):
+        return pa.list_(pa.field("item", arrow_type(kind.of), nullable=False))
+    if isinstance(kind, Array):
+        found = ARROW[kind.of]
+        for n_items in reversed(kind.dims):
+            found = pa.list_(pa.field("item", found, nullable=False), n_items)
+        return found
+    return pa.struct([pa.field(name, arrow_type(member), nullable=False) for name, member in kind.members])
+
+
+def class_of(kind: Kind) -> str:
+    while isinstance(kind, Vector):
+        kind = kind.of
+    assert isinstance(kind, Class)
+    return kind.name
+
+
+def table_of(case: Case) -> pa.Table:
+    field = pa.field("x", arrow_type(OBJECTS[case.kind]), nullable=False)
+    return pa.table([pa.array(case.values, field.type)], schema=pa.schema([field]))
+
+
+def write(case: Case, path: Path) -> None:
+    layout = ar.Layout(
+        split=case.split,
+        memberwise=case.memberwise,
+        classes={"x": class_of(OBJECTS[case.kind])},
+        flush=case.flush,
+        basket_size=case.basket_size,
+        compression=None,
+    )
+    table = table_of(case)
+    with (
+        ar.create(path, reproducible=True, compression=None) as file,
+        file.tree("T", table.schema, layout=layout) as tree,
+    ):
+        tree.append(table)
+
+
+@pytest.fixture(scope="module")
+def directories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """With the files of arrowroot and those of ROOT."""
+    ours, of_root = tmp_path_factory.mktemp("ours"), tmp_path_factory.mktemp("root")
+    for case in CASES:
+        write(case, ours / case.file_name)
+        schema = recorded_schema((ours / case.file_name).read_bytes())
+        assert schema is not None
+        (of_root / case.schema_name).write_text(schema)
+    root_peer.run(str(SCRIPT), of_root)
+    return ours, of_root
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.file_name)
+def test_baskets_and_tree_are_what_root_writes(directories, case):
+    ours, of_root = (directory / case.file_name for directory in directories)
+    assert_sound(ours)
+    pairs = zip(parts_of(ours), parts_of(of_root), strict=True)
+    for (name, our), (other, root) in pairs:
+        assert name == other
+        differs = [place for place, (a, b) in enumerate(zip(our, root, strict=False)) if a != b]
+        assert our == root, f"{name}: {len(our)} bytes, not {len(root)}; they differ at {differs[:20]}"
+
+
+def parts_of(path: Path) -> list[tuple[str, bytes]]:
+    """The baskets and the tree: the root directory says where the key list is, which depends on the descriptions."""
+    found = records(path)
+    return [(name, record) for name, record in found if "TBasket" in name or "TTree" in name]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.file_name)
+def test_the_classes_are_described_as_root_describes_them(directories, case):
+    ours, of_root = (infos_of(directory / case.file_name) for directory in directories)
+    assert ours == of_root
+
+
+def infos_of(path: Path) -> dict[str, Any]:
+    """Version, checksum and elements of the classes that are not ROOT's own."""
+    with uproot.open(path) as file:
+        found = {}
+        for name, versions in file.file.streamers.items():
+            if name.startswith(("T", "ROOT::")) and not name.startswith("Tracks"):
+                continue
+            for version, info in versions.items():
+                members = [
+                    {key: value for key, value in element.all_members.items() if not key.startswith("@")}
+                    for element in info.elements
+                ]
+                found[name] = (version, info.member("fCheckSum"), [_plain(member) for member in members])
+        return found
+
+
+def _plain(members: dict[str, Any]) -> dict[str, Any]:
+    """The members of an element, but for its title: ROOT notes there the class of the items that it has split."""
+    return {
+        key: str(value) if hasattr(value, "shape") else value
+        for key, value in members.items()
+        if key != "fTitle"
+    }

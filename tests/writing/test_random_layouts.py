@@ -1,0 +1,135 @@
+"""Tables of random schemas in random layouts: what uproot and arrowroot read of them is what was written.
+
+``make test`` takes the first 20 seeds, ``make soak-write`` 1,000.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+import uproot
+
+import arrowroot as ar
+
+from . import expected
+from .expected import shown
+from .expected_objects import ObjectBranch, has_objects, object_branches
+from .invariants import assert_sound
+from .schemas import MEMBERS, PLAIN_NAMES, draw_array, draw_table, draw_type, in_chunks
+from .test_random_schemas import SETTINGS, assert_equal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+
+SEEDS = range(1000 if os.environ.get("ARROWROOT_SOAK") else 20)
+LEVELS = [None, 0, 1, 2, 99, 99]
+
+
+def draw_objects(seed: int) -> pa.Table:
+    """A random table, with columns of objects, and of collections of objects, among its columns."""
+    table = draw_table(seed)
+    chance = random.Random(f"objects {seed}")
+    names = [name for name in PLAIN_NAMES if name not in table.column_names]
+    for name in names[: chance.randint(1, 2)]:
+        members = [
+            pa.field(member, draw_type(chance, 1), nullable=chance.random() < 0.2)
+            for member in chance.sample([*MEMBERS, "class", "int"], chance.randint(1, 4))
+        ]
+        kind = pa.struct(members)
+        if chance.random() < 0.5:
+            kind = pa.list_(pa.field("item", kind, nullable=chance.random() < 0.2))
+        field = pa.field(name, kind, nullable=chance.random() < 0.2)
+        array = draw_array(chance, field, table.num_rows)
+        table = table.append_column(field, array)
+    return in_chunks(chance, table)
+
+
+def splits_of(seed: int, table: pa.Table) -> dict[str, int | None]:
+    """The split level of each column that has objects."""
+    chance = random.Random(f"splits {seed}")
+    return {field.name: chance.choice(LEVELS) for field in table.schema if has_objects(field.type)}
+
+
+def layout_of(seed: int, table: pa.Table) -> ar.Layout:
+    chance = random.Random(f"layout {seed}")
+    settings = {key: value for key, value in SETTINGS[seed % len(SETTINGS)].items() if key != "n_threads"}
+    if seed % 11 == 5:
+        settings |= {"flush": None, "basket_size": 1000}
+    # Names may look like globs: those are literal, in brackets.
+    splits = {
+        "".join(f"[{c}]" if c in "*?[" else c for c in name): of
+        for name, of in splits_of(seed, table).items()
+    }
+    return ar.Layout(
+        split=splits,
+        memberwise=chance.random() < 0.5,
+        lists=chance.choice(["counted", "vector"]),
+        **settings,
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    directory = tmp_path_factory.mktemp("layouts")
+    found = {}
+    for seed in SEEDS:
+        table = draw_objects(seed)
+        found[seed] = directory / f"{seed}.root"
+        ar.write(f"{found[seed]}:Events", table, schema=table.schema, layout=layout_of(seed, table))
+    return found
+
+
+def branches_of(seed: int) -> dict[str, tuple[list[Any], ObjectBranch | None]]:
+    """The branches of objects, and those that are none, with their values."""
+    table = draw_objects(seed)
+    splits = splits_of(seed, table)
+    found: dict[str, tuple[list[Any], ObjectBranch | None]] = {}
+    for place, field in enumerate(table.schema):
+        level = splits.get(field.name)
+        if level is not None:
+            objects = object_branches(field.name, field, table.column(place), level)
+            found |= {one.name: (one.values, one) for one in objects}
+    names = [name for name in table.column_names if splits.get(name) is None]
+    found |= {name: (branch.values, None) for name, branch in expected.branches(table.select(names)).items()}
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_file_breaks_no_rule_of_the_format(files, seed):
+    assert_sound(files[seed])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_table_comes_back_exactly(files, seed):
+    table = draw_objects(seed)
+    with ar.open(str(files[seed])) as file:
+        read = file["Events"].to_arrow()
+    assert read.schema.names == table.schema.names
+    for field in table.schema:
+        assert str(read.schema.field(field.name)) == str(field)
+        assert shown(expected.stored_values(read.column(field.name))) == shown(
+            expected.stored_values(table.column(field.name))
+        ), field.name
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_uproot_reads_what_it_can(files, seed):
+    with uproot.open(files[seed]) as file:
+        found = file["Events"]
+        # Those of arrays have their dimensions in their names.
+        paths = {path.rpartition("/")[2].partition("[")[0]: path for path in found.keys(recursive=True)}
+        for name, (values, of) in branches_of(seed).items():
+            try:
+                read = found[paths[name]].array().to_list()
+            except Exception:
+                if of is not None and of.kind == "numbers":
+                    raise
+                continue
+            if of is None or of.kind != "objects":
+                assert_equal(read, values, f"uproot, {name}")
