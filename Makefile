@@ -141,6 +141,10 @@ bench-write: build $(VENV)/.dependencies $(VENV)/.bench ## measure writing again
 bench-layouts: build $(VENV)/.dependencies $(VENV)/.bench ## measure reading and writing of the same events in each layout (BENCH_ARGS='--db FILE')
 	$(BIN)/python -m bench.layouts $(BENCH_ARGS)
 
+.PHONY: bench-parallel
+bench-parallel: build $(VENV)/.dependencies $(VENV)/.bench ## measure what streams lose by waiting for their output (BENCH_ARGS='--parts policy,threads')
+	$(BIN)/python -m bench.parallel_output $(BENCH_ARGS)
+
 .PHONY: faults
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
 	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)
@@ -161,6 +165,10 @@ soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='
 .PHONY: soak-write
 soak-write: build $(VENV)/.root ## write 1,000 random schemas in each layout, large files and killed writers; all is read back (PYTEST_ARGS='-k schemas')
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
+
+.PHONY: soak-producers
+soak-producers: build $(VENV)/.root ## 1,000 seeded tables that several threads fill, with mishaps; all is read back
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing/test_producers.py $(PYTEST_ARGS)
 
 .PHONY: wheel
 wheel: $(VENV)/.dependencies ## build the abi3 wheel and the laboratory's into dist, and try them in a clean environment

@@ -22,6 +22,7 @@ HEADERS = {
 }  # fmt: skip
 WITH_ROOT = (
     "read_ttree", "read_rntuple", "open_root", "recompress", "generate_nano", "generate_flat", "write_columns",
+    "write_parallel",
 )  # fmt: skip
 #: Vectors of objects need a dictionary of their class.
 WITH_OBJECTS = ("read_aod", "generate_aod")

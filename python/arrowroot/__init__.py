@@ -41,6 +41,8 @@ from arrowroot._errors import (
     NoSuchFileError,
     NoSuchKeyError,
     NotFoundError,
+    QueueFullError,
+    QueueGrowthWarning,
     RecordedSchemaWarning,
     RecoveredWarning,
     SchemaMismatchError,
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
     from arrowroot._api.scan_files import Friends, scan
     from arrowroot._cost.accounts import Account
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
+    from arrowroot._cost.stalls import Stalls
+    from arrowroot._cost.writing import WritingCost
     from arrowroot._objects.axis import Axis
     from arrowroot._objects.collections import ObjectList, ObjectMap
     from arrowroot._objects.entry_list import EntryList
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from arrowroot._objects.poly import PolyHistogram, PolyProfile
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
+    from arrowroot._writing.contexts import FillContext, QueueState
     from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
     from arrowroot._writing.layout import Layout
     from arrowroot._writing.plan import LayoutPlan
@@ -94,6 +99,7 @@ __all__ = [
     "EventList",
     "FewReadersWarning",
     "File",
+    "FillContext",
     "FilterError",
     "Friends",
     "Graph",
@@ -124,6 +130,9 @@ __all__ = [
     "PolyHistogram",
     "PolyProfile",
     "Profile",
+    "QueueFullError",
+    "QueueGrowthWarning",
+    "QueueState",
     "Read",
     "Record",
     "RecordedSchemaWarning",
@@ -131,6 +140,7 @@ __all__ = [
     "Scan",
     "ScanStats",
     "SchemaMismatchError",
+    "Stalls",
     "StorageError",
     "TableWriter",
     "Text",
@@ -143,6 +153,7 @@ __all__ = [
     "Window",
     "WritableDirectory",
     "WritableFile",
+    "WritingCost",
     "__version__",
     "configuration",
     "create",
@@ -181,6 +192,9 @@ _LAZY = {
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
     "Layout": "_writing.layout",
     "LayoutPlan": "_writing.plan",
+    "Stalls": "_cost.stalls",
+    "WritingCost": "_cost.writing",
+    **dict.fromkeys(("FillContext", "QueueState"), "_writing.contexts"),
     "TableWriter": "_writing.table",
     **dict.fromkeys(("WritableDirectory", "WritableFile", "create", "write"), "_writing.file"),
 }

@@ -43,6 +43,8 @@ __all__ = [
     "NoSuchFileError",
     "NoSuchKeyError",
     "NotFoundError",
+    "QueueFullError",
+    "QueueGrowthWarning",
     "RecoveredWarning",
     "SchemaMismatchError",
     "StorageError",
@@ -96,6 +98,14 @@ class RecoveredWarning(_Warning):
 
 class CutShortWarning(RecoveredWarning):
     """A file was cut short: it may have had more than is read."""
+
+
+class QueueFullError(ArrowrootError):
+    """Entries were not taken, as all buffers of a table were in use and nobody wanted to wait."""
+
+
+class QueueGrowthWarning(_Warning):
+    """Threads fill a table faster than it is compressed, and have done so for some time."""
 
 
 class SchemaMismatchError(InvalidRequestError):

@@ -284,6 +284,16 @@ class FileWriter:
         """Publish the file, completed."""
     def abort(self) -> None:
         """Leave nothing."""
+    def watch(self, *, stall_ns: int, growth_ns: int, keeps_intervals: bool) -> None:
+        """Say from when on a wait is a stall, how long the queue may grow, and whether intervals are kept."""
+    def n_growths(self) -> int:
+        """Return how often the queue has grown for longer than it may."""
+    def contexts(self) -> list[dict[str, Any]]:
+        """Return the reports of contexts; intervals are three arrays: what, from when and until when in ns."""
+    def queue(self) -> dict[str, int]:
+        """Return the counters of the queue."""
+    def ledgers(self) -> list[dict[str, Any]]:
+        """Return what the store was asked for, by operation."""
 
 @final
 class TableWriter:
@@ -291,8 +301,24 @@ class TableWriter:
 
     def append(self, batch: Any) -> None:
         """Take a batch, an object with ``__arrow_c_array__``, in the schema of the table but for flags inside."""
+    def context(
+        self, name: str | None, *, policy: str, n_buffers: int, order: str, helps: bool
+    ) -> FillContext:
+        """Return one more place to fill it from; all others come through ``append`` no more."""
+    def n_fills(self) -> list[int]:
+        """Return how often each buffer was filled from; nothing where entries go to one at a time."""
     def close(self) -> dict[str, int]:
         """Write what is left, and the metadata. Returns n_entries, n_clusters, stored_bytes, memory_bytes."""
+
+@final
+class FillContext:
+    """A place to fill a table from. A signal ends the waiting of the thread that gets signals."""
+
+    def fill(self, batch: Any, first_entry: int | None, *, waits: bool, takes_signals: bool) -> bool:
+        """Take a batch as ``TableWriter.append`` does; False: it would wait and may not, and nothing is taken."""
+    def mark_data(self, has_come: bool) -> None:
+        """Say that the producer begins to wait for data, or has them."""
+    def close(self) -> None: ...
 
 def nearest(name: str, names: Sequence[str]) -> list[str]:
     """Return up to three of ``names``, those most like ``name``, the best first."""

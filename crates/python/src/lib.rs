@@ -3,6 +3,7 @@
 mod branch;
 mod errors;
 mod file;
+mod fill;
 mod interface;
 mod members;
 mod object;
@@ -49,5 +50,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(writer::create_file, module)?)?;
     module.add_class::<writer::PyFileWriter>()?;
     module.add_class::<writer::PyTableWriter>()?;
+    module.add_class::<fill::PyFillContext>()?;
     Ok(())
 }

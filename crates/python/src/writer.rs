@@ -2,19 +2,22 @@
 
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arrow_schema::Schema;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::tree::{Friend, UserInfo};
-use arrowroot::storage::LocalSink;
+use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
 use arrowroot_writer::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, FileSettings, FileWriter, Flush, Format, Lists, NumberEncoding,
     Precision, TableSettings, TableWriter, TreeNotes,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping};
+use pyo3::types::{PyDict, PyList, PyMapping};
 
 use crate::errors::{invalid, writing_to_python};
+use crate::file::ledgers_as_dicts;
+use crate::fill::{PyFillContext, reports_as_dicts, settings_of};
 use crate::interface::{batch_in, schema_in};
 use crate::members::objects_of;
 use crate::patience::patiently;
@@ -45,7 +48,9 @@ pub(crate) fn create_file(
     let begun = patiently(py, true, move || {
         let sink = LocalSink::create(&path)?;
         let part = sink.part().as_os_str().to_owned();
-        FileWriter::create(Arc::new(sink), settings).map(|file| PyFileWriter { file, part })
+        let ledger = Arc::new(Ledger::new("store", false));
+        let sink = AccountedSink::new(Arc::new(sink), Arc::clone(&ledger));
+        FileWriter::create(Arc::new(sink), settings).map(|file| PyFileWriter { file, part, ledger })
     })?;
     begun.map_err(writing_to_python)
 }
@@ -54,6 +59,17 @@ pub(crate) fn create_file(
 pub(crate) struct PyFileWriter {
     file: Arc<FileWriter>,
     part: OsString,
+    /// What the store was asked for.
+    ledger: Arc<Ledger>,
+}
+
+impl Drop for PyFileWriter {
+    fn drop(&mut self) {
+        // The last one waits for the threads that compress, and those may need the interpreter's lock to let go of arrays.
+        if Arc::strong_count(&self.file) == 1 {
+            Python::attach(|py| py.detach(|| self.file.queue().end()));
+        }
+    }
 }
 
 #[pymethods]
@@ -164,6 +180,55 @@ impl PyFileWriter {
     fn abort(&self, py: Python<'_>) {
         py.detach(|| self.file.abort());
     }
+
+    /// Says what counts as a stall and as growth of the queue, and whether intervals are kept.
+    #[pyo3(signature = (*, stall_ns, growth_ns, keeps_intervals))]
+    fn watch(&self, stall_ns: u64, growth_ns: u64, keeps_intervals: bool) {
+        self.file.stalls().set_threshold(Duration::from_nanos(stall_ns));
+        self.file.queue().tell_of_growth_after(Duration::from_nanos(growth_ns));
+        if keeps_intervals {
+            self.file.stalls().keep_intervals();
+        }
+    }
+
+    /// How often the queue has grown for longer than it should.
+    fn n_growths(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.file.queue().n_growths())
+    }
+
+    /// What each context does, and when.
+    fn contexts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let reports = py.detach(|| self.file.stalls().reports());
+        reports_as_dicts(py, reports)
+    }
+
+    /// The counters of the queue, by name.
+    fn queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (report, now_ns) = py.detach(|| (self.file.queue().report(), self.file.stalls().now_ns()));
+        let (n_waiting_tasks, n_waiting_clusters) = py.detach(|| self.file.queue().n_waiting());
+        let told = PyDict::new(py);
+        told.set_item("now_ns", now_ns)?;
+        told.set_item("n_lost_intervals", self.file.stalls().n_lost())?;
+        told.set_item("n_clusters", report.n_placed)?;
+        told.set_item("n_waiting_clusters", n_waiting_clusters)?;
+        told.set_item("n_waiting_tasks", n_waiting_tasks)?;
+        told.set_item("bytes", report.bytes)?;
+        told.set_item("peak_bytes", report.peak_bytes)?;
+        told.set_item("n_waits", report.n_waits)?;
+        told.set_item("wait_ns", report.wait_ns)?;
+        told.set_item("longest_wait_ns", report.longest_wait_ns)?;
+        told.set_item("help_ns", report.help_ns)?;
+        told.set_item("n_tasks", report.n_tasks)?;
+        told.set_item("task_ns", report.task_ns)?;
+        told.set_item("n_growths", report.n_growths)?;
+        told.set_item("growth_ns", report.growth_ns)?;
+        Ok(told)
+    }
+
+    /// What the store was asked for.
+    fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        ledgers_as_dicts(py, &[Arc::clone(&self.ledger)])
+    }
 }
 
 /// What a tree records besides, as `arrowroot._writing.notes.Notes` has it.
@@ -250,6 +315,15 @@ pub(crate) struct PyTableWriter {
     table: Arc<Mutex<Option<TableWriter>>>,
 }
 
+impl Drop for PyTableWriter {
+    fn drop(&mut self) {
+        // It may be the last that has the file: see there.
+        if Arc::strong_count(&self.table) == 1 {
+            Python::attach(|py| py.detach(|| drop(self.table.lock().unwrap_or_else(PoisonError::into_inner).take())));
+        }
+    }
+}
+
 #[pymethods]
 impl PyTableWriter {
     fn append(&self, py: Python<'_>, batch: Bound<'_, PyAny>) -> PyResult<()> {
@@ -260,6 +334,34 @@ impl PyTableWriter {
             table.as_mut().map(|table| table.append(&batch))
         })?;
         appended.unwrap_or(Ok(())).map_err(writing_to_python)
+    }
+
+    /// One more context to fill it from; the settings are the same for all.
+    #[pyo3(signature = (name, *, policy, n_buffers, order, helps))]
+    fn context(
+        &self,
+        py: Python<'_>,
+        name: Option<String>,
+        policy: &str,
+        n_buffers: usize,
+        order: &str,
+        helps: bool,
+    ) -> PyResult<PyFillContext> {
+        let settings = settings_of(policy, n_buffers, order, helps)?;
+        let contexts = py.detach(|| {
+            let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.as_mut().map(|table| table.contexts(settings))
+        });
+        let contexts = contexts.ok_or_else(|| invalid("the table is closed".to_owned()))?.map_err(writing_to_python)?;
+        Ok(PyFillContext::new(&self.schema, contexts.context(name)))
+    }
+
+    /// How often each buffer was filled from; nothing if entries go to one at a time.
+    fn n_fills(&self, py: Python<'_>) -> Vec<u64> {
+        py.detach(|| {
+            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.as_ref().map_or_else(Vec::new, TableWriter::n_fills)
+        })
     }
 
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -135,6 +135,11 @@ impl Cutter {
         Cutter { first_entry: 0, n_entries: 0, n_bytes: 0, held_bytes: 0, columns, small: (0, 0) }
     }
 
+    /// Columns of the table.
+    pub(crate) fn n_columns(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Entries of the cluster so far.
     pub(crate) fn n_entries(&self) -> usize {
         self.n_entries

@@ -11,6 +11,7 @@ use format::container::{Datime, FileHeader, FreeSegment, HEADER_BYTES, Key, KeyL
 use format::streamer::StreamerInfo;
 
 use crate::appender::Appender;
+use crate::contexts::stalls::Stalls;
 use crate::error::{Error, Result};
 use crate::queue::{Queue, QueueSettings};
 
@@ -55,6 +56,7 @@ pub struct FileWriter {
     settings: FileSettings,
     datime: Datime,
     compressor: Mutex<Compressor>,
+    stalls: Arc<Stalls>,
     queue: Queue,
     state: Mutex<State>,
 }
@@ -91,7 +93,8 @@ impl FileWriter {
         let queue =
             Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
-        Ok(Arc::new(FileWriter { url, settings, datime, compressor, queue, state }))
+        let stalls = Arc::default();
+        Ok(Arc::new(FileWriter { url, settings, datime, compressor, stalls, queue, state }))
     }
 
     /// Where it is written to.
@@ -144,6 +147,11 @@ impl FileWriter {
     /// order of calls alone.
     pub fn queue(&self) -> &Queue {
         &self.queue
+    }
+
+    /// What those who fill its tables do when.
+    pub fn stalls(&self) -> &Arc<Stalls> {
+        &self.stalls
     }
 
     /// Appends something of more than one piece, or that depends on where it is: `append` gets the appender, which nobody else

@@ -1,5 +1,6 @@
 //! The way of a table's values to the file: clusters are cut, encoded and compressed, and placed in order.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,17 +9,36 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arrowroot_arrow::Stored;
 
 use crate::cluster::Cluster;
+use crate::contexts::Collected;
 use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
-use crate::queue::{Place, Producer, Task};
-use crate::settings::TableSettings;
+use crate::queue::{Place, Producer, Task, Ticket};
+use crate::settings::{Flush, TableSettings};
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
+
+/// Clusters that are collected side by side have so much at least, whatever the buffers.
+const MIN_SHARE_BYTES: usize = 1_000_000;
 
 /// A table of any format that takes values.
 pub(crate) trait Pipeline: Send {
     /// Takes the values of entries, for each column.
     fn append(&mut self, columns: &[Stored], n_entries: usize) -> Result<()>;
+
+    /// Takes the values of entries that were collected elsewhere.
+    fn append_cluster(&mut self, cluster: Cluster) -> Result<()>;
+
+    /// From now on clusters are collected elsewhere, so many at a time, and come in any order.
+    fn be_free(&mut self, n_buffers: usize);
+
+    /// What collects a cluster elsewhere, and where that ends: `widening` times as far as it would, if that is ours to say.
+    fn next_border(&mut self, widening: u64) -> Border;
+
+    /// An empty cutter.
+    fn cutter(&self) -> Cutter;
+
+    /// Gives a cluster that was collected elsewhere its place in the table. `held` is let go of when it is compressed.
+    fn cut(&mut self, collected: Collected, held: Held) -> Result<Submission>;
 
     /// Writes what is left, and the metadata.
     fn close(&mut self) -> Result<Written>;
@@ -50,7 +70,32 @@ pub(crate) struct TablePipeline<F: TableFormat> {
     recent: VecDeque<Recent>,
     written: Written,
     stored_bytes: Arc<AtomicU64>,
+    settings: TableSettings,
+    /// Where clusters come in any order: what one of them compressed to.
+    latest: Option<Latest>,
+    is_fitted: bool,
 }
+
+/// Something that lives as long as a task of a cluster that it belongs to.
+pub(crate) type Held = Arc<dyn Any + Send + Sync>;
+
+/// A cluster that has its place, and is to be compressed.
+#[must_use = "others wait for it"]
+pub(crate) struct Submission {
+    ticket: Ticket,
+    tasks: Vec<Task>,
+    place: Place,
+}
+
+impl Submission {
+    /// Has it compressed: by this thread, where there are no others.
+    pub(crate) fn submit(self) -> Result<()> {
+        self.ticket.submit(self.tasks, self.place)
+    }
+}
+
+/// What clusters that come in any order compress to.
+type Latest = Arc<Mutex<Option<Compressed>>>;
 
 /// The result of a task, until it is placed.
 type Slot<P> = Arc<Mutex<Option<Encoded<P>>>>;
@@ -83,6 +128,9 @@ impl<F: TableFormat> TablePipeline<F> {
             recent: VecDeque::new(),
             written: Written::default(),
             stored_bytes: Arc::default(),
+            settings: settings.clone(),
+            latest: None,
+            is_fitted: false,
         }
     }
 
@@ -90,6 +138,10 @@ impl<F: TableFormat> TablePipeline<F> {
     fn border(&mut self) -> Result<Border> {
         if let Some(border) = self.border {
             return Ok(border);
+        }
+        if self.latest.is_some() {
+            let border = self.next_border(1);
+            return Ok(*self.border.insert(border));
         }
         let before = self.compressed()?;
         Ok(*self.border.insert(self.borders.border(before)))
@@ -109,23 +161,29 @@ impl<F: TableFormat> TablePipeline<F> {
     fn end_cluster(&mut self) -> Result<()> {
         let n_bytes = self.cutter.n_bytes();
         let cluster = self.cutter.end();
-        self.borders.ended(cluster.n_entries as u64);
         self.border = None;
+        let ticket = self.producer.ticket()?;
+        self.submission(cluster, n_bytes, ticket, None)?.submit()
+    }
+
+    /// Gives a cluster the next place.
+    fn submission(&mut self, cluster: Cluster, n_bytes: u64, ticket: Ticket, held: Option<Held>) -> Result<Submission> {
+        self.borders.ended(cluster.n_entries as u64);
         let number = self.written.n_clusters;
+        let cluster = Cluster { first_entry: self.written.n_entries, ..cluster };
         self.written.n_clusters += 1;
         self.written.n_entries += cluster.n_entries as u64;
         self.written.memory_bytes += n_bytes;
         let encoded_bytes = Arc::new(AtomicU64::new(0));
         let placed = Cluster { columns: Vec::new(), ..cluster };
-        let ticket = self.producer.ticket()?;
-        if self.borders.is_adaptive() {
+        if self.borders.is_adaptive() && self.latest.is_none() {
             let recent =
                 Recent { cluster: number, ticket: ticket.number(), n_bytes, encoded_bytes: Arc::clone(&encoded_bytes) };
             self.recent.push_back(recent);
         }
         let tasks = lock(&self.format).tasks(Arc::new(Cluster { columns: cluster.columns, ..placed }))?;
-        let (tasks, place) = self.job(placed, tasks, encoded_bytes);
-        ticket.submit(tasks, place)
+        let (tasks, place) = self.job(placed, tasks, (n_bytes, encoded_bytes), held);
+        Ok(Submission { ticket, tasks, place })
     }
 
     /// Tasks and placing as the queue has them, which knows of no format.
@@ -133,12 +191,14 @@ impl<F: TableFormat> TablePipeline<F> {
         &self,
         cluster: Cluster,
         tasks: Vec<EncodeTask<F::Pieces>>,
-        encoded_bytes: Arc<AtomicU64>,
+        (n_cluster_bytes, encoded_bytes): (u64, Arc<AtomicU64>),
+        held: Option<Held>,
     ) -> (Vec<Task>, Place) {
         let slots: Vec<Slot<F::Pieces>> = tasks.iter().map(|_| Arc::default()).collect();
         let task = |(task, slot): (EncodeTask<F::Pieces>, &Slot<F::Pieces>)| {
-            let slot = Arc::clone(slot);
+            let (slot, held) = (Arc::clone(slot), held.clone());
             let task: Task = Box::new(move |compressor| {
+                let _held = held;
                 let encoded = task(compressor)?;
                 let n_bytes = encoded.bytes.capacity() as u64;
                 *lock(&slot) = Some(encoded);
@@ -150,6 +210,7 @@ impl<F: TableFormat> TablePipeline<F> {
         // The file holds the queue that holds this.
         let file: Weak<FileWriter> = Arc::downgrade(&self.file);
         let (format, stored_bytes) = (Arc::clone(&self.format), Arc::clone(&self.stored_bytes));
+        let latest = self.latest.clone();
         let mut waiting = slots.into_iter();
         let place: Place = Box::new(move |n_tasks, is_last| {
             let encoded: Vec<_> = waiting.by_ref().take(n_tasks).filter_map(|slot| lock(&slot).take()).collect();
@@ -160,6 +221,10 @@ impl<F: TableFormat> TablePipeline<F> {
                 let n_bytes = appender.position() - start;
                 encoded_bytes.fetch_add(n_bytes, Relaxed);
                 stored_bytes.fetch_add(n_bytes, Relaxed);
+                if let Some(latest) = latest.as_ref().filter(|_| is_last) {
+                    let encoded_bytes = encoded_bytes.load(Relaxed);
+                    *lock(latest) = Some(Compressed { n_bytes: n_cluster_bytes, encoded_bytes });
+                }
                 Ok(())
             })
         });
@@ -183,6 +248,56 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         Ok(())
     }
 
+    fn append_cluster(&mut self, cluster: Cluster) -> Result<()> {
+        let n_parts = cluster.columns.first().map_or(0, Vec::len);
+        let mut columns: Vec<_> = cluster.columns.into_iter().map(Vec::into_iter).collect();
+        for _ in 0..n_parts {
+            let part: Vec<Stored> = columns.iter_mut().filter_map(Iterator::next).collect();
+            let n_entries = part.first().map_or(0, Stored::len);
+            self.append(&part, n_entries)?;
+        }
+        Ok(())
+    }
+
+    fn be_free(&mut self, n_buffers: usize) {
+        let buffer_bytes = self.file.settings().buffer_bytes;
+        let most = self.settings.most_of_cluster(buffer_bytes);
+        // What is collected in all of them, and what becomes of it, is there at once.
+        let share = (buffer_bytes / (2 * n_buffers)).max(MIN_SHARE_BYTES) as u64;
+        let max_bytes = if self.settings.max_cluster_bytes.is_some() { most } else { most.min(share) };
+        self.borders = Borders::new(self.settings.flush, max_bytes, F::HAS_REGULAR_CLUSTERS);
+        self.latest = Some(Latest::default());
+    }
+
+    fn next_border(&mut self, widening: u64) -> Border {
+        let latest = self.latest.as_ref().and_then(|latest| *lock(latest));
+        // Regular clusters are fitted once.
+        let is_asked = self.borders.is_adaptive() && !(F::HAS_REGULAR_CLUSTERS && self.is_fitted);
+        let before = latest.filter(|_| is_asked);
+        self.is_fitted |= before.is_some();
+        let border = self.borders.border(before);
+        let is_ours = matches!(self.settings.flush, Flush::Bytes(_)) && self.settings.max_cluster_bytes.is_none();
+        if widening <= 1 || !is_ours || self.file.settings().is_reproducible {
+            return border;
+        }
+        let most = (self.file.settings().buffer_bytes / 2) as u64;
+        Border {
+            n_bytes: border.n_bytes.saturating_mul(widening).min(most.max(border.n_bytes)),
+            n_entries: border.n_entries.saturating_mul(widening),
+        }
+    }
+
+    fn cutter(&self) -> Cutter {
+        Cutter::new(self.cutter.n_columns())
+    }
+
+    fn cut(&mut self, collected: Collected, held: Held) -> Result<Submission> {
+        let Collected { mut cutter, mut producer, .. } = collected;
+        let n_bytes = cutter.n_bytes();
+        let ticket = producer.next_ticket();
+        self.submission(cutter.end(), n_bytes, ticket, Some(held))
+    }
+
     fn close(&mut self) -> Result<Written> {
         if self.cutter.n_entries() > 0 {
             self.end_cluster()?;
@@ -191,7 +306,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         if !rest.is_empty() {
             let cluster = Cluster { first_entry: self.written.n_entries, n_entries: 0, columns: Vec::new() };
             let ticket = self.producer.ticket()?;
-            let (tasks, place) = self.job(cluster, rest, Arc::default());
+            let (tasks, place) = self.job(cluster, rest, (0, Arc::default()), None);
             ticket.submit(tasks, place)?;
         }
         self.file.queue().wait()?;

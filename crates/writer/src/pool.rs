@@ -20,23 +20,22 @@ impl Pool {
         Pool { n_threads, threads: Mutex::default(), process: std::process::id() }
     }
 
-    /// True if there are none, and those who produce do all.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.n_threads == 0
-    }
-
     /// True if this is the process that made it, and not a child.
     pub(crate) fn is_own_process(&self) -> bool {
         std::process::id() == self.process
     }
 
-    /// Starts what is not started. Where the system gives fewer threads, those who produce do more.
-    pub(crate) fn start<W: FnOnce() + Send + 'static>(&self, work: impl Fn() -> W) {
+    /// Starts what is not started. Returns how many there are: where the system gives fewer threads, those who produce do more.
+    pub(crate) fn start<W: FnOnce() + Send + 'static>(&self, work: impl Fn() -> W) -> usize {
+        if self.n_threads == 0 {
+            return 0;
+        }
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        threads.get_or_insert_with(|| {
+        let threads = threads.get_or_insert_with(|| {
             let thread = |_| std::thread::Builder::new().name("arrowroot-compress".to_owned()).spawn(work());
             (0..self.n_threads).map_while(|number| thread(number).ok()).collect()
         });
+        threads.len()
     }
 
     /// True if they run.

@@ -7,16 +7,21 @@
 //! The bytes in flight are bounded: what producers collect, what waits to be compressed, and what waits to be written. A
 //! producer that would exceed the bound does tasks itself until there is room, so nothing waits for threads that are not there.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use arrowroot_format::codec::Compressor;
 
 use crate::error::{Error, Result};
 use crate::pool::Pool;
+
+mod growth;
+mod state;
+
+use state::TaskId;
 
 /// Makes a part of what a ticket is for. Returns how many bytes of it wait to be placed.
 pub type Task = Box<dyn FnOnce(&mut Compressor) -> Result<u64> + Send>;
@@ -34,7 +39,7 @@ pub struct QueueSettings {
 }
 
 /// The counters of a queue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct QueueReport {
     /// Tickets whose turn has come.
     pub n_placed: u64,
@@ -48,6 +53,16 @@ pub struct QueueReport {
     pub wait_ns: u64,
     /// The longest of it, in ns.
     pub longest_wait_ns: u64,
+    /// What of `wait_ns` they did tasks in, in ns.
+    pub help_ns: u64,
+    /// Tasks that were done.
+    pub n_tasks: u64,
+    /// Time in tasks, of all threads, in ns.
+    pub task_ns: u64,
+    /// How often it grew for longer than the [threshold](Queue::tell_of_growth_after).
+    pub n_growths: u64,
+    /// How long it grew those times, in ns.
+    pub growth_ns: u64,
 }
 
 /// The queue of a file.
@@ -64,52 +79,36 @@ impl fmt::Debug for Queue {
 struct Shared {
     settings: QueueSettings,
     pool: Pool,
+    started: Instant,
     state: Mutex<State>,
     changed: Condvar,
     /// Of producers that do tasks.
     compressors: Mutex<Vec<Compressor>>,
+    n_tasks: AtomicU64,
+    task_ns: AtomicU64,
+    /// Producers that wait for the entries of others, in any table of the file.
+    n_behind: AtomicUsize,
 }
 
-#[derive(Default)]
-struct State {
-    /// Tickets that are not placed as a whole, in their order; the number of the first one is `first`.
-    entries: VecDeque<Entry>,
-    first: u64,
-    tasks: VecDeque<(TaskId, Task)>,
-    is_placing: bool,
-    is_ended: bool,
-    error: Option<Error>,
-    report: QueueReport,
+type State = state::State<Task, Place, Error>;
+
+/// What a producer did while it waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// Nothing.
+    Slept,
+    /// Tasks of others.
+    Helped,
 }
 
-/// The number of a ticket, and of one of its tasks.
-#[derive(Debug, Clone, Copy)]
-struct TaskId {
-    ticket: u64,
-    task: usize,
-}
-
-/// The state of a ticket that was not placed as a whole yet.
-#[derive(Default)]
-struct Entry {
-    is_submitted: bool,
-    n_tasks_left: usize,
-    place: Option<Place>,
-    /// Its share of the bytes in flight.
-    n_bytes: u64,
-    /// For each task what it made, once it is done.
-    made: Vec<Option<u64>>,
-    /// The results of so many of its tasks are placed.
-    n_placed: usize,
-    /// Bytes that its tasks made and that are not placed.
-    made_bytes: u64,
-}
-
-/// Results that can be placed now: those of so many tasks of the first ticket.
-struct Ready {
-    place: Option<Place>,
-    n_tasks: usize,
-    is_last: bool,
+/// How somebody waits for what others must make happen first.
+pub(crate) struct Patience<'a> {
+    /// True if tasks are done meanwhile.
+    pub(crate) helps: bool,
+    /// Set by whoever has the waiting end without what was waited for; [`Queue::wake`] must follow.
+    pub(crate) is_cancelled: &'a AtomicBool,
+    /// Told at the end of each part of the waiting.
+    pub(crate) note: &'a mut dyn FnMut(Pause),
 }
 
 /// Somebody who has things written in an order.
@@ -144,9 +143,13 @@ impl Queue {
         let shared = Shared {
             settings,
             pool: Pool::new(settings.n_threads.saturating_sub(1)),
+            started: Instant::now(),
             state: Mutex::default(),
             changed: Condvar::new(),
             compressors: Mutex::default(),
+            n_tasks: AtomicU64::new(0),
+            task_ns: AtomicU64::new(0),
+            n_behind: AtomicUsize::new(0),
         };
         Queue { shared: Arc::new(shared) }
     }
@@ -161,7 +164,7 @@ impl Queue {
     /// # Errors
     /// The error that stopped the queue.
     pub fn wait(&self) -> Result<()> {
-        self.shared.wait_until(|state| state.is_empty())
+        self.shared.help_until(State::is_empty)
     }
 
     /// Stops it for good, from any thread: no more tasks are done and nothing more is placed, and whoever produces or waits is
@@ -173,10 +176,7 @@ impl Queue {
     /// Ends it: what is not done yet is left undone, and its threads are waited for.
     pub fn end(&self) {
         if self.is_own_process() {
-            let mut state = self.shared.lock();
-            state.is_ended = true;
-            let tasks = std::mem::take(&mut state.tasks);
-            drop(state);
+            let tasks = self.shared.lock().end();
             drop(tasks);
             self.shared.changed.notify_all();
             self.shared.pool.join();
@@ -190,7 +190,96 @@ impl Queue {
 
     /// What it has seen so far.
     pub fn report(&self) -> QueueReport {
-        self.shared.lock().report
+        let state = self.shared.lock();
+        let (n_growths, growth_ns) = (state.growth.n_times(), state.growth.total_ns());
+        let (n_tasks, task_ns) = (self.shared.n_tasks.load(Relaxed), self.shared.task_ns.load(Relaxed));
+        QueueReport { n_growths, growth_ns, n_tasks, task_ns, ..state.report }
+    }
+
+    /// Tasks that nobody has begun, and tickets that are not placed as a whole.
+    pub fn n_waiting(&self) -> (usize, usize) {
+        let state = self.shared.lock();
+        (state.n_tasks(), state.n_tickets())
+    }
+
+    /// The report counts it as growth if for longer than this there always were tasks that nobody had begun, and ever more
+    /// bytes in flight. Ten seconds if nothing is said.
+    pub fn tell_of_growth_after(&self, threshold: Duration) {
+        self.shared.lock().growth.tell_after(nanoseconds(threshold));
+    }
+
+    /// How often it has grown for longer than the threshold.
+    pub fn n_growths(&self) -> u64 {
+        self.shared.lock().growth.n_times()
+    }
+
+    /// The error that stopped it, if one did.
+    ///
+    /// # Errors
+    /// That one, and [`Error::InvalidRequest`] in another process.
+    pub fn check(&self) -> Result<()> {
+        self.shared.check_process()?;
+        self.shared.lock().error.clone().map_or(Ok(()), Err)
+    }
+
+    /// True if what is in flight is within the bound, or nothing is that could make room.
+    pub(crate) fn has_room(&self) -> bool {
+        self.shared.lock().has_room(0, self.shared.settings.buffer_bytes)
+    }
+
+    /// Waits until something is found, which is looked for whenever anything has changed; `found` is told whether there is room
+    /// in the buffers. `None` if the waiting was cancelled.
+    ///
+    /// # Errors
+    /// The error that stopped the queue.
+    pub(crate) fn wait_for<T>(
+        &self,
+        patience: Patience<'_>,
+        mut found: impl FnMut(bool) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let limit = self.shared.settings.buffer_bytes;
+        self.shared.wait_until(patience, |state| found(state.has_room(0, limit)))
+    }
+
+    /// Producers that wait for the entries of others, in any table of the file.
+    pub(crate) fn n_behind(&self) -> &AtomicUsize {
+        &self.shared.n_behind
+    }
+
+    /// Counts bytes among those in flight.
+    pub(crate) fn count(&self, n_bytes: u64) {
+        self.shared.lock().add(n_bytes);
+    }
+
+    /// No longer counts bytes that were [counted](Queue::count).
+    pub(crate) fn let_go(&self, n_bytes: u64) {
+        self.shared.lock().report.bytes -= n_bytes;
+        self.shared.changed.notify_all();
+    }
+
+    /// Has all who wait look again, after something has changed that is not of the queue.
+    pub(crate) fn wake(&self) {
+        self.shared.wake();
+    }
+
+    /// What wakes all who wait, as long as there is the queue.
+    pub(crate) fn waker(&self) -> Waker {
+        Waker(Arc::downgrade(&self.shared))
+    }
+}
+
+/// Has all who wait for a queue look again.
+pub(crate) struct Waker(Weak<Shared>);
+
+impl Waker {
+    /// Does so, in the process that has the queue; `work` comes before. Elsewhere, and without the queue, nothing is done.
+    pub(crate) fn wake_after(&self, work: impl FnOnce() -> bool) {
+        if let Some(shared) = self.0.upgrade()
+            && shared.pool.is_own_process()
+            && work()
+        {
+            shared.wake();
+        }
     }
 }
 
@@ -206,11 +295,14 @@ impl Producer {
     /// # Errors
     /// The error that stopped the queue.
     pub fn hold(&mut self, n_bytes: u64) -> Result<()> {
-        let mut state = self.shared.lock();
-        state.add(n_bytes);
-        self.held_bytes += n_bytes;
-        drop(state);
+        self.count(n_bytes);
         self.shared.wait_for_room(0)
+    }
+
+    /// As [`Producer::hold`], without waiting.
+    pub(crate) fn count(&mut self, n_bytes: u64) {
+        self.shared.lock().add(n_bytes);
+        self.held_bytes += n_bytes;
     }
 
     /// Takes the next place in the order, for what it holds. Waits until there is room for what will become of that, which is
@@ -220,13 +312,16 @@ impl Producer {
     /// The error that stopped the queue.
     pub fn ticket(&mut self) -> Result<Ticket> {
         self.shared.wait_for_room(self.held_bytes)?;
+        Ok(self.next_ticket())
+    }
+
+    /// As [`Producer::ticket`], without waiting.
+    pub(crate) fn next_ticket(&mut self) -> Ticket {
         let mut state = self.shared.lock();
-        let number = state.first + state.entries.len() as u64;
         state.add(self.held_bytes);
-        let n_bytes = self.held_bytes * 2;
-        self.held_bytes = 0;
-        state.entries.push_back(Entry { n_bytes, ..Entry::default() });
-        Ok(Ticket { shared: Arc::clone(&self.shared), number, is_submitted: false })
+        let n_bytes = std::mem::take(&mut self.held_bytes) * 2;
+        let number = state.ticket(n_bytes);
+        Ticket { shared: Arc::clone(&self.shared), number, is_submitted: false }
     }
 
     /// Waits until a ticket is placed, and does tasks meanwhile.
@@ -234,7 +329,7 @@ impl Producer {
     /// # Errors
     /// The error that stopped the queue.
     pub fn wait_for(&self, number: u64) -> Result<()> {
-        self.shared.wait_until(|state| state.report.n_placed > number)
+        self.shared.help_until(|state| state.report.n_placed > number)
     }
 }
 
@@ -262,13 +357,13 @@ impl Ticket {
         self.is_submitted = true;
         let shared = Arc::clone(&self.shared);
         shared.submit(self.number, tasks, Some(place));
-        if shared.pool.is_empty() {
-            return shared.wait_until(|state| state.tasks.is_empty());
-        }
-        shared.pool.start(|| {
+        let n_threads = shared.pool.start(|| {
             let shared = Arc::clone(&shared);
             move || shared.work()
         });
+        if n_threads == 0 {
+            return shared.help_until(State::has_no_tasks);
+        }
         Ok(())
     }
 }
@@ -281,104 +376,63 @@ impl Drop for Ticket {
     }
 }
 
-impl State {
-    fn is_empty(&self) -> bool {
-        self.entries.is_empty() && !self.is_placing
-    }
-
-    fn add(&mut self, n_bytes: u64) {
-        self.report.bytes += n_bytes;
-        self.report.peak_bytes = self.report.peak_bytes.max(self.report.bytes);
-    }
-
-    fn entry(&mut self, number: u64) -> Option<&mut Entry> {
-        self.entries.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
-    }
-
-    /// One of a ticket's tasks is done: the last one lets go of what they were made of.
-    fn done(&mut self, id: TaskId, made_bytes: u64) {
-        let Some(entry) = self.entry(id.ticket) else { return };
-        if let Some(made) = entry.made.get_mut(id.task) {
-            *made = Some(made_bytes);
-        }
-        entry.n_tasks_left = entry.n_tasks_left.saturating_sub(1);
-        entry.made_bytes += made_bytes;
-        self.settle(id.ticket);
-    }
-
-    /// Once all tasks of a ticket are done, its share is what they made and is not placed.
-    fn settle(&mut self, number: u64) {
-        let Some(entry) = self.entry(number).filter(|entry| entry.n_tasks_left == 0) else { return };
-        let (before, now) = (entry.n_bytes, entry.made_bytes);
-        entry.n_bytes = now;
-        self.report.bytes -= before;
-        self.add(now);
-    }
-
-    /// Takes the results that can be placed next. Its caller places them, and says so by [`State::placed`].
-    fn next_ready(&mut self) -> Option<Ready> {
-        if self.is_placing || self.error.is_some() {
-            return None;
-        }
-        let entry = self.entries.front_mut().filter(|entry| entry.is_submitted)?;
-        let n_tasks = entry.made[entry.n_placed..].iter().take_while(|made| made.is_some()).count();
-        let is_last = entry.n_placed + n_tasks == entry.made.len();
-        if n_tasks == 0 && !is_last {
-            return None;
-        }
-        self.is_placing = true;
-        Some(Ready { place: entry.place.take(), n_tasks, is_last })
-    }
-
-    /// Notes that results which were ready are placed.
-    fn placed(&mut self, Ready { place, n_tasks, is_last }: Ready) {
-        self.is_placing = false;
-        let number = self.first;
-        if let Some(entry) = self.entries.front_mut() {
-            let placed = entry.made.iter().skip(entry.n_placed).take(n_tasks);
-            entry.made_bytes -= placed.copied().flatten().sum::<u64>();
-            entry.n_placed += n_tasks;
-            entry.place = place;
-        }
-        self.settle(number);
-        if is_last {
-            self.report.n_placed += 1;
-            self.first += 1;
-            self.entries.pop_front();
-        }
-    }
-}
-
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics while it has the lock but for want of memory.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn check_process(&self) -> Result<()> {
+        if self.pool.is_own_process() {
+            return Ok(());
+        }
+        Err(Error::InvalidRequest {
+            what: "only the process that created a file writes it, not a child that was forked from it".to_owned(),
+        })
+    }
+
+    fn wake(&self) {
+        // Who waits has looked before, or looks after this.
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Looks at how much waits.
+    fn watch(&self, state: &mut State) {
+        let (n_tasks, n_bytes) = (state.n_tasks(), state.report.bytes);
+        state.growth.look(nanoseconds(self.started.elapsed()), n_tasks, n_bytes);
+    }
+
     fn submit(&self, number: u64, tasks: Vec<Task>, place: Option<Place>) {
         let mut state = self.lock();
-        if state.error.is_some() {
+        let refused = state.submit(number, tasks, place);
+        self.watch(&mut state);
+        if refused.is_some() {
+            // What is refused is dropped without the lock.
+            drop(state);
             return;
         }
-        let n_tasks = tasks.len();
-        if let Some(entry) = state.entry(number) {
-            let made = vec![None; n_tasks];
-            *entry = Entry { is_submitted: true, n_tasks_left: n_tasks, place, made, ..std::mem::take(entry) };
-        }
-        state.settle(number);
-        let id = |task: usize| TaskId { ticket: number, task };
-        state.tasks.extend(tasks.into_iter().enumerate().map(|(place, task)| (id(place), task)));
         self.place_ready(state);
         self.changed.notify_all();
     }
 
+    /// Takes a task that nobody has begun.
+    fn take_task(&self, state: &mut State) -> Option<(TaskId, Task)> {
+        let taken = state.take_task()?;
+        self.watch(state);
+        Some(taken)
+    }
+
     /// Does a task and what follows from it.
     fn run(&self, id: TaskId, task: Task, compressor: &mut Compressor) {
+        let started = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| task(compressor))).unwrap_or_else(|panic| {
             // It may have been left in any state.
             *compressor = Compressor::new();
             Err(panicked(panic.as_ref()))
         });
+        self.n_tasks.fetch_add(1, Relaxed);
+        self.task_ns.fetch_add(nanoseconds(started.elapsed()), Relaxed);
         let mut state = self.lock();
         match made {
             Ok(made_bytes) => {
@@ -409,13 +463,11 @@ impl Shared {
     }
 
     fn fail(&self, mut state: MutexGuard<'_, State>, error: Error) {
-        state.error.get_or_insert(error);
         // Dropped without the lock: they hold a lot.
-        let tasks = std::mem::take(&mut state.tasks);
-        let places: Vec<_> = state.entries.iter_mut().map(|entry| entry.place.take()).collect();
+        let waiting = state.fail(error);
         drop(state);
         self.changed.notify_all();
-        drop((tasks, places));
+        drop(waiting);
     }
 
     /// A thread of the pool: does tasks until the queue ends.
@@ -423,7 +475,7 @@ impl Shared {
         let mut compressor = Compressor::new();
         let mut state = self.lock();
         loop {
-            if let Some((id, task)) = state.tasks.pop_front() {
+            if let Some((id, task)) = self.take_task(&mut state) {
                 drop(state);
                 self.run(id, task, &mut compressor);
                 state = self.lock();
@@ -437,47 +489,66 @@ impl Shared {
 
     fn wait_for_room(&self, more_bytes: u64) -> Result<()> {
         let limit = self.settings.buffer_bytes;
-        self.wait_until(|state| state.is_empty() || state.report.bytes.saturating_add(more_bytes) <= limit)
+        self.help_until(|state| state.has_room(more_bytes, limit))
     }
 
-    /// Does tasks, or waits if there are none, until something is so.
-    fn wait_until(&self, is_so: impl Fn(&State) -> bool) -> Result<()> {
-        if !self.pool.is_own_process() {
-            return Err(Error::InvalidRequest {
-                what: "only the process that created a file writes it, not a child that was forked from it".to_owned(),
-            });
-        }
+    /// Does tasks, or sleeps if there are none, until something is so.
+    fn help_until(&self, is_so: impl Fn(&State) -> bool) -> Result<()> {
+        let patience = Patience { helps: true, is_cancelled: &AtomicBool::new(false), note: &mut |_| () };
+        self.wait_until(patience, |state| is_so(state).then_some(())).map(drop)
+    }
+
+    /// Waits until something is found. `None` if that was cancelled before.
+    fn wait_until<T>(&self, patience: Patience<'_>, mut found: impl FnMut(&State) -> Option<T>) -> Result<Option<T>> {
+        self.check_process()?;
+        let Patience { helps, is_cancelled, note } = patience;
         let mut state = self.lock();
         if let Some(error) = &state.error {
             return Err(error.clone());
         }
-        if is_so(&state) {
-            return Ok(());
+        if let Some(found) = found(&state) {
+            return Ok(Some(found));
         }
         let started = Instant::now();
+        let mut helped = Duration::ZERO;
         let mut compressor = None;
-        while state.error.is_none() && !is_so(&state) {
-            if let Some((id, task)) = state.tasks.pop_front() {
+        let mut result = None;
+        while state.error.is_none() && !is_cancelled.load(Relaxed) {
+            result = found(&state);
+            if result.is_some() {
+                break;
+            }
+            let task = if helps { self.take_task(&mut state) } else { None };
+            let begun = Instant::now();
+            if let Some((id, task)) = task {
                 drop(state);
                 self.run(id, task, compressor.get_or_insert_with(|| self.compressor()));
+                helped += begun.elapsed();
+                note(Pause::Helped);
                 state = self.lock();
             } else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                note(Pause::Slept);
             }
         }
-        let waited_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let waited_ns = nanoseconds(started.elapsed());
         state.report.n_waits += 1;
         state.report.wait_ns += waited_ns;
         state.report.longest_wait_ns = state.report.longest_wait_ns.max(waited_ns);
-        let result = state.error.clone().map_or(Ok(()), Err);
+        state.report.help_ns += nanoseconds(helped);
+        let error = if result.is_none() { state.error.clone() } else { None };
         drop(state);
         self.compressors.lock().unwrap_or_else(PoisonError::into_inner).extend(compressor);
-        result
+        error.map_or(Ok(result), Err)
     }
 
     fn compressor(&self) -> Compressor {
         self.compressors.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {

@@ -1,45 +1,44 @@
 //! Tables being written, of any format.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use arrowroot_arrow::stored::{RecordedSchema, SharedOffsets, data_type, plan_branches, store_beside};
+use arrowroot_arrow::stored::{RecordedSchema, data_type, plan_branches};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
 
+use crate::contexts::{ContextSettings, Contexts};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
 use crate::ntuple::{NtupleColumn, NtupleFormat, NtupleSettings};
 use crate::pipeline::{Pipeline, TablePipeline, Written};
-use crate::precision::with_mantissas;
 use crate::settings::{ColumnCodec, ColumnLayout, Format, PAGE_BYTES, Precision, TableSettings, TreeNotes};
+use crate::table_format::TableFormat;
 use crate::tree::{IndexValues, TreeColumn, TreeFormat, TreeSettings, check_layout, class_name};
 
-/// Batches of more entries than this
-const MAX_ENTRIES: usize = 1024;
-/// are converted in slices of about so many bytes: what they share no memory with is not made for all of them at once.
-const SLICE_BYTES: usize = 16 << 20;
+mod columns;
+
+pub(crate) use columns::{Slice, StoredColumn, TableColumns};
 
 /// A table being written. It is in the file once it is [closed](TableWriter::close).
 pub struct TableWriter {
     file: Arc<FileWriter>,
-    name: String,
-    columns: Vec<(String, DataType)>,
-    /// For each column, the bits of mantissa that its numbers have at most.
-    mantissas: Vec<Option<u8>>,
+    columns: Arc<TableColumns>,
     n_entries: u64,
-    pipeline: Box<dyn Pipeline>,
+    pipeline: Arc<Mutex<Box<dyn Pipeline>>>,
     index: Option<Arc<IndexValues>>,
+    /// Once it is filled through these, it is through nothing else.
+    contexts: Option<Contexts>,
     is_closed: bool,
 }
 
 impl fmt::Debug for TableWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableWriter")
-            .field("name", &self.name)
-            .field("n_entries", &self.n_entries)
+            .field("name", &self.columns.table)
+            .field("n_entries", &self.n_entries())
             .finish_non_exhaustive()
     }
 }
@@ -75,12 +74,7 @@ impl TableWriter {
             stored: schema.clone(),
             splits: columns.iter().map(|column| column.layout.split).collect(),
         };
-        let types = columns.iter().map(|column| (column.name.clone(), column.data_type.clone())).collect();
-        let bits = |column: &Column| match column.layout.precision {
-            Precision::Mantissa(n_bits) => Some(n_bits),
-            _ => None,
-        };
-        let mantissas = columns.iter().map(bits).collect();
+        let stored = columns.iter().map(Column::stored).collect();
         let (name, title, n_columns) = (name.to_owned(), title.to_owned(), columns.len());
         let compression = file.settings().compression;
         let notes = &settings.notes;
@@ -130,16 +124,37 @@ impl TableWriter {
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
             }
         };
-        Ok(TableWriter {
-            file: Arc::clone(file),
-            name,
-            columns: types,
-            mantissas,
-            n_entries: 0,
-            pipeline,
-            index,
-            is_closed: false,
-        })
+        Ok(TableWriter::of_pipeline(file, name, stored, index, pipeline))
+    }
+
+    /// Begins a table of a format of one's own.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a column that no layout holds; what stopped the file.
+    pub fn with_format<F: TableFormat>(
+        file: &Arc<FileWriter>,
+        name: &str,
+        schema: &Schema,
+        format: F,
+        settings: &TableSettings,
+    ) -> Result<TableWriter> {
+        let columns = columns_of(schema, settings, file.settings().compression)?;
+        let stored: Vec<_> = columns.iter().map(Column::stored).collect();
+        file.queue().wait()?;
+        let pipeline = Box::new(TablePipeline::new(file, format, stored.len(), settings));
+        Ok(TableWriter::of_pipeline(file, name.to_owned(), stored, None, pipeline))
+    }
+
+    fn of_pipeline(
+        file: &Arc<FileWriter>,
+        table: String,
+        columns: Vec<StoredColumn>,
+        index: Option<Arc<IndexValues>>,
+        pipeline: Box<dyn Pipeline>,
+    ) -> TableWriter {
+        let columns = Arc::new(TableColumns { table, columns });
+        let (file, pipeline) = (Arc::clone(file), Arc::new(Mutex::new(pipeline)));
+        TableWriter { file, columns, n_entries: 0, pipeline, index, contexts: None, is_closed: false }
     }
 
     /// Takes the entries of a batch, which has the columns of the table in their order. Their memory is used until they are
@@ -150,35 +165,20 @@ impl TableWriter {
     /// this batch is taken if it has at most some thousand entries. Any other error stops the file, also one of an earlier batch
     /// that shows only now.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.check_columns(batch)?;
-        let n_entries = batch.num_rows();
-        let slice_entries = slice_entries(batch);
+        if self.contexts.is_some() {
+            let what =
+                format!("table {:?} is filled through contexts, and through nothing else then", self.columns.table);
+            return Err(Error::InvalidRequest { what });
+        }
+        let slices = self.columns.slices(batch)?;
         let indexed = self.index.as_ref().map(|index| index.of_batch(batch)).transpose()?;
-        let mut start = 0;
-        while start < n_entries {
-            let slice = batch.slice(start, slice_entries.min(n_entries - start));
-            let mut offsets = SharedOffsets::default();
-            let stored: Vec<_> = self
-                .columns
-                .iter()
-                .zip(slice.columns())
-                .zip(&self.mantissas)
-                .map(|(((name, data_type), array), bits)| {
-                    let first_entry = self.n_entries;
-                    let stored = store_beside(&mut offsets, name, array, data_type)
-                        .map_err(|error| error.with_entry(|entry| entry + first_entry))?;
-                    Ok(match bits {
-                        Some(n_bits) => with_mantissas(stored, 0..array.len(), *n_bits),
-                        None => stored,
-                    })
-                })
-                .collect::<Result<_, _>>()
-                .inspect_err(|error| self.stop_if_begun(start, error))?;
-            self.pipeline
+        for (number, slice) in slices.iter().enumerate() {
+            let stored =
+                self.columns.store(slice, self.n_entries).inspect_err(|error| self.stop_if_begun(number, error))?;
+            lock(&self.pipeline)
                 .append(&stored, slice.num_rows())
                 .inspect_err(|error| self.file.queue().stop(error.clone()))?;
             self.n_entries += slice.num_rows() as u64;
-            start += slice.num_rows();
         }
         if let (Some(index), Some(values)) = (&self.index, indexed) {
             index.extend(values);
@@ -186,29 +186,46 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Entries taken so far.
-    pub fn n_entries(&self) -> u64 {
-        self.n_entries
-    }
-
-    /// Writes what is left, and the metadata of the table.
+    /// Has the table filled by any number of threads, each through a context of its own, from its first entry on. Called again,
+    /// it gives the same.
     ///
     /// # Errors
-    /// Those of writing, also of earlier entries: they stop the file.
-    pub fn close(mut self) -> Result<Written> {
-        self.is_closed = true;
-        self.pipeline.close().inspect_err(|error| self.file.queue().stop(error.clone()))
+    /// [`Error::InvalidRequest`] if it has entries, or for other settings than the first time.
+    pub fn contexts(&mut self, settings: ContextSettings) -> Result<Contexts> {
+        let what = match &self.contexts {
+            Some(contexts) if contexts.settings() == settings => return Ok(contexts.clone()),
+            Some(_) => "its contexts have other settings",
+            None if self.index.is_some() => {
+                "it has an index, which one thread fills: contexts and an index exclude each other"
+            }
+            None if self.n_entries > 0 => "it has entries already: contexts fill it from the first one on",
+            None => {
+                let contexts = Contexts::new(&self.file, &self.columns, &self.pipeline, settings);
+                return Ok(self.contexts.insert(contexts).clone());
+            }
+        };
+        Err(Error::InvalidRequest { what: format!("table {:?}: {what}", self.columns.table) })
     }
 
-    fn check_columns(&self, batch: &RecordBatch) -> Result<()> {
-        let schema = batch.schema_ref();
-        let found: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        if found.iter().eq(self.columns.iter().map(|(name, _)| name)) {
-            return Ok(());
-        }
-        let expected: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
-        let what = format!("table {:?} has columns {expected:?}, and a batch has {found:?}", self.name);
-        Err(Error::InvalidRequest { what })
+    /// Entries taken so far.
+    pub fn n_entries(&self) -> u64 {
+        self.contexts.as_ref().map_or(self.n_entries, Contexts::n_entries)
+    }
+
+    /// How often each buffer was filled from; nothing where entries go to one at a time.
+    pub fn n_fills(&self) -> Vec<u64> {
+        self.contexts.as_ref().map_or_else(Vec::new, Contexts::n_fills)
+    }
+
+    /// Writes what is left, and the metadata of the table. Its contexts must be gone.
+    ///
+    /// # Errors
+    /// Those of writing, also of earlier entries; [`Error::InvalidRequest`] for contexts that are still there, and for numbers of
+    /// entries that nobody filled. They stop the file.
+    pub fn close(mut self) -> Result<Written> {
+        self.is_closed = true;
+        let ended = self.contexts.as_ref().map_or(Ok(()), Contexts::end);
+        ended.and_then(|()| lock(&self.pipeline).close()).inspect_err(|error| self.file.queue().stop(error.clone()))
     }
 
     /// A batch of which a part is written already cannot be taken back.
@@ -222,13 +239,21 @@ impl TableWriter {
 impl Drop for TableWriter {
     fn drop(&mut self) {
         if !self.is_closed && self.file.queue().is_own_process() {
-            let what = format!("table {:?} was not closed, and would be missing", self.name);
+            let what = format!("table {:?} was not closed, and would be missing", self.columns.table);
             self.file.queue().stop(Error::InvalidRequest { what });
         }
     }
 }
 
 impl Column {
+    fn stored(&self) -> StoredColumn {
+        let mantissa_bits = match self.layout.precision {
+            Precision::Mantissa(n_bits) => Some(n_bits),
+            _ => None,
+        };
+        StoredColumn { name: self.name.clone(), data_type: self.data_type.clone(), mantissa_bits }
+    }
+
     fn into_tree(self) -> TreeColumn {
         let Column { name, title, data_type, counter, layout, compression } = self;
         TreeColumn { name, title, data_type, counter, layout, compression }
@@ -265,15 +290,9 @@ fn columns_of(schema: &Schema, settings: &TableSettings, of_file: CompressionSet
     schema.fields().iter().enumerate().map(column).collect()
 }
 
-/// How many entries of a batch to convert at once.
-fn slice_entries(batch: &RecordBatch) -> usize {
-    let n_entries = batch.num_rows();
-    if n_entries <= MAX_ENTRIES {
-        return n_entries.max(1);
-    }
-    let bytes = |array: &Arc<dyn Array>| array.to_data().get_slice_memory_size().unwrap_or_default();
-    let n_bytes: usize = batch.columns().iter().map(bytes).sum();
-    (n_entries / n_bytes.div_ceil(SLICE_BYTES).max(1)).max(MAX_ENTRIES)
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic stops the queue, and what it left is not used again.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

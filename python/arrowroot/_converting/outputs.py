@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from arrowroot._converting.formats import Place
     from arrowroot._converting.inputs import Input, Table
+    from arrowroot._cost.writing import WritingCost
     from arrowroot._writing.file import WritableFile
     from arrowroot._writing.layout import Layout, LayoutLike
     from arrowroot._writing.plan import LayoutPlan
@@ -78,6 +79,8 @@ class Written(NamedTuple):
     left_out: list[tuple[str, str]]
     #: Where it differs from the input: it was not published then.
     differences: list[str] = []  # noqa: RUF012 - never changed
+    #: What writing cost, of a ROOT file.
+    cost: WritingCost | None = None
 
 
 class _DiffersError(Exception):
@@ -182,7 +185,7 @@ def _to_root(
         differences = check(file.complete(), [name for name, _ in tables]) if check is not None else []
         if differences:
             file.abort()
-    return Written(tables, objects, left_out, differences)
+    return Written(tables, objects, left_out, differences, None if differences else file.cost())
 
 
 def _copied(given: Input, path: str, file: WritableFile) -> str | None:

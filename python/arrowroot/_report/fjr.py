@@ -237,7 +237,18 @@ _PLAIN = {"stage-in": "stagein"}
 _OF_SERVERS = ("http", "xrootd")
 _REQUESTS = "-requests"
 #: Layers around a store: what they count, it counts too, or a local disk answered.
-_AROUND = ("attempt", "readahead", "prefetch", "lazy-download", "block-cache", "opening", "local-cache")
+_AROUND = (
+    "tables",
+    "compress",
+    "queue",
+    "attempt",
+    "readahead",
+    "prefetch",
+    "lazy-download",
+    "block-cache",
+    "opening",
+    "local-cache",
+)
 _REPLICA = "replica "
 
 
@@ -271,6 +282,13 @@ def counters_of(file: Iterable[Account], scan: Iterable[Account], url: str) -> l
     return sorted(counters, key=lambda counter: counter.subsystem == "tstoragefile")
 
 
+def counters_of_writing(accounts: Iterable[Account]) -> list[Counter]:
+    """Return what the layers of writing were asked for, as CMS counts: the store of this machine is ``file``."""
+    return [
+        _counter(account, "file" if account.layer == "store" else account.layer, {}) for account in accounts
+    ]
+
+
 def _counter(account: Account, subsystem: str, names: dict[str, str]) -> Counter:
     return Counter(
         subsystem,
@@ -284,12 +302,15 @@ def _counter(account: Account, subsystem: str, names: dict[str, str]) -> Counter
     )
 
 
-def document(counters: Iterable[Counter], *, url: str, n_entries: int) -> str:
-    """Return a framework job report. ``url`` must have no credentials in it."""
+def document(counters: Iterable[Counter], *, url: str, n_entries: int, is_output: bool = False) -> str:
+    """Return a framework job report. ``url`` must have no credentials in it; it was read, or is the output."""
+    file = f"<InputFile><PFN>{escape(url)}</PFN><EventsRead>{n_entries}</EventsRead></InputFile>"
+    if is_output:
+        file = f"<File><PFN>{escape(url)}</PFN><TotalEvents>{n_entries}</TotalEvents></File>"
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<FrameworkJobReport>",
-        f"<InputFile><PFN>{escape(url)}</PFN><EventsRead>{n_entries}</EventsRead></InputFile>",
+        file,
         "<StorageStatistics>",
         f"<{_SUMMARY}>",
     ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import resource
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 from arrowroot._api import scan as _scan  # noqa: F401 - a first scan would import it while the clock runs
 from arrowroot._cost import plan  # noqa: F401 - likewise
 from arrowroot._cost.metrics import Measurement
+from arrowroot._cost.writing import most_rss_bytes
 from arrowroot._passes import source  # noqa: F401 - likewise
 from arrowroot._select import columns, entries  # noqa: F401 - likewise
 from arrowroot._storage.config import TREE_CACHE_BYTES
@@ -105,8 +104,7 @@ def peak_rss_bytes() -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return most_rss_bytes()
 
 
 def page_cache_share(path: str) -> float | None:

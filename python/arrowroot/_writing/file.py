@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
+from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
+from arrowroot._cost.stalls import of_native as stalls_of_native
+from arrowroot._cost.writing import WritingCost
 from arrowroot._errors import InvalidRequestError, not_picklable
 from arrowroot._options import check_arguments
 from arrowroot._render import printable
 from arrowroot._sizes import checked_count, counted, parse_size
 from arrowroot._writing import settings
+from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
 from arrowroot._writing.layout import OF_LAYOUT
 from arrowroot._writing.location import local_path, path_and_name
 
@@ -20,7 +25,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
+    from arrowroot._cost.stalls import Stalls
     from arrowroot._storage.url import Location
+    from arrowroot._writing.contexts import QueueState
     from arrowroot._writing.data import TableData
     from arrowroot._writing.layout import LayoutLike, Unsaid
     from arrowroot._writing.schema import SchemaLike
@@ -61,7 +68,8 @@ class WritableDirectory:
             missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a
             schema the first batch says it, and what has no missing value there must have none later.
 
-        The options are those of :func:`arrowroot.write`, and what a tree records besides its columns:
+        The options are those of :func:`arrowroot.write`, ``producers``, which :meth:`TableWriter.context` explains, and
+        what a tree records besides its columns:
 
         aliases: expressions by the names that they go by in ``TTree::Draw``: ``{"pt": "sqrt(px*px+py*py)"}``.
         index: the column or the two columns of integers by which its entries are found: ``("run", "event")``. ROOT's
@@ -136,9 +144,16 @@ class WritableFile(WritableDirectory):
     exception leaves the block of ``with``, nothing is left, and an older file is what it was.
     """
 
-    def __init__(self, native: _native.FileWriter, path: str, codec: int | None) -> None:
+    def __init__(
+        self, native: _native.FileWriter, path: str, codec: int | None, threshold_ns: int = THRESHOLD_NS
+    ) -> None:
         super().__init__(None, "")
         self._native: _native.FileWriter | None = native
+        #: What counts and times, also once the file is closed.
+        self._counting = native
+        self._threshold_ns = threshold_ns
+        self._started_ns = time.perf_counter_ns()
+        self._wall_ns = 0
         self._file_path = path
         #: ROOT's number of the codec; None: each layout's own.
         self.codec = codec
@@ -195,6 +210,22 @@ class WritableFile(WritableDirectory):
             self.abort()
             raise
         self._native = None
+        self._wall_ns = time.perf_counter_ns() - self._started_ns
+
+    def stalls(self) -> Stalls:
+        """Return what the contexts of its tables did: stalls by table and context, and when, if that is traced."""
+        n_lost = self._counting.queue()["n_lost_intervals"]
+        return stalls_of_native(self._counting.contexts(), threshold_ns=self._threshold_ns, n_lost=n_lost)
+
+    def cost(self) -> WritingCost:
+        """Return what writing has cost so far, layer by layer: bytes, operations, times of compressing and waiting."""
+        tables = [written for table in self.tables if (written := table.written) is not None]
+        wall_ns = self._wall_ns or time.perf_counter_ns() - self._started_ns
+        return WritingCost.of_native(self._counting, tables, wall_ns)
+
+    def queue(self) -> QueueState:
+        """Return the state of its queue: what waits to be compressed and written."""
+        return queue_state(self._counting.queue())
 
     def _close_tables(self) -> None:
         from arrowroot._writing.table import check_finished
@@ -239,6 +270,9 @@ def create(
     reproducible: bool = False,
     n_threads: int = 0,
     buffers: int | str = BUFFERS,
+    stall_threshold: float = 0.1,
+    growth_threshold: float = GROWTH_SECONDS,
+    trace_stalls: bool = False,
 ) -> WritableFile:
     """Begin a ROOT file; it is there, under its name, when it is closed.
 
@@ -256,6 +290,10 @@ def create(
     n_threads: that compress; 0 for as many as there are cores. The bytes do not depend on it.
     buffers: bound on the memory for what waits to be compressed and written. One cluster may exceed it, if ``flush``
         asks for one so large.
+    stall_threshold: seconds from which on the wait of a context counts as a stall.
+    growth_threshold: seconds for which compression may fall behind before that is told, see ``TableWriter.context``.
+    trace_stalls: keep what each context does when, up to a million of intervals, for the picture of ``arrowroot
+        stalls``.
 
     Raises: InvalidRequestError for other stores and for options that make no sense; StorageError if there is no such
         directory, or no permission.
@@ -270,7 +308,10 @@ def create(
         n_threads=checked_count(n_threads, "n_threads"),
         buffer_bytes=parse_size(buffers, "buffers"),
     )
-    return WritableFile(native, target, codec)
+    threshold_ns = parse_threshold(stall_threshold)
+    growth_ns = parse_threshold(growth_threshold, "growth_threshold")
+    native.watch(stall_ns=threshold_ns, growth_ns=growth_ns, keeps_intervals=bool(trace_stalls))
+    return WritableFile(native, target, codec, threshold_ns)
 
 
 def write(

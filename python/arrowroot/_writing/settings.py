@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, SupportsIndex
 
+    from arrowroot._writing.contexts import ProducerOptions
     from arrowroot._writing.layout import LayoutLike, Unsaid
     from arrowroot._writing.notes import Aliases, Friends, Index, UserInfo
 
@@ -65,6 +66,7 @@ class TableOptions(TypedDict, total=False):
     index: Index | None
     friends: Friends
     user_info: UserInfo
+    producers: ProducerOptions
 
 
 class FlushRule(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from arrowroot._errors import (
 )
 from arrowroot._sizes import counted, parse_size
 from arrowroot._writing import settings
+from arrowroot._writing.contexts import FillContext, producer_rule
 from arrowroot._writing.counters import counters_of
 from arrowroot._writing.data import parts_of, reraised
 from arrowroot._writing.layout import layout_with
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
+    from arrowroot._writing.contexts import ProducerRule
     from arrowroot._writing.data import Part, TableData
     from arrowroot._writing.layout import Layout
     from arrowroot._writing.schema import SchemaLike
@@ -64,14 +67,32 @@ class TableWriter:
         self._title = settings.text(options.get("title", ""), "title")
         self._titles = settings.titles_of(options.get("titles", {}))
         self._notes = Notes.of(options)
+        self._producers = producer_rule(options.get("producers"))
         self._schema = None if schema is None else checked_schema(schema_of(schema), where)
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
+        self._is_filled = False
         self._is_closed = False
         #: Whether it is written to see what becomes of it: reading gives branches or fields, and nothing is warned of.
         self.is_trial = False
         self.failed = False
+        #: Entries, clusters and bytes of it, once it is closed.
+        self.written: dict[str, int] | None = None
+        # Several threads may fill it.
+        self._lock = threading.RLock()
+        #: What was told of the growth of the file's queue, by its contexts.
+        self.n_growths_told = 0
+
+    @property
+    def where(self) -> str:
+        """File and path of the table, for messages."""
+        return self._where
+
+    @property
+    def is_begun(self) -> bool:
+        """True once its columns are known, and it can be filled."""
+        return self._native is not None
 
     @property
     def name(self) -> str:
@@ -123,9 +144,96 @@ class TableWriter:
         """Add entries that do not change until the file is closed; ``progress`` gets the number after each batch."""
         self._add(parts_of(data), progress)
 
+    def context(self, name: str | None = None) -> FillContext:
+        """Return a place to fill the table from, for one more thread; all entries come through contexts then.
+
+            with ar.create("out.root") as f:
+                events = f.tree("Events", schema, producers={"buffers": 4})
+
+                def produce(events_of_mine):
+                    with events.context() as context:
+                        for batch in events_of_mine:
+                            context.fill(batch)
+
+        name: of the context, in reports of stalls; None: the table's with a number.
+
+        How they work together is an option of ``WritableFile.tree``, ``producers``, with
+
+        - policy: which buffer is filled: "fullest", so that buffers are full at different times; "fifo", in turns;
+          "single", one for all.
+        - buffers: how many may be in use, filled or being compressed (4). ``buffers`` of the file bounds their bytes.
+        - order: of the entries: "free", as buffers are full; "filled", as ``fill`` took them; "numbered", by
+          ``first_entry``: then the file has the same bytes whatever the threads.
+        - full: what a fill does that would wait: "block"; "refuse", raise QueueFullError; or what is called before it
+          waits, with a QueueState.
+        - help: True: who would wait compresses instead.
+        - on_growth: called with a QueueState when compression has not kept up for ten seconds, instead of the one
+          warning (``QueueGrowthWarning``).
+
+        Contexts are closed before the table is.
+
+        Raises: InvalidRequestError if the table is closed, or has entries of ``append``.
+        """
+        if self._is_closed:
+            raise InvalidRequestError(f"{self._where}: the table is closed, nothing can be filled")
+        if self._n_entries and not self._is_filled:
+            raise InvalidRequestError(
+                f"{self._where}: it has entries of append: contexts fill it from the first one on"
+            )
+        self._is_filled = True
+        context = FillContext(self, self._file, self._producers, name)
+        if self._schema is not None:
+            with self._lock:
+                if self._native is None:
+                    self._begin(None, None)
+        return context
+
+    def begun(self, part: Part, table: pa.Table) -> pa.Schema:
+        """Return its schema; these data say it, and which columns share their lengths, if nobody has before."""
+        with self._lock:
+            if self._native is None:
+                self._begin(part, table)
+        if self._schema is None:
+            raise InvalidRequestError(f"{self._where}: the table has no columns yet")
+        return self._schema
+
+    def native_context(self, rule: ProducerRule, name: str | None) -> _native.FillContext:
+        """Return the engine's context. Raises: InvalidRequestError if the table is closed."""
+        with self._lock, self._named():
+            if self._native is None or self._is_closed:
+                raise InvalidRequestError("the table is closed, nothing can be filled")
+            return self._native.context(
+                name, policy=rule.policy, n_buffers=rule.n_buffers, order=rule.order, helps=rule.helps
+            )
+
+    def count_filled(self, n_entries: int) -> None:
+        """Count entries that a context took."""
+        with self._lock:
+            self._n_entries += n_entries
+
+    def tell_of_growth(self, n_growths: int) -> bool:
+        """Note that growth is told; return whether it is the first time."""
+        with self._lock:
+            is_first = self.n_growths_told == 0
+            self.n_growths_told = max(n_growths, self.n_growths_told)
+            return is_first
+
+    def spoil(self) -> None:
+        """An exception has left a context: the file cannot be whole any more, and nobody waits for what is missing."""
+        self.failed = True
+        self._file.abort()
+
+    def n_fills(self) -> list[int]:
+        """Return how often each of its buffers was filled from; nothing where entries go to one at a time."""
+        return [] if self._native is None else self._native.n_fills()
+
     def _add(self, parts: Iterator[Part], progress: Callable[[int], object] | None = None) -> None:
         if self._is_closed:
             raise InvalidRequestError(f"{self._where}: the table is closed, nothing can be appended")
+        if self._is_filled:
+            raise InvalidRequestError(
+                f"{self._where}: it is filled through contexts, and through nothing else"
+            )
         for part in parts:
             try:
                 self._add_part(part, progress)
@@ -228,7 +336,7 @@ class TableWriter:
         native = self._native or self._begin(None, None)
         self._is_closed = True
         with self._named():
-            native.close()
+            self.written = native.close()
 
     def __enter__(self) -> Self:
         return self

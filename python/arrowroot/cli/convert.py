@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import InvalidRequestError
+from arrowroot import InvalidRequestError, StorageError
 from arrowroot._converting import compare, formats, inputs, outputs
 from arrowroot._render import printable
 from arrowroot._sizes import counted, format_bytes, format_seconds
+from arrowroot.cli import writing_report
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, storage_options
@@ -30,6 +31,10 @@ def run(options: argparse.Namespace) -> int:
     started = time.perf_counter_ns()
     source, target = formats.place_of(options.input), formats.checked_output(options.output)
     _check_different(source, target)
+    if (options.cost or options.fjr) and target.format != "root":
+        raise InvalidRequestError("--cost and --fjr: the layers of writing are counted for a ROOT file")
+    if options.fjr and not Path(options.fjr).parent.is_dir():
+        raise InvalidRequestError(f"--fjr {options.fjr}: there is no such directory")
     choice = inputs.Choice(
         column_texts(options.columns), options.filter, options.entries, options.batch_size, options.threads
     )
@@ -50,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
         written = outputs.write_all(given, target, style, _Shown(progress), check)
     for path, reason in written.left_out:
         print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
+    if options.fjr and written.cost is not None:
+        _write_fjr(options.fjr, target.file, written)
     _say(options, target, written, time.perf_counter_ns() - started)
     for text in written.differences:
         print(f"arrowroot: {printable(options.output)} was not written: {printable(text)}", file=sys.stderr)
@@ -152,6 +159,7 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
             "verified": not written.differences if options.verify else None,
             "differences": written.differences,
             "wall_ns": wall_ns,
+            "cost": written.cost.as_dict() if options.cost and written.cost is not None else None,
         }
         print(json.dumps(document, indent=2))
         return
@@ -166,3 +174,18 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
         *(["read back: the same"] if options.verify else []),
     ]
     print(f"{printable(target.file)}: {', '.join(parts)}")
+    if options.cost and written.cost is not None:
+        writing_report.print_text(written.cost)
+
+
+def _write_fjr(path: str, output: str, written: Written) -> None:
+    from arrowroot._report import fjr
+
+    cost = written.cost
+    accounts = [] if cost is None else cost.accounts
+    n_entries = sum(n for _, n in written.tables)
+    text = fjr.document(fjr.counters_of_writing(accounts), url=output, n_entries=n_entries, is_output=True)
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"--fjr {path}: {error.strerror}") from None

@@ -36,6 +36,7 @@ Reads ROOT files, says what it cost, and writes them.
   arrowroot sample nanoaod s.root     make a file of simulated events
   arrowroot config root://host//f     the options of the storage, and who set them
   arrowroot fjr report.xml            what a CMS job report says of its reads
+  arrowroot stalls stalls.json        who waited for the output, and a picture
   arrowroot model report.xml          how long they take at a latency and bandwidth
   arrowroot replay trace.parquet      what another strategy would have done
   arrowroot tune root://host//f       the best strategy for a file where it is

@@ -1,4 +1,4 @@
-"""The commands that study what reading costs: layout, fjr, model, replay, tune."""
+"""The commands that study what reading and writing cost: layout, fjr, stalls, model, replay, tune."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from arrowroot.cli.arguments import (
     add_storage,
     budget,
     count,
+    duration,
     entry_range,
     latency,
     positive,
@@ -64,6 +65,17 @@ examples:
   arrowroot replay reads.parquet --sweep readahead=4k..128M --plot sweep.png
 """
 
+_STALLS = """\
+Says who waited for the output, how often and how long: as the table of CMSSW's StallMonitor, as JSON, and as a picture
+of what each stream did when. FILE is what WritableFile.stalls().save(...) wrote, a file of CMSSW's StallMonitor, or a
+log of its Tracer with printTimestamps. Times of the StallMonitor are taken as the microseconds that they are.
+
+examples:
+  arrowroot stalls stalls.json
+  arrowroot stalls stallMonitor.log --plot stalls.png
+  arrowroot stalls tracer.log --threshold 0.5 --plot stalls.html
+"""
+
 _TUNE = """\
 Finds how to read a file where it is: measures the store (latency, bandwidth, parallel requests), plans the reads,
 simulates the strategies, runs the best few, and prints them ranked with the setting to export.
@@ -94,6 +106,26 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         "file", metavar="FILE", help="a job report, or a log with storage-timing-summaries in it"
     )
     fjr.add_argument("--json", action="store_true", help="as JSON")
+
+    stalls = add("stalls", _STALLS, "who waited for the output, as table and picture")
+    stalls.add_argument("file", metavar="FILE", help="stalls of arrowroot, StallMonitor or Tracer")
+    stalls.add_argument(
+        "--threshold",
+        metavar="TIME",
+        type=duration,
+        default=0.1,
+        help="a wait of so long is a stall, as 100ms (default: 0.1 s; our own files have theirs)",
+    )
+    stalls.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg, .pdf (need matplotlib) or .html")
+    stalls.add_argument(
+        "--writers",
+        metavar="GLOBS",
+        help="CMSSW's modules that write, as 'RAW*,out' (default: names with output, out, and write*)",
+    )
+    stalls.add_argument("--json", action="store_true", help="as JSON")
+    stalls.add_argument(
+        "--intervals", action="store_true", help="with --json: what each stream does when, too"
+    )
 
     model = add("model", _MODEL, "predict the time of a job's reads")
     model.add_argument("files", metavar="FILE", nargs="+", help="job reports, or traces (.parquet, .arrow)")

@@ -72,6 +72,10 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     )
     convert.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
     convert.add_argument("--json", action="store_true", help="say as JSON what was written")
+    convert.add_argument(
+        "--cost", action="store_true", help="report what writing a ROOT file cost, layer by layer"
+    )
+    convert.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the writing")
     _add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
     add_storage(convert)
     sample = add("sample", _SAMPLE, "make a file of simulated events")

@@ -103,17 +103,6 @@ fn the_file_does_not_depend_on_threads_and_batches() {
 }
 
 #[test]
-fn large_batches_are_taken_in_slices() {
-    assert_eq!(slice_entries(&batch(0..10, None)), 10);
-    assert_eq!(slice_entries(&batch(0..0, None)), 1);
-    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..8_000_000));
-    let numbers = RecordBatch::try_from_iter([("x", numbers)]).unwrap();
-    assert!((1_900_000..=2_100_000).contains(&slice_entries(&numbers)));
-    // Of a slice only what is in it counts.
-    assert!(slice_entries(&numbers.slice(5, 100_000)) >= 100_000);
-}
-
-#[test]
 fn a_batch_that_is_refused_leaves_the_table_as_it_was() {
     for layout in [Format::Tree, Format::Ntuple] {
         let (place, file) = file(2);

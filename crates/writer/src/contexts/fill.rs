@@ -1,0 +1,336 @@
+//! The filling of one batch, step by step.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::error::{Error, Result};
+use crate::pipeline::Submission;
+use crate::queue::{Patience, Pause};
+use crate::table::Slice;
+
+use super::arrivals::Arrived;
+use super::stalls::Doing;
+use super::{Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
+
+/// Entries on their way to a table. Dropped before its first step has taken some, nothing has happened.
+#[must_use = "nothing is taken before its steps are done"]
+pub struct Fill {
+    inner: Arc<Inner>,
+    /// What is not taken yet: of the first slice the entries from `start` on.
+    values: VecDeque<Slice>,
+    start: usize,
+    n_entries: u64,
+    n_bytes: u64,
+    /// The number of the first entry, once it is known.
+    first_entry: Option<u64>,
+    has_begun: bool,
+    /// The buffer that waiting has brought.
+    lent: Option<usize>,
+}
+
+/// What is to be done next.
+pub enum Step {
+    /// Nothing: all entries are taken.
+    Done,
+    /// There is no buffer, or no room in memory. Nothing was taken, unless the fill [has begun](Fill::has_begun).
+    Full,
+    /// This, which may take long, as it may compress. It must be done: others wait for it.
+    Work(Work),
+}
+
+/// A part of a fill that may take long.
+#[must_use = "others wait for it"]
+pub struct Work {
+    inner: Arc<Inner>,
+    /// `None` once it is done.
+    kind: Option<Kind>,
+}
+
+enum Kind {
+    /// A buffer is full.
+    Submit(Box<Submission>),
+    /// The entries are next.
+    Take(Vec<Slice>, u64),
+    /// What others left is next.
+    TakeKept,
+}
+
+impl Work {
+    /// Does it.
+    ///
+    /// # Errors
+    /// What stopped the file.
+    pub fn complete(mut self) -> Result<()> {
+        let filling = &self.inner.filling;
+        let _guard = StopOnPanic(Arc::clone(&self.inner));
+        let done = match self.kind.take() {
+            Some(Kind::Submit(submission)) => submission.submit(),
+            Some(Kind::Take(slices, n_entries)) => filling.take_in_order(slices, n_entries, filling.n_open()),
+            Some(Kind::TakeKept) => filling.take_kept(filling.n_open()),
+            None => Ok(()),
+        };
+        self.inner.record.mark(Doing::Writing);
+        done.inspect_err(|error| filling.stop(error))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if self.kind.is_some() {
+            self.inner.waker.wake_after(|| {
+                self.inner.give_up();
+                false
+            });
+        }
+    }
+}
+
+impl Inner {
+    /// Stops the file, as some of a fill is lost.
+    fn give_up(&self) {
+        let what = format!("table {:?}: a fill was given up half way", self.filling.columns.table);
+        self.filling.stop(&Error::InvalidRequest { what });
+    }
+}
+
+impl Fill {
+    pub(super) fn new(inner: Arc<Inner>, values: VecDeque<Slice>, n_entries: u64, first_entry: Option<u64>) -> Self {
+        let bytes = |(stored, n_slice): &Slice| stored.iter().map(|column| column.held_bytes(0..*n_slice)).sum::<u64>();
+        let n_bytes = values.iter().map(bytes).sum();
+        Fill { inner, values, start: 0, n_entries, n_bytes, first_entry, has_begun: false, lent: None }
+    }
+
+    /// True if some of its entries were taken. It must be completed then, or the file is given up.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Takes all entries, and waits where it must.
+    ///
+    /// # Errors
+    /// As [`FillContext::fill`](super::FillContext::fill).
+    pub fn complete(mut self) -> Result<()> {
+        loop {
+            match self.advance()? {
+                Step::Done => return Ok(()),
+                Step::Full => {
+                    self.wait(&AtomicBool::new(false))?;
+                }
+                Step::Work(work) => work.complete()?,
+            }
+        }
+    }
+
+    /// Takes entries as far as that needs no waiting.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if an entry was taken before; then nothing is taken. Any other error stops the file.
+    pub fn advance(&mut self) -> Result<Step> {
+        self.inner.filling.file.queue().check()?;
+        let _guard = StopOnPanic(Arc::clone(&self.inner));
+        let step = if self.values.is_empty() {
+            Step::Done
+        } else if self.inner.filling.settings.order == Order::Free {
+            self.take_free()?
+        } else {
+            self.take_ordered()?
+        };
+        self.inner.record.mark(Doing::Writing);
+        if matches!(step, Step::Done) {
+            self.inner.record.filled(self.n_entries);
+            self.inner.filling.n_entries.fetch_add(self.n_entries, Relaxed);
+        }
+        Ok(step)
+    }
+
+    /// Waits until there may be a buffer, or room, after [`Step::Full`]. Returns false if `is_cancelled` was set before, which
+    /// [`FillContext::wake`](super::FillContext::wake) must follow.
+    ///
+    /// # Errors
+    /// What stopped the file.
+    pub fn wait(&mut self, is_cancelled: &AtomicBool) -> Result<bool> {
+        let Fill { inner, has_begun, first_entry, n_entries, n_bytes, lent, .. } = self;
+        let (filling, record) = (&inner.filling, &inner.record);
+        let queue = filling.file.queue();
+        queue.check()?;
+        let mut note = |pause| {
+            record.mark(if pause == Pause::Helped { Doing::Helping } else { Doing::Stalled });
+        };
+        let patience = Patience { helps: filling.settings.helps, is_cancelled, note: &mut note };
+        let found = if filling.settings.order != Order::Free {
+            let number = first_entry.unwrap_or(u64::MAX);
+            if let State::Ordered(ordered) = &mut *filling.lock() {
+                ordered.arrivals.wait(number);
+            }
+            queue.n_behind().fetch_add(1, Relaxed);
+            // Another one may be let in now.
+            queue.wake();
+            let found = queue.wait_for(patience, |_| match &*filling.lock() {
+                State::Ordered(Ordered { arrivals }) => {
+                    let first = first_entry.unwrap_or(arrivals.end());
+                    let verdict = arrivals.verdict(first, *n_entries, *n_bytes, filling.n_running());
+                    (verdict != Offer::Full).then_some(())
+                }
+                State::Free(_) => Some(()),
+            });
+            queue.n_behind().fetch_sub(1, Relaxed);
+            if let State::Ordered(ordered) = &mut *filling.lock() {
+                ordered.arrivals.leave(number);
+            }
+            found.map(|found| found.is_some())
+        } else {
+            let waiter = match &mut *filling.lock() {
+                State::Free(free) => free.buffers.queue_up(*has_begun),
+                State::Ordered(_) => return Ok(true),
+            };
+            let found = queue.wait_for(patience, |has_room| match &mut *filling.lock() {
+                State::Free(free) => free.buffers.lend(Some(waiter), has_room),
+                State::Ordered(_) => None,
+            });
+            // Whoever is next in line looks again.
+            let is_awaited = match &mut *filling.lock() {
+                State::Free(free) => free.buffers.leave(waiter),
+                State::Ordered(_) => false,
+            };
+            if is_awaited {
+                queue.wake();
+            }
+            found.map(|found| {
+                *lent = found;
+                found.is_some()
+            })
+        };
+        record.waited();
+        found
+    }
+
+    /// Takes entries into a buffer, up to its end.
+    fn take_free(&mut self) -> Result<Step> {
+        let filling = &self.inner.filling;
+        let has_room = filling.file.queue().has_room();
+        let (number, collected) = match &mut *filling.lock() {
+            State::Free(Free { buffers, collected }) => {
+                let Some(number) = self.lent.take().or_else(|| buffers.lend(None, has_room)) else {
+                    return Ok(Step::Full);
+                };
+                (number, collected[number].take())
+            }
+            State::Ordered(_) => return Ok(Step::Full),
+        };
+        let mut collected = collected.unwrap_or_else(|| {
+            let mut pipeline = lock(&filling.pipeline);
+            let widening = 1 << filling.file.queue().n_growths().min(2);
+            let (cutter, border) = (pipeline.cutter(), pipeline.next_border(widening));
+            Collected { cutter, border, producer: filling.file.queue().producer() }
+        });
+        self.has_begun = true;
+        let held_bytes = collected.cutter.held_bytes();
+        let mut is_end = false;
+        while let Some((stored, n_slice)) = self.values.front().filter(|_| !is_end) {
+            let (n_taken, is_cut) = collected.cutter.take(stored, self.start..*n_slice, collected.border);
+            self.start += n_taken;
+            is_end = is_cut;
+            if self.start >= *n_slice {
+                self.start = 0;
+                self.values.pop_front();
+            }
+        }
+        collected.producer.count(collected.cutter.held_bytes() - held_bytes);
+        if is_end {
+            if let State::Free(free) = &mut *filling.lock() {
+                free.buffers.end(number);
+            }
+            let waker = filling.file.queue().waker();
+            let held = Arc::new(InUse { filling: Arc::downgrade(filling), waker, number });
+            let submission = lock(&filling.pipeline).cut(collected, held).inspect_err(|error| filling.stop(error))?;
+            let kind = Some(Kind::Submit(Box::new(submission)));
+            return Ok(Step::Work(Work { inner: Arc::clone(&self.inner), kind }));
+        }
+        let n_bytes = collected.cutter.n_bytes();
+        let is_awaited = match &mut *filling.lock() {
+            State::Free(free) => {
+                free.collected[number] = Some(collected);
+                free.buffers.give_back(number, n_bytes)
+            }
+            State::Ordered(_) => false,
+        };
+        if is_awaited {
+            filling.file.queue().wake();
+        }
+        Ok(Step::Done)
+    }
+
+    /// Hands the entries over, to be taken when it is their turn: at once, if it is.
+    fn take_ordered(&mut self) -> Result<Step> {
+        let filling = &self.inner.filling;
+        let queue = filling.file.queue();
+        // Before it is kept, as whoever takes it from there counts it no longer.
+        queue.count(self.n_bytes);
+        let n_others = filling.n_running().saturating_sub(1);
+        let offer = match &mut *filling.lock() {
+            State::Ordered(Ordered { arrivals }) => {
+                let first = self.first_entry.unwrap_or(arrivals.end());
+                let offer = arrivals.offer(first, self.n_entries, self.n_bytes, n_others);
+                if offer == Offer::Keep {
+                    let values = self.values.drain(..).collect();
+                    arrivals.keep(first, Arrived { n_entries: self.n_entries, n_bytes: self.n_bytes, values });
+                }
+                offer
+            }
+            State::Free(_) => Offer::Full,
+        };
+        if offer == Offer::Keep {
+            // Whoever waits may be let in now.
+            queue.wake();
+            return Ok(Step::Done);
+        }
+        queue.let_go(self.n_bytes);
+        let kind = match offer {
+            Offer::Next => {
+                self.has_begun = true;
+                Kind::Take(self.values.drain(..).collect(), self.n_entries)
+            }
+            Offer::Take => Kind::TakeKept,
+            Offer::Keep | Offer::Full => return Ok(Step::Full),
+            Offer::Twice(entry) => {
+                let what = format!("table {:?}: entry {entry} was filled before", filling.columns.table);
+                return Err(Error::InvalidRequest { what });
+            }
+        };
+        Ok(Step::Work(Work { inner: Arc::clone(&self.inner), kind: Some(kind) }))
+    }
+}
+
+impl Drop for Fill {
+    fn drop(&mut self) {
+        let filling = &self.inner.filling;
+        // A buffer that waiting has brought is for others.
+        if let Some(number) = self.lent.take() {
+            self.inner.waker.wake_after(|| match &mut *filling.lock() {
+                State::Free(free) => {
+                    let n_bytes = free.collected[number].as_ref().map_or(0, |collected| collected.cutter.n_bytes());
+                    free.buffers.give_back(number, n_bytes)
+                }
+                State::Ordered(_) => false,
+            });
+        }
+        if self.has_begun && !self.values.is_empty() {
+            self.inner.waker.wake_after(|| {
+                self.inner.give_up();
+                false
+            });
+        }
+    }
+}
+
+/// Stops the file if a panic is on its way: a buffer may be lost with it, which others would wait for.
+struct StopOnPanic(Arc<Inner>);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.filling.stop(&Error::Panicked { what: "filling a table".to_owned() });
+        }
+    }
+}

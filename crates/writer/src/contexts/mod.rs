@@ -1,0 +1,349 @@
+//! Places to fill a table from, for any number of threads at the same time.
+//!
+//! [`policy`] says which buffer a producer fills, [`arrivals`] which entries are next where their order is promised; both are
+//! plain state. [`fill`] takes entries by them, and [`stalls`] has what each context did when.
+
+mod arrivals;
+mod fill;
+pub mod policy;
+mod settings;
+pub mod stalls;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use arrow_array::RecordBatch;
+
+use crate::cutter::{Border, Cutter};
+use crate::error::{Error, Result};
+use crate::file::FileWriter;
+use crate::pipeline::Pipeline;
+use crate::queue::{Producer, Waker};
+use crate::table::{Slice, TableColumns};
+
+use arrivals::{Arrivals, Offer};
+pub use fill::{Fill, Step, Work};
+use policy::Buffers;
+pub use settings::{ContextSettings, Order};
+use stalls::{Doing, Record};
+
+/// The share of a file's buffers that entries may take which wait for those before them.
+const SHARE_KEPT: u64 = 4;
+
+/// Makes contexts of one table.
+#[derive(Clone)]
+pub struct Contexts {
+    filling: Arc<Filling>,
+}
+
+/// A place from which a table is filled, by one producer at a time; any thread may be it.
+pub struct FillContext {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    filling: Arc<Filling>,
+    record: Arc<Record>,
+    waker: Waker,
+}
+
+/// What the contexts of a table share.
+pub(crate) struct Filling {
+    file: Arc<FileWriter>,
+    columns: Arc<TableColumns>,
+    pipeline: Arc<Mutex<Box<dyn Pipeline>>>,
+    settings: ContextSettings,
+    state: Mutex<State>,
+    /// Contexts that there are, with fills that are not at their end.
+    n_open: AtomicUsize,
+    n_entries: AtomicU64,
+}
+
+/// Never locked by who holds the lock of the queue's state for long, and never held by who asks the queue for anything: where
+/// both are held, the queue's was first.
+enum State {
+    Free(Free),
+    Ordered(Ordered),
+}
+
+/// Entries go to any buffer.
+struct Free {
+    buffers: Buffers,
+    /// For each buffer what is in it; `None`: nothing, or it is lent.
+    collected: Vec<Option<Collected>>,
+}
+
+/// Entries go to the cluster that is next, in the order of their numbers.
+struct Ordered {
+    arrivals: Arrivals<Vec<Slice>>,
+}
+
+/// The entries in a buffer.
+pub(crate) struct Collected {
+    pub(crate) cutter: Cutter,
+    pub(crate) border: Border,
+    pub(crate) producer: Producer,
+}
+
+/// A buffer whose entries are being compressed: it is empty again when the last task that has this is done.
+struct InUse {
+    filling: Weak<Filling>,
+    waker: Waker,
+    number: usize,
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        self.waker.wake_after(|| {
+            let Some(filling) = self.filling.upgrade() else { return false };
+            let mut state = filling.lock();
+            match &mut *state {
+                State::Free(free) => free.buffers.renew(self.number),
+                State::Ordered(_) => false,
+            }
+        });
+    }
+}
+
+impl Contexts {
+    pub(crate) fn new(
+        file: &Arc<FileWriter>,
+        columns: &Arc<TableColumns>,
+        pipeline: &Arc<Mutex<Box<dyn Pipeline>>>,
+        settings: ContextSettings,
+    ) -> Self {
+        let state = if settings.order == Order::Free {
+            let buffers = Buffers::new(settings.policy, settings.n_buffers);
+            let n_buffers = buffers.n_fills().len();
+            lock(pipeline).be_free(n_buffers);
+            State::Free(Free { buffers, collected: (0..n_buffers).map(|_| None).collect() })
+        } else {
+            let kept_bytes = file.settings().buffer_bytes as u64 / SHARE_KEPT;
+            State::Ordered(Ordered { arrivals: Arrivals::new(kept_bytes) })
+        };
+        Contexts {
+            filling: Arc::new(Filling {
+                file: Arc::clone(file),
+                columns: Arc::clone(columns),
+                pipeline: Arc::clone(pipeline),
+                settings,
+                state: Mutex::new(state),
+                n_open: AtomicUsize::new(0),
+                n_entries: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// One more context; `None` names it after the table, with a number.
+    pub fn context(&self, name: Option<String>) -> FillContext {
+        let filling = Arc::clone(&self.filling);
+        filling.n_open.fetch_add(1, Relaxed);
+        let record = filling.file.stalls().record(&filling.columns.table, name);
+        let waker = filling.file.queue().waker();
+        FillContext { inner: Arc::new(Inner { filling, record, waker }) }
+    }
+
+    /// The settings of all of them.
+    pub fn settings(&self) -> ContextSettings {
+        self.filling.settings
+    }
+
+    /// Entries that were taken so far.
+    pub fn n_entries(&self) -> u64 {
+        self.filling.n_entries.load(Relaxed)
+    }
+
+    /// How often each buffer was filled from, if entries go to several.
+    pub fn n_fills(&self) -> Vec<u64> {
+        match &*self.filling.lock() {
+            State::Free(free) => free.buffers.n_fills().to_vec(),
+            State::Ordered(_) => Vec::new(),
+        }
+    }
+
+    /// Ends the filling: what is still in buffers goes to the table.
+    pub(crate) fn end(&self) -> Result<()> {
+        let filling = &self.filling;
+        let n_open = filling.n_open.load(Relaxed);
+        if n_open > 0 {
+            let what = format!(
+                "table {:?} is closed while {n_open} of its contexts are still open, whose entries would be missing: close them \
+                 first",
+                filling.columns.table
+            );
+            return Err(Error::InvalidRequest { what });
+        }
+        // What stopped the file is told, and not what is missing for that.
+        filling.file.queue().check()?;
+        filling.take_kept(usize::MAX)?;
+        let (collected, missing) = match &mut *filling.lock() {
+            State::Free(free) => (free.collected.iter_mut().filter_map(Option::take).collect::<Vec<_>>(), None),
+            State::Ordered(ordered) => {
+                let (next, kept) = ordered.arrivals.missing();
+                (Vec::new(), kept.map(|kept| (next, kept)))
+            }
+        };
+        if let Some((next, kept)) = missing {
+            let what = format!(
+                "table {:?}: entries {next} to {} were never filled, those from {kept} on were: number all entries, from 0 on",
+                filling.columns.table,
+                kept.saturating_sub(1)
+            );
+            return Err(Error::InvalidRequest { what });
+        }
+        for Collected { mut cutter, producer, .. } in collected {
+            drop(producer);
+            lock(&filling.pipeline).append_cluster(cutter.end())?;
+        }
+        Ok(())
+    }
+}
+
+impl FillContext {
+    /// Takes the entries of a batch, which has the columns of the table in their order. Waits for a buffer, or until there is
+    /// room in memory, and compresses meanwhile if the settings say so. The memory of the batch is used until it is compressed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] or [`Error::Store`] for other columns, and for a null where none is stored: nothing is taken
+    /// then. Any other error stopped the file, also one of other entries that shows only now.
+    pub fn fill(&self, batch: &RecordBatch) -> Result<()> {
+        self.begin(batch, None)?.complete()
+    }
+
+    /// As [`FillContext::fill`], for entries whose number in the table is known: that of the first one, where
+    /// [`Order::Numbered`] was asked for.
+    ///
+    /// # Errors
+    /// Also [`Error::InvalidRequest`] if an entry of such a number was taken before.
+    pub fn fill_at(&self, first_entry: u64, batch: &RecordBatch) -> Result<()> {
+        self.begin(batch, Some(first_entry))?.complete()
+    }
+
+    /// Begins to fill, for those who want to do it step by step. Nothing is taken yet.
+    ///
+    /// # Errors
+    /// As [`FillContext::fill`].
+    pub fn begin(&self, batch: &RecordBatch, first_entry: Option<u64>) -> Result<Fill> {
+        let filling = &self.inner.filling;
+        filling.file.queue().check()?;
+        self.inner.record.mark(Doing::Running);
+        let is_numbered = filling.settings.order == Order::Numbered;
+        if is_numbered != first_entry.is_some() {
+            let what = if is_numbered {
+                "entries in the order of their numbers: say the number of the first one"
+            } else {
+                "the number of an entry has a meaning only where entries are ordered by their numbers"
+            };
+            return Err(Error::InvalidRequest { what: format!("table {:?}: {what}", filling.columns.table) });
+        }
+        let values = filling.columns.store_all(batch, first_entry.unwrap_or_default())?;
+        Ok(Fill::new(Arc::clone(&self.inner), values, batch.num_rows() as u64, first_entry))
+    }
+
+    /// Has all that wait look whether they were cancelled.
+    pub fn wake(&self) {
+        self.inner.waker.wake_after(|| true);
+    }
+
+    /// Does work that waits for data: the time is told apart.
+    pub fn wait_for_data<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.begin_data();
+        let done = work();
+        self.end_data();
+        done
+    }
+
+    /// The producer begins to wait for data.
+    pub fn begin_data(&self) {
+        self.inner.record.mark(Doing::Running);
+    }
+
+    /// The producer has its data.
+    pub fn end_data(&self) {
+        self.inner.record.mark(Doing::WaitingForData);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.waker.wake_after(|| {
+            self.record.mark(Doing::Running);
+            self.filling.n_open.fetch_sub(1, Relaxed);
+            // Where all others wait, one of them goes on.
+            true
+        });
+    }
+}
+
+impl Filling {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic in here would be ours, and the tests would show it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives slices to the table, and of those that are kept and follow at most so many offers.
+    fn take_in_order(&self, slices: Vec<Slice>, n_entries: u64, n_more: usize) -> Result<()> {
+        let (mut slices, mut n_entries) = (slices, n_entries);
+        for n_done in 0..=n_more {
+            for (stored, n_slice) in slices {
+                lock(&self.pipeline).append(&stored, n_slice)?;
+            }
+            let mut state = self.lock();
+            let State::Ordered(Ordered { arrivals }) = &mut *state else { return Ok(()) };
+            arrivals.taken(n_entries);
+            let following = if n_done < n_more { arrivals.follow() } else { None };
+            let Some(following) = following else { break };
+            drop(state);
+            self.file.queue().let_go(following.n_bytes);
+            (slices, n_entries) = (following.values, following.n_entries);
+        }
+        let is_awaited = match &mut *self.lock() {
+            State::Ordered(ordered) => ordered.arrivals.stop(),
+            State::Free(_) => false,
+        };
+        if is_awaited {
+            self.file.queue().wake();
+        }
+        Ok(())
+    }
+
+    /// Gives what is kept and next to the table: at most so many offers.
+    fn take_kept(&self, n_most: usize) -> Result<()> {
+        let first = match &mut *self.lock() {
+            State::Ordered(ordered) => ordered.arrivals.follow(),
+            State::Free(_) => None,
+        };
+        let Some(first) = first else {
+            if let State::Ordered(ordered) = &mut *self.lock() {
+                ordered.arrivals.stop();
+            }
+            return Ok(());
+        };
+        self.file.queue().let_go(first.n_bytes);
+        self.take_in_order(first.values, first.n_entries, n_most)
+    }
+
+    /// Contexts that are open, of which each may still fill.
+    fn n_open(&self) -> usize {
+        self.n_open.load(Relaxed)
+    }
+
+    /// Of these, those whose producers wait for nobody's entries, as far as counting tells: who waits for another table counts
+    /// as well, as it may be what others wait for there.
+    fn n_running(&self) -> usize {
+        self.n_open().saturating_sub(self.file.queue().n_behind().load(Relaxed))
+    }
+
+    /// Stops the file.
+    fn stop(&self, error: &Error) {
+        self.file.queue().stop(error.clone());
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Who panicked stopped the queue, and what was left is not used again.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! The state of the queue: which tickets there are, what is done and placed, what waits. It has no threads, no clock and no
+//! lock: who has it says what happened, and is told what may happen next.
+
+use std::collections::VecDeque;
+
+use super::QueueReport;
+use super::growth::Growth;
+
+/// The number of a ticket, and of one of its tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct TaskId {
+    pub(super) ticket: u64,
+    pub(super) task: usize,
+}
+
+/// The state of a ticket that was not placed as a whole yet.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Entry<P> {
+    is_submitted: bool,
+    n_tasks_left: usize,
+    place: Option<P>,
+    /// Its share of the bytes in flight.
+    n_bytes: u64,
+    /// For each task what it made, once it is done.
+    made: Vec<Option<u64>>,
+    /// The results of so many of its tasks are placed.
+    n_placed: usize,
+    /// Bytes that its tasks made and that are not placed.
+    made_bytes: u64,
+}
+
+/// Results that can be placed now: those of so many tasks of the first ticket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Ready<P> {
+    pub(super) place: Option<P>,
+    pub(super) n_tasks: usize,
+    pub(super) is_last: bool,
+}
+
+/// All that a queue knows. `T`: a task, `P`: how results are placed, `E`: what stopped it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct State<T, P, E> {
+    /// Tickets that are not placed as a whole, in their order; the number of the first one is `first`.
+    entries: VecDeque<Entry<P>>,
+    first: u64,
+    tasks: VecDeque<(TaskId, T)>,
+    is_placing: bool,
+    pub(super) is_ended: bool,
+    pub(super) error: Option<E>,
+    pub(super) report: QueueReport,
+    pub(super) growth: Growth,
+}
+
+impl<T, P, E> Default for State<T, P, E> {
+    fn default() -> Self {
+        State {
+            entries: VecDeque::new(),
+            first: 0,
+            tasks: VecDeque::new(),
+            is_placing: false,
+            is_ended: false,
+            error: None,
+            report: QueueReport::default(),
+            growth: Growth::default(),
+        }
+    }
+}
+
+impl<T, P, E> State<T, P, E> {
+    /// True if no ticket is out.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty() && !self.is_placing
+    }
+
+    /// True if no task waits to be begun.
+    pub(super) fn has_no_tasks(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Number of tasks that wait to be begun.
+    pub(super) fn n_tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Number of tickets that are out.
+    pub(super) fn n_tickets(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if so many more bytes are within the limit. Where nothing is in flight that could make room, there always is room.
+    pub(super) fn has_room(&self, more_bytes: u64, limit: u64) -> bool {
+        self.is_empty() || self.report.bytes.saturating_add(more_bytes) <= limit
+    }
+
+    pub(super) fn add(&mut self, n_bytes: u64) {
+        self.report.bytes += n_bytes;
+        self.report.peak_bytes = self.report.peak_bytes.max(self.report.bytes);
+    }
+
+    /// Takes the next place in the order, for something that takes so many bytes until its tasks are done.
+    pub(super) fn ticket(&mut self, n_bytes: u64) -> u64 {
+        self.entries.push_back(Entry {
+            is_submitted: false,
+            n_tasks_left: 0,
+            place: None,
+            n_bytes,
+            made: Vec::new(),
+            n_placed: 0,
+            made_bytes: 0,
+        });
+        self.first + self.entries.len() as u64 - 1
+    }
+
+    /// Takes the tasks of a ticket; none, and no `place`, for one that is passed over. After an error they are given back.
+    pub(super) fn submit(&mut self, number: u64, tasks: Vec<T>, place: Option<P>) -> Option<(Vec<T>, Option<P>)> {
+        if self.error.is_some() {
+            return Some((tasks, place));
+        }
+        if let Some(entry) = self.entry(number) {
+            entry.is_submitted = true;
+            entry.n_tasks_left = tasks.len();
+            entry.place = place;
+            entry.made = vec![None; tasks.len()];
+        }
+        self.settle(number);
+        let id = |task: usize| TaskId { ticket: number, task };
+        self.tasks.extend(tasks.into_iter().enumerate().map(|(place, task)| (id(place), task)));
+        None
+    }
+
+    /// Takes the task that has waited longest.
+    pub(super) fn take_task(&mut self) -> Option<(TaskId, T)> {
+        self.tasks.pop_front()
+    }
+
+    fn entry(&mut self, number: u64) -> Option<&mut Entry<P>> {
+        self.entries.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    /// One of a ticket's tasks is done: the last one lets go of what they were made of.
+    pub(super) fn done(&mut self, id: TaskId, made_bytes: u64) {
+        let Some(entry) = self.entry(id.ticket) else { return };
+        if let Some(made) = entry.made.get_mut(id.task) {
+            *made = Some(made_bytes);
+        }
+        entry.n_tasks_left = entry.n_tasks_left.saturating_sub(1);
+        entry.made_bytes += made_bytes;
+        self.settle(id.ticket);
+    }
+
+    /// Once all tasks of a ticket are done, its share is what they made and is not placed.
+    fn settle(&mut self, number: u64) {
+        let Some(entry) = self.entry(number).filter(|entry| entry.n_tasks_left == 0) else { return };
+        let (before, now) = (entry.n_bytes, entry.made_bytes);
+        entry.n_bytes = now;
+        self.report.bytes -= before;
+        self.add(now);
+    }
+
+    /// Takes the results that can be placed next. Its caller places them, and says so by [`State::placed`].
+    pub(super) fn next_ready(&mut self) -> Option<Ready<P>> {
+        if self.is_placing || self.error.is_some() {
+            return None;
+        }
+        let entry = self.entries.front_mut().filter(|entry| entry.is_submitted)?;
+        let n_tasks = entry.made[entry.n_placed..].iter().take_while(|made| made.is_some()).count();
+        let is_last = entry.n_placed + n_tasks == entry.made.len();
+        if n_tasks == 0 && !is_last {
+            return None;
+        }
+        self.is_placing = true;
+        Some(Ready { place: entry.place.take(), n_tasks, is_last })
+    }
+
+    /// Notes that results which were ready are placed.
+    pub(super) fn placed(&mut self, Ready { place, n_tasks, is_last }: Ready<P>) {
+        self.is_placing = false;
+        let number = self.first;
+        if let Some(entry) = self.entries.front_mut() {
+            let placed = entry.made.iter().skip(entry.n_placed).take(n_tasks);
+            entry.made_bytes -= placed.copied().flatten().sum::<u64>();
+            entry.n_placed += n_tasks;
+            entry.place = place;
+        }
+        self.settle(number);
+        if is_last {
+            self.report.n_placed += 1;
+            self.first += 1;
+            self.entries.pop_front();
+        }
+    }
+
+    /// Stops it for good. Gives what was waiting, for the caller to drop where nobody waits for that.
+    pub(super) fn fail(&mut self, error: E) -> (VecDeque<(TaskId, T)>, Vec<Option<P>>) {
+        self.error.get_or_insert(error);
+        let places = self.entries.iter_mut().map(|entry| entry.place.take()).collect();
+        (std::mem::take(&mut self.tasks), places)
+    }
+
+    /// Ends it: gives the tasks that nobody has begun.
+    pub(super) fn end(&mut self) -> VecDeque<(TaskId, T)> {
+        self.is_ended = true;
+        std::mem::take(&mut self.tasks)
+    }
+}
+
+#[cfg(test)]
+mod tests;

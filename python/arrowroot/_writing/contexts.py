@@ -1,0 +1,281 @@
+"""Contexts: places from which any number of threads fill a table."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+import pyarrow as pa
+
+from arrowroot._errors import (
+    InvalidRequestError,
+    QueueFullError,
+    QueueGrowthWarning,
+    UnsupportedError,
+    nearest,
+    not_picklable,
+)
+from arrowroot._sizes import checked_count, format_bytes, format_seconds
+from arrowroot._writing.data import parts_of, reraised
+from arrowroot._writing.schema import conformed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Literal, NoReturn
+
+    from typing_extensions import Self
+
+    from arrowroot import _native
+    from arrowroot._writing.data import TableData
+    from arrowroot._writing.table import TableWriter
+
+#: Buffers of a table that are filled or compressed at the same time, at most.
+N_BUFFERS = 4
+POLICIES = ("fullest", "fifo", "single")
+ORDERS = ("free", "filled", "numbered")
+#: The queue is said to grow after so many seconds.
+GROWTH_SECONDS = 10.0
+
+
+class QueueState(NamedTuple):
+    """The queue of a file between those who fill its tables and those who compress."""
+
+    #: Clusters that are full and not in the file yet.
+    n_waiting_clusters: int
+    #: Pieces of work on them that nobody has begun.
+    n_waiting_tasks: int
+    #: Bytes in memory now: collected, waiting to be compressed, waiting to be written.
+    bytes: int
+    #: The most at one time.
+    peak_bytes: int
+    #: How often the queue has grown for longer than it should, and how long in all.
+    n_growths: int
+    growth_ns: int
+
+
+class ProducerOptions(TypedDict, total=False):
+    """How several threads fill a table; :meth:`TableWriter.context` explains them."""
+
+    policy: Literal["fullest", "fifo", "single"]
+    buffers: int
+    order: Literal["free", "filled", "numbered"]
+    full: Literal["block", "refuse"] | Callable[[QueueState], object]
+    help: bool
+    on_growth: Callable[[QueueState], object] | None
+
+
+class ProducerRule(NamedTuple):
+    """The same, complete and checked."""
+
+    policy: str = "fullest"
+    n_buffers: int = N_BUFFERS
+    order: str = "free"
+    full: str | Callable[[QueueState], object] = "block"
+    helps: bool = True
+    on_growth: Callable[[QueueState], object] | None = None
+
+
+def producer_rule(given: object) -> ProducerRule:
+    """Return how several threads fill a table. Raises: InvalidRequestError for what makes no sense."""
+    if given is None:
+        return ProducerRule()
+    if not isinstance(given, dict):
+        raise InvalidRequestError(
+            f"producers={given!r}: expected options, as {{'policy': 'fullest', 'buffers': 4}}"
+        )
+    known = list(ProducerOptions.__annotations__)
+    for name in given:
+        if name not in known:
+            near = nearest(str(name), known)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
+            raise InvalidRequestError(f"producers: no option {name!r}{hint}")
+    for name, choices in (("policy", POLICIES), ("order", ORDERS)):
+        if name in given and given[name] not in choices:
+            raise InvalidRequestError(
+                f"producers: {name}={given[name]!r}: expected {', '.join(map(repr, choices))}"
+            )
+    full, on_growth = given.get("full", "block"), given.get("on_growth")
+    if full not in {"block", "refuse"} and not callable(full):
+        raise InvalidRequestError(
+            f"producers: full={full!r}: expected 'block', 'refuse' or what is to be called"
+        )
+    if on_growth is not None and not callable(on_growth):
+        raise InvalidRequestError(f"producers: on_growth={on_growth!r} cannot be called")
+    n_buffers = checked_count(given.get("buffers", N_BUFFERS), "producers: buffers")
+    if n_buffers < 1:
+        raise InvalidRequestError("producers: buffers=0: there is at least one")
+    return ProducerRule(
+        given.get("policy", "fullest"),
+        n_buffers,
+        given.get("order", "free"),
+        full,
+        bool(given.get("help", True)),
+        on_growth,
+    )
+
+
+def queue_state(counters: Mapping[str, int]) -> QueueState:
+    """Return the state of a queue from the counters of the engine."""
+    return QueueState(**{name: counters[name] for name in QueueState._fields})
+
+
+class FillContext:
+    """A place from which one producer at a time fills a table: ``TableWriter.context`` makes it; a context manager.
+
+    Each thread has one of its own, and an asyncio task calls ``await asyncio.to_thread(context.fill, data)``. The
+    interpreter's lock is released while it waits, converts and compresses. An exception that leaves the block of
+    ``with`` spoils the file: an entry may be missing, and none is left.
+    """
+
+    def __init__(
+        self, table: TableWriter, file: _native.FileWriter, rule: ProducerRule, name: str | None
+    ) -> None:
+        """``table`` makes it."""
+        self._table = table
+        self._file = file
+        self._rule = rule
+        self._name = name
+        self._native: _native.FillContext | None = None
+        self._is_closed = False
+        self._process = os.getpid()
+
+    def fill(self, data: TableData, first_entry: int | None = None) -> None:
+        """Add entries: any kind of data that :func:`arrowroot.write` takes, in memory.
+
+        first_entry: the number of the first of them in the table, where the order is "numbered"; numbers begin with 0,
+            and each is filled once.
+
+        Returns when they are taken, which is before they are in the file. Waits for a buffer, or for room in memory,
+        and compresses meanwhile; what happens then instead is said by ``full``.
+
+        Raises: QueueFullError where it would wait and ``full`` is "refuse"; InvalidRequestError for other columns,
+            other types, missing values where none are stored, and entries that were filled before: nothing of these
+            data is taken then. StorageError for a disk that is full: no file is left then.
+        """
+        if self._is_closed:
+            raise InvalidRequestError(f"{self._table.where}: the context is closed, nothing can be filled")
+        if os.getpid() != self._process:
+            # Before any lock, which a thread that is not in this process may have.
+            raise InvalidRequestError(
+                f"{self._table.where}: only the process that created a file writes it, not a child that was forked "
+                "from it"
+            )
+        number = None if first_entry is None else checked_count(first_entry, "first_entry")
+        try:
+            batch = self._batch_of(data)
+        except pa.ArrowException as error:
+            ours = reraised(error)
+            if ours is None:
+                raise
+            ours.args = (f"{self._table.where}: {ours.args[0]}",)
+            raise ours from error
+        if batch is not None:
+            self._fill(batch, number)
+
+    def _batch_of(self, data: TableData) -> pa.RecordBatch | None:
+        """Return all of some data as one batch of the table's schema; the first data make the table."""
+        parts = list(parts_of(data, copied=True))
+        batches: list[pa.RecordBatch] = []
+        for part in parts:
+            given = [part.table] if part.table is not None else list(part.batches)
+            table = given[0] if part.table is not None else pa.Table.from_batches(given, part.schema)
+            schema = self._table.begun(part, table)
+            for batch in table.to_batches():
+                batches += conformed(batch, schema, self._table.where, self._table.num_entries)
+        if len(batches) <= 1:
+            return batches[0] if batches else None
+        combined = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        if len(combined) > 1:
+            raise InvalidRequestError(
+                f"{self._table.where}: more text or list items at once than 32 bits number: fill fewer entries"
+            )
+        return combined[0]
+
+    def _fill(self, batch: pa.RecordBatch, number: int | None) -> None:
+        native = self._native or self._begin()
+        full = self._rule.full
+        # Signals come to this thread alone; a call in another one need not look for them.
+        takes_signals = threading.current_thread() is threading.main_thread()
+        try:
+            if not native.fill(batch, number, waits=full == "block", takes_signals=takes_signals):
+                if not callable(full):
+                    raise QueueFullError(
+                        f"{self._table.where}: all buffers are in use, or memory is: fill again later, or give it more "
+                        "buffers"
+                    )
+                full(queue_state(self._file.queue()))
+                native.fill(batch, number, waits=True, takes_signals=takes_signals)
+        except (InvalidRequestError, UnsupportedError) as error:
+            error.args = (f"{self._table.where}: {error.args[0]}",)
+            raise
+        self._table.count_filled(batch.num_rows)
+        if self._file.n_growths() > self._table.n_growths_told:
+            self._tell_of_growth()
+
+    def _begin(self) -> _native.FillContext:
+        self._native = self._table.native_context(self._rule, self._name)
+        return self._native
+
+    def _tell_of_growth(self) -> None:
+        state = queue_state(self._file.queue())
+        is_first = self._table.tell_of_growth(state.n_growths)
+        if self._rule.on_growth is not None:
+            self._rule.on_growth(state)
+        elif is_first:
+            warnings.warn(
+                f"{self._table.where}: compression has not kept up for {format_seconds(state.growth_ns / 1e9)}, and "
+                f"{format_bytes(state.bytes)} wait: producers will wait for it; a faster codec (compression='lz4' or "
+                "'zstd:1'), more threads (n_threads) or fewer producers help",
+                QueueGrowthWarning,
+                stacklevel=4,
+            )
+
+    @contextmanager
+    def waiting_for_data(self) -> Iterator[None]:
+        """Tell the time of a block of ``with`` apart, in which the producer waits for its data."""
+        native = self._native
+        if native is None and self._table.is_begun:
+            native = self._begin()
+        if native is None:
+            # Before the first entries there is no table to have a context of.
+            yield
+            return
+        native.mark_data(False)
+        try:
+            yield
+        finally:
+            native.mark_data(True)
+
+    def close(self) -> None:
+        """End it: its entries are the table's. Nothing happens if it is closed."""
+        self._is_closed = True
+        if self._native is not None:
+            self._native.close()
+
+    def __enter__(self) -> Self:
+        if self._native is None and self._table.is_begun:
+            # From here on its time is counted, and the table is not closed under it.
+            self._begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._table.spoil()
+        self.close()
+
+    def __del__(self) -> None:
+        # What was filled is the table's.
+        native: Any = getattr(self, "_native", None)
+        if native is not None:
+            native.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        raise not_picklable("a FillContext", "arrowroot.write(...)")
+
+    def __repr__(self) -> str:
+        state = ", closed" if self._is_closed else ""
+        return f"<FillContext of {self._table.path!r}{state}>"

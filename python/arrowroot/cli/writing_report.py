@@ -1,0 +1,46 @@
+"""The report of what writing cost, as text."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from arrowroot._render import text_table
+from arrowroot._report import accounts as _accounts
+from arrowroot._sizes import compression_ratio, format_bytes, format_count, format_seconds, three_digits
+from arrowroot.cli import terminal
+
+if TYPE_CHECKING:
+    from arrowroot import WritingCost
+
+
+def print_text(cost: WritingCost) -> None:
+    """Print the report for people."""
+    ratio = compression_ratio(cost.memory_bytes, cost.stored_bytes)
+    seconds = cost.wall_ns / 1e9
+    rows = [
+        ["real time", format_seconds(seconds)],
+        ["entries", format_count(cost.n_entries)],
+        ["clusters", format_count(cost.n_clusters)],
+        ["values", format_bytes(cost.memory_bytes)],
+        ["stored", format_bytes(cost.stored_bytes) + (f" (ratio {ratio:.2f})" if ratio else "")],
+        ["values / real time", f"{three_digits(cost.memory_bytes / 1e6 / seconds)} MB/s" if seconds else "-"],
+        ["compression, all threads", format_seconds(cost.compress_ns / 1e9)],
+        ["waits", f"{format_count(cost.n_waits)} of {format_seconds(cost.wait_ns / 1e9)} in all"],
+        ["  longest", format_seconds(cost.longest_wait_ns / 1e9)],
+        ["  spent helping", format_seconds(cost.help_ns / 1e9)],
+        ["most in buffers", format_bytes(cost.peak_buffer_bytes)],
+        ["most of the process", format_bytes(cost.peak_rss_bytes)],
+    ]
+    if cost.n_growths:
+        behind = f"{format_count(cost.n_growths)} times, {format_seconds(cost.growth_ns / 1e9)}"
+        rows.append(["compression fell behind", behind])
+    print(text_table([["writing", ""], *rows], right=[False, True], max_width=terminal.width()))
+    print()
+    style = terminal.Style(sys.stdout)
+    print(style.strong("what passed each layer"))
+    print(
+        text_table(
+            _accounts.rows(cost.accounts), right=[False, False] + [True] * 6, max_width=terminal.width()
+        )
+    )

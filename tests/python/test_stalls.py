@@ -1,0 +1,287 @@
+"""Stalls as they are read, told and drawn: our own, and those of CMSSW's StallMonitor and Tracer."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from arrowroot._pictures import stalls as picture
+from arrowroot._report import fjr
+from arrowroot._report import stalls as report
+from arrowroot.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: As StallMonitor writes it, with the header that says ms and means µs: stream 1 waits 0.25 s for the output module.
+STALL_MONITOR = """\
+# Transition       Symbol
+#----------------- ------
+# globalBeginRun  4
+# Event           0
+# Step                       Symbol Entries
+# -------------------------- ------ ------------------------------------------
+# preSourceEvent                S   <Stream ID> <Time since beginJob (ms)>
+# postModuleTransition          m   <Stream ID> <Module ID> <Transition type> <Time since beginJob (ms)>
+
+#  Module ID  Module label
+#  -----------------------
+#M 2          tracks
+#M 13         RAWoutput
+
+M 2 2 4 10
+m 2 2 4 20
+S 0 1000
+s 0 2000
+E 0 1 1 7 2000
+S 1 2000
+s 1 3000
+E 1 1 1 8 3000
+p 0 2 2000
+M 0 2 0 2000
+p 1 2 3000
+A 1 2 3000
+a 1 2 4000
+M 1 2 0 4000
+m 0 2 0 102000
+p 0 13 102000
+M 0 13 0 102000
+m 1 2 0 103000
+p 1 13 103000
+R 0 13 110000
+r 0 13 120000
+m 0 13 0 353000
+e 0 1 1 7 353000
+M 1 13 0 353000
+m 1 13 0 400000
+e 1 1 1 8 400000
+"""
+
+TRACER = """\
+%MSG-i ThreadStreamSetup:  (NoModuleName) 25-Nov-2026 23:59:59 UTC pre-events
+++++ 23:59:59.50 starting: processing event : stream = 0 run = 1 lumi = 1 event = 1 time = 5
+++++++ 23:59:59.50 finished: prefetching before processing event for module: stream = 0 label = 'tracks' id = 2
+++++++ 23:59:59.50 starting: processing event for module: stream = 0 label = 'tracks' id = 2
+++++++ 23:59:59.80 finished: processing event for module: stream = 0 label = 'tracks' id = 2
+++++++ 23:59:59.80 starting: prefetching before processing event for module: stream = 0 label = 'out' id = 3
+++++++ 23:59:59.80 finished: prefetching before processing event for module: stream = 0 label = 'out' id = 3
+++++++ 00:00:00.30 starting: processing event for module: stream = 0 label = 'out' id = 3
+++++++ 00:00:00.40 finished: processing event for module: stream = 0 label = 'out' id = 3
+++++ 00:00:00.40 finished: processing event : stream = 0 run = 1 lumi = 1 event = 1 time = 5
+++++ 00:00:00.50 starting: processing event : stream = 0 run = 1 lumi = 1 event = 2 time = 5
+"""
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def rows_of(stalls: ar.Stalls) -> list[tuple[int, str, int, int]]:
+    """Intervals in ms."""
+    states = [report.STATES[state] for state in stalls.intervals.state]
+    times = ((stalls.intervals.start_ns // 10**6).tolist(), (stalls.intervals.end_ns // 10**6).tolist())
+    return list(zip(stalls.intervals.stream.tolist(), states, *times, strict=True))
+
+
+def test_a_file_of_stall_monitor_is_taken_in_microseconds(tmp_path):
+    stalls = report.read(write(tmp_path / "s.log", STALL_MONITOR))
+    assert [module.label for module in stalls.modules if module.n_stalls] == ["RAWoutput"]
+    assert stalls.modules[0]._asdict() == {
+        "label": "RAWoutput", "n_stalls": 1, "total_ns": 250_000_000, "longest_ns": 250_000_000, "n_calls": 2,
+    }  # fmt: skip
+    assert [stream.name for stream in stalls.streams] == ["stream 0", "stream 1"]
+    assert rows_of(stalls) == [
+        (0, "waiting for data", 1, 2), (1, "waiting for data", 2, 3), (1, "running", 3, 4), (0, "running", 2, 102),
+        (1, "running", 4, 103), (0, "writing", 102, 110), (0, "writing", 110, 120), (0, "writing", 120, 353),
+        (1, "stalled", 103, 353), (1, "writing", 353, 400),
+    ]  # fmt: skip
+    assert stalls.streams[1].efficiency == pytest.approx(1 - 250 / 398)
+
+
+def test_the_table_is_that_of_stall_monitor(tmp_path, capsys):
+    assert main(["stalls", write(tmp_path / "s.log", STALL_MONITOR)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:3] == [
+        "StallMonitor>  Module label  # of stalls  Total stalled time  Max stalled time",
+        "StallMonitor>  ------------  -----------  ------------------  ----------------",
+        "StallMonitor>  RAWoutput               1              0.25 s            0.25 s",
+    ]
+
+
+def test_a_log_of_the_tracer_goes_on_after_midnight(tmp_path):
+    stalls = report.read(write(tmp_path / "t.log", TRACER))
+    assert rows_of(stalls) == [
+        (0, "running", 0, 300), (0, "stalled", 300, 800), (0, "writing", 800, 900), (0, "waiting for data", 900, 1000),
+    ]  # fmt: skip
+    assert [(module.label, module.n_stalls) for module in stalls.modules] == [("out", 1), ("tracks", 0)]
+    assert report.read(tmp_path / "t.log", threshold_ns=600_000_000).modules[0].n_stalls == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "neither stalls of arrowroot"),
+        ("# Transition\nX 1 2\n", "line 2: 'X' is no step"),
+        ("# Transition\nM 1 2 0\n", "line 2: 4 words, a step 'M' has 5"),
+        ("# Transition\nS 1 -5\n", "'-5' is no number"),
+        ("# Transition\n", "no step of a stream"),
+        ('{"form": "other"}', "in stalls of the form"),
+        ('{"form": "arrowroot.stalls/1"}', "KeyError"),
+        ("{", "JSONDecodeError"),
+        (
+            json.dumps(
+                {
+                    "form": "arrowroot.stalls/1",
+                    "states": ["running"],
+                    "streams": [],
+                    "modules": [],
+                    "threshold_ns": 1,
+                    "n_lost_intervals": 0,
+                    "intervals_us": [[0, 0, 1, 2]],
+                }
+            ),
+            "no stream 0",
+        ),
+    ],
+)
+def test_what_is_no_file_of_stalls_is_said(tmp_path, capsys, text, message):
+    path = write(tmp_path / "s.log", text)
+    with pytest.raises(ar.CorruptFileError, match=re.escape(message)):
+        report.read(path)
+    assert main(["stalls", path]) == 1
+    assert path in capsys.readouterr().err
+    with pytest.raises(ar.StorageError, match="No such file"):
+        report.read(tmp_path / "none")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A file that three threads filled, and its stalls."""
+    path = tmp_path_factory.mktemp("stalls") / "a.root"
+    with ar.create(path, n_threads=2, stall_threshold=0, trace_stalls=True) as file:
+        table = file.tree("Events", flush=100, producers={"policy": "fifo", "buffers": 2})
+
+        def produce(number: int) -> None:
+            with table.context(f"stream {number}") as context:
+                for fill in range(20):
+                    with context.waiting_for_data():
+                        data = {"x": np.arange(30) + fill}
+                    context.fill(data)
+
+        threads = [threading.Thread(target=produce, args=(number,)) for number in range(3)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert sum(table.n_fills()) >= 60
+    return file
+
+
+def test_stalls_of_a_file_come_back_from_json(written, tmp_path, capsys):
+    stalls = written.stalls()
+    assert [(module.label, module.n_calls) for module in stalls.modules] == [("Events", 60)]
+    assert sorted(stream.name for stream in stalls.streams) == [f"stream {number}" for number in range(3)]
+    assert all(stream.n_entries == 600 and stream.n_stalls == stream.n_waits for stream in stalls.streams)
+    assert {report.STATES[state] for state in stalls.intervals.state} >= {
+        "running",
+        "writing",
+        "waiting for data",
+    }
+    path = tmp_path / "stalls.json"
+    stalls.save(path)
+    read = report.read(path)
+    assert read.streams == stalls.streams
+    assert read.modules == stalls.modules
+    assert len(read.intervals.state) == len(stalls.intervals.state)
+    assert np.all(np.abs(read.intervals.end_ns - stalls.intervals.end_ns) <= 2000)
+    assert main(["stalls", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["form"] == "arrowroot.stalls/1"
+    assert "intervals_us" not in told
+    assert main(["stalls", str(path)]) == 0
+    assert "stream 2" in capsys.readouterr().out
+
+
+def test_the_cost_of_writing_is_told_by_layer_and_as_a_job_report(written, tmp_path, capsys):
+    cost = written.cost()
+    accounts = {(account.layer, account.operation): account for account in cost.accounts}
+    assert accounts["tables", "fill"].n_successful == 60
+    assert accounts["compress", "compress"].n_attempted == cost.n_tasks >= cost.n_clusters >= 18
+    assert accounts["store", "publish"].n_successful == 1
+    assert accounts["store", "write"].bytes >= cost.stored_bytes > 0
+    assert (cost.n_entries, cost.memory_bytes) == (1800, 1800 * 8)
+    source, target, job = (str(tmp_path / name) for name in ("a.parquet", "b.root", "job.xml"))
+    assert main(["convert", written.path, source]) == 0
+    assert main(["convert", source, target, "--cost", "--fjr", job]) == 0
+    printed = capsys.readouterr().out
+    assert "what passed each layer" in printed
+    assert "compression, all threads" in printed
+    (found,) = fjr.read(job)
+    assert {counter.path for counter in found.counters} >= {"file/write", "file/publish", "compress/compress"}
+    assert not fjr.is_protocol("compress")
+    assert main(["convert", source, str(tmp_path / "c.parquet"), "--cost"]) == 2
+    assert main(["convert", source, target, "--cost", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["cost"]["n_entries"] == 1800
+
+
+def many(n_streams: int, n_intervals: int) -> ar.Stalls:
+    """Streams that run and write, and stall for 0.2 s a hundred times in all."""
+    rng = random.Random(1)
+    rows, streams = [], []
+    stalled = set(rng.sample(range(n_intervals), 100))
+    for stream in range(n_streams):
+        now = 0
+        for number in range(stream, n_intervals, n_streams):
+            for state, length in ((0, rng.randrange(5, 30)), (1, 1), (2, 200 if number in stalled else 0)):
+                rows.append((stream, state, now * 10**6, (now + length) * 10**6))
+                now += length
+        times = dict.fromkeys(report.STATES, 0)
+        streams.append(report.Stream(f"stream {stream}", "T", 0, now * 10**6, times, 1, 1, 0, 0, 0, 0))
+    return ar.Stalls(100_000_000, [], streams, report.intervals_of(rows))
+
+
+def test_no_stall_is_hidden_in_a_picture_of_64_streams_and_100_000_events():
+    stalls = many(64, 100_000)
+    rows, bin_ns = report.binned(stalls, 1600)
+    assert len(rows) == 64
+    n_found = 0
+    for stream, state, start, end in zip(*(column.tolist() for column in stalls.intervals), strict=True):
+        if state == 2 and end > start:
+            n_found += 1
+            assert rows[stream].bins[int(start / bin_ns)] == 2
+    assert n_found == 100
+    # What is not stalled runs: that is most of the time.
+    assert sum(row.bins.count(0) for row in rows) > 0.9 * 64 * 1600 - 100 * 12
+
+
+def test_what_a_stream_does_most_of_a_bin_is_shown():
+    rows = [(0, 0, 0, 60), (0, 1, 60, 100), (0, 4, 100, 130), (0, 0, 130, 171), (0, 1, 171, 400)]
+    stream = report.Stream("s", "T", 0, 400, {}, 1, 1, 0, 0, 0, 0)
+    ((_, bins),), bin_ns = report.binned(ar.Stalls(100, [], [stream], report.intervals_of(rows)), 4)
+    assert (bins, bin_ns) == ([0, 0, 1, 1], 100)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "html"])
+def test_a_picture_is_drawn(tmp_path, suffix):
+    path = tmp_path / f"stalls.{suffix}"
+    source = write(tmp_path / "a<b>.log", STALL_MONITOR)
+    assert main(["stalls", source, "--plot", str(path)]) == 0
+    content = path.read_bytes()
+    assert content.startswith({"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}[suffix])
+    if suffix == "html":
+        text = content.decode()
+        assert "a&lt;b&gt;.log" in text
+        assert 'class="s2"' in text
+        assert len(picture.page("many", many(64, 20_000))) < 8_000_000
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before(tmp_path, capsys):
+    assert main(["stalls", str(tmp_path / "none.log"), "--plot", "stalls.gif"]) == 2
+    assert "must end in" in capsys.readouterr().err

@@ -1,0 +1,286 @@
+"""Tables that several threads fill: each entry once and in the promised order, or a clear error and no file.
+
+``make test`` takes the first 50 seeds, ``make soak-producers`` 1,000. To run one of them again:
+``python -m tests.writing.producers_worker DIRECTORY SEED SEED+1``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+from tests.differential import root_peer
+
+from .invariants import assert_sound
+from .producers_worker import SCHEMA, batch_of, draw, numbered
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+N_SEEDS = 1000 if os.environ.get("ARROWROOT_SOAK") else 50
+#: No run takes so long: somebody waits for somebody.
+DEADLOCK_S = 180
+
+
+def run(directory: Path, first: int, end: int) -> dict[int, dict[str, Any]]:
+    """Run seeds in a process of their own, under a watchdog. Returns what it told of each."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.writing.producers_worker", str(directory), str(first), str(end)],
+        cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    told: dict[int, dict[str, Any]] = {}
+    try:
+        for seed in range(first, end):
+            watchdog = threading.Timer(DEADLOCK_S, process.send_signal, (signal.SIGABRT,))
+            watchdog.start()
+            line = process.stdout.readline()
+            watchdog.cancel()
+            if not line:
+                _, stacks = process.communicate()
+                pytest.fail(f"seed {seed}, {draw(seed)}: it ended, or hung:\n{stacks}")
+            told[seed] = json.loads(line)
+        assert process.wait(DEADLOCK_S) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+    return told
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("producers")
+    return directory, run(directory, 0, N_SEEDS)
+
+
+def test_a_run_leaves_a_whole_file_or_says_what_went_wrong_and_leaves_none(told):
+    directory, runs = told
+    errors = []
+    for seed, found in runs.items():
+        case = draw(seed)
+        path = directory / f"{seed}.root"
+        if found["error"] is None:
+            assert found["left"] == [path.name], found
+            assert_sound(path)
+            continue
+        assert found["left"] == [], found
+        expected = {
+            "exception": "MishapError: of a producer", "disk": "StorageError: ", "interrupt": "KeyboardInterrupt",
+        }.get(case["mishap"])  # fmt: skip
+        assert expected is not None, (found, case)
+        assert expected in found["error"] or is_of_another(found["error"]), (found, case)
+        errors.append(case["mishap"])
+    assert {"exception", "disk", "interrupt"} <= set(errors), errors
+
+
+def is_of_another(error: str) -> bool:
+    """A thread may be told first that another one has stopped the file."""
+    return "unfinished" in error or "is closed" in error
+
+
+def test_each_entry_is_there_once_and_in_the_promised_order(told):
+    directory, runs = told
+    for seed, found in runs.items():
+        if found["error"] is None:
+            with ar.open(str(directory / f"{seed}.root")) as file:
+                for table in range(len(draw(seed)["fills"])):
+                    read = file[f"T{table}"].to_arrow()
+                    assert read.equals(pa.Table.from_batches([batch_of(read["x"].to_numpy())])), seed
+                    check_order(draw(seed), table, read["x"].to_numpy())
+
+
+def test_root_reads_the_same(told):
+    directory, runs = told
+    python = root_peer.python_with_root()
+    if python is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    jobs = [
+        (str(directory / f"{seed}.root"), f"T{table}", draw(seed)["layout"])
+        for seed, found in runs.items()
+        if found["error"] is None
+        for table in range(len(draw(seed)["fills"]))
+    ]
+    asked, out = directory / "jobs.json", directory / "read.jsonl"
+    asked.write_text(json.dumps(jobs))
+    command = [python, "-B", "-W", "ignore", str(HERE / "producers_with_root.py"), str(asked), str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False)
+    assert done.returncode == 0, done.stderr
+    read = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(path, table) for path, table, _ in read] == [(path, table) for path, table, _ in jobs]
+    for path, table, numbers in read:
+        check_order(draw(int(Path(path).stem)), int(table[1:]), np.array(numbers))
+
+
+def check_order(case: dict[str, Any], table: int, numbers: np.ndarray) -> None:
+    """Entries are those of the fills, once, and as the order promises."""
+    fills = numbered(case["fills"][table])
+    n_entries = sum(n for _, _, n in fills)
+    assert np.array_equal(np.sort(numbers), np.arange(n_entries)), case
+    if case["order"] == "numbered":
+        assert np.array_equal(numbers, np.arange(n_entries)), case
+    if case["order"] == "filled":
+        # A fill is in one piece, and the fills of a producer are in its order.
+        places = np.argsort(numbers)
+        for first, _, n in fills:
+            assert np.array_equal(places[first : first + n], places[first] + np.arange(n)), case
+        for producer in range(case["n_producers"]):
+            own = [places[first] for first, of, _ in fills if of == producer]
+            assert own == sorted(own), case
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_numbered_entries_make_the_same_bytes_whatever_the_threads(tmp_path, layout):
+    def write(path: Path, n_producers: int, n_threads: int) -> bytes:
+        producers = {"order": "numbered", "help": n_threads > 1}
+        with ar.create(path, reproducible=True, n_threads=n_threads, buffers="100 kB") as file:
+            table = file.tree("T", SCHEMA, layout=layout, flush="2 kB", producers=producers)
+
+            def produce(number: int) -> None:
+                with table.context() as context:
+                    for fill in range(number, 120, n_producers):
+                        context.fill(batch_of(np.arange(fill * 17, fill * 17 + 17)), fill * 17)
+
+            threads = [threading.Thread(target=produce, args=(number,)) for number in range(n_producers)]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+        return path.read_bytes()
+
+    written = [write(tmp_path / f"{n}" / "a.root", n, t) for n, t in make_directories(tmp_path)]
+    with ar.create(tmp_path / "a.root", reproducible=True) as file:
+        table = file.tree("T", SCHEMA, layout=layout, flush="2 kB")
+        table.append(batch_of(np.arange(120 * 17)))
+    assert all(each == (tmp_path / "a.root").read_bytes() for each in written)
+
+
+def make_directories(path: Path) -> list[tuple[int, int]]:
+    cases = [(1, 1), (2, 2), (5, 3)]
+    for n, _ in cases:
+        (path / f"{n}").mkdir()
+    return cases
+
+
+def test_tasks_of_asyncio_fill_through_threads(tmp_path):
+    async def produce(table: ar.TableWriter, number: int) -> None:
+        with table.context(f"task {number}") as context:
+            for fill in range(10):
+                await asyncio.to_thread(context.fill, {"x": np.arange(5) + 5 * (10 * number + fill)})
+
+    async def produce_all(table: ar.TableWriter) -> None:
+        await asyncio.gather(*(produce(table, number) for number in range(4)))
+
+    path = tmp_path / "a.root"
+    with ar.create(path) as file:
+        table = file.tree("T", producers={"buffers": 2}, flush=20)
+        asyncio.run(produce_all(table))
+        assert table.num_entries == 200
+    with ar.open(path) as read:
+        assert sorted(read["T"].to_arrow()["x"].to_pylist()) == list(range(200))
+
+
+def test_what_makes_no_sense_is_refused(tmp_path):
+    with ar.create(tmp_path / "a.root") as file:
+        for producers, message in [
+            ({"polcy": "fifo"}, "did you mean 'policy'"),
+            ({"policy": "best"}, "'fullest', 'fifo', 'single'"),
+            ({"order": "any"}, "'free', 'filled', 'numbered'"),
+            ({"buffers": 0}, "at least one"),
+            ({"full": "wait"}, "'block', 'refuse'"),
+            ({"on_growth": 1}, "cannot be called"),
+            ([], "expected options"),
+        ]:
+            with pytest.raises(ar.InvalidRequestError, match=message):
+                file.tree("T", SCHEMA, producers=producers)
+        table = file.tree("T", SCHEMA)
+        table.append(batch_of(np.arange(3)))
+        with pytest.raises(ar.InvalidRequestError, match="from the first one on"):
+            table.context()
+        other = file.tree("U", SCHEMA)
+        context = other.context()
+        with pytest.raises(ar.InvalidRequestError, match=r"a\.root:U.*filled through contexts"):
+            other.append(batch_of(np.arange(3)))
+        with pytest.raises(ar.InvalidRequestError, match=r"a\.root:U: the data lack"):
+            context.fill({"x": np.arange(3)})
+        context.close()
+        with pytest.raises(ar.InvalidRequestError, match="the context is closed"):
+            context.fill(batch_of(np.arange(3)))
+
+
+def test_a_table_is_not_closed_under_its_contexts(tmp_path):
+    file = ar.create(tmp_path / "a.root")
+    context = file.tree("T", SCHEMA).context()
+    context.fill(batch_of(np.arange(3)))
+    with pytest.raises(ar.InvalidRequestError, match="1 of its contexts are still open"):
+        file.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_exception_in_a_context_leaves_no_file(tmp_path):
+    def produce(table: ar.TableWriter) -> None:
+        with table.context() as context:
+            context.fill(batch_of(np.arange(3)))
+            raise ValueError("of the producer")
+
+    file = ar.create(tmp_path / "a.root")
+    with pytest.raises(ValueError, match="of the producer"):
+        produce(file.tree("T", SCHEMA))
+    with pytest.raises(ar.ArrowrootError, match="an exception left 'T' unfinished"):
+        file.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_growth_is_told_once_with_a_remedy_and_to_who_asked(tmp_path):
+    def write(producers: dict[str, Any]) -> ar.QueueState:
+        with ar.create(tmp_path / "a.root", n_threads=2, buffers="1 MB", growth_threshold=0) as file:
+            table = file.tree("T", layout="rntuple", compression="lzma:3", flush=2000, producers=producers)
+            with table.context() as context:
+                rng = np.random.default_rng(1)
+                for _ in range(30):
+                    context.fill({name: rng.normal(size=2000) for name in "abcdefgh"})
+            return file.queue()
+
+    with pytest.warns(ar.QueueGrowthWarning, match="a faster codec") as warned:
+        state = write({"help": False})
+    assert len(warned) == 1
+    assert state.n_growths >= 1
+    assert state.growth_ns > 0
+    # One cluster may come to what is there already, and what becomes of it.
+    assert state.peak_bytes <= 1_000_000 + 2 * 2000 * 8 * 8
+    seen: list[ar.QueueState] = []
+    write({"help": False, "on_growth": seen.append})
+    assert seen[0].n_waiting_clusters >= 0
+
+
+def test_without_room_a_fill_refuses_or_calls_back(tmp_path):
+    calls: list[ar.QueueState] = []
+    messages = set()
+    for full in ("refuse", calls.append):
+        with ar.create(tmp_path / "a.root", n_threads=2) as file:
+            producers = {"policy": "single", "full": full}
+            table = file.tree("T", compression="lzma:5", flush=20_000, producers=producers)
+            n_filled = 0
+            with table.context() as context:
+                while n_filled < 5 or (full == "refuse" and not messages):
+                    try:
+                        context.fill({"x": np.random.default_rng(n_filled).normal(size=20_000)})
+                    except ar.QueueFullError as error:
+                        messages.add(str(error))
+                        time.sleep(0.01)
+                    else:
+                        n_filled += 1
+        with ar.open(tmp_path / "a.root") as read:
+            assert read["T"].num_entries == 20_000 * n_filled
+    assert all("all buffers are in use" in message for message in messages)
+    assert calls[0].n_waiting_clusters >= 1
