@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip
 OLDEST := $(VENV)/oldest/bin/python
 PROFILE := --release
 PYTEST_ARGS ?=
+# Most tests of the stores wait, for deadlines and pauses: more of them at a time than there are cores.
+RUST_TEST_THREADS ?= 8
 BENCH_ARGS ?=
 PERF_ARGS ?=
 FUZZ_SECONDS ?= 60
@@ -62,7 +64,7 @@ lint: lint-python lint-rust ## formatting, clippy, ruff, mypy, import contracts
 
 .PHONY: test-rust
 test-rust: build $(VENV)/.servers ## cargo test of the crates
-	cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
+	RUST_TEST_THREADS=$(RUST_TEST_THREADS) cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
 
 .PHONY: test-python
 test-python: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.browser ## pytest

@@ -1,4 +1,4 @@
-"""Files with trees of objects that ROOT updates: what comes of it is right, and follows the rules."""
+"""Files with trees of objects that ROOT updates and merges: what comes of it is right, and follows the rules."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import arrowroot as ar
 
 from .invariants import assert_sound
 from .test_root_goes_on import assert_holds, root
+from .test_routes_in_root import program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,3 +60,14 @@ def test_a_file_that_root_updated_has_what_it_had(tmp_path, layout):
     assert_holds(tmp_path / "updated.root", table)
     # What ROOT frees at the end stays there, after fEND.
     assert_sound(tmp_path / "updated.root", but=["file-end"])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_hadd_merges_files_with_objects(tmp_path, layout):
+    tables = [table_of(seed) for seed in (1, 2)]
+    files = [write(tmp_path / f"{seed}.root", table, layout) for seed, table in enumerate(tables)]
+    # It has no dictionary of the classes, and says so.
+    program("hadd", tmp_path / "merged.root", *files, but=("no dictionary for class Events_",))
+    with ar.open(tmp_path / "merged.root") as file:
+        assert file["Events"].to_arrow().equals(pa.concat_tables(tables))
+    assert_sound(tmp_path / "merged.root", but=["info-once"])
