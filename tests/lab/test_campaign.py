@@ -448,6 +448,7 @@ storage = "middle"
         (SMALL + '[limits]\ntotal = "0 s"\n', 9, "limits.total: expected more than 0"),
         (SMALL + '[limits]\ndisk = "99999999999 TB"\n', 9, "limits.disk: '99999999999 TB' is too much"),
         (SMALL + "[[include]]\n", 8, "include[0]: tell at least one of dataset, storage"),
+        (SMALL + "[[include]]\nstroage = 'a'\n", 9, "include[0].stroage: this key is not known here; did you mean 'storage'"),
         (SMALL + "[include]\nengine = 'a'\n", 8, "include: expected a list, not a table"),
         (SMALL + "[[exclude]]\nengine = 'arrow*'\n", None, "no cell of its matrix is left"),
         (SMALL.replace('sample = { size = "1 MB" }', ""), 2, "dataset.a: tell one of files, sample, script"),

@@ -173,9 +173,9 @@ class _Reader:
                             table.fault(axis, f"no {axis} is called {glob!r}{near(glob, known[axis])}")
                 else:
                     table.texts(axis)
+            table.end()  # before names(), which asks for every key
             if not globs and not table.names():
                 table.fault(None, f"tell at least one of {', '.join(AXES)}: without any it means all cells")
-            table.end()
             found.append(Selection(globs))
         return tuple(found)
 
