@@ -219,6 +219,18 @@ def test_files_are_found_by_a_glob_below_the_campaign_or_anywhere(campaign, tmp_
         datasets.make(told, told.datasets[0])
 
 
+def test_the_paths_of_a_campaign_that_is_named_from_where_it_is_are_good_in_any_directory(
+    campaign, tmp_path, monkeypatch
+):
+    _write(tmp_path / "a.root", pa.table({"x": [1, 2]}))
+    path = campaign('files = "a*.root"\ntable = "T"').path
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", "cache")
+    told = read(path.name)
+    assert [str(file) for file in datasets.make(told, told.datasets[0]).files] == [str(tmp_path / "a.root")]
+    assert datasets.cache_directory() == tmp_path / "cache"
+
+
 def test_what_is_no_dataset_is_told(campaign, tmp_path):
     (tmp_path / "broken.root").write_bytes(b"root" + bytes(100))
     told = campaign('files = "broken.root"\ntable = "T"')

@@ -42,7 +42,7 @@ class Found:
 def cache_directory() -> Path:
     """Return where the laboratory keeps what it made once: ``ARROWROOT_LAB_CACHE``, else below the user's caches."""
     if told := os.environ.get("ARROWROOT_LAB_CACHE"):
-        return Path(told)
+        return Path(told).absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arrowroot-lab"
 
 
@@ -85,7 +85,8 @@ def directory_of(campaign: Campaign, dataset: Dataset) -> Path:
 
 
 def _listed(campaign: Campaign, dataset: Dataset) -> list[Path]:
-    whole = campaign.path.parent / Path(dataset.files or "").expanduser()
+    # Runners have directories of their own, where a path relative to ours leads nowhere.
+    whole = (campaign.path.parent / Path(dataset.files or "").expanduser()).absolute()
     if whole.is_file():  # its name may have brackets
         return [whole]
     base = Path(whole.anchor)
