@@ -125,6 +125,7 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
         (["show", "ffff"], "no result has this UUID"),
         (["show", "--document"], "--document is of one result"),
         (["show", "--matrix", "colour"], "invalid choice"),
+        (["show", "--since", "yesterday"], "--since yesterday: expected a date"),
         (["show", "--matrix", "engine", "--metric", "speed"], "speed: no such metric; there are wall_ns"),
         (["show", "--db", "/nowhere/lab.db"], "/nowhere/lab.db: no database is there"),
         (["show", "--db", "mysql://host/x"], "SQLite"),
@@ -275,3 +276,16 @@ def test_reader_that_has_enough_of_the_output_is_no_error(database):
         ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_name_with_a_comma_is_one_name(lab, tmp_path):
+    path = tmp_path / "lab.db"
+    first, second = Made(seed=4).results()[:2]
+    first.case["storage_name"], second.case["storage_name"] = "disk, cold", "disk"
+    with Store.open(path) as store:
+        store.put(first)
+        store.put(second)
+    asked = ["show", "--all", "--db", str(path), "--csv", "--storage"]
+    assert first.uuid in (cold := lab(*asked, "disk, cold")[1])
+    assert second.uuid not in cold
+    assert lab(*asked, "disk, warm")[0] == 2

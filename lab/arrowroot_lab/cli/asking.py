@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arrowroot_lab.mining import Table
+
+#: The beginning of a date as documents write it.
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T[\d:.]*Z?)?)?)?")
 
 
 def add_database(parser: argparse.ArgumentParser) -> None:
@@ -82,11 +86,22 @@ def opened(options: argparse.Namespace) -> Store:
 def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filter:
     """Return the filter that the options tell.
 
-    Raises: RequestError if a name is that of no result.
+    Raises: RequestError if a name is that of no result, or a date is none.
     """
     told: dict[str, Any] = {
         name: _alternatives(getattr(options, name)) for name in (*NAMES, "series", "case")
     }
+    for name in NAMES:
+        whole = getattr(options, name).strip()
+        # A name may have commas of its own: "disk, cold".
+        if len(told[name]) > 1 and whole in store.names(name):
+            told[name] = (whole,)
+    for option in ("since", "until"):
+        date = getattr(options, option)
+        if date is not None and not _DATE.fullmatch(date):
+            raise RequestError(
+                f"--{option} {date}: expected a date, or its beginning: 2026-01-31, or 2026-01"
+            )
     for name in NAMES:
         for one in told[name]:
             if name == "outcome" and one in {outcome.value for outcome in Outcome}:
