@@ -273,6 +273,11 @@ def test_what_is_asked_for_takes_longer_the_more_it_is(campaign):
     script = replace(dataset, recipe=replace(dataset.recipe, by="script", arguments=("x.py",)))
     assert sample_ns(replace(one, dataset=script), None) is None
     assert sample_ns(replace(one, dataset=replace(script, about_bytes=1e6)), None) > 0
+    # Work is done for each entry.
+    few, many = (
+        replace(busier, dataset=replace(script, about_bytes=1e6, about_entries=n)) for n in (1, 1_000_000)
+    )
+    assert sample_ns(many, None) - sample_ns(few, None) > 0.9e9
     # In virtual time there is one sample, and nothing waits for the line.
     far = replace(one, storage=replace(slower.storage, kind="simulated"))
     assert case_ns(far, None, 5, sample_ns(far, None)) < case_ns(slower, None, 5, sample_ns(slower, None))

@@ -192,7 +192,8 @@ def test_values_are_compared_with_those_of_another_engine(campaign, numbers):
     wrong = {"x": right["x"] | {"order": "0" * 16}}
     workload = '[workload.x]\ncolumns = ["x"]\n'
     path = campaign(
-        engine("good", checksum=json.dumps(right)) + engine("bad", checksum=json.dumps(wrong)) + engine("mute"),
+        engine("good", checksum=json.dumps(right)) + engine("bad", checksum=json.dumps(wrong)) + engine("mute")
+        + engine("lazy", can="read,entry_range,order:entry,strategy:*", n_entries=10),
         workloads=workload, repeats=1,
     )  # fmt: skip
     summary, results = run(path)
@@ -207,6 +208,9 @@ def test_values_are_compared_with_those_of_another_engine(campaign, numbers):
         "wrong values, as uproot reads others: column x: order is 0000000000000000"
     )
     assert not found["bad"].samples
+    # Without checksums the number of entries tells at least that.
+    assert found["lazy"].outcome is Outcome.FAILED
+    assert found["lazy"].reason.startswith("wrong values: it read 10 entries, and the dataset has 100")
 
 
 @pytest.mark.usefixtures("undisturbed")

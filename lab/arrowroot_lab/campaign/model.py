@@ -34,6 +34,8 @@ class Dataset:
     recipe: Recipe | None = None
     #: About how much a script leaves there, for plans; None: nobody says.
     about_bytes: float | None = None
+    #: About how many entries; None: nobody says.
+    about_entries: int | None = None
 
 
 @dataclass(frozen=True)

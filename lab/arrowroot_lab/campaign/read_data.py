@@ -46,23 +46,24 @@ def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
             None, f"tell one of {', '.join(_SOURCES)}" + (f", not {' and '.join(told)}" if told else "")
         )
     files = table.text("files", None) if "files" in table else None
-    recipe, about_bytes = None, None
+    recipe, about_bytes, about_entries = None, None, None
     if "sample" in table:
         recipe = _sample(table.table("sample"))
     if "script" in table:
         script = inside(table, "script", table.text("script", ""), directory)
         recipe = Recipe("script", (script, *(table.texts("arguments") if "arguments" in table else ())))
         about_bytes = table.parsed("size", None, parse_bytes)
-    for key in ("arguments", "size"):
+        about_entries = table.whole("entries", 0, 1, 10**12) if "entries" in table else None
+    for key in ("arguments", "size", "entries"):
         if key in table and "script" not in table:
             table.fault(key, "this is a script's, and there is none")
     tree = (
         table.text("table", "Events") if "sample" in table else table.required("table", "the tree or RNTuple")
     )
-    for source in (*_SOURCES, "arguments", "size"):
+    for source in (*_SOURCES, "arguments", "size", "entries"):
         table.raw(source)
     table.end()
-    return Dataset(name, tree, files, recipe, about_bytes)
+    return Dataset(name, tree, files, recipe, about_bytes, about_entries)
 
 
 def _sample(table: Table) -> Recipe:

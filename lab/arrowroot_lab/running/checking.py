@@ -27,6 +27,13 @@ class WrongValuesError(LabError):
     """An engine has read other values than an independent one."""
 
 
+def check_number(subject: Subject, n_entries: int) -> None:
+    """Raise WrongValuesError if an engine has read all entries, as it says, but other than the dataset has."""
+    n_all = subject.found.identity.n_entries
+    if subject.case.workload.kind == "read" and not subject.job.get("entries") and n_entries != n_all:
+        raise WrongValuesError(f"wrong values: it read {n_entries} entries, and the dataset has {n_all}")
+
+
 class Checker:
     """Compares checksums with those of an engine that shares no code with the one that told them."""
 

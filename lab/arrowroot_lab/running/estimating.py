@@ -188,6 +188,8 @@ def _n_entries(case: Case, found: Found | None, size: float) -> float:
         n = float(found.identity.n_entries)
     elif recipe is not None and recipe.by == "sample":
         n = size / _SAMPLES[recipe.arguments[0]][0]
+    elif case.dataset.about_entries is not None:
+        n = float(case.dataset.about_entries)
     else:
         n = size / _ENTRY_BYTES
     return n * (case.workload.entry_share or 1.0)

@@ -20,7 +20,7 @@ from arrowroot_lab.errors import LabError, RunnerError, StoreError
 from arrowroot_lab.quantities import size_text
 
 from . import failing, virtual_first
-from .checking import Checker, kept
+from .checking import Checker, check_number, kept
 from .guardian import Guardian
 from .journal import Journal
 from .places import Places
@@ -228,6 +228,7 @@ class Session:
         try:
             if all("n_entries" in answer for answer in answers):
                 subject.n_entries = sum(answer["n_entries"] for answer in answers)
+                check_number(subject, subject.n_entries)
             if len(answers) == 1:
                 if "checksum" in answers[0]:
                     subject.result.checksum = kept(answers[0]["checksum"])
