@@ -88,6 +88,6 @@ def test_a_histogram_of_numpy():
 
 def test_text_is_a_tobjstring_and_other_things_are_told():
     assert object_of("hello", "t").members["fString"] == "hello"
-    for value in (5, object(), hist.Hist(*[hist.axis.Regular(1, 0, 1) for _ in range(4)])):
+    for value in (5, object(), {1: "names are texts"}):
         with pytest.raises(ar.UnsupportedError, match=r"^h"):
             object_of(value, "h")

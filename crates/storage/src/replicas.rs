@@ -255,10 +255,18 @@ impl Replicas {
         })
     }
 
-    /// Places of all but the one in use, in the order in which they are asked.
+    /// Places of all but the one in use, in the order in which they are asked; that one is the last where reads have moved on
+    /// to it, as what is wrong may have been read before.
     pub fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let (current, n_replicas) = (self.current(), self.replicas.len());
-        (1..n_replicas).map(move |step| (current + step) % n_replicas)
+        let n_replicas = self.replicas.len();
+        let has_moved = self.left.load(Relaxed) < n_replicas;
+        self.places_from(self.current()).skip(1).chain(has_moved.then(|| self.current()))
+    }
+
+    /// All places, beginning with one: other threads may change which one is in use meanwhile.
+    fn places_from(&self, begin: usize) -> impl Iterator<Item = usize> + use<> {
+        let n_replicas = self.replicas.len();
+        (0..n_replicas).map(move |step| (begin + step) % n_replicas)
     }
 
     /// The URL of the replica at a place, without credentials.
@@ -283,7 +291,7 @@ impl Replicas {
             return Err(failures);
         }
         let mut bytes = vec![0; usize::try_from(n_bytes).unwrap_or(usize::MAX)];
-        for place in std::iter::once(begin).chain(self.others()) {
+        for place in self.places_from(begin) {
             let replica = &self.replicas[place];
             let read = self.source(replica).and_then(|source| source.read_at(range.start, &mut bytes));
             let taken = read.map_err(|error| error.to_string()).and_then(|()| take(&bytes).map_err(|e| e.to_string()));

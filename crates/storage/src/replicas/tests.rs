@@ -237,6 +237,7 @@ fn what_is_wrong_is_asked_of_the_others_and_later_reads_stay_there() {
     assert_eq!(take(1), of(&urls[0], &urls[2]), "one that cannot be read is passed over");
     assert_eq!(opened.source.url(), urls[2]);
     assert_eq!(take(0), of(&urls[0], &urls[2]), "another read has gone on meanwhile");
+    assert_eq!(replicas.others().collect::<Vec<_>>(), [0, 1, 2], "what is wrong may be of the one before");
     let failures = take(9).unwrap_err();
     assert_eq!(failures.iter().map(|(url, _)| url).collect::<Vec<_>>(), [&urls[2], &urls[0], &urls[1]]);
     assert_eq!(failures[0].1, "wrong 1");
