@@ -126,6 +126,7 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
         (["show", "--document"], "--document is of one result"),
         (["show", "--matrix", "colour"], "invalid choice"),
         (["show", "--since", "yesterday"], "--since yesterday: expected a date"),
+        (["show", "--metric", "cpu_ns"], "--metric is of a matrix"),
         (["show", "--matrix", "engine", "--metric", "speed"], "speed: no such metric; there are wall_ns"),
         (["show", "--db", "/nowhere/lab.db"], "/nowhere/lab.db: no database is there"),
         (["show", "--db", "mysql://host/x"], "SQLite"),

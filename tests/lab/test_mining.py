@@ -165,6 +165,21 @@ def test_storages_are_compared_case_by_case(store):
     assert {one.comparison.verdict for one in efficiency} == {Verdict.WORSE}
 
 
+def test_each_case_is_judged_by_what_it_was_measured_with_first(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        for seed, (workload, storages) in enumerate(
+            {"all columns": ("local", "xrootd"), "ten columns": ("nginx", "s3-50ms")}.items()
+        ):
+            made = Made(
+                seed=seed, storages=storages, engines=("arrowroot",), workloads=(workload,), n_runs=1,
+                with_trouble=False,
+            )  # fmt: skip
+            for result in made.results():
+                store.put(result)
+        _, compared = compare(store, Filter(), by="storage")
+        assert {(one.before, one.now) for one in compared} == {("local", "xrootd"), ("nginx", "s3-50ms")}
+
+
 def test_what_was_never_measured_in_turns_is_not_judged(tmp_path):
     made = Made(
         storages=("local",), engines=("arrowroot",), workloads=("all columns",), n_runs=2, with_trouble=False

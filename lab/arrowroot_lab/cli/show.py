@@ -39,12 +39,16 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     what.add_argument("--document", action="store_true", help="the document of RESULT, byte for byte")
     parser.add_argument("--limit", type=int, metavar="N", help="so many results, the newest")
     asking.add_mining(parser)
+    # It is known whether one was asked for.
+    parser.set_defaults(metric=None)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if options.document and not options.result:
         raise RequestError("--document is of one result: `arrowroot lab show RESULT --document`")
+    if options.metric is not None and not options.matrix:
+        raise RequestError("--metric is of a matrix: `arrowroot lab show --matrix storage --metric NAME`")
     with asking.opened(options) as store:
         if options.document:
             print(store.document(options.result), end="")
@@ -56,7 +60,13 @@ def run(options: argparse.Namespace) -> int:
         elif options.matrix:
             where = asking.filter_from(options, store)
             tables = [
-                matrix(store, where, across=options.matrix, key=options.metric, statistic=options.statistic)
+                matrix(
+                    store,
+                    where,
+                    across=options.matrix,
+                    key=options.metric or "wall_ns",
+                    statistic=options.statistic,
+                )
             ]
         else:
             where = asking.filter_from(options, store, newest_versions=not options.all)

@@ -179,7 +179,7 @@ def _sides(
         earlier = there[: there.index(now)] if now in there else []
         before = before or (earlier[-1] if earlier else None)
         return [(before, now)] if before in there and now in there and before and now else []
-    before = before or next((value for value in order if value != now), None)
+    before = before or next((value for value in there if value != now), None)
     others = [value for value in ([now] if now else order) if value != before]
     return [(before, value) for value in others if before in there and value in there] if before else []
 

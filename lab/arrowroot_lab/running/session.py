@@ -287,7 +287,7 @@ class Session:
                     self.progress(
                         "gap",
                         subject.label,
-                        f"{one['by']} is off by {share:+.0%}, its error is {one['error_share']:.0%}",
+                        f"{one['by']} is off by {share:+.1%}, its error is {one['error_share']:.1%}",
                     )
         self.keep(subject)
 
