@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
+#: A signal that comes just before a lock is waited for does not end that wait: it is begun anew so often.
+_LOOK_S = 0.1
 
 
 def in_order(jobs: Iterable[Callable[[], T]], n_ahead: int) -> Iterator[T]:
@@ -37,7 +39,7 @@ def in_order(jobs: Iterable[Callable[[], T]], n_ahead: int) -> Iterator[T]:
             threading.Thread(target=_run, args=(begun, future), name="arrowroot-ahead", daemon=True).start()
         if not running:
             return
-        yield running.popleft().result()
+        yield _result(running.popleft())
 
 
 class ThreadPool:
@@ -65,7 +67,7 @@ class ThreadPool:
             self._jobs.put((job, future))
         try:
             for future in futures:
-                future.result()
+                _result(future)
         except BaseException:
             # The jobs that have not begun are not done any more.
             for future in futures:
@@ -84,6 +86,17 @@ class ThreadPool:
     def __exit__(self, *_: object) -> None:
         for _thread in range(self._n_threads):
             self._jobs.put(None)
+
+
+def _result(future: Future[T]) -> T:
+    from concurrent.futures import TimeoutError as TooEarly
+
+    while not future.done():
+        try:
+            return future.result(_LOOK_S)
+        except TooEarly:
+            continue
+    return future.result()
 
 
 def _run(job: Callable[[], T], future: Future[T]) -> None:
