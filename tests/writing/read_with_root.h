@@ -125,6 +125,7 @@ template <class T> std::string view(const std::string &table, const std::string 
 inline std::string evaluated(TTree &tree, const std::string &name)
 {
    TTreeFormula formula("formula", name.c_str(), &tree);
+   if (formula.GetNdim() <= 0) throw std::runtime_error("Draw does not know it");
    std::string out = "[";
    for (Long64_t entry = 0; entry < tree.GetEntries(); ++entry) {
       tree.LoadTree(entry);
@@ -163,6 +164,24 @@ inline void add_all()
    takers["optional<float>"] = take<std::optional<float>>;
    takers["RVec<vector<float>>"] = take<ROOT::VecOps::RVec<std::vector<float>>>;
    takers["RVec<RVec<float>>"] = take<ROOT::VecOps::RVec<ROOT::VecOps::RVec<float>>>;
+}
+
+// The few types of members of objects in the tests: each type takes most of a second to compile.
+template <class S> void add_member(const std::string &name)
+{
+   takers[name] = take<S>;
+   readers[name] = read_value<S>;
+   if constexpr (!std::is_same_v<S, bool>) {
+      takers["RVec<" + name + ">"] = take<ROOT::VecOps::RVec<S>>;
+      readers["RVec<" + name + ">"] = read_array<S>;
+   }
+}
+inline void add_members()
+{
+   add_member<bool>("bool"); add_member<int>("int"); add_member<float>("float"); add_member<std::string>("string");
+   takers["RVec<vector<float>>"] = take<ROOT::VecOps::RVec<std::vector<float>>>;
+   readers["RVec<vector<float>>"] = read_value<std::vector<std::vector<float>>>;
+   readers["TTreeReaderArray<vector<float>>"] = read_array<std::vector<float>>;
 }
 
 // "" if there is nothing for the type.

@@ -1,7 +1,8 @@
 """Runs in a Python that has ROOT: what RDataFrame, TTreeReader and RNTupleReader read in many files.
 
-``read_with_root.py JOBS OUT``: JOBS is a JSON list of ``{"path", "table", "layout"}``. OUT gets one JSON line for each
-file: ``{"path", "columns": {ROUTE: {COLUMN: {"type", "values"}}}}``; instead of values there may be ``error``, or
+``read_with_root.py JOBS OUT``: JOBS is a JSON list of ``{"path", "table", "layout"}``, with ``names`` and their types
+in C++ if those are read instead of all columns, by Draw too, and in processes of their own. OUT gets one JSON line for
+each file: ``{"path", "columns": {ROUTE: {COLUMN: {"type", "values"}}}}``; instead of values there may be ``error``, or
 ``skipped`` for types that read_with_root.h has no function for. A line is written when a file is done, so what makes
 ROOT crash is the first file that has none.
 """
@@ -9,8 +10,12 @@ ROOT crash is the first file that has none.
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.differential.root_session import start
 
 HEADER = Path(__file__).resolve().with_name("read_with_root.h")
+#: Bytes taken for others may be a great many items.
+HANGS_AFTER_S = 120
+#: Status of a process in which not ROOT went wrong, but this script.
+FAILED = 3
 #: ROOT's names of types, as read_with_root.h spells them.
 SPELLINGS = {
     "Bool_t": "bool", "Char_t": "char", "UChar_t": "unsigned char", "Short_t": "short", "UShort_t": "unsigned short",
@@ -64,7 +73,69 @@ class Route:
         return {"type": kind} | found
 
 
+def get_ready(root: Any, job: dict[str, Any]) -> None:
+    """Let ROOT compile once what each process would compile for itself. The first file is one that ROOT takes."""
+    name, kind = next(iter(job["names"].items()))
+    for route in ("RDataFrame", "TTreeReader", "Draw"):
+        read_name(root, job, route, name)
+        read_name(root, job | {"names": {"nothing": kind}}, route, "nothing")
+    read_name(root, job | {"names": {name: "string"}}, "Draw", name)
+
+
+def read_apart(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What each route makes of names that ROOT may crash of, or does not list: of members of objects.
+
+    A process of its own reads them, and another those after the one that it crashed of.
+    """
+    left = [(route, name) for route in ("RDataFrame", "TTreeReader", "Draw") for name in job["names"]]
+    found: dict[str, dict[str, Any]] = {route: {} for route, _ in left}
+    while left:
+        with tempfile.TemporaryFile() as lines:
+            child = os.fork()
+            if child == 0:
+                try:
+                    for route, name in left:
+                        signal.alarm(HANGS_AFTER_S)
+                        lines.write(json.dumps(read_name(root, job, route, name)).encode() + b"\n")
+                        lines.flush()
+                    os._exit(0)
+                except BaseException:
+                    traceback.print_exc()
+                    raise
+                finally:
+                    os._exit(FAILED)
+            _, status = os.waitpid(child, 0)
+            if os.waitstatus_to_exitcode(status) == FAILED:
+                raise RuntimeError(f"{job['path']} was not read")
+            lines.seek(0)
+            told_of = [json.loads(line) for line in lines]
+        if len(told_of) < len(left):
+            told_of.append({"type": "", "error": f"ROOT ended with status {status}"})
+        for (route, name), one in zip(left, told_of, strict=False):
+            found[route][name] = one
+        left = left[len(told_of) :]
+    return found
+
+
+def read_name(root: Any, job: dict[str, Any], route: str, name: str) -> dict[str, Any]:
+    kind = job["names"][name]
+    if route == "TTreeReader":
+        route = Route(root, root.judge.readers, root.judge.read_value, job)
+        found = route.read(name, kind)
+        return found if "values" in found else route.read(name, kind.replace("RVec", "TTreeReaderArray"))
+    if route == "RDataFrame":
+        try:
+            kind = str(root.RDataFrame(job["table"], job["path"]).GetColumnType(name))
+        except Exception as error:  # noqa: BLE001 - whatever ROOT throws is the answer
+            return {"type": kind, "error": str(error)[:300]}
+        return Route(root, root.judge.takers, root.judge.take, job).read(name, kind)
+    file = root.TFile.Open(job["path"])
+    return {"type": kind} | drawn(root, file.Get(job["table"]), name, kind)
+
+
 def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    if "names" in job:
+        return read_apart(root, job)
     judge = root.judge
     frame = root.RDataFrame(job["table"], job["path"])
     names = [(str(name), str(frame.GetColumnType(name))) for name in frame.GetColumnNames()]
@@ -85,17 +156,23 @@ def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
             if leaf.ClassName() == "TLeafC" and leaf.GetName() in columns:
                 columns[leaf.GetName()]["is_text"] = True
     if job.get("all"):
-        found["Draw"] = {name: {"type": kind} | drawn(root, tree, name) for name, kind in names}
+        found["Draw"] = {
+            name: {"type": kind} | drawn(root, tree, name, kind_of(tree, name)) for name, kind in names
+        }
     file.Close()
     return found
 
 
-def drawn(root: Any, tree: Any, name: str) -> dict[str, Any]:
-    """What TTree::Draw draws: numbers of all entries as doubles in one list, or texts, one an entry."""
+def kind_of(tree: Any, name: str) -> str:
     leaf = tree.GetLeaf(name)
-    if leaf.ClassName() == "TLeafC" or str(leaf.GetTypeName()) == "string":
-        return {"values": json.loads(str(root.judge.evaluated(tree, name)))}
-    if "string" in str(leaf.GetTypeName()):
+    return "string" if leaf.ClassName() == "TLeafC" else str(leaf.GetTypeName())
+
+
+def drawn(root: Any, tree: Any, name: str, kind: str) -> dict[str, Any]:
+    """What TTree::Draw draws: numbers of all entries as doubles in one list, or texts, one an entry."""
+    if kind == "string":
+        return told(lambda: root.judge.evaluated(tree, name))
+    if "string" in kind:
         return {"error": "Draw shows one number for it"}
     n_values = tree.Draw(name, "", "goff")
     if n_values < 0:
@@ -111,7 +188,11 @@ def main() -> None:
 
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
     ROOT.gInterpreter.Declare(f'#include "{HEADER}"')
-    ROOT.judge.add_all()
+    if "names" not in jobs[0]:
+        ROOT.judge.add_all()
+    else:
+        ROOT.judge.add_members()
+        get_ready(ROOT, jobs[0])
     with out.open("w") as lines:
         for job in jobs:
             lines.write(json.dumps({"path": job["path"], "columns": read(ROOT, job)}) + "\n")

@@ -28,11 +28,16 @@ class RootColumn:
 
 
 def read_all(
-    files: list[tuple[Path, str, str]], directory: Path, *, all_types: bool = False
+    files: list[tuple[Path, str, str]],
+    directory: Path,
+    *,
+    all_types: bool = False,
+    names: dict[Path, dict[str, str]] | None = None,
 ) -> dict[Path, dict[str, dict[str, RootColumn]]]:
     """What ROOT reads of ``(path, table, layout)``: for each path, route and column.
 
     all_types: columns of any type are tried, and Draw; that takes a second for each type that is not usual.
+    names: of these files these names are read instead of all columns, of these types in C++, and by Draw too.
 
     A file that makes ROOT crash has one route, "crash", without columns. Skips the test without ROOT.
     """
@@ -41,6 +46,7 @@ def read_all(
         pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     jobs = [
         {"path": str(path), "table": table, "layout": layout, "all": all_types}
+        | ({"names": names[path]} if names and path in names else {})
         for path, table, layout in files
     ]
     found: dict[Path, dict[str, dict[str, RootColumn]]] = {}

@@ -1,12 +1,17 @@
 """Which reader reads which layout of objects: tried, and a table of docs/writing.md is what came of it.
 
 ``ARROWROOT_UPDATE_DOCS=1 pytest tests/writing/test_who_reads_layouts.py`` writes the table.
+jsroot is tried where there is node, and ``ARROWROOT_JSROOT`` is the folder of its package, of ``npm pack jsroot``.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING, Any
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,16 +22,17 @@ import arrowroot as ar
 from . import expected
 from .expected_objects import has_objects, object_branches
 from .invariants import assert_sound
+from .root_reading import RootColumn, read_all
 from .test_random_schemas import plain
-from .test_who_reads_what import DOCUMENT, judged, lists, read_by_us, table_of, tried
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from .test_who_reads_what import DOCUMENT, as_drawn, compared, judged, lists, read_by_us, table_of, tried
 
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 
 BEGIN, END = "<!-- who-reads-layouts:begin -->", "<!-- who-reads-layouts:end -->"
-ROUTES = ["uproot", "arrowroot"]
+OF_ROOT = ["RDataFrame", "TTreeReader", "Draw"]
+ROUTES = [*OF_ROOT, "uproot", "arrowroot", "jsroot"]
+JSROOT = os.environ.get("ARROWROOT_JSROOT")
+HAS_JSROOT = bool(JSROOT and shutil.which("node"))
 #: Rows of a type: the split level, and whether collections are stored member by member.
 LAYOUTS: dict[str, dict[str, Any]] = {
     "split 99": {"split": 99},
@@ -73,6 +79,9 @@ KINDS: dict[str, tuple[pa.DataType, list[Any], list[str]]] = {
     "`struct<v: list<struct<pt: float, n: int32>>>`": (
         struct(v=lists(S)), [{"v": one} for one in _lists_of(_s)], list(LAYOUTS)[:3],
     ),
+    "`struct<v: list<struct<pt: float, name: string>>>`": (
+        struct(v=lists(T)), [{"v": one} for one in _lists_of(_t)], ["split 99"],
+    ),
     "`list<list<struct<pt: float, n: int32>>>`": (lists(lists(S)), [[one] for one in _lists_of(_s)], ["split 0"]),
 }  # fmt: skip
 
@@ -88,11 +97,60 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dic
             table = table_of(of, values)
             ar.write(f"{path}:Events", table, schema=table.schema, layout=ar.Layout(**LAYOUTS[layout]))
             assert_sound(path)
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for (kind, layout), path in files.items():
-        table = table_of(*KINDS[kind][:2])
-        found[kind, layout] = {route: read_by(route, path, table, LAYOUTS[layout]) for route in ROUTES}
+    tables = {kind: table_of(*of[:2]) for kind, of in KINDS.items()}
+    parts = {path: parts_of(tables[kind], LAYOUTS[layout]) for (kind, layout), path in files.items()}
+    by_root = read_all(
+        [(path, "Events", "ttree") for path in parts], directory,
+        names={path: {name: cpp_type(of) for name, of in named.items()} for path, named in parts.items()},
+    )  # fmt: skip
+    by_jsroot = read_by_jsroot(files, tables, directory / "jobs.json") if HAS_JSROOT else {}
+    return {
+        (kind, layout): {
+            route: read_by_root(by_root[path][route], parts[path], route)
+            for route in OF_ROOT
+        }
+        | {
+            "uproot": read_by_uproot(path, tables[kind], LAYOUTS[layout]),
+            "arrowroot": read_by_us(path, tables[kind]),
+        }
+        | ({"jsroot": judged_jsroot(by_jsroot[path], parts[path])} if HAS_JSROOT else {})
+        for (kind, layout), path in files.items()
+    }  # fmt: skip
+
+
+def parts_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]:
+    """What ROOT is asked for, with its values: members of objects by their names, be they branches or not."""
+    if layout.get("split") == 0:
+        layout = layout | {"split": 99}
+    found: dict[str, list[Any]] = {}
+    for name, values in branches_of(table, layout).items():
+        objects = [one for one in expected.flat(values) if isinstance(one, dict)]
+        if not objects:
+            found[name] = values
+        for member in objects[0] if objects else ():
+            found[f"{name}.{member}"] = [
+                [[one[member] for one in inner] for inner in entry] for entry in values
+            ]
     return found
+
+
+def cpp_type(values: list[Any]) -> str:
+    """The type of an entry, as RDataFrame spells it."""
+    kind = {bool: "bool", int: "int", float: "float", str: "string"}[type(expected.flat(values)[0])]
+    return [kind, f"RVec<{kind}>", f"RVec<vector<{kind}>>"][depth_of(values) - 1]
+
+
+def depth_of(values: Any) -> int:
+    return 1 + max(map(depth_of, values), default=0) if isinstance(values, list) else 0
+
+
+def read_by_root(columns: dict[str, RootColumn], parts: dict[str, list[Any]], route: str) -> str:
+    outcomes = []
+    for name, values in parts.items():
+        found = columns[name].values
+        wanted = as_drawn(values) if route == "Draw" else plain(values)
+        outcomes.append("no" if found is None else compared(plain(found), wanted))
+    return judged(outcomes).replace("differently", "not rightly")
 
 
 def branches_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]:
@@ -103,9 +161,52 @@ def branches_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]
     return {name: branch.values for name, branch in expected.branches(table).items()}
 
 
-def read_by(route: str, path: Path, table: pa.Table, layout: dict[str, Any]) -> str:
-    if route == "arrowroot":
-        return read_by_us(path, table)
+def read_by_jsroot(
+    files: dict[tuple[str, str], Path], tables: dict[str, pa.Table], jobs: Path
+) -> dict[Path, dict[str, Any]]:
+    """What jsroot makes of each branch."""
+    asked = [
+        {"path": str(path), "table": "Events", "names": list(branches_of(tables[kind], LAYOUTS[layout]))}
+        for (kind, layout), path in files.items()
+    ]
+    jobs.write_text(json.dumps(asked))
+    done = subprocess.run(
+        ["node", Path(__file__).with_name("read_with_jsroot.mjs"), str(JSROOT), jobs],
+        capture_output=True, text=True, timeout=600, check=True,
+    )  # fmt: skip
+    # Warnings of jsroot are printed, too.
+    return dict(zip(files.values(), json.loads(done.stdout.splitlines()[-1]), strict=True))
+
+
+def judged_jsroot(branches: dict[str, Any], parts: dict[str, list[Any]]) -> str:
+    outcomes = []
+    for name, values in parts.items():
+        branch = next(one for one in branches if name == one or name.startswith(f"{one}."))
+        read = branches[branch].get("values")
+        if read is None:
+            outcomes.append("no")
+            continue
+        for member in name[len(branch) + 1 :].split(".") if name != branch else ():
+            read = member_of(read, member)
+        # JavaScript has one type of number.
+        kind = type(expected.flat(values)[0])
+        outcomes.append(compared(plain(as_type(kind, read)), plain(values)))
+    return judged(outcomes).replace("differently", "not rightly")
+
+
+def member_of(values: Any, member: str) -> Any:
+    if isinstance(values, list):
+        return [member_of(one, member) for one in values]
+    return values.get(member) if isinstance(values, dict) else None
+
+
+def as_type(kind: type, values: Any) -> Any:
+    if isinstance(values, list):
+        return [as_type(kind, one) for one in values]
+    return kind(values) if isinstance(values, int) and kind in (bool, float) else values
+
+
+def read_by_uproot(path: Path, table: pa.Table, layout: dict[str, Any]) -> str:
     with uproot.open(path) as file:
         events = file["Events"]
         outcomes = [
@@ -126,23 +227,43 @@ def test_numbers_of_split_objects_are_read_by_all(cells):
         assert set(cells[kind, "split 99"].values()) == {"yes"}
 
 
+def test_draw_reads_numbers_of_objects_in_any_layout(cells):
+    assert {told["Draw"] for (kind, _), told in cells.items() if "string" not in kind} == {"yes"}
+
+
+def test_frames_of_root_know_no_members_of_whole_objects(cells):
+    whole = [told["RDataFrame"] for (_, layout), told in cells.items() if layout.startswith("split 0")]
+    assert set(whole) == {"no"}
+
+
+@pytest.mark.skipif(
+    not HAS_JSROOT, reason="NO JSROOT: npm pack jsroot, unpack it, set ARROWROOT_JSROOT to its folder"
+)
+def test_jsroot_reads_numbers_of_objects_in_any_layout(cells):
+    assert cells["`struct<pt: float, n: int32>`", "split 0"]["jsroot"] == "yes"
+
+
 def test_the_table_of_the_document_is_what_was_tried(cells):
     shown_table = markdown(cells)
     document = DOCUMENT.read_text(encoding="utf-8")
     before, _, rest = document.partition(BEGIN)
     inside, _, after = rest.partition(END)
     if os.environ.get("ARROWROOT_UPDATE_DOCS"):
+        assert HAS_JSROOT, "set ARROWROOT_JSROOT to the folder of its package: the table has a column of it"
         DOCUMENT.write_text(f"{before}{BEGIN}\n{shown_table}\n{END}{after}", encoding="utf-8")
         return
+    if not HAS_JSROOT:
+        inside = "\n".join(line.rstrip("|").rpartition("|")[0] + "|" for line in inside.strip().splitlines())
     assert inside.strip() == shown_table, (
         "run ARROWROOT_UPDATE_DOCS=1 pytest tests/writing/test_who_reads_layouts.py"
     )
 
 
 def markdown(cells: dict[tuple[str, str], dict[str, str]]) -> str:
-    lines = ["| type | layout | " + " | ".join(ROUTES) + " |", "|---|---|" + "---|" * len(ROUTES)]
+    routes = ROUTES if HAS_JSROOT else ROUTES[:-1]
+    lines = ["| type | layout | " + " | ".join(routes) + " |", "|---|---|" + "---|" * len(routes)]
     lines += [
-        f"| {kind} | {layout} | " + " | ".join(told[route] for route in ROUTES) + " |"
+        f"| {kind} | {layout} | " + " | ".join(told[route] for route in routes) + " |"
         for (kind, layout), told in cells.items()
     ]
     return "\n".join(lines)

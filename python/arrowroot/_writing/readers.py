@@ -32,17 +32,28 @@ def reasons_of(kind: pa.DataType, settings: ColumnSettings) -> Iterator[str]:
     """Yield what of a column some readers do not take, and which."""
     if settings.precision is not None and settings.precision.kind in OF_TREE and _items(kind) is not None:
         yield f"lists of {settings.precision.kind}, which uproot reads as other values, or not"
-    if settings.split is None:
-        return
+    if settings.split is not None:
+        yield from _reasons_of_objects(kind, settings.split)
+
+
+def _reasons_of_objects(kind: pa.DataType, level: int) -> Iterator[str]:
+    """Yield what readers without a dictionary of the class do not take of objects, split so far."""
     items = _items(kind)
-    if settings.split == 0 or (items is not None and not pa.types.is_struct(items)):
+    if items is None and level > 0:
+        for member in fields_of(kind):
+            if _has_objects(member.type):
+                yield from _reasons_of_objects(member.type, level - 1)
+    elif level == 0 or not pa.types.is_struct(items):
         yield (
-            "whole objects: RDataFrame and TTreeReader take them with a dictionary of the class alone, "
-            "and uproot takes some of them for other values"
+            "whole objects: RDataFrame reads nothing of them without a dictionary of the class, "
+            "TTreeReader hardly anything, and uproot takes some of them for other values; "
+            "TTree::Draw reads their numbers, jsroot and arrowroot all"
         )
-        return
-    if items is not None and any(_is_long(member.type) for member in fields_of(items)):
-        yield "texts or lists in a split collection, which RDataFrame and TTreeReader do not take"
+    elif any(_is_long(member.type) for member in fields_of(items)):
+        yield (
+            "texts or lists in a split collection: RDataFrame and TTreeReader do not take them, TTreeReader may crash, "
+            "and TTree::Draw does not show all texts; uproot, jsroot and arrowroot take them"
+        )
 
 
 def _items(kind: pa.DataType) -> pa.DataType | None:
@@ -53,6 +64,11 @@ def _items(kind: pa.DataType) -> pa.DataType | None:
     if is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind):
         return kind.value_type
     return None
+
+
+def _has_objects(kind: pa.DataType) -> bool:
+    items = _items(kind)
+    return bool(pa.types.is_struct(kind)) or (items is not None and _has_objects(items))
 
 
 def _is_long(kind: pa.DataType) -> bool:
