@@ -11,7 +11,7 @@ use crate::settings::ColumnCodec;
 
 /// So many bytes of the first piece of a column are tried.
 pub(crate) const SAMPLE_BYTES: usize = 64 << 10;
-/// What a stored byte costs, in tenths of ns: that of a disk or line of 50 MB/s.
+/// The cost of a stored byte, in tenths of ns: that of a disk or line of 50 MB/s.
 const STORED_BYTE: u64 = 200;
 /// The candidates, and what a byte before compression costs in tenths of ns: to unpack it, and a tenth of packing it, as a file is
 /// read more often than it is written. zlib packs and unpacks slower than zstd for the same size; levels above 5, and lzma, cost
@@ -38,7 +38,7 @@ impl Codec {
         Codec { asked, found: OnceLock::new() }
     }
 
-    /// What to compress with. Before anything was tried, that is what ROOT compresses with best in general.
+    /// The setting to compress with. Before anything was tried, it is the one that ROOT recommends in general.
     pub(crate) fn setting(&self) -> CompressionSetting {
         match self.asked {
             ColumnCodec::Set(setting) => setting,
@@ -54,7 +54,7 @@ impl Codec {
     /// Finds it by the first bytes of the column, as they are before they are compressed. Nothing is found of none.
     ///
     /// # Errors
-    /// Those of compressing.
+    /// Errors of compressing.
     pub(crate) fn find(&self, sample: &[u8], compressor: &mut Compressor) -> Result<()> {
         let sample = &sample[..sample.len().min(SAMPLE_BYTES)];
         if sample.is_empty() || !self.is_open() {
@@ -80,6 +80,8 @@ impl Codec {
 
 #[cfg(test)]
 mod tests {
+    use arrowroot_storage::testing::content;
+
     use super::*;
 
     fn found(sample: &[u8]) -> i32 {
@@ -89,24 +91,12 @@ mod tests {
         codec.setting().0
     }
 
-    /// Numbers without a pattern.
-    fn noise(n_bytes: usize) -> Vec<u8> {
-        let mut state = 88_172_645_463_325_252_u64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state.to_le_bytes()[3]
-        };
-        (0..n_bytes).map(|_| next()).collect()
-    }
-
     #[test]
     fn noise_stays_as_it_is_and_what_repeats_is_packed_cheaply() {
-        assert_eq!(found(&noise(40_000)), 0);
+        assert_eq!(found(&content(40_000)), 0);
         assert_eq!(found(&[0; 40_000]), 401);
         // Half of the bytes say nothing: an entropy coder is needed.
-        let digits: Vec<u8> = noise(40_000).into_iter().map(|byte| byte % 10).collect();
+        let digits: Vec<u8> = content(40_000).into_iter().map(|byte| byte % 10).collect();
         assert_eq!(found(&digits) / 100, 5);
     }
 
@@ -115,7 +105,7 @@ mod tests {
         let codec = Codec::new(ColumnCodec::Tried);
         codec.find(&[], &mut Compressor::new()).unwrap();
         assert!(codec.is_open());
-        codec.find(&noise(1000), &mut Compressor::new()).unwrap();
+        codec.find(&content(1000), &mut Compressor::new()).unwrap();
         codec.find(&[0; 1000], &mut Compressor::new()).unwrap();
         assert_eq!(codec.setting().0, 0);
         let asked = Codec::new(ColumnCodec::Set(CompressionSetting(207)));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
-use arrowroot::{Entries, File, Request, TextForm, open_table};
+use arrowroot::{File, open_table};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_storage::testing::FullDisk;
 use arrowroot_storage::{MemoryFile, MemorySink, MemorySource, Sink};
@@ -17,6 +17,10 @@ use arrowroot_writer::{
     Appender, Cluster, ContextSettings, Contexts, EncodeTask, Encoded, Error, FileSettings, FileWriter, Flush, Format,
     Order, Policy, ROOT_DIRECTORY, Step, TableFormat, TableSettings, TableWriter,
 };
+
+mod reading;
+
+use reading::batches;
 
 fn schema() -> Schema {
     let item = Arc::new(Field::new("item", DataType::Int64, false));
@@ -61,21 +65,9 @@ fn read(place: &MemoryFile) -> Vec<i64> {
     let bytes = place.bytes().unwrap().to_vec();
     let file = File::from_source(Arc::new(MemorySource::new("file.root", bytes))).unwrap();
     let table = open_table(&file, "T").unwrap().table;
-    let request = Request {
-        columns: ["x", "v"].map(|name| (table.find(name).unwrap(), name.to_owned())).to_vec(),
-        entries: Entries::Range(0..table.n_entries()),
-        batch_bytes: None,
-        memory_budget_bytes: 1 << 20,
-        n_threads: 1,
-        trace: false,
-        text: TextForm::Utf8,
-        verify_checksums: true,
-        raw: false,
-        order: arrowroot::Order::Cluster,
-    };
-    let mut scan = table.scan(&request).unwrap();
+    let columns = ["x", "v"].map(|name| (table.find(name).unwrap(), name.to_owned())).to_vec();
     let mut numbers = Vec::new();
-    while let Some(read) = scan.next_batch(&mut || false).unwrap() {
+    for read in batches(table.as_ref(), columns) {
         let xs = read.column_by_name("x").unwrap().as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec();
         let lists = read.column_by_name("v").unwrap().as_any().downcast_ref::<ListArray>().unwrap().clone();
         for (x, list) in xs.iter().zip(lists.iter()) {
@@ -196,7 +188,7 @@ fn without_a_free_buffer_a_fill_is_full_and_takes_nothing() {
     let Step::Work(work) = fill.advance().unwrap() else { panic!("ten entries are a cluster") };
     let mut refused = second.begin(&batch(10..15), None).unwrap();
     assert!(matches!(refused.advance().unwrap(), Step::Full) && !refused.has_begun());
-    // Who gives up does not keep others waiting.
+    // A producer that gives up does not keep others waiting.
     let is_cancelled = AtomicBool::new(true);
     assert!(!refused.wait(&is_cancelled).unwrap());
     drop(refused);
@@ -422,7 +414,7 @@ fn clusters_are_wider_once_the_queue_has_grown_where_nobody_said_how_wide() {
         let context = contexts.context(None);
         (0..3000).for_each(|entry| context.fill(&batch(entry..entry + 1)).unwrap());
         assert_eq!(file.queue().n_growths(), 1);
-        // What is left at the end may be of any size.
+        // The clusters at the end may be of any size.
         let (first, last) = n_entries.lock().map(|found| (found[0], found[found.len() - 1])).unwrap();
         *gate.0.lock().unwrap() = false;
         gate.1.notify_all();

@@ -8,7 +8,7 @@ use arrow_array::{Array, RecordBatch, cast::AsArray, types};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use arrowroot::storage::{MemoryFile, MemorySink, MemorySource};
-use arrowroot::{Entries, File, Ntuple, Order, Request, Table, TextForm};
+use arrowroot::{File, Ntuple, Table};
 use arrowroot_format::codec::{CompressionSetting, Decompressor};
 use arrowroot_format::rntuple::{Anchor, Blob, Footer, PageList};
 use arrowroot_writer::{FileSettings, FileWriter, Flush, Format, TableSettings, TableWriter};
@@ -17,8 +17,10 @@ use proptest::prelude::*;
 mod any_array;
 #[path = "ntuple/envelopes.rs"]
 mod envelopes;
+mod reading;
 
 use any_array::{any_type, batch_of, item};
+use reading::batches;
 
 /// A value, whatever its type calls it.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,21 +109,7 @@ fn opened(bytes: &[u8]) -> (File, Ntuple) {
 
 fn read(ntuple: &Ntuple) -> RecordBatch {
     let columns = ntuple.top_members().into_iter().map(|id| (id, ntuple.member(id).name().to_owned())).collect();
-    let request = Request {
-        columns,
-        entries: Entries::Range(0..ntuple.n_entries()),
-        batch_bytes: None,
-        memory_budget_bytes: 1 << 20,
-        n_threads: 1,
-        trace: false,
-        text: TextForm::Utf8,
-        verify_checksums: true,
-        raw: false,
-        order: Order::Cluster,
-    };
-    let mut scan = ntuple.scan(&request).unwrap();
-    let schema = Arc::clone(scan.schema());
-    scan.next_batch(&mut || false).unwrap().unwrap_or_else(|| RecordBatch::new_empty(schema))
+    batches(ntuple, columns).remove(0)
 }
 
 proptest! {

@@ -7,15 +7,17 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use arrowroot::storage::{MemoryFile, MemorySink, MemorySource};
-use arrowroot::{Entries, File, Order, Request, Table, TextForm, open_table};
+use arrowroot::{File, Table, open_table};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_writer::settings::{Baskets, ColumnLayout, Lists};
 use arrowroot_writer::{Error, FileSettings, FileWriter, Flush, Format, TableSettings, TableWriter};
 use proptest::prelude::*;
 
 mod any_array;
+mod reading;
 
 use any_array::{any_type, batch_of, item};
+use reading::batches;
 
 /// A file with trees of these batches, by their names.
 fn written(trees: &[(&str, &[RecordBatch], TableSettings)]) -> Result<Vec<u8>, Error> {
@@ -46,29 +48,10 @@ fn opened(bytes: &[u8]) -> File {
 fn read(file: &File, tree: &str) -> RecordBatch {
     let table: Arc<dyn Table> = open_table(file, tree).unwrap().table;
     let names: Vec<String> = table.column_names().into_iter().map(str::to_owned).collect();
-    let request = Request {
-        columns: names.into_iter().map(|name| (table.find(&name).unwrap(), name)).collect(),
-        entries: Entries::Range(0..table.n_entries()),
-        batch_bytes: None,
-        memory_budget_bytes: 1 << 20,
-        n_threads: 1,
-        trace: false,
-        text: TextForm::Utf8,
-        verify_checksums: true,
-        raw: false,
-        order: Order::Cluster,
-    };
-    let mut scan = table.scan(&request).unwrap();
-    let schema = Arc::clone(scan.schema());
-    let mut batches = Vec::new();
-    while let Some(batch) = scan.next_batch(&mut || false).unwrap() {
-        batches.push(batch);
-    }
-    match batches.as_slice() {
-        [] => RecordBatch::new_empty(schema),
-        [one] => one.clone(),
-        several => panic!("{} batches", several.len()),
-    }
+    let columns = names.into_iter().map(|name| (table.find(&name).unwrap(), name)).collect();
+    let mut found = batches(table.as_ref(), columns);
+    assert_eq!(found.len(), 1);
+    found.remove(0)
 }
 
 fn settings(layouts: Vec<ColumnLayout>, flush: Flush, basket_bytes: Option<u32>) -> TableSettings {
