@@ -1,4 +1,4 @@
-"""What layouts do to reading and writing, beside what was published: ``python -m bench.layouts [--db FILE]``.
+"""Layouts in reading and writing, beside what was published: ``python -m bench.layouts [--db FILE]``.
 
 Reading: the campaign ``campaigns/layouts.toml`` of the laboratory, which is run as far as it is not measured yet.
 Writing: the same events from memory, in a process of its own for each layout: time, peak memory, size, baskets.
@@ -139,7 +139,7 @@ def written_all() -> list[dict[str, Any]]:
 
 
 def reading_rows(reading: list[dict[str, Any]]) -> list[list[str]]:
-    """What each engine took of each layout."""
+    """The figures of reading: a row for each layout, storage, engine and workload."""
     rows = [["layout", "storage", "workload", "engine", "ms", "reads", "MB"]]
     for one in sorted(
         reading, key=lambda row: (row["storage"], row["workload"], row["dataset"], row["engine"])
@@ -155,7 +155,7 @@ def reading_rows(reading: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def writing_rows(writing: list[dict[str, Any]]) -> list[list[str]]:
-    """What each layout took to write."""
+    """The figures of writing: a row for each layout."""
     rows = [["layout", "ms/entry", "CPU ms/entry", "MB", "baskets", "memory MB"]]
     for one in writing:
         n = one["n_entries"]

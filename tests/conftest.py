@@ -1,4 +1,4 @@
-"""What holds for the processes that tests start."""
+"""Settings of the processes that tests start."""
 
 import os
 

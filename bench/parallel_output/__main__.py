@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RESULT = RESULTS / "parallel_output"
 PARTS = ("policy", "threads", "buffers", "real", "help", "queue", "peers")
 N_CORES = len(os.sched_getaffinity(0))
-#: What the published experiment had.
+#: The settings of the published experiment.
 N_STREAMS, N_EVENTS, N_BUFFERS = 12, 40_000, 4
 ZSTD, LZMA_4, LZMA_9 = 505, 204, 209
 

@@ -72,7 +72,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         return {"unsupported": "whole events of one file are read here, by one thread"}
     module = root()
     module.gInterpreter.Declare(_LOOP)
-    # What is compiled at its first call is not timed.
+    # The first call compiles, and is not timed.
     tiny = module.TTree("T", "")
     tiny.SetDirectory(module.nullptr)
     module.layouts.read(tiny, module.std.vector("Long64_t")(), 0)

@@ -30,7 +30,7 @@ xrd.trace conn
 """
 HTTP_PLUGIN = "libXrdHttp-5.so"
 HERE = Path(__file__).resolve().parent
-#: Of its directory: with the names of its sockets it is 108 bytes at most.
+#: Longest path of its directory: with the names of its sockets it is 108 bytes at most.
 MAX_PATH = 90
 
 _LINE = re.compile(

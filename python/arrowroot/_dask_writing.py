@@ -42,7 +42,7 @@ class WrittenPart(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What is to be written to each file of a directory."""
+    """The table that is to be written to each file of a directory."""
 
     directory: str
     tree: str
@@ -94,7 +94,7 @@ class Target(NamedTuple):
             return None
         n_entries = self._entries_of(path, wanted)
         if n_entries is None:
-            # What is not written again, as its partition fails, must not look as if it were.
+            # A file that is not written again, as its partition fails, must not look as if it were.
             Path(path).unlink()
             return None
         return WrittenPart(path, n_entries, was_kept=True)

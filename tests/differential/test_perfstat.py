@@ -21,7 +21,7 @@ def of_root(tmp_path_factory):
 
 
 def numbers(text: str) -> dict[str, float]:
-    """What ROOT prints: the number behind each name."""
+    """The numbers that ROOT prints, by the names before them."""
     return {
         name.strip(): float(value)
         for name, value in re.findall(r"^(\w[\w ]*?)\s*= *([-\d.e+]+)", text, re.MULTILINE)

@@ -24,7 +24,7 @@ CODE = r"""
 #include <TNamed.h>
 #include <TSystem.h>
 
-// What it prints of its findings goes to a file.
+// Its findings go to a file.
 void optimize(TTree &tree, ULong64_t memory, const char *printed)
 {
    gSystem->RedirectOutput(printed, "w");

@@ -129,7 +129,7 @@ def test_the_file_of_a_partition_that_fails_is_not_there(tmp_path, ran):
         return part(i)
 
     target = tmp_path / "out"
-    # Of an earlier input: it must not look like one of this.
+    # A file of an earlier input must not look like one of this.
     ard.write(delayed_parts(3, n=7), target)
     parts = [dask.delayed(fails, pure=True)(i) for i in range(3)]
     with pytest.raises(OSError, match="no such input"):
@@ -143,7 +143,7 @@ def test_the_file_of_a_partition_that_fails_is_not_there(tmp_path, ran):
     ran.clear()
     written = ard.write([*parts[:1], delayed_parts(2)[1], *parts[2:]], target)
     assert [part.num_entries for part in written] == [10, 10, 10]
-    # What cannot be written leaves nothing, either.
+    # A partition that cannot be written leaves nothing, either.
     with pytest.raises(ar.ArrowrootError):
         ard.write([dask.delayed(lambda: "text", pure=True)()], tmp_path / "text")
     assert list((tmp_path / "text").iterdir()) == []

@@ -257,7 +257,7 @@ def test_no_stall_is_hidden_in_a_picture_of_64_streams_and_100_000_events():
             n_found += 1
             assert rows[stream].bins[int(start / bin_ns)] == 2
     assert n_found == 100
-    # What is not stalled runs: that is most of the time.
+    # A stream that is not stalled runs: that is most of the time.
     assert sum(row.bins.count(0) for row in rows) > 0.9 * 64 * 1600 - 100 * 12
 
 

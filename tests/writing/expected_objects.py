@@ -24,7 +24,7 @@ class Member:
     #: For each list around it its fixed size, None for any.
     around: tuple[int | None, ...]
     kind: pa.DataType
-    #: Of each entry, or of each item of each entry.
+    #: Values of each entry, or of each item of each entry.
     values: list[Any]
 
     @property

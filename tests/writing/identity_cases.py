@@ -15,7 +15,7 @@ LETTERS = {
     "O": np.bool_, "B": np.int8, "b": np.uint8, "S": np.int16, "s": np.uint16, "I": np.int32, "i": np.uint32,
     "L": np.int64, "l": np.uint64, "F": np.float32, "D": np.float64, "f": np.float32, "d": np.float64,
 }  # fmt: skip
-#: What stands behind the letters of packed numbers, which are below 10.
+#: The texts behind the letters of packed numbers, which are below 10.
 ANNOTATIONS = ("", "[0,0,9]", "[-10,10,12]", "[-10,10]", "[-10,10,32]")
 
 

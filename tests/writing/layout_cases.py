@@ -159,13 +159,13 @@ class Case:
 
     @property
     def file_name(self) -> str:
-        """Of both files, each in a directory of its own."""
+        """The name of both files, each in a directory of its own."""
         ways = "members" if self.memberwise else "objects"
         return f"{self.kind}-{self.split:02}-{ways}-{self.flush}.root"
 
     @property
     def schema_name(self) -> str:
-        """Of the file with the Arrow schema that arrowroot has written into the tree."""
+        """The name of the file with the Arrow schema that arrowroot has written into the tree."""
         return f"{self.file_name}.schema"
 
     @property

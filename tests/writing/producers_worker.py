@@ -45,7 +45,7 @@ MISHAPS = (
 
 
 class MishapError(Exception):
-    """What goes wrong in a producer."""
+    """The mishap of a producer."""
 
 
 def batch_of(numbers: np.ndarray) -> pa.RecordBatch:

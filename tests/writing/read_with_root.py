@@ -83,7 +83,7 @@ def get_ready(root: Any, job: dict[str, Any]) -> None:
 
 
 def read_apart(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What each route makes of names that ROOT may crash of, or does not list: of members of objects.
+    """The outcome of each route for names that ROOT may crash of, or does not list: members of objects.
 
     A process of its own reads them, and another those after the one that it crashed of.
     """
@@ -169,7 +169,7 @@ def kind_of(tree: Any, name: str) -> str:
 
 
 def drawn(root: Any, tree: Any, name: str, kind: str) -> dict[str, Any]:
-    """What TTree::Draw draws: numbers of all entries as doubles in one list, or texts, one an entry."""
+    """The values that TTree::Draw draws: numbers of all entries as doubles in one list, or texts, one an entry."""
     if kind == "string":
         return told(lambda: root.judge.evaluated(tree, name))
     if "string" in kind:

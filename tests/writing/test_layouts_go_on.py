@@ -58,7 +58,7 @@ def test_a_file_that_root_updated_has_what_it_had(tmp_path, layout):
     table = table_of(3)
     root("update", "ttree", tmp_path / "updated.root", write(tmp_path / "file.root", table, layout))
     assert_holds(tmp_path / "updated.root", table)
-    # What ROOT frees at the end stays there, after fEND.
+    # The part that ROOT frees at the end stays there, after fEND.
     assert_sound(tmp_path / "updated.root", but=["file-end"])
 
 

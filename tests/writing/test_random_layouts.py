@@ -122,7 +122,7 @@ def test_the_table_comes_back_exactly(files, seed):
 def test_uproot_reads_what_it_can(files, seed):
     with uproot.open(files[seed]) as file:
         found = file["Events"]
-        # Those of arrays have their dimensions in their names.
+        # Leaves of arrays have their dimensions in their names.
         paths = {path.rpartition("/")[2].partition("[")[0]: path for path in found.keys(recursive=True)}
         for name, (values, of) in branches_of(seed).items():
             try:

@@ -56,7 +56,7 @@ def test_root_uses_what_a_tree_records(written):
     ]
     assert said["entries with index"] == expected
     assert said["index"] == ["run", "event"]
-    # Of its own; negative, as the friends have no index.
+    # Its own; negative, as the friends have no index.
     assert said["bytes by index"] == -(4 + 8 + 8 + 8)
     assert said["info"] == {
         "lumi": ["TParameter<double>", 12.5],
@@ -98,7 +98,7 @@ def test_arrowroot_and_uproot_read_them(written):
 
 
 def test_records_are_as_root_writes_them(tmp_path):
-    """What follows the leaves in the record of a tree is the same, byte for byte, and so are the classes described."""
+    """The record of a tree behind its leaves is the same, byte for byte, and so are the classes described."""
     theirs, ours = tmp_path / "theirs.root", tmp_path / "ours.root"
     ar.write(f"{tmp_path}/far.root:Far", {"z": PX})
     root_peer.run(SCRIPT, "write", theirs)

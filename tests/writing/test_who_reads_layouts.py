@@ -121,7 +121,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dic
 
 
 def parts_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]:
-    """What ROOT is asked for, with its values: members of objects by their names, be they branches or not."""
+    """The names that ROOT is asked for, with their values: members of objects, be they branches or not."""
     if layout.get("split") == 0:
         layout = layout | {"split": 99}
     found: dict[str, list[Any]] = {}
@@ -166,7 +166,7 @@ def branches_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]
 def read_by_jsroot(
     files: dict[tuple[str, str], Path], tables: dict[str, pa.Table], jobs: Path
 ) -> dict[Path, dict[str, Any]]:
-    """What jsroot makes of each branch."""
+    """The values that jsroot reads of each branch."""
     asked = [
         {"path": str(path), "table": "Events", "names": list(branches_of(tables[kind], LAYOUTS[layout]))}
         for (kind, layout), path in files.items()
@@ -181,7 +181,7 @@ def read_by_jsroot(
 
 
 def judged_by_branches(branches: dict[str, Any], parts: dict[str, list[Any]]) -> str:
-    """What a reader of branches makes of members: of those that are none, by the objects that it has of a branch."""
+    """Members as a reader of branches has them: those that are none, by the objects that it has of a branch."""
     outcomes = []
     for name, values in parts.items():
         branch = next(one for one in branches if name == one or name.startswith(f"{one}."))
@@ -222,7 +222,7 @@ def read_by_uproot(
             except Exception as error:  # noqa: BLE001 - whatever it raises, it does not read it
                 found[name] = {"error": str(error)}
     told = judged_by_branches(found, parts)
-    # Of whole objects uproot 5.7 has what was in its memory, and sometimes an error.
+    # uproot 5.7 reads some whole objects for other values, and sometimes with an error.
     return "not rightly" if layout.get("split") == 0 and told != "yes" else told
 
 

@@ -13,7 +13,7 @@ pub struct ColumnPieces {
     pub pieces: Vec<Piece>,
 }
 
-/// What each of some consecutive entries needs of the file.
+/// The part of the file that each of some consecutive entries needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntrySpan {
     /// Number of entries.
@@ -26,7 +26,7 @@ pub struct EntrySpan {
     pub n_pieces: u64,
 }
 
-/// What becomes of the pieces under way at an entry.
+/// A change of the pieces under way at an entry.
 #[derive(Default)]
 struct UnderWay {
     begins: BTreeMap<u64, u64>,
@@ -68,9 +68,9 @@ fn take_one(counts: &mut BTreeMap<u64, u64>, key: u64) {
     }
 }
 
-/// What each entry from 0 to `n_entries` needs of some pieces, those alike one after the other together.
+/// The spans of the entries from 0 to `n_entries` over some pieces; entries in a row that need the same share one.
 ///
-/// Those in the record of the table are not counted: whoever opens it has read them.
+/// Pieces in the record of the table are not counted: opening it has read them.
 pub fn entry_spans(pieces: impl IntoIterator<Item = Piece>, n_entries: u64) -> Vec<EntrySpan> {
     let there = |piece: &Piece| piece.embedded.is_none() && piece.first_entry < piece.entry_end.min(n_entries);
     let mut pieces: Vec<Piece> = pieces.into_iter().filter(there).collect();

@@ -176,13 +176,13 @@ pub struct Recorded<'t> {
     pub friends: &'t [Friend],
     /// An index.
     pub index: Option<&'t RecordedIndex>,
-    /// What users added.
+    /// Objects that users added.
     pub user_info: &'t [UserInfo],
     /// Entries in a cluster if positive, its bytes if negative, 0 if there are no clusters; `None` of an RNTuple.
     pub auto_flush: Option<i64>,
 }
 
-/// What ROOT's rule says of the baskets of a tree.
+/// The sizes that ROOT's rule gives the baskets of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BasketSizes<'t> {
     /// For each branch its path, and what the rule says of it.
@@ -193,7 +193,7 @@ pub struct BasketSizes<'t> {
     pub n_baskets: [i64; 2],
 }
 
-/// What ROOT's rule says of the baskets of a branch.
+/// The size that ROOT's rule gives the baskets of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BranchSizes<'t> {
     /// Path of the branch.

@@ -29,7 +29,7 @@ pub(crate) fn pieces_to_python(py: Python<'_>, columns: Vec<ColumnPieces>) -> Py
     Ok(told)
 }
 
-/// What each entry needs of some pieces, those alike one after the other together.
+/// The spans of entries over some pieces; entries in a row that need the same share one.
 #[pyfunction]
 pub(crate) fn entry_spans<'py>(
     py: Python<'py>,

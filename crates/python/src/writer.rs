@@ -59,7 +59,7 @@ pub(crate) fn create_file(
 pub(crate) struct PyFileWriter {
     file: Arc<FileWriter>,
     part: OsString,
-    /// What the store was asked for.
+    /// The requests to the store.
     ledger: Arc<Ledger>,
 }
 
@@ -196,7 +196,7 @@ impl PyFileWriter {
         py.detach(|| self.file.queue().n_growths())
     }
 
-    /// What each context does, and when.
+    /// The doings of each context, with their times.
     fn contexts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let reports = py.detach(|| self.file.stalls().reports());
         reports_as_dicts(py, reports)
@@ -225,13 +225,13 @@ impl PyFileWriter {
         Ok(told)
     }
 
-    /// What the store was asked for.
+    /// The requests to the store.
     fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         ledgers_as_dicts(py, &[Arc::clone(&self.ledger)])
     }
 }
 
-/// What a tree records besides, as `arrowroot._writing.notes.Notes` has it.
+/// The notes of a tree, as `arrowroot._writing.notes.Notes` has it.
 #[derive(FromPyObject)]
 struct Notes {
     aliases: Vec<(String, String)>,

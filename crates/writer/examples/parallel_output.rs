@@ -97,7 +97,7 @@ impl Random {
     /// Work of about so many ns: the sum of twelve uniform numbers is normal enough.
     fn work_ns(&mut self, mean_ns: u64) -> u64 {
         let sum: u64 = (0..12).map(|_| self.next() >> 44).sum();
-        // Of 12 x 2^20, six of them in the mean, one the standard deviation.
+        // Sums of 12 numbers below 2^20: their mean is six of these, their standard deviation one.
         let tenth = i128::from(mean_ns) / 10;
         let more = (i128::from(sum) - (6 << 20)) * tenth / (1 << 20);
         u64::try_from((i128::from(mean_ns) + more).max(0)).unwrap_or(mean_ns)
@@ -113,7 +113,7 @@ struct Virtual {
     n_left: u64,
     /// When, which stream, and what it has done by then; the earliest first.
     due: BinaryHeap<std::cmp::Reverse<(u64, usize, Done)>>,
-    /// Who waits: since when, and with which number in line.
+    /// The waiting threads: since when, and with which number in line.
     waiting: Vec<(usize, u64, u64)>,
     waits: Vec<u64>,
     last_ns: u64,
@@ -291,7 +291,7 @@ fn on_threads(
     })
 }
 
-/// What happened, as one JSON object. `queue`: its length over time.
+/// The run as one JSON object. `queue`: its length over time.
 fn told(file: &FileWriter, wall_ns: u128, n_events: u64, work_ns: u128, n_fills: &[u64], queue: &str) -> String {
     let reports = file.stalls().reports();
     let sum = |of: fn(&ContextReport) -> u64| reports.iter().map(of).sum::<u64>();

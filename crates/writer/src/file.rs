@@ -149,7 +149,7 @@ impl FileWriter {
         &self.queue
     }
 
-    /// What those who fill its tables do when.
+    /// The times of those who fill its tables.
     pub fn stalls(&self) -> &Arc<Stalls> {
         &self.stalls
     }

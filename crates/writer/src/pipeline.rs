@@ -94,7 +94,7 @@ impl Submission {
     }
 }
 
-/// What clusters that come in any order compress to.
+/// The ratio of compression, learned from clusters that come in any order.
 type Latest = Arc<Mutex<Option<Compressed>>>;
 
 /// The result of a task, until it is placed.

@@ -53,7 +53,7 @@ pub struct QueueReport {
     pub wait_ns: u64,
     /// The longest of it, in ns.
     pub longest_wait_ns: u64,
-    /// What of `wait_ns` they did tasks in, in ns.
+    /// The part of `wait_ns` in which they did tasks, in ns.
     pub help_ns: u64,
     /// Tasks that were done.
     pub n_tasks: u64,
@@ -92,7 +92,7 @@ struct Shared {
 
 type State = state::State<Task, Place, Error>;
 
-/// What a producer did while it waited.
+/// The work of a producer while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// Nothing.
@@ -262,7 +262,7 @@ impl Queue {
         self.shared.wake();
     }
 
-    /// What wakes all who wait, as long as there is the queue.
+    /// A handle that wakes all who wait, as long as there is the queue.
     pub(crate) fn waker(&self) -> Waker {
         Waker(Arc::downgrade(&self.shared))
     }
@@ -392,7 +392,7 @@ impl Shared {
     }
 
     fn wake(&self) {
-        // Who waits has looked before, or looks after this.
+        // A thread that waits has looked before, or looks after this.
         drop(self.lock());
         self.changed.notify_all();
     }
@@ -408,7 +408,7 @@ impl Shared {
         let refused = state.submit(number, tasks, place);
         self.watch(&mut state);
         if refused.is_some() {
-            // What is refused is dropped without the lock.
+            // Refused tasks are dropped without the lock.
             drop(state);
             return;
         }

@@ -40,14 +40,14 @@ pub enum Format {
     Ntuple,
 }
 
-/// What a tree records besides its columns.
+/// The notes that a tree records besides its columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeNotes {
     /// Names of expressions, and these.
     pub aliases: Vec<(String, String)>,
     /// Trees whose columns are read beside its own.
     pub friends: Vec<Friend>,
-    /// What somebody wants to be found in it.
+    /// Objects that somebody wants to be found in it.
     pub user_info: Vec<UserInfo>,
     /// The columns of integers by which its entries are found: one, or two. Their values are kept until the tree is closed, 16
     /// bytes for each entry.
@@ -133,7 +133,7 @@ pub enum Precision {
     },
 }
 
-/// What stands in brackets behind `Double32_t` and `Float16_t`.
+/// The text in brackets behind `Double32_t` and `Float16_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Annotation {
     /// Smallest and largest value; `None`: no range.
@@ -181,7 +181,7 @@ pub struct TableSettings {
     pub autosave_bytes: u64,
     /// Most bytes of the pages of an RNTuple before compression; `None`: ROOT's default.
     pub page_bytes: Option<u32>,
-    /// What a tree records besides; an RNTuple records nothing of that.
+    /// The notes of a tree; an RNTuple records none.
     pub notes: TreeNotes,
 }
 

@@ -220,7 +220,7 @@ impl TableWriter {
     /// Writes what is left, and the metadata of the table. Its contexts must be gone.
     ///
     /// # Errors
-    /// Those of writing, also of earlier entries; [`Error::InvalidRequest`] for contexts that are still there, and for numbers of
+    /// Errors of writing, also of earlier entries; [`Error::InvalidRequest`] for contexts that are still there, and for numbers of
     /// entries that nobody filled. They stop the file.
     pub fn close(mut self) -> Result<Written> {
         self.is_closed = true;

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _real_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """What was measured for real of cms-2010: in a database, else as it is kept. Others do so by themselves."""
+    """The real results of cms-2010: those in a database, else those that are kept."""
     from arrowroot_lab.classics import results
     from arrowroot_lab.classics.cms_2010 import real
     from arrowroot_lab.store import Store

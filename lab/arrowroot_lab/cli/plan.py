@@ -96,7 +96,7 @@ def _table(made: Plan) -> Table:
     for one, told in zip(made.planned, cells, strict=True):
         if one.is_corner and made.campaign.mode == "virtual first" and one.is_open:
             told["state"] += ", a corner"
-    # What is the same of all is told in the sentence below.
+    # The sentence below tells what is the same of all.
     shown = [
         column
         for column in _COLUMNS

@@ -30,7 +30,7 @@ SIDES = {
 }
 #: Pairs are of so many runs, the newest ones that have both sides: what was a year ago is another machine's.
 MAX_RUNS = 20
-#: What a comparison asks of a row; ``Measured`` has all of it.
+#: The columns that a comparison asks of a row; ``Measured`` has all of them.
 _COLUMNS = ("uuid", "run", "outcome", "reason", *SIDES.values(), *AXES)
 #: Alarming first.
 _ORDER = [Verdict.WORSE, Verdict.BETTER, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE]
@@ -125,7 +125,7 @@ def compare_measured(
         two = " and ".join(value for value in (before, now) if value) or f"more than one {by}"
         raise RequestError(f"no case was measured with {two}; there are {', '.join(order) or 'no results'}")
     skipped = Counter(reason for _, both in chosen if (reason := _why_skipped(both)))
-    # What was never tried is no comparison; where nothing else is, it is told so.
+    # A case that was never tried is no comparison; where there is nothing else, that is told.
     chosen = [one for one in chosen if not _why_skipped(one[1])] or chosen
     uuids = {one.row.uuid for _, both in chosen for side in both for one in side}
     samples = store.taken(uuids, key)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.store import Filter, Store
 
-#: Of a group of rows in Parquet: smaller ones are slow to read.
+#: Rows of a group in Parquet: smaller groups are slow to read.
 _LEAST_ROWS = 20_000
 
 

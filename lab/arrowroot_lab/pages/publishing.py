@@ -99,7 +99,7 @@ def publish(
 class _Site:
     def __init__(self, root: Path, snapshot: Snapshot, classics: Sequence[Classic]) -> None:
         self.root, self.snapshot, self.classics, self.n_pages = root, snapshot, classics, 0
-        #: Those with change points; filled while the series are written.
+        #: The series with change points; filled while they are written.
         self.histories: list[History] = []
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
         navigation += [(classic.title.partition(":")[0], classic_page(classic.name)) for classic in classics]

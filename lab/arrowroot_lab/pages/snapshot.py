@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Outcomes that somebody has to look at.
 BAD = ("failed", "timed out", "refused")
-#: Of so many programs it is told how much longer each takes than the fastest.
+#: So many programs are told of, with how much longer each takes than the fastest.
 MAX_NAMED = 4
 OTHERS = "the others"
 #: Axes by which programs differ; the others are what they are measured on.
@@ -168,7 +168,7 @@ def _rows(found: Sequence[Summary], across: Sequence[str], down: Sequence[str]) 
 
 
 def _leader(rows: dict[str, dict[str, int]]) -> tuple[str, str, dict[str, list[float]]]:
-    """Who is the fastest most often, in how many cases, and the times of each other over the leader's."""
+    """The program that is the fastest most often, in how many cases, and the times of each other over its own."""
     wins = Counter(min(row, key=row.__getitem__) for row in rows.values())
     (best, n_best), *_ = wins.most_common()
     ratios: dict[str, list[float]] = {}

@@ -24,7 +24,7 @@ FACTOR = 3.0
 
 @dataclass(frozen=True)
 class Cost:
-    """What one family of engines costs."""
+    """The costs of one family of engines."""
 
     #: A process that starts, imports, compiles and warms up: it is not in the sample's time.
     start_ns: float
@@ -43,7 +43,7 @@ _COSTS = {
     "root": Cost(2.6e9, 35e6, 32.0, 9, 30e6),
     "uproot": Cost(0.68e9, 110e6, 20.0, 7, 30e6),
 }
-#: Of a site's own engine nothing is known.
+#: Nothing is known of a site's own engine.
 _OF_OTHERS = Cost(0.7e9, 50e6, 15.0, 7, 16e6)
 
 #: Bytes of a round trip of strategies that ask for each basket, or for a window, on its own.
@@ -52,7 +52,7 @@ _WINDOWS = {"readahead": 512e3, "lazy-download": 128e6}
 #: Entry by entry, one buffer is thrown away at most jumps: each of its bytes is asked for so often.
 _OVER_READ = 4.0
 
-#: What goes on around a sample besides: two control kernels, readings, and what makes the storage what it is called.
+#: The time around a sample besides: two control kernels, readings, and what makes the storage what it is called.
 _AROUND_NS = 0.18e9
 #: Bytes a second of a storage without a line, of a cold disk, and through a cache from its origin.
 _NEAR_BYTES_PER_S, _DISK_BYTES_PER_S = 1e9, 200e6
@@ -64,11 +64,11 @@ _COLD_CACHE_TRIPS = 7.0
 #: Kind of sample -> bytes of an entry, and columns.
 _SAMPLES = {"nanoaod": (2065.0, 940), "d3pd": (7975.0, 430), "aod": (4565.0, 100)}
 _SAMPLE_BYTES = 300e6
-#: Of an entry of which nobody knows.
+#: Bytes of an entry of which nobody knows.
 _ENTRY_BYTES = 2e3
 #: Columns that somebody names are larger than most, as so many are flags.
 _NAMED_TIMES = 2.2
-#: Of a dataset whose columns nobody knows yet, globs mean about this share.
+#: Globs mean about this share of a dataset whose columns nobody knows yet.
 _GLOB_SHARE = 0.5
 
 #: Making things, once: a byte of a dataset with its hashes; an environment, by family.

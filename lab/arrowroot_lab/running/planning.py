@@ -73,7 +73,7 @@ class Plan:
     planned: list[Planned] = field(default_factory=list)
     #: Sentences: what is made first.
     notes: list[str] = field(default_factory=list)
-    #: What is made first -> its predicted time; None: nobody can tell.
+    #: Things that are made first -> the predicted time of each; None: nobody can tell.
     making_ns: dict[str, float | None] = field(default_factory=dict)
 
     def total_ns(self) -> float:
@@ -240,14 +240,14 @@ def _tell_from_results(made: Plan, store: Store | None, site: str, there: dict[s
 
 
 def _names_of(names: dict[str, str], engine: str) -> tuple[str, ...]:
-    """What results and cases are both called; an engine without its version."""
+    """The names that results and cases share; an engine without its version."""
     return (names["dataset"], names["storage"], engine, names["workload"], names["strategy"])
 
 
 def _kinds_of_likeness(
     names: dict[str, str], engine: str, case_id: str | None, site: str
 ) -> list[tuple[str, Callable[[Summary], bool], bool]]:
-    """What it is called, whether a row is so alike, and whether its time is to be scaled."""
+    """Its name, whether a row is so alike, and whether its time is to be scaled."""
 
     def alike(*axes: str) -> Callable[[Summary], bool]:
         wanted = {"engine": engine, **{axis: names[axis] for axis in axes if axis != "engine"}}

@@ -34,7 +34,7 @@ class Trace(NamedTuple):
     """The trace of a read of the local files."""
 
     path: Path
-    #: Of all readings, in their order: the trace is that of the one in the middle.
+    #: CPU times of all readings, in their order: the trace is that of the one in the middle.
     cpu_ns: list[int]
 
     def hash(self) -> str:
@@ -108,7 +108,7 @@ def predict(
         return {"by": "nobody", "reason": str(error), "predicted_at": now()}
     known = ["wall_ns", "cpu_ns", "error_share", "counters", "by"]
     if subject.case.storage.kind == "xcache" and not subject.case.storage.is_cache_warm:
-        # What the cache itself does until it has the bytes is not simulated.
+        # The work of the cache itself until it has the bytes is not simulated.
         known.remove("error_share")
     return {key: answer[key] for key in known if key in answer} | {"line": line, "predicted_at": now()}  # type: ignore[literal-required]
 

@@ -83,7 +83,7 @@ class Sampler:
         if before_ns:
             sample.control_ns = (before_ns, control_ns())
             self.best_control_ns = min(self.best_control_ns, *sample.control_ns)
-        # What is replayed does not wait for the machine.
+        # A replay does not wait for the machine.
         if sample.outcome is Outcome.OK and sample.control_ns and not subject.local:
             sample.disturbed = disturbed(sample.readings, used_ns, sample.control_ns, self.best_control_ns)
         return sample

@@ -42,7 +42,7 @@ class Subject:
     n_entries: int | None = None
     #: Where the rehearsal left a trace, or the report of a program.
     trace: Path | None = None
-    #: What samples in virtual time are replayed from.
+    #: The readings that samples in virtual time are replayed from.
     local: Trace | None = None
     is_stored: bool = False
     #: The times of the samples' processes as a whole, in ns.

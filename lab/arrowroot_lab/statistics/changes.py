@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 LEAST_CHANGE = 0.025
 #: A level is of so many points at least: so many are needed after a change until it is told.
 LEAST_POINTS = 3
-#: Of fewer points nobody knows the noise.
+#: Fewer points do not tell the noise.
 LEAST_HISTORY = 10
-#: Of a longer history the newest points are judged.
+#: The newest points of a longer history are judged.
 MOST_HISTORY = 400
 #: A change costs so many times ln n, in squares of the noise: fewer are told the more it is. docs/lab/statistics.md
 #: has what it finds, and how often it finds what is not there.

@@ -402,5 +402,5 @@ def _sample_row(key: int, place: int, sample: Any) -> dict[str, Any]:
 
 
 def _integer(told: Any) -> int | None:
-    """What a runner told as a whole number, if it is one."""
+    """A whole number that a runner told; None if it is none."""
     return told if isinstance(told, int) and not isinstance(told, bool) else None

@@ -57,7 +57,7 @@ class Style(NamedTuple):
         return layout_with(self.options())
 
     def options(self, title: str = "", titles: Mapping[str, str] | None = None) -> settings.TableOptions:
-        """What ``create(...).tree`` is told."""
+        """The options of ``create(...).tree``."""
         return {
             "title": title,
             "titles": titles or {},
@@ -79,7 +79,7 @@ class Written(NamedTuple):
     left_out: list[tuple[str, str]]
     #: Where it differs from the input: it was not published then.
     differences: list[str] = []  # noqa: RUF012 - never changed
-    #: What writing cost, of a ROOT file.
+    #: The cost of writing a ROOT file.
     cost: WritingCost | None = None
 
 

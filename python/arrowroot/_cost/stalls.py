@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 JSON_FORM = "arrowroot.stalls/1"
-#: What a stream does, in the order of the numbers that intervals have for it.
+#: The states of a stream, in the order of the numbers that intervals have for it.
 STATES = ("running", "writing", "stalled", "helping", "waiting for data")
 STALLED = STATES.index("stalled")
 #: A wait of so long is a stall: ``stallThreshold`` of CMSSW's StallMonitor.
@@ -36,7 +36,7 @@ class ModuleStalls(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """What one context or stream did. Times in ns."""
+    """The doings of one context or stream. Times in ns."""
 
     name: str
     module: str
@@ -59,7 +59,7 @@ class Stream(NamedTuple):
 
 
 class Intervals(NamedTuple):
-    """What streams did when: number of the stream, number of its state, from when until when in ns."""
+    """The doings of streams: number of the stream, number of its state, from when until when in ns."""
 
     stream: npt.NDArray[np.int64]
     state: npt.NDArray[np.int64]

@@ -40,7 +40,7 @@ class WritingCost(NamedTuple):
     growth_ns: int
     #: Most memory of the process so far.
     peak_rss_bytes: int
-    #: What passed each layer: tables, compress, queue and store.
+    #: The account of each layer: tables, compress, queue and store.
     accounts: list[Account]
 
     @classmethod

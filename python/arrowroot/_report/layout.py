@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.int64]
 
-#: What ``TTree::OptimizeBaskets`` takes if nobody says anything.
+#: The default of ``TTree::OptimizeBaskets``.
 ROOT_BASKET_MEMORY = 10_000_000
 
 
@@ -39,14 +39,14 @@ class ColumnLayout(NamedTuple):
     stored_bytes: int
     #: The middle one.
     piece_bytes: int
-    #: Of a tree's branch: the size of its baskets as recorded, and by ROOT's rule.
+    #: The size of baskets of a tree's branch, as recorded and by ROOT's rule.
     basket_bytes: int | None = None
     optimized_bytes: int | None = None
     ends_compression: bool = False
 
 
 class Verdict(NamedTuple):
-    """What ``TTree::OptimizeBaskets`` would say: pairs of what is recorded, and what it would be."""
+    """The verdict of ``TTree::OptimizeBaskets``: pairs of what is recorded, and what it would be."""
 
     max_memory_bytes: int
     memory_bytes: tuple[int, int]
@@ -67,7 +67,7 @@ class FileMap(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What metadata tell of a table, or of some of its columns."""
+    """The layout of a table, or of some of its columns, as metadata tell it."""
 
     is_ntuple: bool
     auto_flush: int | None
@@ -81,7 +81,7 @@ class Layout(NamedTuple):
     #: Pieces in the record of the tree, and those with entries of several clusters.
     n_embedded: int
     n_over_clusters: int
-    #: What one entry needs: bytes from the first to the last, those of its pieces, and how many these are.
+    #: The needs of one entry: bytes from the first to the last, those of its pieces, and how many these are.
     span_bytes: Spread
     touched_bytes: Spread
     touched_pieces: Spread
@@ -249,7 +249,7 @@ def file_map(layout: Layout, n_entries: int, n_rows: int, n_columns: int) -> Fil
         for entry in (first, last)
     )
     while len(begin):
-        # Of a piece that lies in several rows, what is in its first row; then the rest of it.
+        # The first row of a piece that lies in several; then the rest of it.
         ends = np.where(last_row > row, offsets[row + 1], begin + n_bytes)
         np.add.at(changes, (row, left), ends - begin)
         np.add.at(changes, (row, right + 1), begin - ends)

@@ -1,4 +1,4 @@
-"""What a reading cost as ROOT's TTreePerfStats has it: written for ROOT to print and draw, and read from it."""
+"""The cost of a reading as ROOT's TTreePerfStats has it: written for ROOT to print and draw, and read from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.float64]
 
 CLASS_NAME = "TTreePerfStats"
-#: What ROOT's own examples call it.
+#: Its name in ROOT's own examples.
 NAME = "ioperf"
 #: ROOT counts reads and sizes of caches in 32 bits.
 _LARGEST = 2**31 - 1

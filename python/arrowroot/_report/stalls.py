@@ -151,7 +151,7 @@ def _of_tracer(lines: Iterable[str]) -> Iterator[_Step]:
         started_us = time_us if started_us is None else started_us
         number, time_us = int(stream[1]), max(0, time_us - started_us)
         if what == "source" and not is_begin and number not in seen:
-            # Of the first event nobody said when it was asked for.
+            # Nobody said when the first event was asked for.
             seen.add(number)
             yield _Step("source", True, number, time_us, SOURCE)
         is_module = what not in {"source", "read"}
@@ -159,7 +159,7 @@ def _of_tracer(lines: Iterable[str]) -> Iterator[_Step]:
 
 
 class _Row:
-    """What is known of a stream while its steps are read."""
+    """The state of a stream while its steps are read."""
 
     def __init__(self) -> None:
         self.ready: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What a layout says of each column: rules by name, of which the first that matches counts."""
+"""The settings of a layout for each column: rules by name, of which the first that matches counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LARGEST = "@largest"
 
 
 class ColumnSettings(NamedTuple):
-    """What the engine is told of a column."""
+    """The settings of a column as the engine takes them."""
 
     split: int | None = None
     memberwise: bool = False

@@ -267,7 +267,7 @@ class FillContext:
         self.close()
 
     def __del__(self) -> None:
-        # What was filled is the table's.
+        # Filled entries are the table's.
         native: Any = getattr(self, "_native", None)
         if native is not None:
             native.close()

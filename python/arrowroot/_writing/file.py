@@ -149,7 +149,7 @@ class WritableFile(WritableDirectory):
     ) -> None:
         super().__init__(None, "")
         self._native: _native.FileWriter | None = native
-        #: What counts and times, also once the file is closed.
+        #: The file that counts and times, also once the file is closed.
         self._counting = native
         self._threshold_ns = threshold_ns
         self._started_ns = time.perf_counter_ns()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Unsaid(Enum):
-    """What nobody says of an option: the layout says it."""
+    """The value of an option that nobody has said: the layout says it."""
 
     OF_LAYOUT = "as the layout says"
 

@@ -1,4 +1,4 @@
-"""What a tree records besides its columns: aliases, an index, friends, and what users add."""
+"""Notes that a tree records besides its columns: aliases, an index, friends, and what users add."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of data in a layout, told before they are written.
+"""Plans: data in a layout, told before they are written.
 
 Nothing is computed twice: the first entries are written to a file that nobody sees, and its metadata are what is told.
 """
@@ -59,7 +59,7 @@ class PlannedPrecision(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class LayoutPlan:
-    """What becomes of a table: ``Layout.plan`` makes it. ``print`` shows it, ``to_dict`` is for programs."""
+    """The plan of a table: ``Layout.plan`` makes it. ``print`` shows it, ``to_dict`` is for programs."""
 
     layout: Layout
     #: Entries looked at, 0 if a schema was all that there was.
@@ -72,7 +72,7 @@ class LayoutPlan:
     #: Bytes of the whole file that was written to look.
     file_bytes: int
     precisions: tuple[PlannedPrecision, ...]
-    #: What comes out where something cannot be as it is asked for.
+    #: Sentences on what comes out where something cannot be as it is asked for.
     notes: tuple[str, ...]
 
     @property

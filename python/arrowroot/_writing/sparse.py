@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Bins of a chunk. Source: ``THnSparseT`` (ROOT 6.40).
 _CHUNK_BINS = 1024 * 16
-#: What the sum of squares of weights is if no errors are kept. Source: ``THnBase::GetCalculateErrors``.
+#: The sum of squares of weights if no errors are kept. Source: ``THnBase::GetCalculateErrors``.
 _NO_ERRORS = -1.0
 _MAX_BITS = 64
 

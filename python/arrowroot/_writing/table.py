@@ -74,14 +74,14 @@ class TableWriter:
         self._n_entries = 0
         self._is_filled = False
         self._is_closed = False
-        #: Whether it is written to see what becomes of it: reading gives branches or fields, and nothing is warned of.
+        #: True if it is written for a plan: reading gives branches or fields, and nothing is warned of.
         self.is_trial = False
         self.failed = False
         #: Entries, clusters and bytes of it, once it is closed.
         self.written: dict[str, int] | None = None
         # Several threads may fill it.
         self._lock = threading.RLock()
-        #: What was told of the growth of the file's queue, by its contexts.
+        #: How often its contexts told of the growth of the file's queue.
         self.n_growths_told = 0
 
     @property
@@ -106,7 +106,7 @@ class TableWriter:
 
     @property
     def format(self) -> Format:
-        """What it becomes: "ttree" or "rntuple"."""
+        """The format that it gets: "ttree" or "rntuple"."""
         return self._layout.format
 
     @property

@@ -164,7 +164,7 @@ class Objects:
                 told.true("info-base", at, not bases or element.max_index[1] in known,
                           f"the checksum of the base is {element.max_index[1]:#010x}")  # fmt: skip
             elif element.type in (61, 62, 81, 82):
-                # Of a TObjArray in an object ROOT has no description.
+                # ROOT has no description of a TObjArray in an object.
                 is_known = element.type_name in ARRAYS or element.type_name == "TObjArray"
                 told.true("info-closure", at, element.type_name in self.infos or is_known,
                           f"{element.type_name} is not described")  # fmt: skip

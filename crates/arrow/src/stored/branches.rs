@@ -77,7 +77,7 @@ pub struct PlannedBranch {
     pub form: BranchForm,
     /// Place of the branch that it is inside of, before this one.
     pub parent: Option<usize>,
-    /// Of objects, of their members, and of collections of them: what a `TBranchElement` says of it.
+    /// The record of a `TBranchElement`: for objects, their members, and collections of them.
     pub element: Option<Box<ElementBranch>>,
 }
 

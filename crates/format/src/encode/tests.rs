@@ -135,7 +135,7 @@ fn containers_have_a_frame_and_a_count() {
     let map = Value::Pairs(vec![(text("k"), Value::Integer(7))]);
     let expected = [head(12), vec![0, 0, 0, 1, 1, b'k', 0, 0, 0, 7]].concat();
     assert_eq!(member(container("map<TString,int>", 61), map).unwrap(), expected);
-    // Of what is not known, too.
+    // The same holds for what is not known.
     for (type_name, value) in
         [("unordered_map<TBranch*,int>", Value::Pairs(vec![])), ("vector<Unknown>", Value::Items(vec![]))]
     {

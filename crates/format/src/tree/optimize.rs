@@ -19,7 +19,7 @@ const OFFSET_BYTES: u64 = 8;
 /// No basket is smaller than this, the name of its branch and the number of its offsets together.
 const KEY_BYTES: i32 = 100;
 
-/// What the rule looks at of a branch.
+/// A branch as the rule looks at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BranchBuffers {
     /// `fTotBytes`: its uncompressed baskets and their keys, in bytes.
@@ -38,7 +38,7 @@ pub struct BranchBuffers {
     pub has_branches: bool,
 }
 
-/// What is asked of the rule: the arguments of `TTree::OptimizeBaskets`.
+/// The arguments of `TTree::OptimizeBaskets`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BasketRule {
     /// Bytes for the baskets of all branches together.
@@ -62,7 +62,7 @@ impl BasketRule {
     }
 }
 
-/// What the rule says of a tree.
+/// The answer of the rule for a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptimizedBaskets {
     /// One for each branch.
@@ -73,7 +73,7 @@ pub struct OptimizedBaskets {
     pub n_baskets: [i64; 2],
 }
 
-/// What the rule says of a branch.
+/// The answer of the rule for a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptimizedBranch {
     /// `fBasketSize`, in bytes.
@@ -193,14 +193,14 @@ impl Sharing {
 }
 
 impl BranchBuffers {
-    /// What `TBranch::SetBasketSize` makes of a smaller size.
+    /// The size that `TBranch::SetBasketSize` makes of a smaller one.
     fn least_bytes(&self) -> i32 {
         KEY_BYTES.saturating_add(self.name_bytes).saturating_add(self.n_entry_offsets)
     }
 }
 
 impl TreeRecord {
-    /// What [`optimize_baskets`] says of the tree: one for each of its branches, in their order. Needs nothing but the record.
+    /// The answer of [`optimize_baskets`] for the tree: one for each of its branches, in their order. Needs nothing but the record.
     pub fn optimized_baskets(&self, rule: BasketRule) -> OptimizedBaskets {
         let buffers = self.branches.iter().map(|branch| BranchBuffers {
             memory_bytes: branch.memory_bytes,

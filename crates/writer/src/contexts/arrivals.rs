@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// What happens to entries that are offered.
+/// The answer to entries that are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offer {
     /// They are next, and nobody is at work: who offers them takes them, and some of those that [follow](Arrivals::follow).
     Next,
-    /// What is kept is next, and nobody is at work: who offers takes some of that first, and offers again.
+    /// Kept entries are next, and nobody is at work: the one who offers takes some of them first, and offers again.
     Take,
     /// They can be [kept](Arrivals::keep) until it is their turn.
     Keep,
@@ -30,7 +30,7 @@ pub(crate) struct Arrivals<T> {
     kept_bytes: u64,
     max_bytes: u64,
     is_taking: bool,
-    /// Who waits for room: the first entry of each.
+    /// The first entry of each producer that waits for room.
     waiting: Vec<u64>,
 }
 
@@ -136,7 +136,7 @@ impl<T> Arrivals<T> {
         Some(arrived)
     }
 
-    /// Who takes stops. Returns true if somebody waits for room.
+    /// Ends the taking. Returns true if somebody waits for room.
     pub(crate) fn stop(&mut self) -> bool {
         self.is_taking = false;
         !self.waiting.is_empty()

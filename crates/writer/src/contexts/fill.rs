@@ -17,7 +17,7 @@ use super::{Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
 #[must_use = "nothing is taken before its steps are done"]
 pub struct Fill {
     inner: Arc<Inner>,
-    /// What is not taken yet: of the first slice the entries from `start` on.
+    /// The slices not taken yet; the first one from the entry `start` on.
     values: VecDeque<Slice>,
     start: usize,
     n_entries: u64,
@@ -29,7 +29,7 @@ pub struct Fill {
     lent: Option<usize>,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 pub enum Step {
     /// Nothing: all entries are taken.
     Done,
@@ -52,7 +52,7 @@ enum Kind {
     Submit(Box<Submission>),
     /// The entries are next.
     Take(Vec<Slice>, u64),
-    /// What others left is next.
+    /// Entries that others left are next.
     TakeKept,
 }
 
@@ -60,7 +60,7 @@ impl Work {
     /// Does it.
     ///
     /// # Errors
-    /// What stopped the file.
+    /// The error that stopped the file.
     pub fn complete(mut self) -> Result<()> {
         let filling = &self.inner.filling;
         let _guard = StopOnPanic(Arc::clone(&self.inner));
@@ -148,7 +148,7 @@ impl Fill {
     /// [`FillContext::wake`](super::FillContext::wake) must follow.
     ///
     /// # Errors
-    /// What stopped the file.
+    /// The error that stopped the file.
     pub fn wait(&mut self, is_cancelled: &AtomicBool) -> Result<bool> {
         let Fill { inner, has_begun, first_entry, n_entries, n_bytes, lent, .. } = self;
         let (filling, record) = (&inner.filling, &inner.record);

@@ -47,7 +47,7 @@ struct Inner {
     waker: Waker,
 }
 
-/// What the contexts of a table share.
+/// The state that the contexts of a table share.
 pub(crate) struct Filling {
     file: Arc<FileWriter>,
     columns: Arc<TableColumns>,
@@ -173,7 +173,7 @@ impl Contexts {
             );
             return Err(Error::InvalidRequest { what });
         }
-        // What stopped the file is told, and not what is missing for that.
+        // The error that stopped the file is told, and not what is missing because of it.
         filling.file.queue().check()?;
         filling.take_kept(usize::MAX)?;
         let (collected, missing) = match &mut *filling.lock() {
@@ -341,7 +341,7 @@ impl Filling {
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Who panicked stopped the queue, and what was left is not used again.
+    // A panic stopped the queue, and what it left is not used again.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,4 +1,4 @@
-//! Who fills which buffer, as state without threads or clocks.
+//! The choice of the buffer that a producer fills, as state without threads or clocks.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ struct Buffer {
 
 /// The buffers of a table, and the producers that wait for one.
 ///
-/// Who waits is served in the order of coming, one buffer each; so nobody waits forever while buffers come back.
+/// Producers that wait are served in the order of coming, one buffer each; so none waits forever while buffers come back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Buffers {
     policy: Policy,
@@ -106,7 +106,7 @@ impl Buffers {
         let mut free = buffers.filter(|(_, buffer)| matches!(buffer.is, Use::Empty | Use::Open));
         match self.policy {
             Policy::Single => free.next(),
-            // Of equals the first one.
+            // The first one of equals.
             Policy::Fifo => free.min_by_key(|(number, buffer)| (buffer.turn, *number)),
             Policy::Fullest => {
                 free.min_by_key(|(number, buffer)| (buffer.is == Use::Empty, u64::MAX - buffer.n_bytes, *number))

@@ -1,4 +1,4 @@
-//! What those who fill a table do when: how long they work, write, wait and help.
+//! The times of those who fill a table: when they work, write, wait and help.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ const MAX_INTERVALS: usize = 1_000_000;
 /// A wait of so long is a stall. Source: `stallThreshold` of CMSSW's `StallMonitor`.
 const THRESHOLD_NS: u64 = 100_000_000;
 
-/// What a context does.
+/// The doing of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Doing {
     /// Its producer works.
@@ -123,7 +123,7 @@ impl Stalls {
         nanoseconds(self.started.elapsed())
     }
 
-    /// What is known of each context, in the order in which they began.
+    /// The contexts in the order in which they began.
     pub fn reports(&self) -> Vec<ContextReport> {
         let records = lock(&self.records).clone();
         records.iter().map(|record| lock(&record.inner).report.clone()).collect()

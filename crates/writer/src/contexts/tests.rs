@@ -4,7 +4,7 @@ use super::arrivals::{Arrivals, Arrived, Offer};
 use super::policy::{Buffers, Policy};
 use crate::interleavings::visit;
 
-/// What a producer does next. Each step is what is done under one lock.
+/// The next step of a producer. Each is what is done under one lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Next {
     /// Asks for a buffer for its next entry.
@@ -146,7 +146,7 @@ fn each_entry_is_in_one_buffer_and_nobody_waits_for_ever_whatever_the_policy() {
     assert!(n_states > 10_000, "{n_states}");
 }
 
-/// What somebody does who offers entries by their numbers.
+/// The next step of a thread that offers entries by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Offering {
     Offer,
@@ -161,7 +161,7 @@ struct Numbered {
     arrivals: Arrivals<u64>,
     producers: Vec<(Offering, Vec<u64>)>,
     n_open: usize,
-    /// What the one who takes has in hand.
+    /// Entries in the hand of the thread that takes.
     in_hand: Option<u64>,
     written: Vec<u64>,
 }
@@ -231,7 +231,7 @@ impl Numbered {
         Some(world)
     }
 
-    /// What is left is taken when the table is closed.
+    /// The rest is taken when the table is closed.
     fn check_end(&self, n_entries: u64) {
         assert!(self.producers.iter().all(|(next, _)| *next == Offering::Nothing), "nobody goes on: {self:?}");
         let mut world = self.clone();

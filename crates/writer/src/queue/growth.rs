@@ -1,4 +1,4 @@
-//! Whether those who compress keep up with those who produce.
+//! The growth of the queue: compression that does not keep up with the producers.
 
 /// Watches how much waits. It has no clock: whoever looks says when that was.
 ///
@@ -14,7 +14,7 @@ pub(crate) struct Growth {
     n_times: u64,
     /// How long it has grown, in ns, counting those times alone, up to the last look.
     total_ns: u64,
-    /// What of `total_ns` is of the time that is not over.
+    /// The part of `total_ns` that is not over.
     current_ns: u64,
 }
 

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!((slice_entries(&numbers(10)), slice_entries(&numbers(0))), (10, 1));
         let many = numbers(8_000_000);
         assert!((1_900_000..=2_100_000).contains(&slice_entries(&many)));
-        // Of a slice only what is in it counts.
+        // Only what is in a slice counts.
         assert!(slice_entries(&many.slice(5, 100_000)) >= 100_000);
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn has_offsets(element: &ElementBranch, entry_size: EntrySize) -> boo
     entry_size != EntrySize::Nothing && !is_plain
 }
 
-/// What the record says of a branch.
+/// The record of a branch.
 pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>, maximum: i32) -> ElementPart {
     let (class_name, checksum, class_version) = match &element.class {
         ElementClassName::Described(class) => (class.name.clone(), class.checksum, i32::from(CLASS_VERSION)),
@@ -93,7 +93,7 @@ pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>, maximu
 /// # Errors
 /// [`Error::InvalidRequest`] for a class that has the name of one of ROOT's, or of another one of the file.
 pub(super) fn describe(file: &FileWriter, branches: &[Branch]) -> Result<()> {
-    // What is in a column is in the class, or the items, of its first branch.
+    // The first branch of a column has its class, or its items.
     for branch in branches.iter().filter(|branch| branch.planned.parent.is_none()) {
         let Some(element) = &branch.planned.element else { continue };
         let mut classes: Vec<StreamerInfo> = Vec::new();

@@ -24,7 +24,7 @@ pub struct IndexValues {
 }
 
 impl IndexValues {
-    /// Of these columns of a table, which must be integers without missing values.
+    /// The values of these columns of a table, which must be integers without missing values.
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] names the column that is not there, or is none of integers.

@@ -67,7 +67,7 @@ pub struct TreeSettings {
     pub autosave_bytes: u64,
     /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without.
     pub arrow_schema: Option<String>,
-    /// What else its record has.
+    /// The rest of its record.
     pub notes: TreeNotes,
     /// The values that its entries are found by, if `notes` asks for them.
     pub index: Option<Arc<IndexValues>>,
@@ -167,7 +167,7 @@ impl TreeFormat {
         })
     }
 
-    /// What ROOT makes of the sizes of baskets at the first flush, if it is to: from the baskets of the first cluster.
+    /// The sizes of baskets as ROOT gives them at the first flush, if it is to: from the baskets of the first cluster.
     ///
     /// Source: `TTree::Fill` (ROOT 6.40), which calls `TTree::OptimizeBaskets` with the bytes of the tree.
     fn optimize(&self, encoding: &Encoding<'_>, jobs: &[Job]) -> Result<()> {

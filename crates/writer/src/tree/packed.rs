@@ -15,14 +15,14 @@ pub(super) struct Packed {
     pub(super) packing: Packing,
     /// The largest value that it has room for.
     largest: f64,
-    /// What stands behind the name of the leaf, `/d[0,10,12]`; empty if nothing does.
+    /// The text behind the name of the leaf, `/d[0,10,12]`; empty if nothing does.
     pub(super) annotation: String,
-    /// What was asked for, for errors.
+    /// The request, for errors.
     pub(super) name: String,
 }
 
 impl Packed {
-    /// Those of numbers that are packed by a precision; `None` for others.
+    /// The packing of numbers by a precision; `None` for others.
     pub(super) fn of(precision: Precision, primitive: Primitive) -> Option<Packed> {
         let (packed, primitive, name, letter, Annotation { range, bits }) = match (precision, primitive) {
             (Precision::Double32(annotation), Primitive::Float64) => {

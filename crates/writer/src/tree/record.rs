@@ -174,7 +174,7 @@ impl TreeFormat {
         for info in &record.user_info {
             file.need_class(&info.class_name)?;
         }
-        // What the tree could have pointed to: aliases, friends, what users add, and references.
+        // The tree could have pointed to these: aliases, friends, what users add, and references.
         if record.aliases.is_empty() || record.friends.is_empty() || record.user_info.is_empty() {
             file.need_class_of_null("TList");
         }

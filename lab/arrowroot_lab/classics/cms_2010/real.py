@@ -44,7 +44,7 @@ def rows(store: Store) -> list[Row]:
                     one.get("n_reads", 0) + one.get("n_vector_reads", 0) for one in counters
                 ),
                 "read_bytes": statistics.median_low(one.get("n_bytes", 0) for one in counters),
-                # Of pairs taken in turns: this case over the original.
+                # Ratios of pairs taken in turns: this case over the original.
                 "ratios": [round(pair.ratio, 4) for pair in paired(*sides)],
             }
         )

@@ -129,7 +129,7 @@ _BUFFER_TEXT = Column("buffer", "Buffer")
 
 
 def _pace(found: Results, row: dict[str, Any]) -> tuple[float, float]:
-    """What ``_pace_columns`` show."""
+    """The cells of ``_pace_columns``."""
     return cpu_share(row), events_per_s(found, row)
 
 

@@ -30,7 +30,7 @@ fn shown(columns: &[(&str, DataType, Option<&str>)]) -> Vec<String> {
     shown_branches(&plan_branches(&all).unwrap())
 }
 
-/// Those of objects with their class and member, their type and split level: `x.pt: S 0, type 0, 98`.
+/// Branches of objects are shown with their class and member, their type and split level: `x.pt: S 0, type 0, 98`.
 fn shown_branches(branches: &[PlannedBranch]) -> Vec<String> {
     let dims = |dims: &[u32]| dims.iter().map(|n_items| format!("[{n_items}]")).collect::<String>();
     let show = |branch: &PlannedBranch| {

@@ -5,7 +5,7 @@ use crate::interleavings::visit;
 
 type Model = State<(), u64, &'static str>;
 
-/// What a thread does next. Each step is what is done under one lock.
+/// The next step of a thread. Each is what is done under one lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Next {
     /// Takes a ticket, once there is room.
@@ -129,7 +129,7 @@ impl World {
         before..before + n_tasks
     }
 
-    /// What a thread does after it has looked for what is ready.
+    /// The next step of a thread that has looked for what is ready.
     fn look(&mut self, thread: &Thread) -> Next {
         self.queue.next_ready().map_or_else(|| thread.rest(), Next::Placed)
     }

@@ -25,7 +25,7 @@ fn members<const N: usize>(of: [(&str, DataType); N]) -> DataType {
     DataType::Struct(of.into_iter().map(|(name, of)| (name.into(), of)).collect())
 }
 
-/// What is written of an entry of a column of whole objects.
+/// The bytes of an entry of a column of whole objects.
 fn written(of: &DataType, stored: &Stored, entry: usize, is_member_wise: bool) -> Vec<u8> {
     let objects = Some(Objects { split: 0, class: "S" });
     let branches = plan_branches(&[BranchColumn { objects, ..BranchColumn::new("x", of) }]).unwrap();

@@ -1,4 +1,4 @@
-"""What comparisons and histories ask of results, in columns; names of strategies with their caches."""
+"""Columns for what comparisons and histories ask of results; names of strategies with their caches."""
 
 from __future__ import annotations
 
