@@ -143,6 +143,10 @@ bench-write: build $(VENV)/.dependencies $(VENV)/.bench ## measure writing again
 bench-layouts: build $(VENV)/.dependencies $(VENV)/.bench ## measure reading and writing of the same events in each layout (BENCH_ARGS='--db FILE')
 	$(BIN)/python -m bench.layouts $(BENCH_ARGS)
 
+.PHONY: bench-adl
+bench-adl: build $(VENV)/.dependencies $(VENV)/.root ## measure the eight analysis queries of IRIS-HEP, beside uproot and RDataFrame (BENCH_ARGS='--update-docs')
+	$(BIN)/python -m bench.adl $(BENCH_ARGS)
+
 .PHONY: bench-parallel
 bench-parallel: build $(VENV)/.dependencies $(VENV)/.bench ## measure what streams lose by waiting for their output (BENCH_ARGS='--parts policy,threads')
 	$(BIN)/python -m bench.parallel_output $(BENCH_ARGS)

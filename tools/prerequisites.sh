@@ -77,6 +77,7 @@ if [ "${1:-}" = --servers ]; then
     on_path xrootd || need="$need xrootd-server"
     on_path xrdcp || need="$need xrootd-client"
     on_path openssl || need="$need openssl"
+    on_path curl || need="$need curl"
     find /usr/lib /usr/local/lib -name 'libXrdHttp-*.so' 2>/dev/null | grep -q . || need="$need xrootd-server-plugins"
     # Debian does not put its programs on the path.
     find /usr/lib/postgresql /usr/local/bin /usr/bin -name initdb 2>/dev/null | grep -q . || need="$need postgresql"

@@ -28,7 +28,7 @@ class NoDatabaseError(RequestError):
 
 
 class CampaignError(RequestError):
-    """A campaign's file is at fault.
+    """The file of a campaign, or of a site, is at fault.
 
     Attributes:
         path: the file

@@ -43,7 +43,7 @@ http {{
     listen 127.0.0.1:{port}{ssl};
     {tls}
     root {root};
-    location / {{ {token} }}
+    location / {{ {token} {writing} }}
     {redirect}
   }}
   server {{
@@ -61,7 +61,8 @@ class Nginx(Server):
     max_ranges: ranges answered in one response: with 1 a request for more gets the whole file, with 0 any request does;
     None as nginx comes (no limit). certificates: TLS; a certificate of the authority is demanded unless a token is.
     token: demanded as a bearer token. redirect_to: requests below /redirect/ are sent there (307).
-    long_headers: takes headers of 64 KiB, as uproot sends for many ranges; nginx as it comes takes 8.
+    long_headers: takes headers of 64 KiB, as uproot sends for many ranges; nginx as it comes takes 8. writing: the
+    methods of WebDAV besides reading, as ``PUT DELETE MOVE``.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Nginx(Server):
         token: str | None = None,
         redirect_to: str | None = None,
         long_headers: bool = False,
+        writing: str = "",
     ) -> None:
         super().__init__("nginx")
         program = find_program("nginx", "nginx-light")
@@ -98,6 +100,9 @@ class Nginx(Server):
                 tls=tls or "",
                 token=f'if ($http_authorization != "Bearer {token}") {{ return 401 "who are you?"; }}'
                 if token
+                else "",
+                writing=f"dav_methods {writing}; create_full_put_path on; client_max_body_size 0;"
+                if writing
                 else "",
                 redirect=f"rewrite ^/redirect/(.*)$ {redirect_to}$1; " if redirect_to else "",
             )

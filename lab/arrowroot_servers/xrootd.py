@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CONFIGURATION = """
 xrd.port {port}
 xrd.network nodnr
-all.export / r/o
+all.export / {access}
 oss.localroot {root}
 all.adminpath {run}
 all.pidpath {run}
@@ -43,12 +43,12 @@ _OPEN = re.compile(r" open \S+ (?P<path>/\S*)")
 
 
 class XRootD(Server):
-    """Serves the files below a directory, reading only.
+    """Serves the files below a directory, reading only unless it is ``writable``.
 
     certificates: TLS for who asks for it (roots://). security: the one protocol of authentication, such as ``unix``
     (Debian's packages have no validation of tokens). grid: demands X.509 proxies of the authority. redirect_to: sends
     every client to this port of the same host instead. http: also serves HTTP, on ``http_port``. trace: logs all
-    requests, which ``requests`` needs; it costs time. configuration: more lines of it.
+    requests, which ``requests`` needs; it costs time. checksums: tells adler32 of files. configuration: more lines.
     """
 
     scheme = "root"
@@ -63,6 +63,8 @@ class XRootD(Server):
         redirect_to: int | None = None,
         http: bool = False,
         trace: bool = True,
+        writable: bool = False,
+        checksums: bool = False,
         configuration: str = "",
     ) -> None:
         super().__init__("xrootd")
@@ -75,6 +77,10 @@ class XRootD(Server):
         self.http_port = free_port() if http else 0
         if trace:
             configuration += TRACE
+        if checksums:
+            configuration += "\nxrootd.chksum max 2 adler32\n"
+        if writable and os.geteuid() == 0:
+            shutil.chown(root, "nobody")
         if certificates:
             self.scheme = "roots"
             key = self.directory / "server.key"
@@ -103,7 +109,9 @@ class XRootD(Server):
         path = self.directory / "xrootd.cfg"
 
         def command() -> list[str]:
-            text = CONFIGURATION.format(port=self.port, root=root, run=self.directory) + configuration
+            access = "r/w" if writable else "r/o"
+            text = CONFIGURATION.format(port=self.port, root=root, run=self.directory, access=access)
+            text += configuration
             path.write_text(text)
             command = [program, "-c", str(path), "-I", "v4", "-l", str(self.directory / "xrootd.log")]
             return as_nobody(self.directory, command) if os.geteuid() == 0 else command

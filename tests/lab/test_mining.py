@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +31,7 @@ from arrowroot_lab.mining import (
     series,
     writing,
 )
+from arrowroot_lab.mining.exporting import export_directory
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.history import level_changes
 from arrowroot_lab.pages.pictures import series_history
@@ -355,6 +357,44 @@ def test_difference_of_environments_is_what_differs(store):
         row[0] for row in environment_difference(store, old, new, with_equal=True).rows
     }
     assert environment_difference(store, old, old).rows == ()
+
+
+def test_duckdb_reads_an_export_by_campaign_and_month_and_finds_what_the_views_have(tmp_path):
+    made = [*Made(n_samples=2).results(), *Made(seed=3, campaign="other", n_samples=2).results()]
+    made = [
+        replace(one, created_at=one.created_at.replace("2026-10", "2026-09")) if n % 3 else one
+        for n, one in enumerate(made)
+    ]
+    with Store.open(tmp_path / "lab.db") as opened:
+        for result in made:
+            opened.put(result)
+        export_directory(opened, None, tmp_path / "out")
+        with opened._engine.connect() as connection:
+            query = """
+                SELECT r.campaign, substr(r.created_at, 1, 7) AS month, r.engine, count(*), sum(c.value)
+                FROM results r JOIN samples s ON s.uuid = r.uuid
+                JOIN counters c ON c.uuid = s.uuid AND c.place = s.place
+                WHERE s.is_counted = 1 AND c.layer = 'store' AND c.name = 'n_reads'
+                GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
+            wanted = [tuple(row) for row in connection.exec_driver_sql(query)]
+
+    def of(table):
+        files = f"'{tmp_path}/out/{table}/**/*.parquet'"
+        return f"read_parquet({files}, hive_partitioning = true, hive_types_autocast = false)"
+
+    query = f"""
+        SELECT campaign, month, r.engine, count(*), sum(s."store.n_reads")::BIGINT
+        FROM {of("results")} r JOIN {of("samples")} s USING (uuid, campaign, month)
+        WHERE s.is_counted AND s."store.n_reads" IS NOT NULL
+        GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""  # noqa: S608 - a directory of ours
+    found = duckdb.sql(query).fetchall()
+    assert found == wanted
+    assert {row[:2] for row in found} == {
+        (c, m) for c in ("other", "storages") for m in ("2026-09", "2026-10")
+    }
+    # A month is a directory: what is asked of one opens no other.
+    ((n_september,),) = duckdb.sql(f"SELECT count(*) FROM {of('results')} WHERE month = '2026-09'").fetchall()  # noqa: S608 - as above
+    assert n_september == sum(one.created_at.startswith("2026-09") for one in made)
 
 
 def test_metrics_are_computed_from_counted_samples():

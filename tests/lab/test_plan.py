@@ -44,7 +44,7 @@ def campaign(tmp_path, monkeypatch):
     """The campaign, with a cache and a working directory of the test's own."""
     monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("ARROWROOT_LAB_DB", raising=False)
-    monkeypatch.delenv("ARROWROOT_LAB_SITE", raising=False)
+    monkeypatch.delenv("ARROWROOT_SITE", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.toml").write_text(TEXT)
     return read(tmp_path / "c.toml")

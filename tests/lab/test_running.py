@@ -66,7 +66,7 @@ def engine(name, **told):
 def _cache(tmp_path_factory, monkeypatch):
     """A cache for all tests, so that the file's identity is found once; no ROOT, which takes seconds to start."""
     monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path_factory.getbasetemp() / "lab-cache"))
-    monkeypatch.delenv("ARROWROOT_LAB_SITE", raising=False)
+    monkeypatch.delenv("ARROWROOT_SITE", raising=False)
     monkeypatch.setattr(checking, "REFERENCES", ("uproot", "arrowroot"))
 
 
@@ -458,6 +458,29 @@ def test_virtual_first_measures_corners_and_surprises(campaign, monkeypatch, is_
     assert len(run(path)[1]) == 12
 
 
+@pytest.mark.usefixtures("undisturbed")
+@pytest.mark.parametrize("is_equal", [True, False])
+def test_a_program_that_tells_checksums_is_compared_with_another_engine_of_the_campaign(campaign, is_equal):
+    def program(name, total):
+        told = {"histogram": {"n": 2, "sum": total, "order": "0"}}
+        return engine(name, can="program,checksum,strategy:*", checksum=json.dumps(told))
+
+    path = campaign(
+        program("a", "1") + program("b", "1" if is_equal else "2") + engine("reader"),
+        workloads='[workload.plot]\nkind = "program"\ncommand = ["plot"]\n',
+        repeats=1,
+    )
+    results = {one.case["engine"]: one for one in run(path)[1]}
+    assert results.pop("reader").outcome is Outcome.SKIPPED
+    if is_equal:
+        assert {one.outcome for one in results.values()} == {Outcome.OK}
+        assert results["a"].checked == {"by": "b", "is_equal": True, "n_columns": 1}
+        assert results["b"].checked == {"by": "a", "is_equal": True, "n_columns": 1}
+    else:
+        assert {one.outcome for one in results.values()} == {Outcome.FAILED}
+        assert "wrong values, as a has others: column histogram: sum is 2, not 1" in results["b"].reason
+
+
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
     """A scheduler and two workers on this machine, each a process of its own."""
@@ -510,6 +533,22 @@ def test_a_dask_cluster_measures_all_one_after_the_other_on_a_machine(campaign, 
         assert measure_there(path, store, cluster).n_known == 4
         assert store.count() == 4
     assert not any(is_there(call["pid"]) for call in calls(log))
+
+
+def test_workers_store_at_a_server_what_they_measure_and_the_one_that_asked_stores_it_once(
+    campaign, cluster, server, monkeypatch
+):
+    path = campaign(engine("a") + engine("b"))
+    stored = []
+    keep = Store.put_document
+    monkeypatch.setattr(Store, "put_document", lambda store, text: stored.append(keep(store, text)))
+    with Store.open(server) as store:
+        before = store.count()
+        summary = measure_there(path, store, cluster)
+        assert len(summary.results) == 4
+        assert store.count() == before + 4
+    # This process found each of them there.
+    assert stored == [False] * 4
 
 
 @pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="takes a while: make soak-lab")

@@ -27,26 +27,10 @@ from arrowroot_lab.store.place import engine_of, resolve
 from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
 from arrowroot_lab.store.tables import metadata
 from tests.lab.made import Made
-from tests.lab.postgresql import postgresql, program
 from tests.lab.writers import put_all
 
 FORMS = sorted((Path(__file__).parent / "forms").glob("*.json"))
 RESULTS = Made().results()
-
-
-@pytest.fixture(scope="session")
-def server():
-    if program("initdb") is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI needs PostgreSQL: apt-get install postgresql")
-        pytest.skip("PostgreSQL is not installed")
-    pytest.importorskip("psycopg")
-    directory = Path(tempfile.mkdtemp(prefix="lab-postgresql-"))
-    try:
-        with postgresql(directory) as url:
-            yield url
-    finally:
-        shutil.rmtree(directory)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -122,6 +106,32 @@ def test_views_have_their_documented_names_and_columns(store):
     for view in ("results", "samples", "counters", "newest_results"):
         for column in rows(store, f"SELECT * FROM {view}")[0]:  # noqa: S608 - names of ours
             assert f"`{column}`" in documented, f"{view}.{column} is not documented"
+
+
+def test_views_have_the_same_rows_in_sqlite_and_postgresql(tmp_path, request):
+    url, schema = request.getfixturevalue("server"), f"views_{os.urandom(6).hex()}"
+    engine = engine_of(resolve(url))
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    engine.dispose()
+    orders = {"samples": "uuid, place", "counters": "uuid, place, layer, name"}
+    found = []
+    for place in (tmp_path / "lab.db", f"{url}&options=-csearch_path%3D{schema}"):
+        with Store.open(place) as store:
+            for result in RESULTS:
+                store.put(result)
+            views = {}
+            for view in ("results", "newest_results", "samples", "counters"):
+                query = f"SELECT * FROM {view} ORDER BY {orders.get(view, 'uuid')}"  # noqa: S608 - names of ours
+                views[view] = [
+                    {key: value for key, value in row.items() if key != "stored_at"}
+                    for row in rows(store, query)
+                ]
+            found.append(views)
+    of_sqlite, of_postgresql = found
+    for view, of_view in of_sqlite.items():
+        assert of_view
+        assert of_view == of_postgresql[view], view
 
 
 def test_newest_is_that_of_the_latest_date_however_they_come(store):

@@ -19,6 +19,7 @@ from arrowroot_lab.quantities import size_text
 
 from .children import run
 from .identity import Identity, identify, known
+from .site import here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +41,14 @@ class Found:
 
 
 def cache_directory() -> Path:
-    """Return where the laboratory keeps what it made once: ``ARROWROOT_LAB_CACHE``, else below the user's caches."""
+    """Return where the laboratory keeps what it made once.
+
+    That is ``ARROWROOT_LAB_CACHE``, else the site's cache, else below the user's caches.
+    """
     if told := os.environ.get("ARROWROOT_LAB_CACHE"):
         return Path(told).absolute()
+    if (cache := here().cache) is not None:
+        return cache
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arrowroot-lab"
 
 

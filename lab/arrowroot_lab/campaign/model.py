@@ -53,10 +53,12 @@ class Storage:
     """Where the data are read from."""
 
     name: str
-    #: "local", "url", "xrootd", "http" (nginx), "s3", "xcache", "simulated".
+    #: "local", "url", "xrootd", "http" (nginx), "s3", "xcache", "simulated"; as it is read, "site": of the site's file.
     kind: str
     #: The place of the datasets of "url", with ``{file}`` for the name of one.
     url: str | None = None
+    #: Files are put there, with ``{file}`` for the name of one: a URL, or of "local" a path. None: nobody may write.
+    push: str | None = None
     line: Line | None = None
     #: The files of "local" are evicted from the page cache before each sample, and proved to be.
     is_cold: bool = False
@@ -119,6 +121,8 @@ class Workload:
     #: "program" has any command, with ``{url}`` and ``{table}``, and tells its statistics by "fjr", "trace" or "proc".
     command: tuple[str, ...] = ()
     report: str | None = None
+    #: About how long a sample of a "program" takes, for plans; None: nobody says.
+    about_ns: int | None = None
     #: "write" has layout ("ttree", "rntuple"), compression and other settings.
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -147,6 +151,19 @@ class Limits:
     #: The time of the whole run; no case begins after it.
     total_s: float | None = None
     disk_bytes: int | None = None
+
+    def within(self, most: Limits) -> Limits:
+        """Return the lower ones of two."""
+        return Limits(
+            timeout_s=min(self.timeout_s, most.timeout_s),
+            total_s=_least(self.total_s, most.total_s),
+            disk_bytes=_least(self.disk_bytes, most.disk_bytes),
+        )
+
+
+def _least(*limits: Any) -> Any:
+    """The least of what is told; None: nothing is."""
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 @dataclass(frozen=True)

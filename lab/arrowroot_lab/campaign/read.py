@@ -5,81 +5,44 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import sys
-import unicodedata
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from arrowroot_lab.errors import CampaignError
-from arrowroot_lab.quantities import parse_bytes, parse_time_ns
+from arrowroot_lab.quantities import parse_bytes
 
 from .keys import Faults, Table, near
 from .matrix import AXES, cases
 from .model import Campaign, EngineChoice, Limits, Selection, Strategy
-from .places import lines_of
-from .read_data import read_dataset, read_storage
+from .read_data import read_dataset, read_limits, read_storage
 from .read_workload import read_workload
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from .site import here
+from .toml_file import load, named_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-MAX_BYTES = 1 << 20
 MAX_CELLS = 20_000
-MAX_NAME_CHARACTERS = 60
 MAX_REPEATS = 10_000
 
 T = TypeVar("T", EngineChoice, Strategy)
 
-_LINE = re.compile(r"\(at line (\d+), column \d+\)")
-
 
 def read(path: Path | str, *, engines: Collection[str] | None = None) -> Campaign:
-    """Return the campaign of a file.
+    """Return the campaign of a file, with the storages and within the limits of the site that it is read at.
 
     engines: the names of those that are built in; None: names of engines are not checked.
 
-    Raises: CampaignError with the line and the dotted key of the first fault; its text tells all of them.
+    Raises: CampaignError with the line and the dotted key of the first fault, of the campaign or of the site's file;
+        its text tells all of them.
     """
     path = Path(path)
-    text = _text(path)
-    try:
-        values = tomllib.loads(text)
-        lines = lines_of(text)
-    except tomllib.TOMLDecodeError as error:
-        match = _LINE.search(str(error))
-        line = int(match[1]) if match else len(text.splitlines()) or 1
-        raise CampaignError(
-            path, line, "", f"this is not TOML: {_LINE.sub('', str(error)).strip()}"
-        ) from None
-    except RecursionError:
-        raise CampaignError(path, None, "", "its values are nested too deeply") from None
-    faults = Faults(path, lines)
-    campaign = _Reader(path, faults, engines).campaign(Table(faults, (), values), text)
+    text, faults, top = load(path, "campaign")
+    campaign = _Reader(path, faults, engines).campaign(top, text)
     faults.raise_them()
     return campaign
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise CampaignError(path, None, "", f"it cannot be read: {error.strerror or error}") from None
-    if len(content) > MAX_BYTES:
-        raise CampaignError(path, None, "", f"a campaign has at most {MAX_BYTES >> 20} MiB; is this one?")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise CampaignError(path, line, "", "this is not UTF-8") from None
 
 
 class _Reader:
@@ -91,8 +54,9 @@ class _Reader:
         title = top.text("title", "") or self._path.stem
         repeats = top.whole("repeats", 5, 1, MAX_REPEATS)
         mode = top.one_of("mode", "real", ("real", "virtual first"))
-        limits = _limits(top.table("limits"))
-        named = {axis: self._named(top.table(axis)) for axis in AXES}
+        site = here()
+        limits = read_limits(top.table("limits"), Limits()).within(site.limits)
+        named = {axis: named_tables(top.table(axis)) for axis in AXES}
         for name in AXES[:-1]:
             if not named[name] and (name not in top or isinstance(top.raw(name), dict)):
                 top.fault(name, f"a campaign needs at least one [{name}.NAME]")
@@ -102,7 +66,9 @@ class _Reader:
             path=self._path,
             title=title,
             datasets=tuple(read_dataset(table, name, directory) for name, table in named["dataset"]),
-            storages=tuple(read_storage(table, name) for name, table in named["storage"]),
+            storages=tuple(
+                site.resolved(read_storage(table, name), table) for name, table in named["storage"]
+            ),
             engines=_several(named["engine"], self._engine),
             workloads=tuple(read_workload(table, name, directory) for name, table in named["workload"]),
             strategies=_several(named["strategy"], _strategy) or (Strategy(),),
@@ -120,18 +86,6 @@ class _Reader:
         if not self._faults:
             self._check_size(campaign)
         return campaign
-
-    def _named(self, table: Table) -> list[tuple[str, Table]]:
-        found = []
-        folded: dict[str, str] = {}
-        for name in table.names():
-            if problem := _name_problem(name):
-                table.fault(name, problem)
-            same = folded.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
-            if same != name:
-                table.fault(name, f"this name is hard to tell from {same!r}")
-            found.append((name, table.table(name)))
-        return found
 
     def _engine(self, table: Table, name: str) -> list[EngineChoice]:
         command = table.texts("command") if "command" in table else ()
@@ -205,33 +159,6 @@ def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[T
                 table.fault(None, f"{value.called()!r} is there more than once")
             found[value.called()] = value
     return tuple(found.values())
-
-
-def _name_problem(name: str) -> str | None:
-    """Names are shown in tables, matched with globs, and parts of paths: what would not do there is refused."""
-    if not name or name != name.strip() or len(name) > MAX_NAME_CHARACTERS:
-        return f"a name has 1 to {MAX_NAME_CHARACTERS} characters, and no space around it"
-    if name[0] in ".-":
-        return "a name begins with neither a dot nor a dash"
-    for character in name:
-        if not (character.isalnum() or character in " .,+-_%=()"):
-            return f"a name has letters, digits, spaces and .,+-_%=() but not {character!r}"
-    return None
-
-
-def _limits(table: Table) -> Limits:
-    timeout_ns = table.parsed("timeout", None, parse_time_ns)
-    total_ns = table.parsed("total", None, parse_time_ns)
-    disk_bytes = table.parsed("disk", None, parse_bytes)
-    for name, value in (("timeout", timeout_ns), ("total", total_ns), ("disk", disk_bytes)):
-        if value == 0:
-            table.fault(name, "expected more than 0")
-    table.end()
-    return Limits(
-        timeout_s=Limits.timeout_s if timeout_ns is None else timeout_ns / 1e9,
-        total_s=None if total_ns is None else total_ns / 1e9,
-        disk_bytes=disk_bytes,
-    )
 
 
 def _strategy(table: Table, name: str) -> list[Strategy]:

@@ -1,4 +1,4 @@
-"""Reads the tables ``dataset`` and ``storage`` of a campaign."""
+"""Reads the tables ``dataset``, ``storage`` and ``limits``, of campaigns and sites."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.quantities import parse_bytes, parse_rate, parse_time_ns
 
-from .model import Dataset, Line, Recipe, Storage
+from .model import Dataset, Limits, Line, Recipe, Storage
 
 if TYPE_CHECKING:
     from .keys import Table
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 KINDS = ("local", "url", "xrootd", "http", "s3", "xcache", "simulated")
 #: The keys of each kind besides ``kind``.
 _KEYS = {
-    "local": ("cold", "directory"),
-    "url": ("url",),
+    "local": ("cold", "directory", "push"),
+    "url": ("url", "push"),
     "xrootd": ("line",),
     "http": ("line",),
     "s3": ("line",),
     "xcache": ("line", "origin_line", "cache", "block", "prefetch"),
     "simulated": ("line", "disk_read_ahead"),
 }
-_ALL_KEYS = tuple(key for keys in _KEYS.values() for key in keys)
+#: A campaign names a storage of the site that it is run at so.
+AT_SITE = "site"
+_ALL_KEYS = (*(key for keys in _KEYS.values() for key in keys), "storage")
 SAMPLES = ("nanoaod", "d3pd", "aod")
 #: The layouts that `arrowroot sample` has names for.
 LAYOUTS = ("ttree", "rntuple", "old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod")
@@ -35,6 +37,7 @@ _SAMPLE_OPTIONS = {
 }  # fmt: skip
 _SOURCES = ("files", "sample", "script")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s][^\s]*")
+_WHERE = "where the datasets are, with {file} for a file's name"
 MAX_LATENCY_NS = 60 * 10**9
 
 
@@ -102,14 +105,15 @@ def inside(table: Table, key: str, told: str, directory: Path) -> str:
     return told
 
 
-def read_storage(table: Table, name: str) -> Storage:
-    """Return the storage of ``[storage.NAME]``."""
+def read_storage(table: Table, name: str, *, may_be_site: bool = True) -> Storage:
+    """Return the storage of ``[storage.NAME]``; of kind "site" it is still to be found (``Site.resolved``)."""
+    kinds = (*KINDS, AT_SITE) if may_be_site else KINDS
     if "kind" not in table:
-        table.required("kind", f"one of {', '.join(KINDS)}")
+        table.required("kind", f"one of {', '.join(kinds)}")
         kind = ""
     else:
-        kind = table.one_of("kind", "", KINDS)
-    keys = _KEYS.get(kind, _ALL_KEYS)
+        kind = table.one_of("kind", "", kinds)
+    keys = ("storage",) if kind == AT_SITE else _KEYS.get(kind, _ALL_KEYS)
     values: dict[str, Any] = {"options": {}}
     if "cold" in keys:
         values["is_cold"] = table.is_true("cold")
@@ -119,7 +123,11 @@ def read_storage(table: Table, name: str) -> Storage:
             table.fault("directory", f"expected an absolute path, not {told!r}")
         values["options"]["directory"] = told
     if kind == "url":
-        values["url"] = _url(table)
+        values["url"] = _url(table, "url", table.required("url", _WHERE))
+    if "push" in keys and "push" in table:
+        values["push"] = _push(table, values)
+    if kind == AT_SITE:
+        values["options"]["storage"] = table.text("storage", name)
     for key in ("line", "origin_line"):
         if key in keys and key in table:
             values[key] = _line(table.table(key))
@@ -138,7 +146,8 @@ def read_storage(table: Table, name: str) -> Storage:
             table.raw(key)
             table.fault(key, f"storages of kind {kind!r} have no such key; they have {', '.join(keys)}")
     if not kind:
-        table.raw("url")
+        for key in ("url", "push"):
+            table.raw(key)
     table.end()
     return Storage(name, kind, **values)
 
@@ -151,11 +160,44 @@ def _block(table: Table) -> int:
     return size
 
 
-def _url(table: Table) -> str:
-    told = table.required("url", "where the datasets are, with {file} for a file's name")
+def _url(table: Table, key: str, told: str) -> str:
     if told and (not _URL.fullmatch(told) or told.count("{file}") != 1 or "{" in told.replace("{file}", "")):
-        table.fault("url", f"expected a URL with {{file}} for a file's name, not {told!r}")
+        table.fault(key, f"expected a URL with {{file}} for a file's name, not {told!r}")
     return told
+
+
+def _push(table: Table, values: dict[str, Any]) -> str | None:
+    """Where files are put: where they are read, or at a URL of its own."""
+    told = table.raw("push")
+    if told is False:
+        return None
+    if told is not True:
+        if not isinstance(told, str) or "url" not in values:
+            table.fault("push", "expected true or false, or of a storage of kind 'url' a URL with {file}")
+            return None
+        return _url(table, "push", told)
+    if "url" in values:
+        return str(values["url"])
+    if "directory" not in values["options"]:
+        table.fault("push", "files are put into a directory: tell it by 'directory'")
+        return None
+    return f"{values['options']['directory']}/{{file}}"
+
+
+def read_limits(table: Table, default: Limits) -> Limits:
+    """Return the limits of ``[limits]``; ``default``: of what is not told."""
+    timeout_ns = table.parsed("timeout", None, parse_time_ns)
+    total_ns = table.parsed("total", None, parse_time_ns)
+    disk_bytes = table.parsed("disk", None, parse_bytes)
+    for name, value in (("timeout", timeout_ns), ("total", total_ns), ("disk", disk_bytes)):
+        if value == 0:
+            table.fault(name, "expected more than 0")
+    table.end()
+    return Limits(
+        timeout_s=default.timeout_s if timeout_ns is None else timeout_ns / 1e9,
+        total_s=default.total_s if total_ns is None else total_ns / 1e9,
+        disk_bytes=default.disk_bytes if disk_bytes is None else disk_bytes,
+    )
 
 
 def _line(table: Table) -> Line:

@@ -45,11 +45,12 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
     if kind == "program":
         values["command"] = _command(table)
         values["report"] = table.one_of("report", "proc", REPORTS)
+        values["about_ns"] = table.parsed("takes", None, parse_time_ns)
         for key in _NOT_OF_PROGRAMS:
             if key in table:
                 table.fault(key, "a program says itself what it reads")
     else:
-        for key in ("command", "report"):
+        for key in ("command", "report", "takes"):
             if key in table:
                 table.raw(key)
                 table.fault(key, f'only workloads of the kind "program" have a {key}, not {kind!r}')

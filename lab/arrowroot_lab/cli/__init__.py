@@ -18,12 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: In the order in which help lists them.
-COMMANDS = ("plan", "run", "show", "compare", "history", "diff_env", "publish", "export", "cache", "classics")
+COMMANDS = (
+    "plan",
+    "push",
+    "run",
+    "show",
+    "compare",
+    "history",
+    "diff_env",
+    "publish",
+    "export",
+    "cache",
+    "classics",
+)
 
 _DESCRIPTION = """\
 Runs the same I/O tests over storages, layouts, engines and versions, keeps every sample, and shows them.
 
   arrowroot lab plan campaigns/quick.toml      which cases there are, and how long they take
+  arrowroot lab push grid.toml                 put its datasets onto its storages, and prove that they are there
   arrowroot lab run campaigns/quick.toml       measure what is not measured yet
   arrowroot lab show                           the results
   arrowroot lab compare --by engine            better, worse, no difference

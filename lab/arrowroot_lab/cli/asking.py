@@ -30,7 +30,17 @@ def add_database(parser: argparse.ArgumentParser) -> None:
         "--db",
         metavar="URL",
         help="the database: a path, sqlite:///path or postgresql://host/name (default: ARROWROOT_LAB_DB, else "
-        "./arrowroot-lab.db)",
+        "the site's, else ./arrowroot-lab.db)",
+    )
+
+
+def add_site(parser: argparse.ArgumentParser) -> None:
+    """Add ``--site``, which is for ``site.choose``."""
+    parser.add_argument(
+        "--site",
+        metavar="FILE",
+        help="the site's TOML file, or only its name (default: ARROWROOT_SITE, else "
+        "~/.config/arrowroot/site.toml, else the host's name)",
     )
 
 

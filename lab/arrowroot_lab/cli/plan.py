@@ -43,7 +43,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser = add("plan", _DESCRIPTION, "the cases of a campaign, and how long they take")
     parser.add_argument("campaign", metavar="CAMPAIGN", help="a TOML file")
     parser.add_argument("--no-predict", action="store_true", help="only from results, without predictions")
-    parser.add_argument("--site", metavar="NAME", help="(default: ARROWROOT_LAB_SITE, else the host's name)")
+    asking.add_site(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
     asking.add_database(parser)
 
@@ -51,14 +51,15 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 def run(options: argparse.Namespace) -> int:
     """Plan, and tell it."""
     from arrowroot_lab.campaign.read import read
+    from arrowroot_lab.campaign.site import choose
     from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.running.planning import plan
-    from arrowroot_lab.running.subjects import site_name
 
+    site = choose(options.site)
     campaign = read(Path(options.campaign), engines=BUILT_IN)
     store = _store(options)
     try:
-        made = plan(campaign, store, site_name(options.site), tell=_tell, predicts=not options.no_predict)
+        made = plan(campaign, store, site.name, tell=_tell, predicts=not options.no_predict)
     finally:
         if store is not None:
             store.close()

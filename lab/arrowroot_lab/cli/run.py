@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 
+from . import asking
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.campaign.site import Site
     from arrowroot_lab.running.events import State
     from arrowroot_lab.running.session import Summary
+    from arrowroot_lab.store import Store
 
 JSON_FORM = "arrowroot-lab.run/1"
 _DESCRIPTION = """\
@@ -25,6 +31,7 @@ sample is kept as it is taken: what is ended, by Ctrl-C or otherwise, goes on wi
   arrowroot lab run campaigns/storages.toml --case '* / near / *'
   arrowroot lab run campaigns/quick.toml --case 3f1d2c4b5a697887 --again     one case, once more
   arrowroot lab run campaigns/storages.toml --dask tcp://scheduler:8786
+  arrowroot lab run campaigns/storages.toml --batch slurm                      jobs of the site's batch system measure
 
 Exit codes: 0 all that was asked is measured, or waits for a limit; 1 a case failed; 2 the request or the campaign is at
 fault; 130 interrupted.
@@ -43,39 +50,38 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         help="only cases whose names match, or whose keys begin so",
     )
     command.add_argument("--again", action="store_true", help="measure what is measured already, too")
-    command.add_argument(
-        "--db", metavar="URL", help="the database (default: ARROWROOT_LAB_DB, else ./arrowroot-lab.db)"
+    asking.add_database(command)
+    asking.add_site(command)
+    workers = command.add_mutually_exclusive_group()
+    workers.add_argument("--dask", metavar="ADDRESS", help="of a scheduler, whose workers measure")
+    workers.add_argument(
+        "--batch",
+        metavar="NAME",
+        help="of a batch system in the site's file ([batch.NAME]), whose jobs measure",
     )
-    command.add_argument("--site", metavar="NAME", help="(default: ARROWROOT_LAB_SITE, else the host's name)")
-    command.add_argument("--dask", metavar="ADDRESS", help="of a scheduler, whose workers measure")
     command.add_argument("--json", action="store_true", help="say as JSON what came of it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, and say how it goes."""
     from arrowroot_lab.campaign.read import read
+    from arrowroot_lab.campaign.site import choose
     from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.running.events import Progress
     from arrowroot_lab.running.planning import few_repeats
     from arrowroot_lab.running.session import Session
-    from arrowroot_lab.running.subjects import site_name
     from arrowroot_lab.store import Store
 
+    site = choose(options.site)
     campaign = read(Path(options.campaign), engines=BUILT_IN)
     screen = _Screen(sys.stderr)
-    site = site_name(options.site)
     with Store.open(options.db) as store:
         try:
-            if options.dask:
-                from arrowroot_lab.running.cluster import run_there
-
-                summary = run_there(
-                    campaign, store, options.dask, site=options.site, chosen=tuple(options.case),
-                    is_again=options.again, show=screen.show,
-                )  # fmt: skip
+            if options.dask or options.batch:
+                summary = _by_workers(options, campaign, store, site, screen)
             else:
                 summary = Session(
-                    campaign, store, site, Progress(screen.show), tuple(options.case), options.again
+                    campaign, store, site.name, Progress(screen.show), tuple(options.case), options.again
                 ).run()
         except KeyboardInterrupt:
             print(
@@ -91,6 +97,29 @@ def run(options: argparse.Namespace) -> int:
         if (few := few_repeats(campaign)) is not None:
             print(few)
     return EXIT_FAILED if summary.has_failed else EXIT_DONE
+
+
+def _by_workers(
+    options: argparse.Namespace, campaign: Campaign, store: Store, site: Site, screen: _Screen
+) -> Summary:
+    """Measure on the workers of a scheduler, or of the jobs of a batch system."""
+    from arrowroot_lab.running.batch import jobs_of
+    from arrowroot_lab.running.cluster import run_there
+    from arrowroot_lab.running.events import State
+
+    with jobs_of(site, options.batch) if options.batch else nullcontext(options.dask) as address:
+        if options.batch:
+            told = f"{site.batches[options.batch].jobs} jobs are sent; they measure once they start"
+            screen.show("waiting", options.batch, told, State(0, 0, None))
+        return run_there(
+            campaign,
+            store,
+            address,
+            site=site.name if options.site or options.batch else None,
+            chosen=tuple(options.case),
+            is_again=options.again,
+            show=screen.show,
+        )
 
 
 def _document(summary: Summary, name: str, place: str) -> dict[str, Any]:

@@ -37,9 +37,14 @@ def check_number(subject: Subject, n_entries: int) -> None:
 class Checker:
     """Compares checksums with those of an engine that shares no code with the one that told them."""
 
-    def __init__(self, timeout_s: float, is_here: Callable[[str], bool]) -> None:
-        """is_here: true of a built-in engine that can be started."""
-        self._timeout_s, self._is_here = timeout_s, is_here
+    def __init__(
+        self,
+        timeout_s: float,
+        is_here: Callable[[str], bool],
+        peers: Callable[[], Sequence[tuple[str, Sequence[str]]]] = tuple,
+    ) -> None:
+        """is_here: true of a built-in engine that can be started. peers: names and commands of those for programs."""
+        self._timeout_s, self._is_here, self._peers = timeout_s, is_here, peers
         #: Answers, or why there is none.
         self._known: dict[str, Answer | str] = {}
 
@@ -55,6 +60,8 @@ class Checker:
         """
         if not copies and "checksum" not in answers[0]:
             return None
+        if subject.case.workload.kind == "program":
+            return self._among_peers(subject, answers[0])
         wanted = self._reference(subject, [str(path) for path in subject.found.files], subject.job)
         if wanted is None:
             return None
@@ -69,6 +76,35 @@ class Checker:
             raise WrongValuesError(f"wrong values, as {by} reads others: {problem}")
         return {"by": by, "is_equal": True, "n_columns": n_compared} if n_compared else None
 
+    def _among_peers(self, subject: Subject, found: Answer) -> dict[str, Any] | None:
+        """Compare what a program tells with what another engine of the campaign tells of the same command."""
+        for name, command in self._peers():
+            if name.partition("@")[0] == subject.engine.name:
+                continue
+            asked: Job = {**subject.job, "urls": [str(path) for path in subject.found.files]}
+            asked["wants_checksum"] = True
+            wanted = self._asked(name, command, asked)
+            if isinstance(wanted, str):
+                continue
+            n_compared, problem = difference(found, wanted, list(wanted.get("checksum", {})))
+            if problem:
+                raise WrongValuesError(f"wrong values, as {name} has others: {problem}")
+            return {"by": name, "is_equal": True, "n_columns": n_compared} if n_compared else None
+        return None
+
+    def _asked(self, name: str, command: Sequence[str], job: Job, *, is_kept: bool = True) -> Answer | str:
+        """The answer of an engine, or why there is none; it is asked once."""
+        key = key_of([name, job])
+        answer = self._known.get(key)
+        if answer is None:
+            try:
+                answer = ask(command, "run", job, timeout_s=self._timeout_s).answer
+            except (RunnerError, SkippedError) as error:
+                answer = str(error)
+            if is_kept:
+                self._known[key] = answer
+        return answer
+
     def _reference(
         self, subject: Subject, files: list[str], job: Job, *, is_kept: bool = True
     ) -> tuple[str, Answer] | None:
@@ -80,15 +116,7 @@ class Checker:
                 "entries": job.get("entries"), "order": "cluster", "threads": 1, "strategy": "auto",
                 "wants_checksum": True,
             }  # fmt: skip
-            key = key_of([name, asked])
-            answer = self._known.get(key)
-            if answer is None:
-                try:
-                    answer = ask(BUILT_IN[name].command(), "run", asked, timeout_s=self._timeout_s).answer
-                except (RunnerError, SkippedError) as error:
-                    answer = str(error)
-                if is_kept:
-                    self._known[key] = answer
+            answer = self._asked(name, BUILT_IN[name].command(), asked, is_kept=is_kept)
             if not isinstance(answer, str):
                 return name, answer
         return None

@@ -1,8 +1,9 @@
 """The cases of a campaign on a Dask cluster: each group of cases that are compared goes to one worker, in turns there.
 
 Workers need the laboratory, the engines, and the campaign's directory at the same path. A worker measures one group at
-a time, alone on its machine (the lock of `Session`); servers are started where it is. Results come back to the one
-that asked, which stores them.
+a time, alone on its machine (the lock of `Session`); servers are started where it is. Where the store is a server,
+workers that reach it store each result at once, so that nothing is lost if the one that asked is killed. All results
+come back to that one, too, which stores those that are not there yet.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
+from arrowroot_lab.campaign.site import here
 from arrowroot_lab.documents import Outcome, decode, encode
-from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.errors import LabError, RequestError, StoreError
+from arrowroot_lab.store import Store
 
 from .events import Progress, State
 from .session import Session, Summary
-from .subjects import site_name
 
 if TYPE_CHECKING:
     from arrowroot_lab.campaign.model import Campaign
     from arrowroot_lab.documents import Result
-    from arrowroot_lab.store import Store
 
 #: A key, the site, the versions, the hash of the file, and the outcome of a result that is in the store.
 Measured = tuple[str, str, dict[str, str], str | None, Outcome]
@@ -46,6 +47,8 @@ class Errand:
     chosen: tuple[str, ...]
     is_again: bool
     labels: frozenset[str] = frozenset()
+    #: The URL of the store if it is a server, without a password: that is each worker's own affair.
+    server: str | None = None
 
 
 @dataclass
@@ -55,6 +58,8 @@ class Kept:
     measured: list[Measured]
     place: str
     documents: list[str] = field(default_factory=list)
+    #: The store itself, if the worker reaches it.
+    store: Store | None = None
 
     def has(self, asked: Result, outcomes: tuple[Outcome, ...] = (Outcome.OK,)) -> bool:
         """True if a case is measured, as ``Store.has`` says."""
@@ -70,6 +75,12 @@ class Kept:
     def put(self, result: Result) -> bool:
         """Keep a result."""
         self.documents.append(encode(result))
+        if self.store is not None:
+            try:
+                self.store.put_document(self.documents[-1])
+            except StoreError:  # the server is away: it is stored where it comes back to
+                self.store.close()
+                self.store = None
         return True
 
 
@@ -90,7 +101,7 @@ def run_there(
     Raises: RequestError if the scheduler cannot be reached, or a worker has not the same campaign.
     """
     try:
-        from distributed import Client, as_completed
+        from distributed import Client, KilledWorker, as_completed
     except ImportError:
         raise RequestError(
             "--dask needs the package distributed: pip install 'arrowroot-lab[dask]'"
@@ -107,6 +118,7 @@ def run_there(
         site,
         chosen,
         is_again,
+        server=store.server,
     )
     summary = Summary()
     with client:
@@ -118,7 +130,11 @@ def run_there(
         try:
             for future in as_completed(futures):
                 n_done += 1
-                _take(summary, store, future.result(), show, State(n_done, len(futures) - n_done, None))
+                try:
+                    told = future.result()
+                except KilledWorker as error:
+                    told = {"failures": [f"workers were killed: {error}"], "documents": []}
+                _take(summary, store, told, show, State(n_done, len(futures) - n_done, None))
         finally:
             client.cancel([future for future in futures if not future.done()])
     if chosen and not (summary.results or summary.n_known or summary.failures):
@@ -137,7 +153,25 @@ def measured_in(store: Store) -> list[Measured]:
 
 def measure_there(errand: Errand) -> dict[str, Any]:
     """Measure some cases of a campaign on this machine; return the documents, and what else is to be told."""
-    kept = Kept(errand.measured, errand.place)
+    kept = Kept(errand.measured, errand.place, store=_reached(errand.server))
+    try:
+        return _measured(errand, kept)
+    finally:
+        if kept.store is not None:
+            kept.store.close()
+
+
+def _reached(server: str | None) -> Store | None:
+    """The store, if it is a server that this machine reaches."""
+    if server is None:
+        return None
+    try:
+        return Store.open(server)
+    except StoreError:
+        return None
+
+
+def _measured(errand: Errand, kept: Kept) -> dict[str, Any]:
     try:
         campaign = read(Path(errand.path))
     except RequestError as error:
@@ -148,7 +182,7 @@ def measure_there(errand: Errand) -> dict[str, Any]:
         }
     progress = Progress(lambda *_: None)
     session = Session(
-        campaign, kept, site_name(errand.site), progress, errand.chosen, errand.is_again, errand.labels
+        campaign, kept, errand.site or here().name, progress, errand.chosen, errand.is_again, errand.labels
     )
     try:
         summary = session.run()

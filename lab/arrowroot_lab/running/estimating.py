@@ -104,7 +104,9 @@ def sample_ns(case: Case, found: Found | None) -> float | None:
     found: its dataset, if it is there
     """
     size = size_of(case.dataset, found)
-    if size is None or case.workload.kind == "program":
+    if case.workload.kind == "program":
+        return case.workload.about_ns
+    if size is None:
         return None
     cost, workload = _cost(case.engine), case.workload
     n_bytes = size * _share_of_columns(case, found) / workload.workers

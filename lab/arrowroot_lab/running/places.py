@@ -6,20 +6,25 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import LabError, SkippedError
+from arrowroot_lab.quantities import size_text
 from arrowroot_lab.storages import opened
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from arrowroot_lab.pushing.push import Show
     from arrowroot_lab.storages import Place
 
+    from .events import Tell
     from .subject import Subject
 
 
 class Places:
     """Opened storages, with the files of a dataset in each; all are closed with the ``with`` block."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Tell) -> None:
+        """tell: takes how far files are that are put somewhere."""
+        self._tell = tell
         self._stack = ExitStack()
         self._places: dict[tuple[str, str], Place | LabError] = {}
         self._before: dict[tuple[str, str], dict[str, float]] = {}
@@ -39,7 +44,7 @@ class Places:
         if key not in self._places:
             try:
                 self._places[key] = place = self._stack.enter_context(
-                    opened(subject.case.storage, subject.found.files)
+                    opened(subject.case.storage, subject.found.files, self._show(subject.case.storage.name))
                 )
                 self._before[key] = place.line_figures()
             except LabError as error:
@@ -50,6 +55,11 @@ class Places:
         subject.place = found
         subject.result.versions.update(found.versions)
         subject.result.line.update(_named(self._before[key], "before"))
+
+    def _show(self, storage: str) -> Show:
+        return lambda name, n_bytes, of_bytes: self._tell(
+            "dataset", storage, f"{name}: {size_text(n_bytes)} of {size_text(of_bytes)} are there"
+        )
 
     def line_of(self, subject: Subject) -> dict[str, float]:
         """The figures of a case's line, as they were before."""

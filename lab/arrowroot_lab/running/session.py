@@ -129,10 +129,12 @@ class Session:
                 self.keep(subject)
             self._resume(prepared)
             if prepared.subjects:
-                self._places = stack.enter_context(Places())
+                self._places = stack.enter_context(Places(self.progress))
                 limits = self.campaign.limits
                 self.sampler = Sampler(self.directory, self._guardian, limits)
-                self._checker = Checker(limits.timeout_s, engines.is_here)
+                self._checker = Checker(
+                    limits.timeout_s, engines.is_here, lambda: engines.peers(self.campaign.engines)
+                )
                 self._measure(prepared.subjects, prepared.cases)
         return self.summary
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -103,6 +102,17 @@ class Engines:
         except LabError:
             return False
         return True
+
+    def peers(self, choices: Sequence[EngineChoice]) -> list[tuple[str, list[str]]]:
+        """Return names and commands of those that run programs and tell checksums: they can check each other."""
+        found = []
+        for chosen in choices:
+            try:
+                if {"program", "checksum"} <= set(self.identified(chosen)["can"]):
+                    found.append((chosen.called(), self.command(chosen)))
+            except LabError:
+                continue
+        return found
 
 
 @dataclass
@@ -294,11 +304,6 @@ def beside(directory: Path, command: Sequence[str]) -> list[str]:
 
 def _is_chosen(case: Case, document: CaseDocument, glob: str) -> bool:
     return fnmatchcase(case.label(), glob) or case_id(document).startswith(glob.rstrip("*") or glob)
-
-
-def site_name(told: str | None) -> str:
-    """Return the name of the site: told, else ``ARROWROOT_LAB_SITE``, else the host's name."""
-    return told or os.environ.get("ARROWROOT_LAB_SITE") or platform.node() or "here"
 
 
 def _git(directory: Path, *arguments: str) -> str:

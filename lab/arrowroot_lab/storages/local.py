@@ -93,11 +93,11 @@ def _copied(path: Path, directory: Path) -> Path:
 
 
 class Url(Place):
-    """Files that others serve, by the names that the dataset's files have here."""
+    """Files that others serve, by the names that the dataset's files have there."""
 
-    def __init__(self, storage: Storage, files: Sequence[Path]) -> None:
+    def __init__(self, storage: Storage, files: Sequence[Path], names: Sequence[str]) -> None:
         assert storage.url is not None  # noqa: S101 - read.py sees to it
-        super().__init__([storage.url.replace("{file}", path.name) for path in files], list(files))
+        super().__init__([storage.url.replace("{file}", name) for name in names], list(files))
 
     def line_figures(self) -> dict[str, float]:
         """Measure the way to the server of the first file."""

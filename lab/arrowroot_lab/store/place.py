@@ -10,6 +10,7 @@ from urllib.parse import quote
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from arrowroot_lab.campaign.site import here
 from arrowroot_lab.errors import RequestError, StoreError
 
 if TYPE_CHECKING:
@@ -21,14 +22,14 @@ DEFAULT_PLACE = "arrowroot-lab.db"
 
 
 def resolve(place: str | Path | None) -> URL:
-    """Return the URL of the database: of ``place``, else of ARROWROOT_LAB_DB, else of ./arrowroot-lab.db.
+    """Return the URL of the database: of ``place``, else ARROWROOT_LAB_DB, else the site's, else ./arrowroot-lab.db.
 
     Args:
         place: a path, or a URL: ``sqlite:///path``, ``postgresql://user@host/database``
 
     Raises: RequestError if it is a URL of another kind.
     """
-    told = str(place or os.environ.get("ARROWROOT_LAB_DB") or DEFAULT_PLACE)
+    told = str(place or os.environ.get("ARROWROOT_LAB_DB") or here().store or DEFAULT_PLACE)
     if "://" not in told:
         return URL.create("sqlite", database=told)
     try:
@@ -54,6 +55,13 @@ def shown(url: URL) -> str:
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
+
+
+def server_of(url: URL) -> str | None:
+    """Return the URL of a database on a server, without its password; None of a file."""
+    if url.get_backend_name() == "sqlite":
+        return None
+    return url.set(drivername=url.get_backend_name(), password=None).render_as_string(hide_password=False)
 
 
 def engine_of(url: URL, *, may_write: bool = True) -> Engine:

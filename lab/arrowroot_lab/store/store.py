@@ -18,7 +18,7 @@ from arrowroot_lab.errors import NoDatabaseError, RequestError, StoreError
 from . import tables
 from .faults import told
 from .filters import Filter
-from .place import engine_of, resolve, shown
+from .place import engine_of, resolve, server_of, shown
 from .schema import REVISION, bring_up_to_date, revision_of
 from .summary import Summary, summary_of
 from .taken import Taken, taken_of
@@ -39,11 +39,13 @@ class Store:
 
     Attributes:
         place: where it is, for people: a path, or a URL without its password
+        server: the URL of a server, without a password, so that other machines can open it; None of a file
     """
 
     def __init__(self, engine: Engine, place: str) -> None:
         self._engine = engine
         self.place = place
+        self.server = server_of(engine.url)
 
     @classmethod
     def open(cls, place: str | Path | None = None, *, must_exist: bool = False) -> Store:

@@ -91,7 +91,7 @@ class TextFilter:
         self._node = grammar.parse(text)
         self._where = where
         self._branches = {branch.path: branch for branch in branches}
-        self._by_name = {name: [b.path for b in same] for name, same in by_name(branches).items()}
+        self._by_name = by_name(branches)
         self._canonical = canonical
         if next(grammar.names_in(self._node), None) is None:
             self._fail("it names no column", self._node)
@@ -116,7 +116,7 @@ class TextFilter:
         """Return the column of that path or name; None if there is none, or if it only holds others."""
         path: str | None = text
         if text not in self._branches:
-            same = self._by_name.get(text, [])
+            same = [branch.path for branch in self._by_name.get(text, ())]
             if len(same) > 1:
                 self._fail(f"{text!r} names {len(same)} branches: {', '.join(map(repr, same[:5]))}", name)
             path = same[0] if same else self._canonical(text) if self._canonical else None

@@ -1,0 +1,63 @@
+"""The eight queries of the IRIS-HEP analysis description benchmarks: what each of them asks, and its histograms.
+
+https://github.com/iris-hep/adl-benchmarks-index, with the axes that its implementations have in common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+MASK = (1 << 64) - 1
+
+
+class Axis(NamedTuple):
+    """Bins of equal width."""
+
+    n: int
+    low: float
+    high: float
+
+
+#: Query -> its question.
+QUESTIONS = {
+    1: "missing transverse momentum of all events",
+    2: "transverse momentum of all jets",
+    3: "transverse momentum of jets with |eta| < 1",
+    4: "missing transverse momentum of events with at least two jets above 40 GeV",
+    5: "missing transverse momentum of events with an opposite-charge pair of muons of 60 to 120 GeV",
+    6: "transverse momentum of the three jets whose mass is nearest to 172.5 GeV, and their greatest b-tag",
+    7: "sum of transverse momenta of jets above 30 GeV that are not within 0.4 of a lepton above 10 GeV",
+    8: "transverse mass of the missing momentum and the first lepton outside of the pair nearest to 91.2 GeV",
+}
+#: Query -> name -> axis.
+AXES = {
+    1: {"MET": Axis(100, 0, 200)},
+    2: {"pt": Axis(100, 15, 60)},
+    3: {"pt": Axis(100, 15, 60)},
+    4: {"MET": Axis(100, 0, 200)},
+    5: {"MET": Axis(100, 0, 200)},
+    6: {"pt": Axis(100, 15, 40), "btag": Axis(100, 0, 1)},
+    7: {"sum": Axis(100, 15, 200)},
+    8: {"mass": Axis(100, 0, 250)},
+}
+TOP_MASS, Z_MASS = 172.5, 91.2
+BTAG = "Jet_btagCSVV2"
+
+
+def filled(values: Any, axis: Axis) -> npt.NDArray[np.int64]:
+    """Return the counts of values, ``n + 2`` of them, by the arithmetic of ROOT's ``TAxis``: edges fall as there."""
+    import numpy as np
+
+    places = (np.asarray(values, np.float64) - axis.low) * axis.n / (axis.high - axis.low)
+    bins = np.clip(np.floor(places), -1, axis.n).astype(np.int64) + 1
+    return np.bincount(bins, minlength=axis.n + 2)
+
+
+def checksum(counts: list[int]) -> dict[str, int | str]:
+    """Return the checksum of a histogram, bin by bin, as the laboratory has those of columns (bench/README.md)."""
+    order = sum((place + 1) * count for place, count in enumerate(counts)) & MASK
+    return {"n": len(counts), "sum": f"{sum(counts) & MASK:016x}", "order": f"{order:016x}"}

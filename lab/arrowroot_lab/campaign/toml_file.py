@@ -1,0 +1,90 @@
+"""Opens TOML files: campaigns, and those of sites. What is at fault is told with its line and its key."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import CampaignError
+
+from .keys import Faults, Table
+from .places import lines_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_BYTES = 1 << 20
+MAX_NAME_CHARACTERS = 60
+
+_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+def load(path: Path, what: str) -> tuple[str, Faults, Table]:
+    """Return the text of a file, a list for its faults, and its top table.
+
+    what: the file for people, as "campaign".
+
+    Raises: CampaignError if it cannot be read, or is not TOML.
+    """
+    text = _text(path, what)
+    try:
+        values = tomllib.loads(text)
+        lines = lines_of(text)
+    except tomllib.TOMLDecodeError as error:
+        match = _LINE.search(str(error))
+        line = int(match[1]) if match else len(text.splitlines()) or 1
+        raise CampaignError(
+            path, line, "", f"this is not TOML: {_LINE.sub('', str(error)).strip()}"
+        ) from None
+    except RecursionError:
+        raise CampaignError(path, None, "", "its values are nested too deeply") from None
+    faults = Faults(path, lines)
+    return text, faults, Table(faults, (), values)
+
+
+def _text(path: Path, what: str) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CampaignError(path, None, "", f"it cannot be read: {error.strerror or error}") from None
+    if len(content) > MAX_BYTES:
+        raise CampaignError(path, None, "", f"a {what} has at most {MAX_BYTES >> 20} MiB; is this one?")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise CampaignError(path, line, "", "this is not UTF-8") from None
+
+
+def named_tables(table: Table) -> list[tuple[str, Table]]:
+    """Return the tables in a table, with the names that a user gave them; names that would not do are faults."""
+    found = []
+    folded: dict[str, str] = {}
+    for name in table.names():
+        if problem := _name_problem(name):
+            table.fault(name, problem)
+        same = folded.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
+        if same != name:
+            table.fault(name, f"this name is hard to tell from {same!r}")
+        found.append((name, table.table(name)))
+    return found
+
+
+def _name_problem(name: str) -> str | None:
+    """Names are shown in tables, matched with globs, and parts of paths: what would not do there is refused."""
+    if not name or name != name.strip() or len(name) > MAX_NAME_CHARACTERS:
+        return f"a name has 1 to {MAX_NAME_CHARACTERS} characters, and no space around it"
+    if name[0] in ".-":
+        return "a name begins with neither a dot nor a dash"
+    for character in name:
+        if not (character.isalnum() or character in " .,+-_%=()"):
+            return f"a name has letters, digits, spaces and .,+-_%=() but not {character!r}"
+    return None
