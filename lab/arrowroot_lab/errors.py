@@ -77,5 +77,9 @@ class StoreError(LabError):
     """The database cannot be used, or a document cannot be stored."""
 
 
+class KnownUuidError(StoreError):
+    """Another document with the same UUID is stored; a result is never replaced."""
+
+
 class RefusedError(LabError):
     """A measurement that would not be what it is called: a cold read from a tmpfs, say. The reason is kept."""

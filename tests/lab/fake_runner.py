@@ -61,9 +61,16 @@ wall = time.perf_counter_ns()
 time.sleep(float(told.get("seconds", 0.001)))
 wall_ns = time.perf_counter_ns() - wall
 begin, end = job.get("entry_range") or (0, 100)
-values = {"wall_ns": wall_ns, "cpu_ns": 1000, "n_entries": end - begin, "counters": {"store": {"n_reads": 1}}}
-if told.get("told_wall_ns") and not job.get("wants_checksum"):
-    values["wall_ns"] = int(told["told_wall_ns"])
+values = {
+    "wall_ns": wall_ns,
+    "cpu_ns": 1000,
+    "n_entries": end - begin,
+    "counters": {"store": {"n_reads": int(told.get("n_reads", 1))}},
+}
+# Of all, or of a job whose first column is this one.
+told_wall_ns = told.get(f"wall_ns_of_{(job.get('columns') or [''])[0]}") or told.get("told_wall_ns")
+if told_wall_ns and not job.get("wants_checksum"):
+    values["wall_ns"] = int(told_wall_ns)
 if told.get("n_entries") and not job.get("wants_checksum"):
     values["n_entries"] = int(told["n_entries"])
 if job.get("wants_checksum") and "checksum" in told:

@@ -1,6 +1,6 @@
 """Planted truths: how often verdicts and change points find a difference that is there, and see one that is not.
 
-``python -m tests.lab.planted`` measures the tables of docs/lab/statistics.md anew and writes them there.
+``python -m tests.lab.planted`` measures the tables of docs/lab/statistics.md and watch.md anew and writes them there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from arrowroot_lab.statistics import Verdict, changes, compare
+from arrowroot_lab.statistics import Pair, Verdict, changes, compare
+from arrowroot_lab.watching import pairs_again
 from tests.lab.made import Noise
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "lab" / "statistics.md"
@@ -197,13 +198,50 @@ def histories() -> str:
     return "\n".join([*lines, *(f"| {one.title} | {cells_of(one)} |" for one in HISTORIES)])
 
 
+CONFIRMING_BEGIN, CONFIRMING_END = "<!-- confirming: begin -->", "<!-- confirming: end -->"
+CONFIRMING_DOCUMENT = DOCUMENT.with_name("watch.md")
+
+
+def share_confirmed(step: float, noise: Noise, n_trials: int = N_HISTORIES) -> float:
+    """How often a confirming run tells a program that takes ``step`` of the other's time to be worse."""
+    draw = random.Random(f"{SEED} {step} {noise}")
+    n_confirmed = 0
+    for _ in range(n_trials):
+        run = noise.of_run(draw)
+        pairs = [
+            Pair("run", turn, run * noise.of_sample(draw), run * step * noise.of_sample(draw))
+            for turn in range(pairs_again.N_PAIRS * pairs_again.N_IN_PAIR)
+        ]
+        n_confirmed += pairs_again.confirmed(pairs).is_worse
+    return n_confirmed / n_trials
+
+
+def confirming() -> str:
+    """The table of confirming runs."""
+    steps = (1.0, 1.02, 1.03, 1.05, 1.10)
+    lines = [
+        f"Measured: {N_HISTORIES:,} confirming runs each, seed {SEED}.",
+        "",
+        "| samples are slower by | equal | 2 % slower | 3 % | 5 % | 10 % |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for title, noise in (("1 %", Noise(sample=0.01)), ("3 %", Noise()), ("5 %", Noise(sample=0.05))):
+        cells = " | ".join(f"{100 * share_confirmed(step, noise):.1f} %" for step in steps)
+        lines.append(f"| {title} | {cells} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Write the tables into the document."""
-    for begin, end, told in ((BEGIN, END, table()), (HISTORIES_BEGIN, HISTORIES_END, histories())):
-        text = DOCUMENT.read_text()
+    """Write the tables into the documents."""
+    for document, begin, end, told in (
+        (DOCUMENT, BEGIN, END, table()),
+        (DOCUMENT, HISTORIES_BEGIN, HISTORIES_END, histories()),
+        (CONFIRMING_DOCUMENT, CONFIRMING_BEGIN, CONFIRMING_END, confirming()),
+    ):
+        text = document.read_text()
         before, _, rest = text.partition(begin)
         _, _, after = rest.partition(end)
-        DOCUMENT.write_text(f"{before}{begin}\n{told}\n{end}{after}")
+        document.write_text(f"{before}{begin}\n{told}\n{end}{after}")
         sys.stdout.write(told + "\n\n")
 
 

@@ -202,7 +202,13 @@ def test_export_to_a_directory_is_by_campaign_and_month_and_is_replaced_whole(la
     (out / "mine.txt").write_text("stays")
     lab("export", str(out), "--engine", "root")
     assert (out / "results" / "campaign=storages" / "month=2026-10").is_dir()
-    assert sorted(path.name for path in out.iterdir()) == ["counters", "mine.txt", "results", "samples"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "counters",
+        "documents",
+        "mine.txt",
+        "results",
+        "samples",
+    ]
     query = f"SELECT engine, count(*) FROM '{out}/results/**/*.parquet' GROUP BY engine"  # noqa: S608 - a directory of ours
     assert duckdb.sql(query).fetchall() == [("root", sum(one.case["engine"] == "root" for one in RESULTS))]
     n_counters = sum(

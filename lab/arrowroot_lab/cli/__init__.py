@@ -19,18 +19,11 @@ if TYPE_CHECKING:
 
 #: In the order in which help lists them.
 COMMANDS = (
-    "plan",
-    "push",
-    "run",
-    "show",
-    "compare",
-    "history",
-    "diff_env",
-    "publish",
-    "export",
-    "cache",
-    "classics",
-)
+    "plan", "push", "run", "show", "compare", "check", "watch", "wan", "history", "diff_env", "publish", "export",
+    "importing", "cache", "classics",
+)  # fmt: skip
+#: Commands whose names are words of Python's.
+_MODULES = {"import": "importing"}
 
 _DESCRIPTION = """\
 Runs the same I/O tests over storages, layouts, engines and versions, keeps every sample, and shows them.
@@ -40,6 +33,9 @@ Runs the same I/O tests over storages, layouts, engines and versions, keeps ever
   arrowroot lab run campaigns/quick.toml       measure what is not measured yet
   arrowroot lab show                           the results
   arrowroot lab compare --by engine            better, worse, no difference
+  arrowroot lab check --baseline RUN           fail if a run is not what another one was
+  arrowroot lab watch campaigns/quick.toml --every 6h   measure again and again, and check
+  arrowroot lab wan                            where a job would run best
   arrowroot lab history                        how a series went on
   arrowroot lab publish pages/                 static pages
 """
@@ -49,9 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; the entry point of ``arrowroot lab``."""
     options = parser().parse_args(argv)
     try:
-        code: int | None = import_module(f"arrowroot_lab.cli.{options.command.replace('-', '_')}").run(
-            options
-        )
+        name = _MODULES.get(options.command, options.command.replace("-", "_"))
+        code: int | None = import_module(f"arrowroot_lab.cli.{name}").run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("arrowroot lab: interrupted", file=sys.stderr)

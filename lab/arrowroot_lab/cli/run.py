@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
     site = choose(options.site)
     campaign = read(Path(options.campaign), engines=BUILT_IN)
-    screen = _Screen(sys.stderr)
+    screen = Screen(sys.stderr)
     with Store.open(options.db) as store:
         try:
             if options.dask or options.batch:
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _by_workers(
-    options: argparse.Namespace, campaign: Campaign, store: Store, site: Site, screen: _Screen
+    options: argparse.Namespace, campaign: Campaign, store: Store, site: Site, screen: Screen
 ) -> Summary:
     """Measure on the workers of a scheduler, or of the jobs of a batch system."""
     from arrowroot_lab.running.batch import jobs_of
@@ -126,6 +126,7 @@ def _document(summary: Summary, name: str, place: str) -> dict[str, Any]:
     return {
         "form": JSON_FORM,
         "campaign": name,
+        "run": _run_of(summary),
         "database": place,
         "n_known": summary.n_known,
         "failures": summary.failures,
@@ -146,6 +147,11 @@ def _document(summary: Summary, name: str, place: str) -> dict[str, Any]:
     }
 
 
+def _run_of(summary: Summary) -> str | None:
+    """The UUID of the run, by which `lab check` knows it; None if nothing was stored."""
+    return next((result.campaign.get("run") for result in summary.results), None)
+
+
 def _print(summary: Summary, place: str) -> None:
     counts: dict[str, int] = {}
     for result in summary.results:
@@ -155,7 +161,9 @@ def _print(summary: Summary, place: str) -> None:
         told.append(f"{summary.n_known} measured before")
     if summary.left:
         told.append(f"{len(summary.left)} left for the next run: {summary.why_left}")
-    print(f"{place}: {', '.join(told) or 'nothing to do'}")
+    run = _run_of(summary)
+    told_of_run = f"; run {run[:8]}" if run else ""
+    print(f"{place}: {', '.join(told) or 'nothing to do'}{told_of_run}")
     for text in summary.failures:
         print(f"failed: {text}")
     for result in summary.results:
@@ -163,7 +171,7 @@ def _print(summary: Summary, place: str) -> None:
             print(f"{result.outcome.value}: {' '.join(result.command)}: {result.reason}")
 
 
-class _Screen:
+class Screen:
     """Shows progress: one line that is written anew on a terminal, else a line for each event that matters."""
 
     def __init__(self, stream: Any) -> None:

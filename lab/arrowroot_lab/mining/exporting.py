@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Rows of a group in Parquet: smaller groups are slow to read.
 _LEAST_ROWS = 20_000
+#: The documents, and those of a group, which whoever imports them has in memory.
+DOCUMENTS, _DOCUMENTS_OF_GROUP = "documents", 64
+_DOCUMENT = pa.schema([("uuid", pa.string()), ("document", pa.string())])
 
 
 def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
@@ -61,6 +65,8 @@ def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
 def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str, int]:
     """Write all tables as Parquet: ``TABLE/campaign=NAME/month=2026-01/part-0.parquet``. Returns their numbers of rows.
 
+    Besides them there are the documents, which ``lab import`` takes on another machine.
+
     The tables that an earlier export left there are replaced; nothing else in the directory is touched.
     """
     counts: dict[str, int] = {}
@@ -70,7 +76,8 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
         months = pc.utf8_slice_codeunits(dates, 0, len("2026-01"))
 
         def keyed(name: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
-            for batch in batches(store, where, name):
+            rows = _documents(store, where) if name == DOCUMENTS else batches(store, where, name)
+            for batch in rows:
                 counts[name] += batch.num_rows
                 places = pc.index_in(batch["uuid"], value_set=uuids)
                 own = [batch[field] for field in columns.names[:-2]]
@@ -78,26 +85,36 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
                     [*own, campaigns.take(places), months.take(places)], schema=columns
                 )
 
-        for name in TABLES:
+        for name in (*TABLES, DOCUMENTS):
             counts[name] = 0
-            own = [field for field in schema(store, name) if field.name != "campaign"]
+            of_table = _DOCUMENT if name == DOCUMENTS else schema(store, name)
+            own = [field for field in of_table if field.name != "campaign"]
             columns = pa.schema([*own, ("campaign", pa.string()), ("month", pa.string())])
             pa.dataset.write_dataset(
                 keyed(name, columns),
                 scratch / name,
                 schema=columns,
                 format="parquet",
-                min_rows_per_group=_LEAST_ROWS,
+                min_rows_per_group=_DOCUMENTS_OF_GROUP if name == DOCUMENTS else _LEAST_ROWS,
+                max_rows_per_group=_DOCUMENTS_OF_GROUP if name == DOCUMENTS else 1 << 20,
                 partitioning=pa.dataset.partitioning(
                     pa.schema([("campaign", pa.string()), ("month", pa.string())]), flavor="hive"
                 ),
             )
-        for name in TABLES:
+        for name in (*TABLES, DOCUMENTS):
             if (out / name).exists():
                 (out / name).rename(scratch / f"old-{name}")
             if (scratch / name).exists():  # it has rows
                 (scratch / name).rename(out / name)
     return counts
+
+
+def _documents(store: Store, where: Filter | None) -> Iterator[pa.RecordBatch]:
+    texts = store.texts(where)
+    while some := list(islice(texts, _DOCUMENTS_OF_GROUP)):
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(told, pa.string()) for told in zip(*some, strict=True)], schema=_DOCUMENT
+        )
 
 
 def _write(writer: pa.csv.CSVWriter | pa.parquet.ParquetWriter, found: Iterable[pa.RecordBatch]) -> int:

@@ -89,6 +89,8 @@ class Session:
     is_again: bool = False
     #: Labels of the cases that are this run's; None: all. Others are another worker's.
     only: frozenset[str] | None = None
+    #: The repository of commits of arrowroot; None: the one that the current directory or this package is in.
+    checkout: Path | None = None
 
     def run(self) -> Summary:
         """Measure what is not measured yet.
@@ -110,7 +112,7 @@ class Session:
             self.directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
             self._guardian = stack.enter_context(Guardian(self._run, self.directory))
             stack.enter_context(_temporary_files_in(self.directory))
-            engines = Engines(self.progress, self.campaign.path.parent)
+            engines = Engines(self.progress, self.campaign.path.parent, checkout=self.checkout)
             preparation = Preparation(
                 self.campaign,
                 self.site,

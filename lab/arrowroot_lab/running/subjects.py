@@ -53,6 +53,8 @@ class Engines:
     #: The one of the campaign's file.
     directory: Path
     timeout_s: float = _IDENTIFY_S
+    #: The repository of commits; None: the one that the current directory or this package is in.
+    checkout: Path | None = None
     _answers: dict[str, Answer | LabError] = field(default_factory=dict)
     _environments: dict[str, Environment] = field(default_factory=dict)
 
@@ -77,7 +79,11 @@ class Engines:
         return self._environments[name]
 
     def _made(self, chosen: EngineChoice) -> Environment:
-        return environment(chosen, tell=lambda text: self.tell("waiting", chosen.called(), text))
+        return environment(
+            chosen,
+            checkout=self.checkout,
+            tell=lambda text: self.tell("waiting", chosen.called(), text),
+        )
 
     def identified(self, chosen: EngineChoice) -> Answer:
         """Return what an engine says of itself. Raises: SkippedError if it is not here; LabError if it is broken."""

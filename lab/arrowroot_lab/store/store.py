@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, func, or_, select, true
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode
-from arrowroot_lab.errors import NoDatabaseError, RequestError, StoreError
+from arrowroot_lab.errors import KnownUuidError, NoDatabaseError, RequestError, StoreError
 
 from . import tables
+from .accepted import Accepted
 from .faults import told
 from .filters import Filter
 from .place import engine_of, resolve, server_of, shown
@@ -239,6 +240,21 @@ class Store:
                 texts = {row.result_id: row.text for row in connection.execute(query)}
             yield from (texts[key] for key in batch)
 
+    def texts(self, where: Filter | None = None) -> Iterator[tuple[str, str]]:
+        """Yield UUID and document, byte for byte as it came, of the results that match, newest first."""
+        columns = [tables.result.c.uuid, tables.document.c.text]
+        joined = tables.result.join(tables.document)
+        for keys in self.keys(where, _BATCH):
+            query = (
+                select(*columns)
+                .select_from(joined)
+                .where(tables.result.c.id.in_(keys))
+                .order_by(tables.result.c.created_at.desc(), tables.result.c.id.desc())
+            )
+            with told(self.place), self._engine.connect() as connection:
+                rows = list(connection.execute(query).fetchall())
+            yield from ((row.uuid, row.text) for row in rows)
+
     def document(self, uuid: str) -> str:
         """Return the document of a UUID, or of the beginning of one that is unique.
 
@@ -284,6 +300,27 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(query)).scalar_one()
 
+    def accept(self, changes: Iterable[Accepted]) -> None:
+        """Keep changes as accepted; one that is known has its reason replaced."""
+        with self._written() as connection:
+            for one in changes:
+                connection.execute(tables.accepted.delete().where(one.is_row()))
+                connection.execute(tables.accepted.insert(), one._asdict())
+
+    def take_back(self, changes: Iterable[Accepted]) -> None:
+        """Accept changes no longer."""
+        with self._written() as connection:
+            for one in changes:
+                connection.execute(tables.accepted.delete().where(one.is_row()))
+
+    def accepted(self) -> list[Accepted]:
+        """Return all accepted changes, oldest first."""
+        query = select(*(tables.accepted.c[name] for name in Accepted._fields)).order_by(
+            tables.accepted.c.accepted_at, tables.accepted.c.name
+        )
+        with told(self.place), self._engine.connect() as connection:
+            return [Accepted(*row) for row in connection.execute(query)]
+
     @contextmanager
     def _written(self) -> Iterator[Connection]:
         """A transaction that writes: it waits for other writers, and is done whole or not at all."""
@@ -321,7 +358,7 @@ class Store:
         )
         known = connection.execute(query).scalar_one()
         if known != text and json.loads(known) != json.loads(text):
-            raise StoreError(
+            raise KnownUuidError(
                 f"{self.place}: {uuid}: another document with this UUID is stored; a result is never replaced. "
                 "A new measurement needs a new UUID"
             )

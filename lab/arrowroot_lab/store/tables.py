@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text
 
 #: An integer of 64 bits; SQLite counts up only what is called INTEGER.
 Integer64 = BigInteger().with_variant(Integer, "sqlite")
@@ -109,4 +109,14 @@ newest = Table(
     Column("result_id", Integer64, ForeignKey("result.id"), nullable=False),
     Column("created_at", Text, nullable=False),
     Column("uuid", Text, nullable=False),
+)
+
+#: Changes that somebody has accepted: those of one name in one series, from one value to another.
+accepted = Table(
+    "accepted",
+    metadata,
+    *(Column(name, Text, primary_key=True) for name in ("series_id", "name", "before", "now")),
+    Column("ratio", Float),
+    Column("reason", Text, nullable=False),
+    Column("accepted_at", Text, nullable=False),
 )

@@ -40,6 +40,7 @@ Reads ROOT files, says what it cost, and writes them.
   arrowroot model report.xml          how long they take at a latency and bandwidth
   arrowroot replay trace.parquet      what another strategy would have done
   arrowroot tune root://host//f       the best strategy for a file where it is
+  arrowroot stress                    one number: how fast machine and version are
   arrowroot lab run campaign.toml     the laboratory, a package of its own: arrowroot lab --help
 """
 

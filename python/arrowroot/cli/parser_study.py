@@ -1,4 +1,4 @@
-"""The commands that study what reading and writing cost: layout, fjr, stalls, model, replay, tune."""
+"""The commands that study what reading and writing cost: layout, fjr, stalls, model, replay, tune, stress."""
 
 from __future__ import annotations
 
@@ -83,6 +83,18 @@ simulates the strategies, runs the best few, and prints them ranked with the set
 examples:
   arrowroot tune root://host//run7.root:Events -c 'Muon_*'
   arrowroot tune https://host/run7.root --budget-seconds 20 --json
+"""
+
+_STRESS = """\
+Measures small, fixed work of each kind (decoding by codec, reading columns, opening, writing, indexing, remote
+reading in virtual time), and says in one number how fast this machine and this version are: the reference that comes
+with arrowroot has 1,000, twice as fast is 2,000. It takes about a minute, and needs no network.
+
+examples:
+  arrowroot stress
+  arrowroot stress --save-reference here.json      of this machine
+  arrowroot stress --reference here.json           against it, after an update
+  arrowroot stress --json | jq .marks
 """
 
 
@@ -213,6 +225,14 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     tune.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
     tune.add_argument("--json", action="store_true", help="as JSON")
     add_storage(tune, with_strategy=False)
+
+    stress = add("stress", _STRESS, "one number: how fast this machine and this version are")
+    reference = stress.add_mutually_exclusive_group()
+    reference.add_argument(
+        "--reference", metavar="FILE", help="compare with this one (default: arrowroot's own)"
+    )
+    reference.add_argument("--save-reference", metavar="FILE", help="write the times as a reference, as JSON")
+    stress.add_argument("--json", action="store_true", help="as JSON")
 
 
 def _add_network(command: argparse.ArgumentParser) -> None:

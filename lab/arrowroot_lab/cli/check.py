@@ -1,0 +1,136 @@
+"""``arrowroot lab check``: fails if a run is not what the baseline was."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+from arrowroot_lab.watching.check import Acceptance, check
+from arrowroot_lab.watching.sides import run_of
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from arrowroot_lab.store import Store
+    from arrowroot_lab.watching.confirming import Confirming
+
+_DESCRIPTION = """\
+Compares a run with another one, the baseline, and fails on what nobody has accepted: a case that fails now, other
+values, any change of an exact count (reads, bytes, vector reads), more than 3 % of peak memory, and a time that 10
+pairs of the two engines, measured again in turns, confirm to be more than 1 % worse (at 99.5 %).
+
+  arrowroot lab check --baseline 1f3a2b                     the newest result of each case since
+  arrowroot lab check --baseline 1f3a2b --run 90ce11 --junit check.xml --markdown check.md
+  arrowroot lab check --baseline 1f3a2b --engine arrowroot --accept 'store.n_reads=spans are merged across clusters'
+  arrowroot lab check --baseline 1f3a2b --no-confirm        measure nothing: times are only suspected
+
+Exit codes: 0 no alarm; 1 an alarm; 2 the request is at fault; 130 interrupted.
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("check", _DESCRIPTION, "fail if a run is not what the baseline was")
+    parser.add_argument(
+        "--baseline",
+        metavar="RUN",
+        required=True,
+        help="the UUID of a run, or its beginning, as `lab run` tells it",
+    )
+    parser.add_argument(
+        "--accept",
+        action="append",
+        default=[],
+        metavar="NAME=REASON",
+        help="accept what is found under this name (a glob), from now on; may be repeated",
+    )
+    parser.add_argument("--take-back", metavar="NAME", help="accept what has this name (a glob) no longer")
+    parser.add_argument("--no-confirm", action="store_true", help="do not measure: times are only suspected")
+    parser.add_argument(
+        "--file",
+        metavar="CAMPAIGN",
+        help="of the confirming run (default: where the campaign's results say it is)",
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write a report for a merge request")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="write a report for CI")
+    asking.add_filters(parser)
+    asking.add_database(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from arrowroot_lab.store import Store
+    from arrowroot_lab.watching import telling
+
+    accepts = [_acceptance(text) for text in options.accept]
+    judged, options.run = options.run, ""  # of the filters `--run` is the run that is judged
+    store = Store.open(options.db, must_exist=True)
+    if accepts or options.take_back or not options.no_confirm:
+        store.close()
+        store = Store.open(options.db)
+    with store:
+        where = asking.filter_from(options, store)
+        if options.take_back:
+            _take_back(store, options.take_back)
+        confirming = None if options.no_confirm else _confirming(store, options)
+        found = check(
+            store, where, options.baseline, run=judged or None, confirming=confirming, accepts=accepts
+        )
+    if options.markdown:
+        telling.write(options.markdown, telling.markdown(found))
+    if options.junit:
+        telling.write(options.junit, telling.junit(found))
+    if options.json:
+        print(json.dumps(telling.document(found), indent=1))
+    else:
+        options.csv = options.markdown = False
+        asking.tell(options, [telling.table(found)])
+    return EXIT_FAILED if found.is_alarm else EXIT_DONE
+
+
+def _acceptance(text: str) -> Acceptance:
+    name, separator, reason = text.partition("=")
+    if not (separator and name.strip() and reason.strip()):
+        raise RequestError(f"--accept {text}: expected NAME=REASON, as store.n_reads='spans are merged'")
+    return Acceptance(name.strip(), reason.strip())
+
+
+def _take_back(store: Store, name: str) -> None:
+    from fnmatch import fnmatchcase
+
+    found = [one for one in store.accepted() if fnmatchcase(one.name, name)]
+    if not found:
+        names = ", ".join(sorted({one.name for one in store.accepted()})) or "none"
+        raise RequestError(f"--take-back {name}: nothing of this name is accepted; there are {names}")
+    store.take_back(found)
+
+
+def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
+    """What measures again: by the campaign's file, if it is there and says what it said; else nobody can."""
+    from arrowroot_lab.campaign.read import read
+    from arrowroot_lab.engines.catalogue import BUILT_IN
+    from arrowroot_lab.running.events import Progress
+    from arrowroot_lab.store import Filter
+    from arrowroot_lab.watching.confirming import Confirming
+
+    from .run import Screen
+
+    first = next(iter(store.results(Filter(run=(run_of(store, options.baseline),)), limit=1)))
+    path = Path(options.file or first.campaign.get("path") or "")
+    if not path.is_file():
+        if options.file:
+            raise RequestError(f"{path}: this campaign is not there")
+        print(
+            f"arrowroot lab: {path}: the campaign is not there, so times are not confirmed; --file names it",
+            file=sys.stderr,
+        )
+        return None
+    screen = Screen(sys.stderr)
+    return Confirming(store, read(path, engines=BUILT_IN), first.site, Progress(screen.show))

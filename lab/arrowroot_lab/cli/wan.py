@@ -1,0 +1,146 @@
+"""``arrowroot lab wan``: where a job would run best."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.errors import EXIT_DONE, RequestError
+from arrowroot_lab.mining import Column, Table
+from arrowroot_lab.mining.format import shown
+from arrowroot_lab.quantities import parse_share
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from arrowroot_lab.scheduling.placing import Job, Placed
+
+JSON_FORM = "arrowroot-lab.wan/1"
+_DESCRIPTION = """\
+Says which CPU efficiency a job would have at each site and storage, and where to send it, from the results of a
+campaign that has read the same columns over storages and lines.
+
+  arrowroot lab wan --campaign storages --columns '10 columns' --cpu-ms 2
+  arrowroot lab wan --campaign storages --columns 'run,event,Muon_*' --entries 1e6 --cpu-s 3600
+  arrowroot lab wan --campaign storages --share '20 %' --cpu-ms 0.5 --engine root
+
+The last lines say how far off the model is on cells of the grid that it had not seen.
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("wan", _DESCRIPTION, "where a job would run best")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--columns", metavar="NAMES", help="a workload of the grid, or its columns; '*': all")
+    what.add_argument("--share", metavar="S", help="a share of the bytes of the file, as '20 %%' or 0.2")
+    parser.add_argument(
+        "--entries", metavar="N", type=float, help="entries of the job (default: as the grid has read)"
+    )
+    work = parser.add_mutually_exclusive_group()
+    work.add_argument(
+        "--cpu-ms", metavar="T", type=float, default=0.0, help="the job's own CPU time for each entry"
+    )
+    work.add_argument("--cpu-s", metavar="T", type=float, default=0.0, help="the job's own CPU time in all")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    asking.add_filters(parser)
+    asking.add_database(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from arrowroot_lab.scheduling.cells import cells_of
+    from arrowroot_lab.scheduling.placing import Grid, errors
+
+    job = _job(options)
+    with asking.opened(options) as store:
+        where = asking.filter_from(options, store, newest_versions=True)
+        cells = cells_of(store.results(where))
+    grid = Grid(cells)
+    placed = grid.place(job)
+    off = [abs(error) for _, error in errors(cells)]
+    if options.json:
+        print(json.dumps(_document(placed, off, grid.left_out()), indent=1))
+    else:
+        options.csv = options.markdown = False
+        asking.tell(options, [_table(placed, off, grid.left_out())])
+    return EXIT_DONE
+
+
+def _job(options: argparse.Namespace) -> Job:
+    from arrowroot_lab.scheduling.placing import Job
+
+    for name in ("entries", "cpu_ms", "cpu_s"):
+        value = getattr(options, name)
+        if value is not None and not 0 <= value < 1e15:
+            raise RequestError(
+                f"--{name.replace('_', '-')} {value:g}: expected a number that is not below zero"
+            )
+    if options.entries == 0:
+        raise RequestError("--entries 0: a job reads something")
+    share = None
+    if options.share is not None:
+        try:
+            is_number = re.fullmatch(r"[\d.]+(e-?\d+)?", options.share) is not None
+            share = parse_share(float(options.share) if is_number else options.share)
+        except ValueError as error:
+            raise RequestError(f"--share {options.share}: {error}") from None
+    columns = tuple(word.strip() for word in (options.columns or "").split(",") if word.strip())
+    if options.columns is not None and not columns:
+        raise RequestError("--columns: expected names of columns, or of a workload")
+    return Job(columns or None, share, options.entries, options.cpu_ms * 1e6, options.cpu_s * 1e9)
+
+
+def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) -> Table:
+    shared = {name for name in _NAMES if len({getattr(one, name) for one in placed}) == 1}
+    named = [name for name in _NAMES if name not in shared or name == "storage"]
+    columns = (
+        *(Column(name, name) for name in named),
+        Column("cpu_efficiency", "CPU eff.", "share"),
+        Column("wall_ns", "wall", "time"),
+        Column("latency_ns", "round trip", "time"),
+        Column("bytes_per_s", "bytes/s", "bytes"),
+    )
+    rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in placed)
+    best = placed[0]
+    where = f"{best.site}, {best.storage}"
+    told = [f"{name} {getattr(best, name)}" for name in _NAMES if name in shared and name != "storage"]
+    notes = [f"Send it to {where}: {shown(best.cpu_efficiency, 'share')} by {best.engine}, {best.strategy}."]
+    notes += [f"All: {', '.join(told)}."] if told else []
+    notes.append(_told_of_errors(off))
+    notes += [f"Left out, as too few cells are alike: {', '.join(left)}."] if left else []
+    return Table("CPU efficiency of the job, the shortest first", columns, rows, tuple(notes))
+
+
+def _told_of_errors(off: Sequence[float]) -> str:
+    from arrowroot_lab.scheduling.placing import WANTED_ERROR
+
+    if not off:
+        return "Nobody knows how far off the model is: no cell can be told from the others."
+    within = sum(error <= WANTED_ERROR for error in off)
+    return (
+        f"Of {len(off)} cells of the grid, each told from all others, {within} are within {WANTED_ERROR:.0%}; "
+        f"the median is off by {statistics.median(off):.1%}, the worst by {max(off):.0%}."
+    )
+
+
+def _document(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) -> dict[str, Any]:
+    keys = (*_NAMES, "wall_ns", "cpu_ns", "latency_ns", "bytes_per_s", "n_cores", "cpu_efficiency")
+    return {
+        "form": JSON_FORM,
+        "places": [{key: getattr(one, key) for key in keys} for one in placed],
+        "left_out": left,
+        "error": {
+            "n_cells": len(off),
+            "median_share": statistics.median(off) if off else None,
+            "worst_share": max(off, default=None),
+        },
+    }
+
+
+_NAMES = ("site", "storage", "engine", "version", "strategy")

@@ -1,0 +1,115 @@
+"""``arrowroot lab watch``: a campaign, repeated and checked."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+from arrowroot_lab.quantities import parse_time_ns
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_DESCRIPTION = """\
+Measures a campaign again and again, by the clock or for each new commit, and checks each round against the baseline as
+`arrowroot lab check` does. It goes on whatever fails, until Ctrl-C. No two processes watch one campaign for the same
+database and site.
+
+  arrowroot lab watch campaigns/quick.toml --every 6h
+  arrowroot lab watch campaigns/quick.toml --at 02:30,14:30 --command 'mail -s slower me@example.org'
+  arrowroot lab watch campaigns/quick.toml --on-commit .:main      arrowroot is built of each new commit
+  arrowroot lab watch campaigns/quick.toml --once --baseline 1f3a2b   one round, for cron or CI
+
+Exit codes: of --once as of check: 0 no alarm; 1 an alarm. 2 the request is at fault; 130 interrupted.
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("watch", _DESCRIPTION, "measure again and again, and check")
+    parser.add_argument("campaign", metavar="CAMPAIGN", type=Path, help="a TOML file")
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument("--every", metavar="TIME", help="from one beginning to the next, as 6h or 30min")
+    when.add_argument("--at", metavar="TIMES", help="of the day, by the machine's clock, as 02:30,14:30")
+    when.add_argument(
+        "--on-commit", metavar="REPO[:BRANCH]", help="a path or URL; its new commits are measured"
+    )
+    parser.add_argument(
+        "--poll", metavar="TIME", default="1min", help="look for commits so often (default: 1min)"
+    )
+    parser.add_argument(
+        "--once", action="store_true", help="one round, now; of --on-commit only if there is a new one"
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="RUN",
+        help="(default: the one of before, else the newest run, else the first round)",
+    )
+    parser.add_argument("--no-confirm", action="store_true", help="times are only suspected")
+    parser.add_argument(
+        "--command", metavar="COMMAND", dest="hook", help="start it at an alarm; the report is its stdin"
+    )
+    asking.add_site(parser)
+    asking.add_database(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Watch."""
+    from arrowroot_lab.campaign.read import read
+    from arrowroot_lab.campaign.site import choose
+    from arrowroot_lab.engines.catalogue import BUILT_IN
+    from arrowroot_lab.watching import schedule
+    from arrowroot_lab.watching.commits import branch_of
+    from arrowroot_lab.watching.rounds import Watch
+
+    from .run import Screen
+
+    if not (options.every or options.at or options.on_commit or options.once):
+        raise RequestError("watch: when? --every TIME, --at TIMES, --on-commit REPO, or --once")
+    clock = (
+        schedule.every(options.every) if options.every else schedule.at(options.at) if options.at else None
+    )
+    try:
+        poll_s = max(parse_time_ns(options.poll) / 1e9, 1.0)
+    except ValueError as error:
+        raise RequestError(f"--poll {options.poll}: {error}") from None
+    site = choose(options.site)
+    read(options.campaign, engines=BUILT_IN)  # a fault is told now, and not at night
+    screen = Screen(sys.stderr)
+    watch = Watch(
+        options.campaign,
+        options.db,
+        site.name,
+        _tell,
+        screen.show,
+        baseline=options.baseline,
+        confirms=not options.no_confirm,
+        command=options.hook,
+        branch=branch_of(options.on_commit) if options.on_commit else None,
+    )
+    with watch.alone():
+        if options.once:
+            done = watch.round_of_newest() if watch.branch else watch.round()
+            if done is None:
+                _tell("no new commit")
+            elif done.checked:
+                from arrowroot_lab.watching import telling
+
+                options.json = options.csv = options.markdown = False
+                asking.tell(options, [telling.table(done.checked)])
+            return EXIT_FAILED if done is not None and done.is_alarm else EXIT_DONE
+        if watch.branch:
+            watch.on_commits(poll_s)
+        elif clock:
+            watch.by_the_clock(clock)
+    return EXIT_DONE
+
+
+def _tell(text: str) -> None:
+    print(f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S} {text}", flush=True)

@@ -1,0 +1,97 @@
+"""The newest commit of a branch, wherever the repository is, and its sources where it can be built."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from arrowroot_lab.campaign.datasets import cache_directory
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.errors import LabError, RequestError
+
+_TIMEOUT_S = 600
+#: What a repository of arrowroot has.
+_SOURCES = "python/arrowroot"
+#: ``git@host:path``, as git takes it.
+_OF_SSH = re.compile(r"[^/:]+@[^/:]+:.+")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A branch of a repository, which git reads from a path or a URL."""
+
+    repository: str
+    #: None: what HEAD of the repository names.
+    name: str | None = None
+
+    def newest(self) -> str:
+        """Return the commit. Raises: LabError if the repository cannot be read, or has no such branch."""
+        reference = f"refs/heads/{self.name}" if self.name else "HEAD"
+        said = _git("ls-remote", "--", self.repository, reference)
+        for line in said.splitlines():
+            commit, _, name = line.partition("\t")
+            if name == reference:
+                return commit
+        raise LabError(f"{self.repository} has no {f'branch {self.name!r}' if self.name else 'commit'}")
+
+    def checkout(self, commit: str) -> Path | None:
+        """Return a repository here that has the commit, if it is one of arrowroot; None: of something else.
+
+        Raises: LabError if it cannot be fetched.
+        """
+        here = Path(self.repository)
+        if not here.is_dir():
+            here = cache_directory() / "repositories" / key_of(self.repository)
+            here.mkdir(parents=True, exist_ok=True)
+            _git("init", "--quiet", "--bare", "--", str(here))
+            _git(
+                "-C",
+                str(here),
+                "fetch",
+                "--quiet",
+                "--",
+                self.repository,
+                f"+{self.name or 'HEAD'}:refs/heads/watched",
+            )
+        try:
+            _git("-C", str(here), "cat-file", "-e", f"{commit}:{_SOURCES}")
+        except LabError:
+            return None
+        return here
+
+
+def branch_of(text: str) -> Branch:
+    """Return the branch of ``REPO`` or ``REPO:BRANCH``. Raises: RequestError if it is none."""
+    repository, separator, name = text.rpartition(":")
+    is_place = Path(repository).is_dir() or "://" in repository or _OF_SSH.fullmatch(repository) is not None
+    # The colon of `https://host` names no branch, nor does that of a port: `ssh://host:22/repository`.
+    if not (separator and is_place) or Path(text).is_dir() or name.startswith("/") or name[:1].isdecimal():
+        repository, name = text, ""
+    if not repository or repository.startswith("-") or name.startswith("-"):
+        raise RequestError(f"--on-commit {text}: expected REPO or REPO:BRANCH, as .:main")
+    return Branch(repository, name or None)
+
+
+def _git(*arguments: str) -> str:
+    """What git says; it asks nobody for a password."""
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            timeout=_TIMEOUT_S,
+        )
+    except OSError as error:
+        raise LabError(f"git cannot be started: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise LabError(f"git {arguments[0]}: no answer within {_TIMEOUT_S} s") from None
+    if done.returncode:
+        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        raise LabError(f"git: {said[:500]}")
+    return done.stdout

@@ -1,0 +1,201 @@
+"""A time is an alarm only if both engines, measured again in turns, say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from arrowroot_lab.campaign.matrix import cases
+from arrowroot_lab.campaign.model import EngineChoice
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.engines import builds
+from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.errors import LabError, SkippedError
+from arrowroot_lab.running.session import Session
+from arrowroot_lab.running.subjects import Engines
+from arrowroot_lab.statistics import paired
+from arrowroot_lab.store import Taken
+
+from .findings import State
+from .pairs_again import N_IN_PAIR, N_PAIRS, confirmed
+from .sides import CONFIRMING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.documents import Result
+    from arrowroot_lab.running.events import Progress
+    from arrowroot_lab.store import Store
+
+    from .findings import Finding
+    from .sides import Sides
+
+#: Figures of a commit as git abbreviates it, and as a whole.
+_HEXADECIMAL = frozenset("0123456789abcdef")
+
+
+class _Side(NamedTuple):
+    """An engine that can be started again."""
+
+    choice: EngineChoice
+    #: Versions that its results have, and no other's.
+    versions: dict[str, str]
+
+
+@dataclass
+class Confirming:
+    """Measures both engines of a suspicion in turns: the baseline's is built again, or installed."""
+
+    store: Store
+    campaign: Campaign
+    site: str
+    progress: Progress
+    #: The repository of commits; None: the one of the current directory, or of this package.
+    checkout: Path | None = None
+
+    def judge(self, suspects: Sequence[tuple[Finding, Sides]]) -> list[Finding]:
+        """Return each finding as an alarm if its bound is above 1 %, else as what it is, with the reason."""
+        groups: dict[tuple[EngineChoice, EngineChoice], list[tuple[Finding, Sides]]] = {}
+        versions: dict[EngineChoice, dict[str, str]] = {}
+        told: list[Finding] = []
+        for finding, sides in suspects:
+            try:
+                old, new = self._engines(sides)
+            except LabError as error:
+                told.append(replace(finding, note=f"not confirmed: {error}"))
+                continue
+            versions[old.choice] = old.versions
+            groups.setdefault((old.choice, new.choice), []).append((finding, sides))
+        for (old_choice, new_choice), members in groups.items():
+            told += self._measured(old_choice, new_choice, versions[old_choice], members)
+        return told
+
+    def _engines(self, sides: Sides) -> tuple[_Side, _Side]:
+        """Return the engines of before and now. Raises: SkippedError if they are one, or one cannot be had."""
+        if sides.now is None:
+            raise SkippedError("there is no result now")
+        own = next((one for one in self.campaign.engines if one.name == sides.now.case["engine"]), None)
+        if own is None:
+            raise SkippedError(f"{self.campaign.path} has no engine {sides.now.case['engine']} any more")
+        if own.command:
+            raise SkippedError(
+                "its engine is a command of the campaign: which one it was before nobody knows"
+            )
+        if not any(name.startswith("versions.") for name in sides.changed()):
+            raise SkippedError("the engine is the same: the machine, or what lies between, became slower")
+        engines = Engines(self.progress, self.campaign.path.parent, checkout=self.checkout)
+        here = EngineChoice(own.name)
+        try:
+            versions_here = engines.versions(here)
+        except LabError:
+            versions_here = {}
+        old = self._again(sides.before, here, versions_here)
+        new = self._again(sides.now, here, versions_here)
+        if old.choice == new.choice:
+            raise SkippedError("the engine is the same: the machine, or what lies between, became slower")
+        return old, new
+
+    def _again(self, result: Result, here: EngineChoice, versions_here: dict[str, str]) -> _Side:
+        """Return the engine of a result. Raises: SkippedError if it cannot be started any more."""
+        if versions_here and versions_here.items() <= result.versions.items():
+            return _Side(here, versions_here)
+        family = BUILT_IN[here.name].family
+        version = result.versions.get("commit") or result.versions.get(family)
+        if version is None:
+            raise SkippedError(f"result {result.uuid[:8]} does not tell a version of {family}")
+        if version.endswith("+changes"):
+            raise SkippedError(
+                f"{family} {version} was a checkout with changes, which nobody can build again"
+            )
+        if family == "arrowroot" and not (len(version) >= 7 and set(version) <= _HEXADECIMAL):
+            raise SkippedError(f"arrowroot {version} is no commit, and cannot be built again")
+        choice = EngineChoice(here.name, version)
+        made = builds.environment(
+            choice, checkout=self.checkout, tell=lambda text: self.progress("waiting", choice.called(), text)
+        )
+        return _Side(choice, made.versions)
+
+    def _measured(
+        self,
+        old: EngineChoice,
+        new: EngineChoice,
+        old_versions: dict[str, str],
+        members: Sequence[tuple[Finding, Sides]],
+    ) -> list[Finding]:
+        """Measure the cases of some findings with two engines, in turns."""
+        befores = [sides.before for _, sides in members]
+        campaign = self._smaller(befores, old, new)
+        try:
+            summary = Session(
+                campaign,
+                self.store,
+                self.site,
+                self.progress,
+                chosen=tuple({result.case_id for result in befores}),
+                is_again=True,
+                # A journal of its own: samples of a run that was ended are left to the next run.
+                only=frozenset(case.label() for case in cases(campaign)),
+                checkout=self.checkout,
+            ).run()
+        except LabError as error:
+            return [replace(finding, note=f"not confirmed: {error}") for finding, _ in members]
+        told = []
+        for finding, sides in members:
+            results = [one for one in summary.results if one.case_id == sides.before.case_id]
+            both = [
+                [one for one in results if (old_versions.items() <= one.versions.items()) is is_old]
+                for is_old in (True, False)
+            ]
+            told.append(_judged(finding, *both, why=summary.why_left or "; ".join(summary.failures)))
+        return told
+
+    def _smaller(self, befores: Sequence[Result], old: EngineChoice, new: EngineChoice) -> Campaign:
+        """The campaign with two engines alone, and no more data and storages than are asked for."""
+        campaign = self.campaign
+
+        def wanted(key: str) -> set[str | None]:
+            return {result.case.get(key) for result in befores}  # type: ignore[misc]  # a key of the case
+
+        return replace(
+            campaign,
+            name=CONFIRMING.format(campaign.name),
+            datasets=tuple(one for one in campaign.datasets if one.name in wanted("dataset_name")),
+            storages=tuple(one for one in campaign.storages if one.name in wanted("storage_name")),
+            workloads=tuple(one for one in campaign.workloads if one.name in wanted("workload_name")),
+            engines=(old, new),
+            include=(),
+            exclude=(),
+            repeats=N_PAIRS * N_IN_PAIR,
+            mode="real",
+        )
+
+
+def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: str) -> Finding:
+    """The finding with what its pairs say."""
+    for side in (before, now):
+        if not side or side[0].outcome is not Outcome.OK:
+            reason = why or (side[0].reason if side else "") or "it was not measured"
+            return replace(finding, note=f"not confirmed: {reason}")
+    taken = [
+        [
+            (one.campaign.get("run"), [
+                Taken(sample.turn, sample.started_at, sample.wall_ns if sample.is_counted() else None, None)
+                for sample in one.samples
+            ])
+            for one in side
+        ]
+        for side in (before, now)
+    ]  # fmt: skip
+    said = confirmed(paired(*taken))
+    if said.low is None:
+        return replace(finding, note=f"not confirmed: {said.n_pairs} pairs are too few")
+    pairs = f"{said.n_pairs} pairs in turns"
+    if said.is_worse:
+        note = f"confirmed by {pairs}: at least {100 * (said.low - 1):.1f} % slower"
+        return replace(
+            finding, state=State.ALARM, ratio=said.ratio, ratio_low=said.low, note=note, uuid_now=now[0].uuid
+        )
+    note = f"not confirmed by {pairs}: it may be {100 * (said.low - 1):+.1f} %"
+    return replace(finding, state=State.CLEARED, ratio=said.ratio, ratio_low=said.low, note=note)

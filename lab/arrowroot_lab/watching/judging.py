@@ -1,0 +1,217 @@
+"""Is a result what it was in the baseline? Exact counts and values must be equal; memory and time may vary."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.documents import Outcome, in_utc
+from arrowroot_lab.mining.metrics import METRICS, metric
+from arrowroot_lab.mining.results import axes_of
+from arrowroot_lab.statistics import LEAST
+from arrowroot_lab.store import Filter, summary_of
+
+from .findings import Finding, Kind, State
+
+if TYPE_CHECKING:
+    from arrowroot_lab.documents import Result, Sample
+    from arrowroot_lab.store import Store
+
+    from .findings import Value
+    from .sides import Sides
+
+#: More peak memory than this share is told.
+LEAST_MEMORY = 0.03
+#: Memory varies a little: in so many of the pairs of a sample of each side it must be more.
+_SEPARATED = 0.9
+#: Layers that count what the kernel and the line do, too, which is never the same twice.
+_NOT_EXACT = ("process", "device")
+#: Samples that show that a count is the same each time.
+_LEAST_SAMPLES = 2
+#: The newest results with the same engine and file that are looked at for that.
+_MOST_RESULTS = 20
+
+
+@dataclass
+class Judge:
+    """Compares results; the store tells which counts were always the same."""
+
+    store: Store
+    #: True: a case that was not measured now is an alarm.
+    wants_all: bool
+
+    def findings(self, sides: Sides) -> list[Finding]:
+        """Return what changed in one case; of a time that it is to be confirmed."""
+        before, now = sides.before, sides.now
+        if before.outcome is not Outcome.OK:
+            return []
+        if now is None:
+            state, note = State.UNCHECKED, "not measured since the baseline"
+            if self.wants_all:
+                state, note = State.ALARM, "the run has no result of it"
+            return [_found(sides, Kind.OUTCOME, "outcome", state, before.outcome.value, None, note=note)]
+        if now.outcome is not Outcome.OK:
+            told = (before.outcome.value, now.outcome.value)
+            return [_found(sides, Kind.OUTCOME, "outcome", State.ALARM, *told, note=now.reason or "")]
+        return [*_values(sides, now), *self._counters(sides, now), *_memory(sides, now), *_time(sides, now)]
+
+    def _counters(self, sides: Sides, now: Result) -> list[Finding]:
+        """Counts that were always the same with what was measured before, and are never that now."""
+        if not (_is_enough(sides.before) and _is_enough(now)):
+            few = f"its counts are not compared: {_LEAST_SAMPLES} samples are needed to see whether they vary"
+            return [
+                _found(sides, Kind.COUNTER, "counters", State.UNCHECKED, None, None, note=few),
+            ]
+        old, new = self._always(sides.before), _counts(now)
+        found = []
+        for name, values in old.items():
+            there = new.get(name, set())
+            if len(values) != 1 or values & there:
+                continue
+            (value,) = values
+            now_value: Value = min(there) if len(there) == 1 else None
+            note = ""
+            if len(there) > 1:
+                note = f"now from {min(there):,} to {max(there):,}"
+                now_value = f"{min(there)} to {max(there)}"
+            elif not there:
+                note = "it is not counted now"
+            ratio = now_value / value if isinstance(now_value, int) and value else None
+            found.append(
+                _found(sides, Kind.COUNTER, name, State.ALARM, value, now_value,
+                       form=metric(name).form if "." in name else "count", ratio=ratio, note=note)
+            )  # fmt: skip
+        return found
+
+    def _always(self, result: Result) -> dict[str, set[int]]:
+        """All values that each exact count had until a result was measured, with its engine and file, in any run."""
+        where = Filter(series=(result.series_id,), outcome=("ok",))
+        versions, until = json.dumps(result.versions, sort_keys=True), in_utc(result.created_at)
+        keys = [
+            row.id
+            for row in self.store.rows(where, ("id", "versions", "dataset_file", "created_at"))
+            if (row.versions, row.dataset_file) == (versions, result.dataset.get("file"))
+            and row.created_at <= until
+        ][:_MOST_RESULTS]
+        found: dict[str, set[int]] = {}
+        ended = set()
+        for row in self.store.flat("samples", ("uuid", "place", "outcome", "n_entries"), keys):
+            if row.outcome == Outcome.OK.value:
+                ended.add((row.uuid, row.place))
+                if row.n_entries is not None:
+                    found.setdefault("n_entries", set()).add(row.n_entries)
+        for row in self.store.flat("counters", ("uuid", "place", "layer", "name", "value"), keys):
+            if (row.uuid, row.place) in ended and _is_exact(row.layer, row.name):
+                found.setdefault(f"{row.layer}.{row.name}", set()).add(row.value)
+        return found
+
+
+def _counts(result: Result) -> dict[str, set[int]]:
+    """The values of each exact count in the samples of a result."""
+    found: dict[str, set[int]] = {}
+    for sample in _ended(result):
+        if isinstance(n_entries := sample.details.get("n_entries"), int):
+            found.setdefault("n_entries", set()).add(n_entries)
+        for layer, counters in sample.counters.items():
+            for name, value in counters.items():
+                if _is_exact(layer, name):
+                    found.setdefault(f"{layer}.{name}", set()).add(value)
+    return found
+
+
+def _is_exact(layer: str, name: str) -> bool:
+    return layer not in _NOT_EXACT and not layer.endswith("line") and not name.endswith("_ns")
+
+
+def is_virtual(result: Result) -> bool:
+    """True if its samples are replays of a trace, whose counts are exact, and whose time is that of one reading."""
+    return bool(result.samples) and all("trace" in sample.details for sample in result.samples)
+
+
+def _is_enough(result: Result) -> bool:
+    return len(_ended(result)) >= _LEAST_SAMPLES or is_virtual(result)
+
+
+def _ended(result: Result) -> list[Sample]:
+    """The samples that ended well, disturbed or not: a busy machine changes no count, and no memory."""
+    return [sample for sample in result.samples if sample.outcome is Outcome.OK]
+
+
+def _values(sides: Sides, now: Result) -> list[Finding]:
+    """Checksums of columns that both results tell."""
+    old, new = sides.before.checksum or {}, now.checksum or {}
+    return [
+        _found(sides, Kind.VALUES, f"checksum.{name}", State.ALARM, _text(old[name]), _text(new[name]), form="text",
+               note="the same data, read as other values")
+        for name in old
+        if name in new and any(old[name].get(key) != new[name].get(key) for key in old[name].keys() & new[name].keys())
+    ]  # fmt: skip
+
+
+def _memory(sides: Sides, now: Result) -> list[Finding]:
+    """Peak memory whose median is more than 3 % above, and that is more in nine of ten pairs of samples."""
+    old, new = (
+        [sample.peak_rss_bytes for sample in _ended(result) if sample.peak_rss_bytes is not None]
+        for result in (sides.before, now)
+    )
+    if not old or not new or is_virtual(now):  # the memory of a replay is not that of reading
+        return []
+    before, after = statistics.median(old), statistics.median(new)
+    more = sum(value > other for value in new for other in old) / (len(new) * len(old))
+    if after <= before * (1 + LEAST_MEMORY) or more < _SEPARATED:
+        return []
+    return [
+        _found(sides, Kind.MEMORY, "peak_rss_bytes", State.ALARM, round(before), round(after), form="bytes",
+               ratio=after / before)
+    ]  # fmt: skip
+
+
+def _time(sides: Sides, now: Result) -> list[Finding]:
+    """A time that seems to be more than 1 % above: it was not measured in turns, so it is a suspicion."""
+    old, new = (METRICS["wall_ns"].values(result) for result in (sides.before, now))
+    if not old or not new or is_virtual(sides.before) or is_virtual(now):
+        return []
+    before, after = statistics.median(old), statistics.median(new)
+    if max(after / before, min(new) / min(old)) <= 1 + LEAST:
+        return []
+    return [
+        _found(sides, Kind.TIME, "wall_ns", State.SUSPECT, round(before), round(after), form="time",
+               ratio=after / before)
+    ]  # fmt: skip
+
+
+def _found(  # noqa: PLR0917 - in the order of a sentence
+    sides: Sides,
+    kind: Kind,
+    name: str,
+    state: State,
+    before: Value,
+    now: Value,
+    *,
+    form: str = "text",
+    ratio: float | None = None,
+    note: str = "",
+) -> Finding:
+    row = summary_of(sides.before)
+    return Finding(
+        kind=kind,
+        name=name,
+        state=state,
+        series_id=sides.before.series_id,
+        label=row.label(),
+        axes=axes_of(row),
+        before=before,
+        now=now,
+        form=form,
+        changed=sides.changed(),
+        uuid_before=sides.before.uuid,
+        uuid_now=sides.now.uuid if sides.now else None,
+        ratio=ratio,
+        note=note,
+    )
+
+
+def _text(checksum: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in sorted(checksum.items()))

@@ -1,0 +1,53 @@
+"""How a suspicion about a time is judged once both engines were measured in turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.statistics import LEAST, median_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arrowroot_lab.statistics import Pair
+
+#: Pairs of a confirming run, and the samples of each side that one of them is the least of: a sample is slower by
+#: chance, never faster, so the least of some is nearer to the truth, and no outlier (docs/lab/watch.md has the rates).
+N_PAIRS, N_IN_PAIR = 10, 5
+#: Of the bound alone: an equal time is confirmed as worse at most once in two hundred times.
+CONFIDENCE = 0.995
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """What a confirming run says of one case."""
+
+    n_pairs: int
+    #: Medians of the ratios, now over before, and the lower bound; None: there were too few pairs.
+    ratio: float | None
+    low: float | None
+
+    @property
+    def is_worse(self) -> bool:
+        """True if the bound is above 1 %."""
+        return self.low is not None and self.low > 1 + LEAST
+
+
+def confirmed(pairs: Sequence[Pair]) -> Confirmed:
+    """Judge the pairs of samples of one run, in the order of their turns.
+
+    Of ``N_IN_PAIR`` turns after each other the least time of each side is taken; their ratios are the pairs.
+    """
+    groups = [pairs[start : start + N_IN_PAIR] for start in range(0, len(pairs), N_IN_PAIR)]
+    ratios = [
+        min(pair.now for pair in group) / min(pair.before for pair in group)
+        for group in groups
+        if len(group) == N_IN_PAIR
+    ]
+    bounds = median_bounds(ratios, CONFIDENCE)
+    if bounds is None:
+        return Confirmed(len(ratios), None, None)
+    middle = sorted(ratios)
+    n = len(middle)
+    return Confirmed(n, (middle[(n - 1) // 2] + middle[n // 2]) / 2, bounds[0])

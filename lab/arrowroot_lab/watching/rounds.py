@@ -1,0 +1,249 @@
+"""A campaign, repeated: each round measures all of it again, and is checked against the baseline."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.campaign.datasets import cache_directory
+from arrowroot_lab.campaign.model import EngineChoice
+from arrowroot_lab.campaign.read import read
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of
+from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.running.events import Progress
+from arrowroot_lab.running.session import Session
+from arrowroot_lab.store import Filter, Store
+
+from . import telling
+from .check import check
+from .confirming import Confirming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.running.events import State
+
+    from .commits import Branch
+    from .findings import Checked
+    from .schedule import Schedule
+
+_HOOK_TIMEOUT_S = 600
+#: The longest time for which a wait sleeps: a clock that is put forward is seen then.
+_NAP_S = 60.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """What came of one round."""
+
+    #: None: nothing could be compared.
+    checked: Checked | None
+    #: Why the round is an alarm besides: what could not be measured, or checked.
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def is_alarm(self) -> bool:
+        """True if somebody should look."""
+        return bool(self.troubles) or (self.checked is not None and self.checked.is_alarm)
+
+    def markdown(self) -> str:
+        """Return the report of it."""
+        told = [telling.markdown(self.checked)] if self.checked else []
+        return "\n".join([*(f"- {text}" for text in self.troubles), *told])
+
+
+@dataclass
+class Watch:
+    """One campaign, with one database, that is watched; no two processes do so at the same time.
+
+    Its memory is a small file of the cache: the baseline, and the commit that was measured last.
+    """
+
+    path: Path
+    db: str | None
+    site: str
+    #: Takes sentences for people.
+    tell: Callable[[str], None]
+    #: Takes what a run tells.
+    show: Callable[[str, str, str, State], None]
+    #: A run to check against; None: the one that is remembered, else the newest before, else the first one.
+    baseline: str | None = None
+    confirms: bool = True
+    #: Started at an alarm, with the report on stdin; no shell splits it.
+    command: str | None = None
+    branch: Branch | None = None
+    _memory: dict[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the only process that watches. Raises: RequestError if there is another one."""
+        with Store.open(self.db) as store:
+            key = key_of([str(self.path.resolve()), self.site, store.place])
+            if self.baseline:
+                from .sides import run_of
+
+                self.baseline = run_of(store, self.baseline)
+        self._place = cache_directory() / "watches" / f"{key}.json"
+        self._place.parent.mkdir(parents=True, exist_ok=True)
+        with self._place.with_suffix(".lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise RequestError(
+                    f"{self.path}: process {file.read().strip() or '?'} watches it already, for the same database "
+                    "and site"
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            self._memory = _read(self._place)
+            if self.baseline:
+                self._remember(baseline=self.baseline)
+            yield
+
+    def by_the_clock(self, schedule: Schedule) -> None:
+        """Do rounds, for ever."""
+        begun: datetime | None = None
+        while True:
+            due = schedule.after(begun, _now())
+            if due > _now():
+                self.tell(f"next round at {due.astimezone():%Y-%m-%d %H:%M:%S}")
+            while (left := (due - _now()).total_seconds()) > 0:
+                time.sleep(min(left, _NAP_S))
+            begun = _now()
+            self.round()
+
+    def on_commits(self, poll_s: float) -> None:
+        """Do a round for each new commit, for ever; of several that came meanwhile the newest is measured."""
+        said = ""
+        while True:
+            try:
+                if self.round_of_newest() is not None:
+                    said = ""
+            except LabError as error:  # the repository is away: it may come back
+                if str(error) != said:
+                    self.tell(f"no commit can be seen: {error}")
+                    said = str(error)
+            time.sleep(poll_s)
+
+    def round_of_newest(self) -> Round | None:
+        """Do a round if the newest commit was not measured yet. Raises: LabError if nobody can see it."""
+        if self.branch is None:
+            raise RequestError("no repository is watched")
+        commit = self.branch.newest()
+        if commit == self._memory.get("commit"):
+            return None
+        self.tell(f"commit {commit[:12]} of {self.branch.repository}")
+        done = self.round(commit)
+        self._remember(commit=commit)
+        return done
+
+    def round(self, commit: str | None = None) -> Round:
+        """Measure all, check it, and start the command if it is an alarm. Only Ctrl-C ends it early."""
+        try:
+            done = self._round(commit)
+        except LabError as error:
+            done = Round(None, (str(error),))
+        if done.checked:
+            self.tell(telling.title(done.checked))
+        for text in done.troubles:
+            self.tell(text)
+        if done.is_alarm and self.command:
+            self._start_command(done)
+        return done
+
+    def _round(self, commit: str | None) -> Round:
+        # Read anew each time: what is changed meanwhile holds from the next round on.
+        campaign = read(self.path, engines=BUILT_IN)
+        checkout = self.branch.checkout(commit) if self.branch and commit else None
+        if checkout is not None and commit:
+            campaign = _of_commit(campaign, commit)
+        with Store.open(self.db) as store:
+            before = self._memory.get("baseline") or _newest_run(store, campaign.name, self.site)
+            progress = Progress(self.show)
+            summary = Session(campaign, store, self.site, progress, is_again=True, checkout=checkout).run()
+            run = next((result.campaign["run"] for result in summary.results), None)
+            troubles = list(summary.failures)
+            if summary.left:
+                troubles.append(f"{len(summary.left)} cases were not measured: {summary.why_left}")
+            if run is None:
+                return Round(None, (*troubles, "nothing was measured"))
+            if before is None:
+                self._remember(baseline=run)
+                troubles += [
+                    f"{result.outcome.value}: {result.reason}"
+                    for result in summary.results
+                    if result.outcome.value in ("failed", "timed out")
+                ]
+                self.tell(f"run {run[:8]} is the baseline of all that follow")
+                return Round(None, tuple(troubles))
+            self._remember(baseline=before)
+            confirming = Confirming(store, campaign, self.site, progress, checkout) if self.confirms else None
+            return Round(
+                check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming),
+                tuple(troubles),
+            )
+
+    def _start_command(self, done: Round) -> None:
+        try:
+            ended = subprocess.run(
+                shlex.split(self.command or ""),
+                input=done.markdown(),
+                text=True,
+                timeout=_HOOK_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            self.tell(f"--command {self.command}: {error}")
+        else:
+            if ended.returncode:
+                self.tell(f"--command {self.command}: exit code {ended.returncode}")
+
+    def _remember(self, **told: str) -> None:
+        """Keep what a later process must know."""
+        new = {**self._memory, **told}
+        if new != self._memory:
+            self._memory = new
+            beside = self._place.with_suffix(".new")
+            beside.write_text(json.dumps(new))
+            beside.replace(self._place)
+
+
+def _of_commit(campaign: Campaign, commit: str) -> Campaign:
+    """The campaign with a commit as the version of all of arrowroot's engines that have none."""
+
+    def is_here(one: EngineChoice) -> bool:
+        return not one.version and not one.command and engine_of(one).family == "arrowroot"
+
+    engines = (EngineChoice(one.name, commit) if is_here(one) else one for one in campaign.engines)
+    # A glob that names an engine without a version means all of its versions.
+    return replace(campaign, engines=tuple(engines))
+
+
+def _newest_run(store: Store, campaign: str, site: str) -> str | None:
+    rows = store.rows(Filter(campaign=(campaign,), site=(site,)), ("run",))
+    return next((row.run for row in rows if row.run), None)
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _read(place: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(place.read_text())
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}

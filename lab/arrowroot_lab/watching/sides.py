@@ -1,0 +1,108 @@
+"""Which result of now belongs to which of the baseline, and what differs between two besides what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arrowroot_lab.documents import Result
+    from arrowroot_lab.store import Filter, Store
+
+    from .findings import Value
+
+#: Runs of a check that measure a suspicion once more are kept as a campaign of this name.
+CONFIRMING = "{} (check)"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """One case in the baseline and now."""
+
+    before: Result
+    #: None: it was not measured since, or there are several versions and none is the one of before.
+    now: Result | None
+
+    def changed(self) -> dict[str, tuple[Value, Value]]:
+        """Return what differs besides what was measured: versions, the file's bytes, the runner."""
+        if self.now is None:
+            return {}
+        told = [_identity(self.before), _identity(self.now)]
+        keys = dict.fromkeys((*told[0], *told[1]))
+        return {
+            key: (told[0].get(key), told[1].get(key)) for key in keys if told[0].get(key) != told[1].get(key)
+        }
+
+
+def _identity(result: Result) -> dict[str, Value]:
+    versions: dict[str, Value] = {f"versions.{name}": told for name, told in sorted(result.versions.items())}
+    return {**versions, "dataset.file": result.dataset.get("file"), "runner": result.runner}
+
+
+def run_of(store: Store, told: str) -> str:
+    """Return the UUID of a run, of which the beginning is enough.
+
+    Raises: RequestError if none or several begin so.
+    """
+    runs = [run for run in store.names("run") if run.startswith(told)]
+    if len(runs) == 1 and len(told) >= 4:
+        return runs[0]
+    problem = "several runs begin so" if runs and told else "there is no such run"
+    newest = dict.fromkeys(row.run for row in store.rows(None, ("run",)) if row.run)
+    there = ", ".join(run[:8] for run in list(newest)[:8]) or "none"
+    raise RequestError(f"{store.place}: {told or 'no name'}: {problem}; the newest runs are {there}")
+
+
+def matched(store: Store, where: Filter, baseline: str, run: str | None) -> list[Sides]:
+    """Return the cases of a baseline, each with its result now.
+
+    Args:
+        store: where from
+        where: which results; what it says of runs and dates is not looked at
+        baseline: the UUID of a run
+        run: the run of the results now; None: the newest result of each series since
+
+    Raises: RequestError if the baseline has no result that matches.
+    """
+    where = replace(where, since=None, until=None)
+    before = list(store.results(replace(where, run=(baseline,))))
+    if not before:
+        raise RequestError(f"{store.place}: run {baseline} has no result that matches")
+    wanted = replace(where, version=(), run=(run,) if run else ())
+    since: dict[str, list[Result]] = {}
+    campaigns = {result.campaign["name"] for result in before}
+    series = {result.series_id for result in before}
+    keys = [
+        row.uuid
+        for row in store.rows(wanted, ("uuid", "series_id", "campaign", "run"))
+        if row.series_id in series and row.run != baseline and (run or row.campaign in campaigns)
+    ]
+    for result in store.of(keys):
+        since.setdefault(result.series_id, []).append(result)
+    by_series: dict[str, list[Result]] = {}
+    for result in before:
+        by_series.setdefault(result.series_id, []).append(result)
+    return [
+        sides for key, results in by_series.items() for sides in _of_series(results, since.get(key, ()), run)
+    ]
+
+
+def _of_series(before: list[Result], since: Iterable[Result], run: str | None) -> list[Sides]:
+    """Match the results of one series: a version with itself, and one that is left with the one that is new."""
+    begun = max(result.created_at for result in before)
+    newer = [result for result in since if run or result.created_at > begun]  # newest first
+    if len(before) == 1:
+        return [Sides(before[0], newer[0] if newer else None)]
+    by_version: dict[str, Result] = {}
+    for result in newer:
+        by_version.setdefault(result.version, result)
+    known = {result.version for result in before}
+    left = [result for result in before if result.version not in by_version]
+    new = [result for version, result in by_version.items() if version not in known]
+    if len(left) == len(new) == 1:
+        by_version[left[0].version] = new[0]
+    return [Sides(result, by_version.get(result.version)) for result in before]

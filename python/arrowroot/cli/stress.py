@@ -1,0 +1,116 @@
+"""`arrowroot stress`: one number for this machine and this version, and its parts."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot import InvalidRequestError
+from arrowroot._render import clip, printable, text_table
+from arrowroot._sizes import format_bytes, format_seconds
+from arrowroot._stress import marks
+from arrowroot._stress.parts import Parts
+from arrowroot.cli import terminal
+from arrowroot.cli.progress import bar
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from arrowroot._stress.marks import Marks, Times
+    from arrowroot._stress.parts import Part
+
+#: Every part is done in each round; the first round warms up, and counts as any other.
+N_ROUNDS = 6
+_BAR_WIDTH = 24
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure, compare, print."""
+    # What cannot be used or written is told before a minute has gone.
+    reference = None if options.save_reference else marks.load(options.reference or marks.REFERENCE)
+    if reference is not None:
+        marks.check_work(reference)
+    if options.save_reference and not Path(options.save_reference).absolute().parent.is_dir():
+        raise InvalidRequestError(f"--save-reference {options.save_reference}: there is no such directory")
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="arrowroot-stress-") as directory:
+        done, show = _progress()
+        parts = Parts(Path(directory), lambda text: show(text, 0.0)).make()
+        rounds = []
+        for number in range(N_ROUNDS):
+            taken = {}
+            for n, part in enumerate(parts):
+                show(part.key, (number * len(parts) + n) / (N_ROUNDS * len(parts)))
+                taken[part.key] = part.take_ns()
+            rounds.append(taken)
+        done()
+    times = marks.Times(marks.least(rounds), marks.work_told(), marks.machine_told())
+    found = marks.compare(times, reference or times)
+    if options.save_reference:
+        marks.save(options.save_reference, times)
+    if options.json:
+        _print_json(times, found, reference, time.perf_counter() - begin)
+    else:
+        _print_text(parts, times, found, reference or times)
+    if options.save_reference:
+        print(f"reference: {printable(options.save_reference)}", file=sys.stderr)
+
+
+def _progress() -> tuple[Callable[[], None], Callable[[str, float], None]]:
+    """Return what clears the line of progress, and what writes it; nothing but on a terminal."""
+    shows = sys.stderr.isatty()
+
+    def show(text: str, share: float) -> None:
+        if shows:
+            line = clip(f"{bar(share, _BAR_WIDTH)} {text}", terminal.width(sys.stderr) - 1)
+            sys.stderr.write(f"\r{line}\x1b[K")
+            sys.stderr.flush()
+
+    def done() -> None:
+        if shows:
+            sys.stderr.write("\r\x1b[K")
+
+    return done, show
+
+
+def _print_json(times: Times, found: Marks, reference: Times | None, wall_s: float) -> None:
+    document = {
+        **times.data(),
+        "marks": found.total,
+        "groups": {name: marks.OF_REFERENCE * ratio for name, ratio in found.groups.items()},
+        "parts": {key: marks.OF_REFERENCE * ratio for key, ratio in found.parts.items()},
+        "reference": None if reference is None else reference.machine,
+        "wall_s": wall_s,
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _print_text(parts: list[Part], times: Times, found: Marks, reference: Times) -> None:
+    style = terminal.Style(sys.stdout)
+    print(style.strong(f"{found.total:,.0f} marks"))
+    machine = times.machine
+    print(printable(f"arrowroot {machine['arrowroot']}, {machine['processor']}, {machine['n_cores']} cores"))
+    if machine["debug_build"]:
+        print("built without optimisation: this says nothing of arrowroot")
+    other = reference.machine
+    told = [str(other.get(key, "?")) for key in ("arrowroot", "processor", "n_cores", "measured_at")]
+    print(printable("{:,} are arrowroot {}, {}, {} cores, {}".format(marks.OF_REFERENCE, *told)) + "\n")
+    rows = [["part", "time", "rate", "marks"]]
+    group = ""
+    for part in parts:
+        if part.group != group:
+            group = part.group
+            rows.append([group, "", "", f"{marks.OF_REFERENCE * found.groups[group]:,.0f}"])
+        ns = times.ns[part.key]
+        rate = f"{format_bytes(part.n_bytes / ns * 1e9)}/s" if part.n_bytes else ""
+        name = f"  {part.name}"
+        rows.append(
+            [name, format_seconds(ns / 1e9), rate, f"{marks.OF_REFERENCE * found.parts[part.key]:,.0f}"]
+        )
+    print(text_table(rows, right=[False, True, True, True], max_width=terminal.width()))
+    print("remote: in virtual time, the same on every machine")

@@ -1,0 +1,285 @@
+"""A run against a baseline: planted truths are found, and nothing else rings."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import stat
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import arrowroot
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.cli import main
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.engines import builds
+from arrowroot_lab.errors import RequestError
+from arrowroot_lab.running import checking, sampling
+from arrowroot_lab.store import Filter, Store
+from arrowroot_lab.watching import confirming, pairs_again
+from arrowroot_lab.watching.check import Acceptance, check
+from arrowroot_lab.watching.findings import Kind, State
+from tests.lab.made import Made, Noise
+from tests.lab.planted import share_confirmed
+
+FAKE = Path(__file__).with_name("fake_runner.py")
+FIRST = datetime(2026, 10, 1, 4, tzinfo=timezone.utc)
+
+
+def run_of(day, seed=1, **options):
+    """The results of one run: 5 storages, 2 workloads, and an engine with one version."""
+    options = {
+        "engines": ("uproot",),
+        "workloads": ("ten columns", "all columns"),
+        "with_trouble": False,
+        **options,
+    }
+    return Made(seed=seed, n_runs=1, n_samples=5, first_day=FIRST + timedelta(days=day), **options).results()
+
+
+def planted(results, which, change):
+    """The run with a change in the counted samples of one of its results."""
+    for sample in results[which].samples:
+        change(sample)
+    return results
+
+
+def stored(tmp_path, *runs):
+    """A store with runs, and the UUIDs of the runs."""
+    store = Store.open(tmp_path / "lab.db")
+    for results in runs:
+        for result in results:
+            store.put(result)
+    return store, [results[0].campaign["run"] for results in runs]
+
+
+def more(counter, by):
+    def change(sample):
+        sample.counters["store"][counter] += by
+
+    return change
+
+
+def test_runs_of_equal_programs_ring_in_no_check(tmp_path):
+    store, runs = stored(tmp_path, *(run_of(day, seed=day + 1) for day in range(13)))
+    with store:
+        for run in runs[1:]:
+            checked = check(store, Filter(), runs[0], run=run)
+            assert len(checked.compared) == 10
+            assert checked.of(State.ALARM) == []
+            assert {one.kind for one in checked.findings} <= {Kind.TIME}
+
+
+def test_a_planted_change_of_a_count_rings_and_one_that_varies_does_not(tmp_path):
+    now = planted(run_of(1, seed=2), 3, more("n_reads", 1))
+    now[5].samples[2].counters["store"]["n_reads"] += 1  # one sample alone: a retry
+    now[6].samples[0].counters["device"]["n_bytes"] += 4096  # the kernel's
+    store, (old, new) = stored(tmp_path, run_of(0), now)
+    with store:
+        (alarm,) = check(store, Filter(), old, run=new).of(State.ALARM)
+        assert (alarm.kind, alarm.name, alarm.uuid_now) == (Kind.COUNTER, "store.n_reads", now[3].uuid)
+        assert alarm.now == alarm.before + 1
+
+
+def test_a_count_that_varied_before_with_the_same_engine_is_no_exact_one(tmp_path):
+    earlier = planted(run_of(-1, seed=3), 3, more("n_reads", 1))
+    now = planted(run_of(1, seed=2), 3, more("n_reads", 1))
+    store, (_, old, new) = stored(tmp_path, earlier, run_of(0), now)
+    with store:
+        assert check(store, Filter(), old, run=new).of(State.ALARM) == []
+
+
+def test_five_per_cent_of_memory_ring_and_one_per_cent_does_not(tmp_path):
+    def grown(factor):
+        return lambda sample: setattr(sample, "peak_rss_bytes", int(sample.peak_rss_bytes * factor))
+
+    now = planted(planted(run_of(1, seed=2), 3, grown(1.05)), 4, grown(1.01))
+    store, (old, new) = stored(tmp_path, run_of(0), now)
+    with store:
+        (alarm,) = check(store, Filter(), old, run=new).of(State.ALARM)
+        assert (alarm.kind, alarm.uuid_now) == (Kind.MEMORY, now[3].uuid)
+        assert alarm.ratio == pytest.approx(1.05, abs=0.01)
+
+
+def test_other_values_failures_and_what_is_missing_ring(tmp_path):
+    now = run_of(1, seed=2)
+    now[0].checksum = {"run": {"n": 100_000, "sum": 5001, "order": 12345}}
+    now[1].outcome, now[1].reason, now[1].samples = Outcome.FAILED, "the server is gone", []
+    gone = now.pop(2)
+    store, (old, new) = stored(tmp_path, run_of(0), now)
+    with store:
+        checked = check(store, Filter(), old, run=new)
+        told = {one.name: one for one in checked.of(State.ALARM)}
+        assert sorted(one.name for one in checked.of(State.ALARM)) == ["checksum.run", "outcome", "outcome"]
+        assert "5001" in str(told["checksum.run"].now)
+        notes = {one.note for one in checked.of(State.ALARM) if one.name == "outcome"}
+        assert notes == {"the server is gone", "the run has no result of it"}
+        # Of the newest results what was not measured is told, and fails nothing.
+        newest = check(store, Filter(), old)
+        (unchecked,) = newest.of(State.UNCHECKED)
+        assert unchecked.series_id == gone.series_id
+
+
+def test_what_is_accepted_rings_no_more_until_it_changes_again(tmp_path):
+    old, new, newer, other = (
+        run_of(0),
+        planted(run_of(1, seed=2), 3, more("n_reads", 1)),
+        planted(run_of(2, seed=3), 3, more("n_reads", 1)),
+        planted(run_of(3, seed=4), 3, more("n_reads", 2)),
+    )
+    for result in (*new, *newer, *other):
+        result.versions["engine"] = "5.7.8"
+    store, (baseline, *runs) = stored(tmp_path, old, new, newer, other)
+    with store:
+        with pytest.raises(
+            RequestError, match=r"no finding has this name; there are store\.n_reads, .*versions\.engine"
+        ):
+            check(store, Filter(), baseline, run=runs[0], accepts=[Acceptance("store.n_bytes", "why")])
+        accepted = check(
+            store, Filter(), baseline, run=runs[0], accepts=[Acceptance("versions.engine", "a new planner")]
+        )
+        assert not accepted.is_alarm
+        again = check(store, Filter(), baseline, run=runs[1])
+        assert not again.is_alarm
+        assert [one.note.partition(": ")[2] for one in again.of(State.ACCEPTED)] == ["a new planner"]
+        assert check(store, Filter(), baseline, run=runs[2]).is_alarm
+        store.take_back(store.accepted())
+        assert check(store, Filter(), baseline, run=runs[1]).is_alarm
+
+
+def test_the_command_fails_and_writes_reports(tmp_path, capsys):
+    now = planted(run_of(1, seed=2), 3, more("n_reads", 1))
+    store, (old, new) = stored(tmp_path, run_of(0), now)
+    store.close()
+    database = ["--db", str(tmp_path / "lab.db"), "--no-confirm"]
+    junit, markdown = tmp_path / "check.xml", tmp_path / "check.md"
+    told = ["check", "--baseline", old[:8], *database]
+    assert main([*told, "--junit", str(junit), "--markdown", str(markdown)]) == 1
+    text = capsys.readouterr().out
+    assert "1 unexplained change" in text
+    assert max(map(len, text.splitlines())) <= 80
+    suite = ET.parse(junit).getroot()  # noqa: S314 - it is ours
+    assert (suite.get("tests"), suite.get("failures")) == ("10", "1")
+    (failure,) = suite.iter("failure")
+    assert "store.n_reads" in failure.get("message")
+    assert "| alarm | store.n_reads |" in markdown.read_text()
+    assert main([*told, "--run", new, "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["form"], document["n_compared"], document["is_alarm"]) == (
+        "arrowroot-lab.check/1",
+        10,
+        True,
+    )
+    assert main([*told, "--accept", "store.n_reads=one more for the new header"]) == 0
+    assert "one more for the new header" in capsys.readouterr().out
+    assert main(told) == 0
+    assert main([*told, "--take-back", "store.*"]) == 1
+    capsys.readouterr()
+    for wrong in (["--baseline", "ffff"], ["--baseline", old, "--accept", "no reason"], ["--baseline", new]):
+        assert main(["check", *wrong, *database]) == 2
+        assert "arrowroot lab: " in capsys.readouterr().err
+
+
+def test_a_confirming_run_finds_three_per_cent_and_nothing_where_nothing_is():
+    assert share_confirmed(1.0, Noise(), n_trials=2000) == 0
+    assert share_confirmed(1.03, Noise(sample=0.01), n_trials=300) > 0.95
+    assert share_confirmed(1.03, Noise(), n_trials=300) > 0.7
+    assert share_confirmed(1.05, Noise(), n_trials=300) > 0.95
+
+
+def git(repository, *arguments):
+    names = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    command = ["git", "-C", str(repository), *names, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def two_commits(tmp_path, monkeypatch):
+    """A repository of "arrowroot" with two commits, and an environment for each, as if it was built."""
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(checking, "REFERENCES", ("arrowroot",))
+    monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
+    monkeypatch.setattr(sampling, "control_ns", lambda: 1)
+    repository = tmp_path / "repository"
+    (repository / "python" / "arrowroot").mkdir(parents=True)
+    (repository / "Cargo.toml").touch()
+    (repository / "python" / "arrowroot" / "__init__.py").touch()
+    git(repository, "init", "--quiet")
+    git(repository, "add", ".")
+    commits = []
+    for name in ("old", "new"):
+        git(repository, "commit", "--quiet", "--allow-empty", "-m", name)
+        commits.append(git(repository, "rev-parse", "HEAD"))
+    monkeypatch.chdir(repository)
+    return commits
+
+
+def environment(commit, **told):
+    """Put an environment into the cache whose Python does as it is told, whatever program it is given."""
+    python = key_of([sys.version_info[:2], sys.executable])[:6]
+    name = f"arrowroot-{commit[:12]}-{python}"
+    place = builds.directory() / name
+    place.mkdir(parents=True, exist_ok=True)
+    words = [sys.executable, "-S", str(FAKE), *(f"{key}={value}" for key, value in told.items())]
+    program = place / "python"
+    program.write_text(f'#!/bin/sh\nshift\nexec {shlex.join(words)} "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    made = {"name": name, "python": str(program), "versions": {"arrowroot": commit}, "n_bytes": 0}
+    (place / "made.json").write_text(json.dumps(made))
+
+
+def test_planted_three_per_cent_of_time_ring_once_pairs_confirm_them(
+    tmp_path, two_commits, monkeypatch, capsys
+):
+    # The rates at which noise is told from a difference are tested above; here the samples have none.
+    monkeypatch.setattr(pairs_again, "N_IN_PAIR", 1)
+    monkeypatch.setattr(confirming, "N_IN_PAIR", 1)
+    old, new = two_commits
+    quick, slow = 5_000_000, 5_150_000
+    environment(old, told_wall_ns=quick)
+    environment(new, told_wall_ns=slow)
+    arrowroot.write(f"{tmp_path / 'n.root'}:T", {"x": np.arange(100), "y": np.arange(100)})
+    path = tmp_path / "c.toml"
+    text = (
+        'repeats = 3\n[dataset.n]\nfiles = "n.root"\ntable = "T"\n[storage.here]\nkind = "local"\n'
+        '[engine.arrowroot]\nversions = ["COMMIT"]\n'
+        '[workload.wide]\ncolumns = ["x"]\n[workload.narrow]\ncolumns = ["y"]\n'
+    )
+    database = ["--db", str(tmp_path / "lab.db")]
+    for commit in two_commits:
+        path.write_text(text.replace("COMMIT", commit))
+        assert main(["run", str(path), *database]) == 0
+    with Store.open(tmp_path / "lab.db") as store:
+        baseline = next(row.run for row in store.rows(Filter(version=(old,)), ("run",)))
+    told = ["check", "--baseline", baseline, *database, "--json"]
+    capsys.readouterr()
+    # Without pairs it is only suspected.
+    assert main([*told, "--no-confirm"]) == 0
+    assert [one["state"] for one in json.loads(capsys.readouterr().out)["findings"]] == ["suspect"] * 2
+    # Of one of the two it was the machine.
+    environment(new, told_wall_ns=slow, wall_ns_of_y=quick)
+    assert main(told) == 1
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert [one["state"] for one in findings] == ["alarm", "cleared"]
+    assert findings[0]["axes"]["workload"] == "wide"
+    assert findings[0]["ratio_low"] == pytest.approx(1.03)
+    assert findings[0]["note"] == "confirmed by 10 pairs in turns: at least 3.0 % slower"
+    with Store.open(tmp_path / "lab.db") as store:
+        # What confirmed it is kept, as a campaign of its own.
+        assert store.count(Filter(campaign=("c (check)",))) == 4
+    # An engine that is the same, or that nobody can build again, is never an alarm.
+    (tmp_path / "c.toml").write_text(text.replace("COMMIT", old))
+    environment(old, told_wall_ns=slow)
+    assert main(["run", str(path), *database, "--again"]) == 0
+    capsys.readouterr()
+    assert main(told) == 0
+    notes = {one["note"] for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert notes == {
+        "not confirmed: the engine is the same: the machine, or what lies between, became slower"
+    }

@@ -1,0 +1,128 @@
+"""Results of other machines: merged by their UUIDs, twice is once, and what is hostile is refused with its place."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arrowroot_lab.cli import main
+from arrowroot_lab.documents import MAX_BYTES, encode
+from arrowroot_lab.errors import StoreError
+from arrowroot_lab.store import Store
+from arrowroot_lab.store.merging import merge
+from tests.lab.made import Made
+from tests.lab.postgresql import postgresql, program
+
+RESULTS = Made(n_runs=1, site="there").results()
+OWN = Made(seed=2, n_runs=1, engines=("root",)).results()
+
+
+@pytest.fixture
+def there(tmp_path):
+    """The database of another machine."""
+    path = tmp_path / "there.db"
+    with Store.open(path) as store:
+        for result in RESULTS:
+            store.put(result)
+    return path
+
+
+@pytest.fixture
+def here(tmp_path):
+    with Store.open(tmp_path / "here.db") as store:
+        for result in OWN:
+            store.put(result)
+        yield store
+
+
+def told(merged):
+    return merged.n_new, merged.n_known, len(merged.refused)
+
+
+def test_an_exported_directory_is_imported_once_and_its_documents_are_the_same(tmp_path, there, here, capsys):
+    out = tmp_path / "out"
+    assert main(["export", f"{out}/", "--db", str(there)]) == 0
+    assert told(merge(here, str(out))) == (len(RESULTS), 0, 0)
+    assert told(merge(here, str(out))) == (0, len(RESULTS), 0)
+    with Store.open(there, must_exist=True) as other:
+        for result in RESULTS:
+            assert here.document(result.uuid) == other.document(result.uuid)
+    assert here.count() == len(RESULTS) + len(OWN)
+    capsys.readouterr()
+    assert main(["import", str(out), str(there), "--db", here.place, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [(one["n_new"], one["n_known"], one["refused"]) for one in document["sources"]] == [
+        (0, len(RESULTS), [])
+    ] * 2
+
+
+def test_databases_and_documents_are_imported(tmp_path, there, here):
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "one.json").write_text(encode(RESULTS[0]))
+    (documents / "more.jsonl").write_text("\n".join(map(encode, RESULTS[:3])) + "\n")
+    assert told(merge(here, str(documents))) == (3, 1, 0)
+    assert told(merge(here, str(there))) == (len(RESULTS) - 3, 3, 0)
+
+
+@pytest.mark.skipif(program("initdb") is None, reason="PostgreSQL is not installed")
+def test_a_postgresql_store_is_imported_and_imports(tmp_path, there, here):
+    (tmp_path / "server").mkdir()
+    with postgresql(tmp_path / "server") as url:
+        with Store.open(url) as server:
+            assert told(merge(server, str(there))) == (len(RESULTS), 0, 0)
+        assert told(merge(here, url)) == (len(RESULTS), 0, 0)
+
+
+def test_what_is_hostile_is_refused_with_its_place_and_hinders_no_other(tmp_path, here, capsys):
+    place = tmp_path / "documents"
+    place.mkdir()
+    good = encode(RESULTS[0])
+    changed = json.loads(good) | {"site": "elsewhere"}
+    wrong = json.loads(encode(RESULTS[1]))
+    wrong["samples"][0]["wall_ns"] = "1; DROP TABLE result"
+    (place / "a good.json").write_text(good)
+    (place / "b other.json").write_text(json.dumps(changed))
+    (place / "c wrong.json").write_text(json.dumps(wrong))
+    (place / "d cut.json").write_text(good[:-10])
+    (place / "e deep.json").write_text("[" * 100_000)
+    with (place / "f large.json").open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    (place / "g lines.jsonl").write_bytes(b"\xff\xfe\n" + encode(RESULTS[2]).encode() + b"\n")
+    (place / "h cut.parquet").write_bytes(b"PAR1 and no more")
+    pq.write_table(pa.table({"document": [1, 2]}), place / "i numbers.parquet")
+    pq.write_table(pa.table({"document": [None, encode(RESULTS[3])]}), place / "j.parquet")
+    (place / "results").mkdir()  # the other tables of an export are no documents
+    (place / "results" / "x.json").write_text("{}")
+    assert main(["import", str(place), "--db", here.place, "--json"]) == 1
+    (source,) = json.loads(capsys.readouterr().out)["sources"]
+    assert source["n_new"] == 3
+    refused = {one["place"].removeprefix(f"{place}/"): one["problem"] for one in source["refused"]}
+    assert sorted(refused) == [
+        "b other.json", "c wrong.json", "d cut.json", "e deep.json", "f large.json", "g lines.jsonl:1",
+        "h cut.parquet", "i numbers.parquet", "j.parquet: row 0",
+    ]  # fmt: skip
+    assert "another document with this UUID" in refused["b other.json"]
+    assert "samples[0].wall_ns" in refused["c wrong.json"]
+    assert here.document(RESULTS[0].uuid) == good
+    assert main(["import", str(place), "--db", here.place]) == 1
+    out, err = capsys.readouterr()
+    assert "0 new, 3 known, 9 refused" in out
+    assert err.count("refused: ") == 9
+
+
+def test_what_is_no_source_is_said(tmp_path, here, capsys):
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE users (name TEXT)")
+    with pytest.raises(StoreError, match="another program's"):
+        merge(here, str(other))
+    (tmp_path / "empty").mkdir()
+    for source in ("nowhere", str(tmp_path / "empty"), "mysql://host/name"):
+        assert main(["import", source, "--db", here.place]) == 2
+        assert "arrowroot lab: " in capsys.readouterr().err
+    assert here.count() == len(OWN)

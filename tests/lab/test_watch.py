@@ -1,0 +1,193 @@
+"""A campaign that is repeated: by the clock, for commits, whatever fails, and by one process alone."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arrowroot
+from arrowroot_lab.cli import main
+from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.running import checking, sampling
+from arrowroot_lab.store import Store
+from arrowroot_lab.watching import schedule
+from arrowroot_lab.watching.commits import Branch, branch_of
+from arrowroot_lab.watching.rounds import Watch
+from tests.lab.test_check import git
+
+FAKE = Path(__file__).with_name("fake_runner.py")
+UTC = timezone.utc
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path_factory, monkeypatch):
+    """A cache for all tests, so that the file's identity is found once; no kernel, as nothing is timed."""
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path_factory.getbasetemp() / "lab-cache"))
+    monkeypatch.setattr(checking, "REFERENCES", ("arrowroot",))
+    monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
+    monkeypatch.setattr(sampling, "control_ns", lambda: 1)
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("watch") / "n.root"
+    arrowroot.write(f"{path}:T", {"x": np.arange(100)})
+    return path
+
+
+@pytest.fixture
+def campaign(tmp_path, numbers):
+    """Writes a campaign of one fake; returns its path."""
+
+    def write(**told):
+        words = [sys.executable, str(FAKE), *(f"{key}={value}" for key, value in told.items())]
+        path = tmp_path / "c.toml"
+        path.write_text(
+            f'repeats = 2\n[dataset.n]\nfiles = "{numbers}"\ntable = "T"\n[storage.here]\nkind = "local"\n'
+            f'[engine.a]\ncommand = {json.dumps(words)}\n[workload.all]\ncolumns = ["x"]\n'
+        )
+        return path
+
+    return write
+
+
+def test_rounds_are_checked_against_the_first_and_an_alarm_starts_the_command(tmp_path, campaign, capfd):
+    report = tmp_path / "report.md"
+    once = ["--once", "--db", str(tmp_path / "lab.db"), "--command", f"sh -c 'cat >> {report}'"]
+    path = campaign()
+    assert main(["watch", str(path), *once]) == 0
+    assert "is the baseline of all that follow" in capfd.readouterr().out
+    assert main(["watch", str(path), *once]) == 0
+    assert "no alarm" in capfd.readouterr().out
+    assert not report.exists()
+    campaign(n_reads=2)
+    assert main(["watch", str(path), *once]) == 1
+    assert "| alarm | store.n_reads |" in report.read_text()
+    # The engine fails: that is an alarm, and the next round is measured all the same.
+    campaign(error="it is broken")
+    assert main(["watch", str(path), *once]) == 1
+    assert "it is broken" in report.read_text()
+    path.write_text("this is no campaign")
+    assert main(["watch", str(path), *once]) == 2
+    campaign()
+    assert main(["watch", str(path), *once]) == 0
+    with Store.open(tmp_path / "lab.db") as store:
+        assert store.count() == 5
+
+
+def test_a_round_whose_campaign_is_broken_meanwhile_is_told_and_the_next_one_is_done(tmp_path, campaign):
+    path, said = campaign(), []
+    watch = Watch(path, str(tmp_path / "lab.db"), "here", said.append, lambda *_: None)
+    with watch.alone():
+        path.write_text("[dataset")
+        assert watch.round().is_alarm
+        assert "this is not TOML" in said[-1]
+        campaign()
+        assert not watch.round().is_alarm
+
+
+def test_two_processes_do_not_watch_one_campaign(tmp_path, campaign, capsys):
+    path = campaign()
+    watch = Watch(path, str(tmp_path / "lab.db"), "here", print, lambda *_: None)
+    told = ["watch", str(path), "--once", "--site", "here", "--db"]
+    with watch.alone():
+        assert main([*told, str(tmp_path / "lab.db")]) == 2
+        assert "watches it already" in capsys.readouterr().err
+        assert main([*told, str(tmp_path / "other.db")]) == 0
+    assert main([*told, str(tmp_path / "lab.db")]) == 0
+
+
+def test_ctrl_c_ends_a_wait_at_once(tmp_path, campaign):
+    command = [sys.executable, "-m", "arrowroot", "lab", "watch", str(campaign()), "--every", "1h"]
+    with subprocess.Popen(
+        [*command, "--db", str(tmp_path / "lab.db")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        for line in process.stdout:
+            if "next round at" in line:
+                break
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        # Two minutes are 58 less than it would wait.
+        assert time.monotonic() - begin < 120
+
+
+def test_each_new_commit_is_one_round(tmp_path, campaign, capsys):
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git(repository, "init", "--quiet", "--initial-branch", "main")
+    git(repository, "commit", "--quiet", "--allow-empty", "-m", "one")
+    watched = ["--once", "--on-commit", f"{repository}:main", "--db", str(tmp_path / "lab.db")]
+    told = ["watch", str(campaign()), *watched]
+    assert main(told) == 0
+    assert main(told) == 0
+    assert "no new commit" in capsys.readouterr().out
+    git(repository, "commit", "--quiet", "--allow-empty", "-m", "two")
+    git(repository, "branch", "other")
+    assert main(told) == 0
+    assert git(repository, "rev-parse", "HEAD")[:12] in capsys.readouterr().out
+    with Store.open(tmp_path / "lab.db") as store:
+        assert store.count() == 2
+    assert main(["watch", told[1], "--once", "--on-commit", f"{repository}:none", "--db", told[-1]]) == 1
+
+
+def test_a_repository_elsewhere_is_fetched_if_it_is_one_of_arrowroot(tmp_path):
+    repository = tmp_path / "repository"
+    (repository / "python" / "arrowroot").mkdir(parents=True)
+    (repository / "python" / "arrowroot" / "__init__.py").touch()
+    git(repository, "init", "--quiet", "--initial-branch", "main")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "one")
+    far = Branch(f"file://{repository}", "main")
+    commit = far.newest()
+    assert commit == git(repository, "rev-parse", "main")
+    here = far.checkout(commit)
+    assert here != repository
+    assert git(here, "rev-parse", commit) == commit
+    git(repository, "rm", "--quiet", "-r", "python")
+    git(repository, "commit", "--quiet", "-m", "another project now")
+    assert far.checkout(far.newest()) is None
+    with pytest.raises(LabError, match="has no branch 'none'"):
+        Branch(str(repository), "none").newest()
+
+
+def test_repositories_and_branches_are_told_apart(tmp_path):
+    assert branch_of(f"{tmp_path}:main") == Branch(str(tmp_path), "main")
+    assert branch_of(str(tmp_path)) == Branch(str(tmp_path))
+    assert branch_of("https://host/a/b") == Branch("https://host/a/b")
+    assert branch_of("https://host/a/b.git:feature/x") == Branch("https://host/a/b.git", "feature/x")
+    assert branch_of("ssh://git@host:22/a/b") == Branch("ssh://git@host:22/a/b")
+    assert branch_of("git@host:a/b") == Branch("git@host:a/b")
+    for wrong in ("--upload-pack=touch x", ".:--exec"):
+        with pytest.raises(RequestError):
+            branch_of(wrong)
+
+
+def test_schedules_tell_the_next_time():
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    six = schedule.every("6h")
+    assert six.after(None, noon) == noon
+    assert six.after(noon, noon + timedelta(hours=2)) == noon + timedelta(hours=6)
+    assert six.after(noon, noon + timedelta(hours=13)) == noon + timedelta(hours=13)
+    twice = schedule.at("14:30, 2:30")
+    local = datetime(2026, 3, 1, 12).astimezone()
+    assert twice.after(None, local) == datetime(2026, 3, 1, 14, 30).astimezone()
+    assert twice.after(local, local + timedelta(hours=3)) == datetime(2026, 3, 2, 2, 30).astimezone()
+    for wrong in ("6", "0s", "1 fortnight"):
+        with pytest.raises(RequestError, match="--every"):
+            schedule.every(wrong)
+    with pytest.raises(RequestError, match="25:00"):
+        schedule.at("02:30,25:00")
+
+
+def test_a_watch_says_when(campaign, capsys):
+    assert main(["watch", str(campaign())]) == 2
+    assert "when? --every TIME" in capsys.readouterr().err

@@ -1,0 +1,96 @@
+"""The stress: one number against a reference; what is of other work is not compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import arrowroot as ar
+from arrowroot._stress import marks, parts
+from arrowroot.cli import main, stress
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """The same parts of far less work."""
+    monkeypatch.setattr(parts, "N_ENTRIES", 300)
+    monkeypatch.setattr(parts, "N_OBJECTS", 50)
+    monkeypatch.setattr(stress, "N_ROUNDS", 1)
+
+
+def test_all_parts_do_their_work_and_replays_are_the_same_each_time(tmp_path):
+    first = parts.Parts(tmp_path).make()
+    taken = {part.key: part.take_ns() for part in first}
+    assert min(taken.values()) > 0
+    assert len(taken) == len(first)
+    groups = list(dict.fromkeys(part.group for part in first))
+    assert groups == ["decode", "columns", "opening", "writing", "index", "remote"]
+    remote = {key: ns for key, ns in taken.items() if key.startswith("remote: ")}
+    assert len(remote) == 8
+    assert {part.key: part.take_ns() for part in first if part.group == "remote"} == remote
+
+
+def test_the_reference_that_comes_with_it_is_of_its_work(monkeypatch):
+    monkeypatch.undo()
+    reference = marks.load(marks.REFERENCE)
+    assert reference.work == marks.work_told()
+    assert marks.compare(reference, reference).total == pytest.approx(marks.OF_REFERENCE)
+
+
+def test_marks_are_geometric_means_in_which_each_group_counts_once():
+    work, machine = {}, {}
+    reference = marks.Times({"a: 1": 100, "a: 2": 100, "b: 1": 100}, work, machine)
+    found = marks.compare(marks.Times({"a: 1": 25, "a: 2": 100, "b: 1": 200}, work, machine), reference)
+    assert found.parts == {"a: 1": 4, "a: 2": 1, "b: 1": 0.5}
+    assert found.groups == pytest.approx({"a": 2, "b": 0.5})
+    assert found.total == pytest.approx(1000)
+    with pytest.raises(ar.InvalidRequestError, match="of other work"):
+        marks.compare(marks.Times({"a: 1": 25}, work, machine), reference)
+    assert marks.least([{"a": 3, "b": 2}, {"a": 2, "b": 4}]) == {"a": 2, "b": 2}
+
+
+def test_the_command_saves_a_reference_and_compares_with_it(tmp_path, capsys):
+    place = str(tmp_path / "here.json")
+    assert main(["stress", "--save-reference", place]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("1,000 marks\n")
+    assert f"reference: {place}" in err
+    saved = json.loads(Path(place).read_text())
+    assert saved["form"] == "arrowroot.stress/1"
+    assert main(["stress", "--reference", place, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["marks"] > 0
+    assert document["parts"].keys() == saved["parts_ns"].keys()
+    # What is exact is the same.
+    remote = {key: value for key, value in document["parts"].items() if key.startswith("remote: ")}
+    assert set(remote.values()) == {1000}
+    assert document["groups"]["remote"] == pytest.approx(1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "no reference is there"),
+        ("no JSON", "this is no reference"),
+        ("[]", "expected the form"),
+        ('{"form": "arrowroot.stress/1", "work": {}, "machine": {}, "parts_ns": {"a": 0}}', "above 0"),
+        (
+            '{"form": "arrowroot.stress/1", "work": 1, "machine": {}, "parts_ns": {"a": 1}}',
+            "expected objects",
+        ),
+        ('{"form": "arrowroot.stress/1", "work": {}, "machine": {}, "parts_ns": {"a": 1}}', "of other work"),
+    ],
+)
+def test_what_is_no_reference_is_said(tmp_path, text, problem, capsys):
+    place = tmp_path / "reference.json"
+    if text is not None:
+        place.write_text(text)
+    assert main(["stress", "--reference", str(place)]) in (1, 2)
+    assert problem in capsys.readouterr().err
+
+
+def test_a_reference_that_cannot_be_written_is_said_before_anything_is_measured(tmp_path, capsys):
+    assert main(["stress", "--save-reference", str(tmp_path / "nowhere" / "a.json")]) == 2
+    assert "there is no such directory" in capsys.readouterr().err
