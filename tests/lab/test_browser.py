@@ -71,11 +71,12 @@ def site(tmp_path_factory):
             "failed": f"results/{failed.uuid}.html",
             "compare": "compare/storages-by-version.html",
             "classic": "classics/liverpool-2008.html",
+            "classics": "classics/index.html",
             "root": directory / "pages",
         }
 
 
-KINDS = ("overview", "campaign", "series", "result", "failed", "compare", "classic")
+KINDS = ("overview", "campaign", "series", "result", "failed", "compare", "classic", "classics")
 
 
 @pytest.fixture(scope="module")

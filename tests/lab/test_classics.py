@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +16,16 @@ from arrowroot_lab.classics import classic, real, results, traces, virtual
 from arrowroot_lab.classics.cms_2010 import measuring as cms
 from arrowroot_lab.classics.cms_2010 import published as cms_published
 from arrowroot_lab.classics.cms_2010 import real as cms_real
+from arrowroot_lab.classics.cms_2017 import measuring as cms_2017
 from arrowroot_lab.classics.liverpool_2008 import measuring as liverpool
 from arrowroot_lab.classics.liverpool_2008 import published as liverpool_published
+from arrowroot_lab.classics.root_2009 import measuring as root
+from arrowroot_lab.classics.root_2009 import published as root_published
+from arrowroot_lab.classics.root_2009 import tree_cache
 from arrowroot_lab.cli import main
 from arrowroot_lab.errors import LabError
 from arrowroot_lab.store import Store
+from bench.parallel_output import cases
 from tests.lab.made import Made
 
 MIB = 1 << 20
@@ -82,6 +88,26 @@ def failing(name, changed_results):
         ("liverpool-2008", {"today": ("read_bytes", 10**11)}, "Today's auto"),
         ("liverpool-2008", {"disk": ("wall_ns", 1)}, "On a local disk"),
         ("liverpool-2008", {"real": ("n_requests", 1)}, "Of a real file each buffer"),
+        ("root-2009", {"corner": ("n_reads", 1_328_585)}, "Without a cache the unoptimised"),
+        ("root-2009", {"corner": ("wait_ns", 10**12)}, "0.42 ms and 70 MB/s"),
+        ("root-2009", {"corner": ("n_reads", 600)}, "Layout and cache together"),
+        ("root-2009", {"cache": ("wall_ns", 10**12)}, "Without prefetching a larger cache"),
+        ("root-2009", {"cache": ("far_async_wall_ns", 10**12)}, "Over 50 ms ten times the cache"),
+        ("root-2009", {"far": ("wall_ns", 10**12)}, "Asynchronous prefetching takes"),
+        ("root-2009", {"bandwidth": ("async_wall_ns", 10**12)}, "Two buffers gain most"),
+        ("root-2009", {"replay": ("n_seeks", 10**9)}, "The unoptimised file's seeks"),
+        ("root-2009", {"replay": ("n_seeks", 2)}, "On a disk that reads ahead"),
+        ("root-2009", {"third": ("needed_bytes", 10**6)}, "A third of the entries, drawn"),
+        ("root-2009", {"real": ("n_reads", 1)}, "For real, ROOT has all four corners"),
+        ("root-2009", {"real": ("read_bytes", 0)}, "For real, a third"),
+        ("cms-2017", {"policy": ("stalls_s", 1.0)}, "The order is that of the source"),
+        ("cms-2017", {"policy": ("n_stalls", 10)}, "With a single buffer"),
+        ("cms-2017", {"policy": ("events_per_s", 9.5)}, "Rates are within 2 %"),
+        ("cms-2017", {"policy": ("efficiency", 0.5)}, "Efficiency and 1 - stalled share"),
+        ("cms-2017", {"threads": ("n_stalls", 1)}, "The stall graphs have every stall"),
+        ("cms-2017", {"buffers": ("stalls_s", 1.0)}, "With fifo each buffer more"),
+        ("cms-2017", {"buffers": ("n_fills", [1, 1, 1])}, "With fullest, two buffers"),
+        ("cms-2017", {"real": ("peak_rss_bytes", 1)}, "For real: of the same events"),
     ],
 )
 def test_a_statement_fails_where_the_results_say_otherwise(name, change, words):
@@ -98,6 +124,8 @@ def test_a_page_says_then_and_now_in_its_first_sentence_and_has_all_parts(name, 
     for part in (page.figures, page.tables, page.scale, page.same, page.differs, page.today, page.sources):
         assert part
     assert page.command == f"arrowroot lab classics {name}"
+    assert page.headline.pairs
+    assert page.measured.startswith("Measured on 20")
     texts = [page.answer, *page.scale, *page.same, *page.differs, *page.today]
     assert all("{" not in text and "  " not in text for text in texts)
     for figure in page.figures:
@@ -247,6 +275,111 @@ def test_the_peak_of_the_buffer_is_what_is_kept(tmp_path):
     assert {**kept, **row} == kept
 
 
+@pytest.mark.parametrize("layout", root.LAYOUTS)
+def test_the_corners_of_the_root_page_at_full_size_are_what_is_kept(layout):
+    kept = results.stored("root-2009")
+    of = getattr(root_published, layout)()
+    assert (len(of.trace), of.trace.asked_bytes) == (kept.model[layout]["n_baskets"], of.trace.file_bytes)
+    for size in (0, root_published.CACHE_BYTES):
+        reads = tree_cache.reads(of, size, root_published.READ_AHEAD_BYTES)
+        row = root.corner(kept, layout, size)
+        assert (len(reads.offsets), int(reads.sizes.sum())) == (row["n_reads"], row["read_bytes"])
+        assert int(reads.loads_ns(root.DISK_LINE, is_vector=False).sum()) == row["wait_ns"]
+    # All baskets lie in the file, one after the other.
+    order = np.argsort(of.trace.offsets)
+    ends = (of.trace.offsets + of.trace.sizes)[order]
+    assert np.array_equal(of.trace.offsets[order][1:], ends[:-1])
+    assert ends[-1] == of.trace.file_bytes
+
+
+def test_a_replay_of_the_flushed_file_at_full_size_is_what_is_kept(tmp_path):
+    path = tmp_path / "job.arrow"
+    traces.write(path, root_published.optimised().trace, "ROOT 2009")
+    wanted = {"layout": "optimised", "line": "each read", "strategy": "treecache"}
+    kept = results.stored("root-2009").row("replay", **wanted)
+    row = virtual.replay(path, root.DISK_LINE, "treecache", 30_000_000, works=True, learn_entries="0")
+    assert {**kept, **row} == kept
+
+
+def test_the_rules_of_roots_tree_cache_are_those_of_plain_loops():
+    generator = np.random.default_rng(7)
+    n = 400
+    sizes = generator.integers(1, 50, n) * 1000
+    offsets = np.cumsum(sizes + generator.choice([0, 0, 0, 5000, 400_000], n)) - sizes
+    order = generator.permutation(n)
+    firsts = np.sort(generator.integers(0, 100, n))
+    trace = traces.Trace(
+        offsets[order], sizes[order], firsts, np.arange(n), int(offsets[-1] + sizes[-1]), 100, 1000
+    )
+    of = root_published.File(trace, firsts + 1, np.array([0]))
+    cache_bytes, ahead_bytes = trace.file_bytes // 5, 256 << 10
+    reads = tree_cache.reads(of, cache_bytes, ahead_bytes)
+    step = int(100 * cache_bytes / trace.file_bytes)
+    expected = []
+    for begin in range(0, 100, step):
+        among = [i for i in range(n) if begin <= firsts[i] < begin + step]
+        blocks = []
+        for at, size in sorted((int(trace.offsets[i]), int(trace.sizes[i])) for i in among):
+            if blocks and sum(blocks[-1]) == at and blocks[-1][1] <= 16_000_000:
+                blocks[-1][1] += size
+            else:
+                blocks.append([at, size])
+        while blocks:
+            at, size = blocks.pop(0)
+            end = at + size
+            while end < at + ahead_bytes and blocks and sum(blocks[0]) < at + ahead_bytes:
+                end = sum(blocks.pop(0))
+            expected.append((at, end - at))
+    assert list(zip(reads.offsets.tolist(), reads.sizes.tolist(), strict=True)) == expected
+    assert tree_cache.double_buffered_ns(np.array([5, 5, 5]), np.array([3, 8, 1])) == 5 + 5 + 8 + 1
+    assert tree_cache.in_turn_ns(np.array([5, 5, 5]), np.array([3, 8, 1])) == 27
+
+
+def test_the_policies_at_full_size_are_what_is_kept():
+    if not cases.EXAMPLE.exists():
+        pytest.skip(f"cargo has not built {cases.EXAMPLE}, as cargo test does")
+    kept = results.stored("cms-2017")
+    for policy in cms_2017.POLICIES:
+        row = kept.row("policy", policy=policy, seed=1)
+        outcome = cases.virtual(policy, n_streams=12, n_buffers=4, n_events=40_000, seed=1)
+        assert (outcome.n_stalls, outcome.n_fills) == (row["n_stalls"], row["n_fills"])
+        assert outcome.stalls_s == pytest.approx(row["stalls_s"], abs=1e-6)
+        published = {**cases.PUBLISHED[policy], "study": "published", "policy": policy}
+        assert cms_2017.published(kept, policy) == published
+
+
+def test_what_the_benchmark_writes_becomes_rows_of_the_cms_page(tmp_path):
+    run = {
+        "events_per_s": 76.0, "efficiency": 0.9, "not_stalled": 0.95, "n_stalls": 3, "stalls_s": 0.5, "longest_s": 0.2,
+        "peak_rss_bytes": 31_000_000,
+    }  # fmt: skip
+    run |= {
+        "shape": "miniaod",
+        "writer": "tbuffermerger",
+        "layout": "ttree",
+        "n_streams": 8,
+        "file_bytes": 2_200_000,
+    }
+    document = {
+        "peers": [run],
+        "machine": "two cores, load 1.5 at the start",
+        "settings": {"work_ms": 5.0, "real_events": 600},
+    }
+    path = tmp_path / "peers.json"
+    path.write_text(json.dumps(document))
+    [row] = cms_2017.peer_rows(path)
+    assert (row["study"], row["writer"], row["n_streams"]) == ("real", "tbuffermerger", 8)
+    assert (row["file_bytes"], row["peak_rss_bytes"]) == (2_200_000, 31_000_000)
+    assert row["machine"] == document["machine"]
+
+
+def test_the_picture_of_all_classics_is_that_of_their_kept_results(tmp_path):
+    path = tmp_path / "classics.svg"
+    assert main(["classics", "--picture", str(path)]) == 0
+    kept = Path(__file__).parents[2] / "docs" / "classics.svg"
+    assert path.read_text() == kept.read_text(), "arrowroot lab classics --picture docs/classics.svg"
+
+
 def test_a_trace_is_one_for_arrowroot(tmp_path):
     path = tmp_path / "job.arrow"
     trace = cms_published.job(0.002)
@@ -296,7 +429,14 @@ def test_the_command_says_what_holds_and_writes_the_results(name, found, tmp_pat
     assert len(said) > 12
     assert all(line.startswith("holds ") for line in said[1:])
     assert json.loads(out.read_text()) == found.document
-    broken = changed(found, model=("n_requests", 1), buffer=("read_bytes", 1))
+    broken = changed(
+        found,
+        model=("n_requests", 1),
+        buffer=("read_bytes", 1),
+        corner=("n_reads", 1),
+        policy=("n_stalls", 1),
+        layout=("wall_ns", 1),
+    )
     monkeypatch.setattr(classics.module(name), "measure", lambda *_: broken.document)
     assert main(["classics", name]) == 1
     assert "\nFAILS " in capsys.readouterr().out
@@ -305,9 +445,14 @@ def test_the_command_says_what_holds_and_writes_the_results(name, found, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["cms-2011"], "there is no classic 'cms-2011'; there are cms-2010, liverpool-2008"),
+        (["cms-2011"], "there is no classic 'cms-2011'; there are liverpool-2008, "),
         (["cms-2010", "--scale", "0"], "expected a number from 0.001 to 1"),
         (["cms-2010", "--file", "some.root:events"], "cms-2010 is read for real by arrowroot lab run"),
+        (
+            ["cms-2017", "--file", "/nowhere/peers.json"],
+            "--file /nowhere/peers.json: expected what `python -m",
+        ),
+        (["root-2009", "--file", "some.root:events"], "root-2009 is read for real by arrowroot lab run"),
         (["cms-2010", "--scale", "0.5", "--write"], "the pages show results at scale 1"),
     ],
 )

@@ -14,12 +14,14 @@ from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.figures.beside import Beside, beside
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.drawing import ASCENT, DESCENT, SIZE, SMALL, Label, spread_out
+from arrowroot_lab.figures.headlines import Headline, alone, headlines
 from arrowroot_lab.figures.history import Mark, Moment, history
 from arrowroot_lab.figures.lettering import fitted, plain, text_width, wrapped
 from arrowroot_lab.figures.matrix import Axis, Cell, matrix
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
 from arrowroot_lab.figures.scale import linear, logarithmic
+from arrowroot_lab.figures.streams import Graph, Interval, stall_graphs
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column
 
@@ -113,6 +115,18 @@ def drawn_with(names, seed=1, n=6):
     ]
     yield offsets("Reads", "Where.", reads, file_bytes=10**9, n_entries=5000)
     yield offsets("Reads", "None.", [], file_bytes=0, n_entries=0)
+    studies = [
+        (one, Headline(one, "bytes", ((one, value(), value()), (one, None, value())))) for one in names
+    ]
+    yield headlines("Headlines", "Two of each.", studies)
+    stalls = tuple(
+        Interval(i % 12, i % 3 > 0, i * 10**9, (i + draw.randrange(1, 20)) * 10**9) for i in range(60)
+    )
+    yield stall_graphs(
+        "Stalls",
+        "Some.",
+        [Graph(one, 12, 10**11, stalls if place else ()) for place, one in enumerate(names)],
+    )
     verdicts = ["better", "worse", "no difference", "not enough"]
     rows = []
     for one in names:
@@ -378,3 +392,31 @@ def test_labels_are_spread_out_in_their_order_within_their_room():
     crowded = spread_out([5] * 30, 17, 0, 100)
     assert min(crowded) >= -1e-9
     assert max(crowded) <= 100 + 1e-9
+
+
+def test_a_stall_graph_counts_what_it_draws():
+    intervals = (
+        Interval(0, False, 0, 5 * 10**9),
+        Interval(1, True, 10**9, 5 * 10**9),
+        Interval(2, True, 2 * 10**9, 5 * 10**9),
+    )
+    figure = stall_graphs("Stalls", "Two.", [Graph("one buffer", 3, 20 * 10**9, intervals)])
+    [row] = figure.table.records()
+    assert (row["n_stalls"], row["stalled_ns"], row["longest_ns"], row["most_stalled"]) == (2, 7e9, 4e9, 2)
+    svg = parsed(figure.svg)
+    looks = [element.get("class") for element in svg.iter() if element.get("class")]
+    # A band for each stream and one in the key; then the stalls of the streams, and how many at a time.
+    assert (looks.count("running"), looks.count("writing"), looks.count("stalled")) == (4, 2, 3)
+
+
+def test_a_picture_alone_has_its_style_and_both_schemes():
+    figure = headlines(
+        "Classics", "Two.", [("CMS 2010", Headline("Seconds", "count", (("original", 360, 361),)))]
+    )
+    text = alone(figure)
+    svg = parsed(text)
+    [style] = [element for element in svg.iter() if element.tag.endswith("style")]
+    assert "prefers-color-scheme: dark" in style.text
+    paper = next(element for element in svg.iter(f"{SVG}rect"))
+    assert (paper.get("class"), paper.get("width"), paper.get("height")) == ("paper", "100%", "100%")
+    assert {"360", "361", "original"} <= {"".join(element.itertext()) for element in svg.iter(f"{SVG}text")}

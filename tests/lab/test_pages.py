@@ -23,6 +23,7 @@ from arrowroot_lab.classics.classic import Classic
 from arrowroot_lab.documents import Outcome, decode
 from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.figures.curves import Point, Series, curves
+from arrowroot_lab.figures.headlines import Headline
 from arrowroot_lab.mining import compare
 from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.pages import publish
@@ -146,6 +147,9 @@ def a_classic():
         name="liverpool-2008",
         title="Liverpool 2008: the read-ahead buffer",
         answer="A larger buffer read more then, and does so now.",
+        headline=Headline(
+            "Bytes moved", "bytes", (("buffer of 10 MiB", 174e9, 159e9), ("no buffer", None, 1e9))
+        ),
         figures=(curves("Bytes", "By buffer.", [line], *columns, is_log_x=True, is_log_y=True),),
         tables=(Table("Both", columns, ((4096, 1e9),)),),
         scale=("Full scale, in virtual time.",),
@@ -200,7 +204,7 @@ def standing(documents, campaign=None):
 
 
 def test_there_is_a_page_for_each_campaign_series_and_result(pages, documents):
-    expected = {"index.html", "classics/liverpool-2008.html"}
+    expected = {"index.html", "classics/index.html", "classics/liverpool-2008.html"}
     for one in documents.values():
         expected |= {f"results/{one.uuid}.html", f"series/{one.series_id}.html"}
         expected.add(f"campaigns/{one.campaign['name']}.html")
@@ -472,6 +476,28 @@ def test_a_classic_says_everything_and_begins_with_the_answer(pages):
         assert text in words
     assert words.index(classic.answer) < words.index(classic.scale[0])
     assert page.records("table-0") == [{"buffer_bytes": 4096, "n_bytes": 1e9}]
+
+
+def test_the_first_page_of_the_classics_tells_each_with_its_figures_and_its_picture(pages):
+    page, classic = pages["classics/index.html"], a_classic()
+    assert classic.answer in page.words()
+    assert page.records("liverpool-2008-headline") == [
+        {"of": "buffer of 10 MiB", "published": 174e9, "here": 159e9},
+        {"of": "no buffer", "published": None, "here": 1e9},
+    ]
+    assert page.source.count("<svg") == 2  # for wide and for narrow screens
+    assert ("../classics/liverpool-2008.html") in [href for _, href in page.links]
+    overview = pages["index.html"]
+    assert {"classics/index.html", "classics/liverpool-2008.html"} <= {href for _, href in overview.links}
+
+
+def test_without_results_the_first_page_tells_the_classics(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        publish(store, tmp_path / "pages", at=NOW, classics=[a_classic()], place="what came with it")
+    page = Page(tmp_path / "pages" / "index.html")
+    assert a_classic().answer in page.words()
+    assert "from what came with it" in page.words()
+    assert "arrowroot lab run CAMPAIGN" in page.words()
 
 
 def test_all_links_lead_somewhere_within_the_site(pages, site):

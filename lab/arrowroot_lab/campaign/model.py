@@ -148,6 +148,8 @@ class Limits:
 
     #: The time of one sample.
     timeout_s: float = 600.0
+    #: An independent engine that takes longer to read the same is no check; None: as long as a sample may take.
+    check_s: float | None = None
     #: The time of the whole run; no case begins after it.
     total_s: float | None = None
     disk_bytes: int | None = None
@@ -156,6 +158,7 @@ class Limits:
         """Return the lower ones of two."""
         return Limits(
             timeout_s=min(self.timeout_s, most.timeout_s),
+            check_s=_least(self.check_s, most.check_s),
             total_s=_least(self.total_s, most.total_s),
             disk_bytes=_least(self.disk_bytes, most.disk_bytes),
         )

@@ -187,14 +187,18 @@ def _push(table: Table, values: dict[str, Any]) -> str | None:
 def read_limits(table: Table, default: Limits) -> Limits:
     """Return the limits of ``[limits]``; ``default``: of what is not told."""
     timeout_ns = table.parsed("timeout", None, parse_time_ns)
+    check_ns = table.parsed("check", None, parse_time_ns)
     total_ns = table.parsed("total", None, parse_time_ns)
     disk_bytes = table.parsed("disk", None, parse_bytes)
-    for name, value in (("timeout", timeout_ns), ("total", total_ns), ("disk", disk_bytes)):
+    for name, value in (
+        ("timeout", timeout_ns), ("check", check_ns), ("total", total_ns), ("disk", disk_bytes),
+    ):  # fmt: skip
         if value == 0:
             table.fault(name, "expected more than 0")
     table.end()
     return Limits(
         timeout_s=default.timeout_s if timeout_ns is None else timeout_ns / 1e9,
+        check_s=default.check_s if check_ns is None else check_ns / 1e9,
         total_s=default.total_s if total_ns is None else total_ns / 1e9,
         disk_bytes=default.disk_bytes if disk_bytes is None else disk_bytes,
     )

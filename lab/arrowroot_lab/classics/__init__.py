@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
     from .classic import Classic
 
-#: Each is a module of this room, with ``measure``, ``claims`` and ``page``.
-NAMES = ("cms-2010", "liverpool-2008")
+#: Each is a module of this room, with ``measure``, ``claims`` and ``page``; and ``real_rows`` if campaigns do it for
+#: real.
+NAMES = ("liverpool-2008", "root-2009", "cms-2010", "atlas-2012", "cms-2017")
 
 
 def module(name: str) -> ModuleType:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from arrowroot_lab.figures.figure import Figure
+    from arrowroot_lab.figures.headlines import Headline
     from arrowroot_lab.mining.table import Table
 
 
@@ -20,6 +21,8 @@ class Classic:
     title: str
     #: The first sentence: what was found then, and what is found now.
     answer: str
+    #: Some of the published figures and ours, for the first page of the classics and the README's picture.
+    headline: Headline
     #: Published figures beside ours; the first figure is seen without scrolling.
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
@@ -35,6 +38,8 @@ class Classic:
     command: str
     #: Where it was published.
     sources: tuple[str, ...] = field(default=())
+    #: When its results were measured, and at which commit.
+    measured: str = ""
 
 
 def points(text: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,12 @@ class Results:
         told: dict[str, Any] = self.document["model"]
         return told
 
+    def measured(self) -> str:
+        """When, with which version and at which commit it was measured, for people."""
+        day, commit = str(self.document["measured_at"])[:10], self.document.get("commit")
+        at = f" at commit {commit}" if commit else ""
+        return f"Measured on {day} with arrowroot {self.document['arrowroot']}{at}."
+
     def rows(self, study: str, **wanted: Any) -> list[Row]:
         """Return the rows of a study that have these values."""
         return [
@@ -69,15 +76,49 @@ def document(name: str, scale: float, model: dict[str, Any], rows: list[Row]) ->
         "classic": name,
         "measured_at": now(),
         "arrowroot": virtual.version(),
+        "commit": _commit(),
         "scale": scale,
         "model": model,
         "rows": rows,
     }
 
 
+def _commit() -> str | None:
+    """Return the commit of the checkout that this is in, and whether it was changed since; None: it is in none."""
+    here = Path(__file__).parent
+    told = []
+    for command in (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]):
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(here), *command], capture_output=True, text=True, check=False
+            )
+        except FileNotFoundError:
+            return None
+        if done.returncode:
+            return None
+        told.append(done.stdout.strip())
+    commit, changes = told
+    # The results themselves are what a measurement changes.
+    is_changed = any(not line.endswith(".json") for line in changes.splitlines())
+    return f"{commit}, changed" if is_changed else commit
+
+
 def stored(name: str) -> Results:
     """Return the results that are kept here."""
     return Results(json.loads((DIRECTORY / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def is_of_campaign(row: Row) -> bool:
+    """True if a row is of a campaign's results, not of a replay."""
+    study: str = row["study"]
+    return study.startswith("real")
+
+
+def kept_of_campaigns(name: str) -> list[Row]:
+    """Return the rows that are kept of campaigns; none if there are no results yet."""
+    if not (DIRECTORY / f"{name}.json").exists():
+        return []
+    return [row for row in stored(name).document["rows"] if is_of_campaign(row)]
 
 
 def text(document: dict[str, Any]) -> str:

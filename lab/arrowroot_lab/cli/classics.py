@@ -11,6 +11,7 @@ from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+    from types import ModuleType
 
 _DESCRIPTION = """\
 Does a published experiment again in virtual time, and says which of the statements on its page hold.
@@ -20,6 +21,7 @@ in their place, and --out elsewhere.
 
   arrowroot lab classics cms-2010
   arrowroot lab classics liverpool-2008 --scale 0.1 --out small.json
+  arrowroot lab classics --picture classics.svg
 """
 
 
@@ -38,7 +40,13 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--db",
         metavar="URL",
-        help="of cms-2010: the database with the results of its campaign, which stand beside (default: those kept)",
+        help="the database with the results of the classic's campaign, which stand beside (default: those kept)",
+    )
+    parser.add_argument(
+        "--picture",
+        metavar="FILE.svg",
+        type=Path,
+        help="of all classics, from the kept results: draw it there",
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--out", metavar="FILE", type=Path, help="write the results there, as JSON")
@@ -50,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab import classics
     from arrowroot_lab.classics import results
 
+    if options.picture is not None:
+        return _draw(options.picture)
     if options.name is None:
         for name in classics.NAMES:
             print(f"{name:<16} {classics.module(name).TITLE}")
@@ -60,11 +70,13 @@ def run(options: argparse.Namespace) -> int:
         raise RequestError(f"--scale {options.scale:g}: expected a number from 0.001 to 1")
     if options.write and options.scale != 1:
         raise RequestError("--write: the pages show results at scale 1; write others by --out")
-    if options.db and options.name != "cms-2010":
-        raise RequestError("--db: only cms-2010 shows results of its campaign")
     classic = classics.module(options.name)
+    if options.db and not hasattr(classic, "real_rows"):
+        raise RequestError(f"--db: {options.name} shows no results of a campaign")
     document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
-    document["rows"] += _real_rows(options)
+    if hasattr(classic, "real_rows"):
+        replayed = [row for row in document["rows"] if not results.is_of_campaign(row)]
+        document["rows"] = replayed + _real_rows(options, classic)
     place = results.DIRECTORY / f"{options.name}.json" if options.write else options.out
     if place is not None:
         place.write_text(results.text(document), encoding="utf-8")
@@ -76,15 +88,25 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_DONE if all(claim.holds for claim in claims) else EXIT_FAILED
 
 
-def _real_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The real results of cms-2010: those in a database, else those that are kept."""
+def _draw(place: Path) -> int:
+    """Draw the headlines of all classics."""
+    from arrowroot_lab import classics
+    from arrowroot_lab.figures.headlines import alone, headlines
+
+    pages = classics.pages()
+    caption = "Published figures, and what came of doing it again; each has a scale of its own, from zero on."
+    figure = headlines("Classics", caption, [(page.title.partition(":")[0], page.headline) for page in pages])
+    place.write_text(alone(figure), encoding="utf-8")
+    return EXIT_DONE
+
+
+def _real_rows(options: argparse.Namespace, classic: ModuleType) -> list[dict[str, Any]]:
+    """The results of a classic's campaigns: those in a database, else those that are kept."""
     from arrowroot_lab.classics import results
-    from arrowroot_lab.classics.cms_2010 import real
     from arrowroot_lab.store import Store
 
-    if options.name != "cms-2010":
-        return []
     if not options.db:
-        return results.stored(options.name).rows("real")
+        return results.kept_of_campaigns(options.name)
     with Store.open(options.db, must_exist=True) as store:
-        return real.rows(store)
+        rows: list[dict[str, Any]] = classic.real_rows(store)
+    return rows

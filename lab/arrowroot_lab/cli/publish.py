@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import EXIT_DONE
+from arrowroot_lab.errors import EXIT_DONE, NoDatabaseError
+from arrowroot_lab.store import Store
 
 from . import asking
 
@@ -19,7 +22,8 @@ Writes static pages: what is new, what failed and what is old; each campaign, se
 the classics.
 
 They need no server and no other host: open them from the disk, or copy them to any web server. What was published
-to the directory before is replaced as a whole; a directory with anything else in it is refused.
+to the directory before is replaced as a whole; a directory with anything else in it is refused. Where there is no
+database yet, the classics are published alone: their results come with the laboratory.
 
   arrowroot lab publish pages/
   arrowroot lab publish /var/www/lab --db /data/lab.db
@@ -37,12 +41,27 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from arrowroot_lab import classics
-    from arrowroot_lab.pages import check_place, publish
+    from arrowroot_lab.pages import check_place
 
     check_place(options.directory)
-    with asking.opened(options) as store:
-        published = publish(store, options.directory, classics=classics.pages())
+    try:
+        store = asking.opened(options)
+    except NoDatabaseError:
+        if options.db or os.environ.get("ARROWROOT_LAB_DB"):
+            raise
+        print("there are no results here yet: the classics alone", file=sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
+            store = Store.open(Path(directory) / "arrowroot-lab.db")
+            return _publish(store, options.directory, "the results that come with it")
+    return _publish(store, options.directory)
+
+
+def _publish(store: Store, directory: Path, place: str | None = None) -> int:
+    from arrowroot_lab import classics
+    from arrowroot_lab.pages import publish
+
+    with store:
+        published = publish(store, directory, classics=classics.pages(), place=place)
     pages = f"{published.n_pages:,} pages of {published.n_results:,} results"
     print(f"{pages}; begin with {published.first}", file=sys.stderr)
     print(published.first.resolve().as_uri())

@@ -34,15 +34,24 @@ class Read:
     end_ns: int
 
 
-def offsets(title: str, caption: str, reads: Sequence[Read], *, file_bytes: int, n_entries: int) -> Figure:
+def offsets(
+    title: str,
+    caption: str,
+    reads: Sequence[Read],
+    *,
+    file_bytes: int,
+    n_entries: int,
+    numbers: Table | None = None,
+) -> Figure:
     """Return two plots over the entries: where in the file was read, and how much time had gone.
 
     A file that is read once from begin to end is a diagonal; a zigzag is a layout that does not suit the order. The
-    table has the reads in 20 ranges of entries.
+    table has the reads in 20 ranges of entries, unless ``numbers`` is another one: of reads that are too many to be
+    kept ``reads`` has what is seen of them.
     """
     n_entries = max([n_entries, 1, *(read.entry + 1 for read in reads)])
     file_bytes = max([file_bytes, 1, *(read.offset + read.n_bytes for read in reads)])
-    table = _binned(title, reads, n_entries)
+    table = _binned(title, reads, n_entries) if numbers is None else numbers
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
         top = 30.0

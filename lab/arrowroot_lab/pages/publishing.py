@@ -18,6 +18,7 @@ from arrowroot_lab.mining.history import history_of, level_changes
 from arrowroot_lab.mining.news import news, standing
 from arrowroot_lab.mining.overview import OLD_DAYS
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
+from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter
 
@@ -29,6 +30,7 @@ from .snapshot import (
     Snapshot,
     campaign_page,
     classic_page,
+    classics_page,
     compare_page,
     facts_of,
     fastest,
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.classics.classic import Classic
     from arrowroot_lab.documents import Result
     from arrowroot_lab.figures.figure import Figure
-    from arrowroot_lab.mining import Compared, History, Table
+    from arrowroot_lab.mining import Compared, History
     from arrowroot_lab.store import Store, Summary
 
 #: Where one begins to read.
@@ -67,6 +69,17 @@ class Published:
 
 
 @dataclass(frozen=True)
+class _Story:
+    """A classic on the first page of them."""
+
+    classic: Classic
+    page: str
+    #: Its headline, and its first figure.
+    linked: Linked
+    shown: _Shown
+
+
+@dataclass(frozen=True)
 class _Shown:
     """A figure for a template, with its name and the links of its table."""
 
@@ -76,7 +89,12 @@ class _Shown:
 
 
 def publish(
-    store: Store, directory: Path, *, classics: Sequence[Classic] = (), at: datetime | None = None
+    store: Store,
+    directory: Path,
+    *,
+    classics: Sequence[Classic] = (),
+    place: str | None = None,
+    at: datetime | None = None,
 ) -> Published:
     """Write the pages of all results to a directory; what was published there before is replaced as a whole.
 
@@ -84,6 +102,7 @@ def publish(
         store: where from
         directory: not there yet, empty, or published by us before
         classics: pages of classics, in their order
+        place: where the pages say that they are from; None: the store's
         at: the moment to which ages are counted, UTC; None: now
 
     Raises: RequestError if the directory has other files; LabError if it cannot be written.
@@ -91,23 +110,23 @@ def publish(
     snapshot = Snapshot(store, at or datetime.now(timezone.utc))
     told = {"version": arrowroot_lab.__version__, "made_at": _date(snapshot.at)}
     with swapped(directory, told) as new:
-        site = _Site(new, snapshot, classics)
+        site = _Site(new, snapshot, classics, place or store.place)
         site.write()
     return Published(directory / FIRST, site.n_pages, len(snapshot.summaries))
 
 
 class _Site:
-    def __init__(self, root: Path, snapshot: Snapshot, classics: Sequence[Classic]) -> None:
+    def __init__(self, root: Path, snapshot: Snapshot, classics: Sequence[Classic], place: str) -> None:
         self.root, self.snapshot, self.classics, self.n_pages = root, snapshot, classics, 0
         #: The series with change points; filled while they are written.
         self.histories: list[History] = []
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
-        navigation += [(classic.title.partition(":")[0], classic_page(classic.name)) for classic in classics]
+        navigation += [("Classics", classics_page())] if classics else []
         self.common = {
             "version": arrowroot_lab.__version__,
             "made_at": _date(snapshot.at),
             "now": snapshot.at,
-            "place": snapshot.store.place,
+            "place": place,
             "navigation": navigation,
         }
 
@@ -123,6 +142,8 @@ class _Site:
             self._campaign(name)
         for classic in self.classics:
             self._classic(classic)
+        if self.classics:
+            self._page(classics_page(), "classics.html", "The classics, done again", stories=self._stories())
         self._overview()
 
     def _page(self, path: str, template: str, title: str, **context: Any) -> None:
@@ -163,7 +184,24 @@ class _Site:
                 len(next(iter(runs_of(snapshot.of_campaign(name)).values()))) for name in snapshot.campaigns
             ),
             old_days=OLD_DAYS,
+            stories=self._stories(),
+            classics_page=classics_page(),
         )
+
+    def _stories(self) -> list[_Story]:
+        """The classics as cards: the first sentence, some figures, the first picture."""
+        told = []
+        for classic in self.classics:
+            headline = classic.headline
+            columns = (
+                Column("of", headline.what),
+                Column("published", "Published", headline.form),
+                Column("here", "Here", headline.form),
+            )
+            linked = Linked(Table(headline.what, columns, headline.pairs), f"{classic.name}-headline")
+            shown = self._shown(classic.figures[0], f"{classic.name}-figure")
+            told.append(_Story(classic, classic_page(classic.name), linked, shown))
+        return told
 
     def _campaign(self, name: str) -> None:
         all_results = self.snapshot.of_campaign(name)

@@ -207,6 +207,11 @@ def compare_page(campaign: str, axis: str) -> str:
     return f"compare/{slug(campaign)}-by-{slug(axis)}.html"
 
 
+def classics_page() -> str:
+    """Return the address of the first page of the classics."""
+    return "classics/index.html"
+
+
 def classic_page(name: str) -> str:
     """The address of a classic."""
     return f"classics/{slug(name)}.html"

@@ -135,7 +135,9 @@ class Session:
                 limits = self.campaign.limits
                 self.sampler = Sampler(self.directory, self._guardian, limits)
                 self._checker = Checker(
-                    limits.timeout_s, engines.is_here, lambda: engines.peers(self.campaign.engines)
+                    limits.check_s or limits.timeout_s,
+                    engines.is_here,
+                    lambda: engines.peers(self.campaign.engines),
                 )
                 self._measure(prepared.subjects, prepared.cases)
         return self.summary

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.classics.classic import Classic, points
 from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.figures.curves import Point, Series, curves
+from arrowroot_lab.figures.headlines import Headline
 from arrowroot_lab.mining.table import Column, Table
 
 from . import published
@@ -46,6 +47,14 @@ def page(found: Results) -> Classic:
         name=NAME,
         title=TITLE,
         answer=answer,
+        headline=Headline(
+            "Seconds in reads",
+            "count",
+            tuple(
+                (case, published.PREDICTED_S[case], round(told[case], 1))
+                for case in ("original", "improved", "lazy download", "vector reads")
+            ),
+        ),
         figures=(_predicted_figure(found), _wall_figure(found), _jobs_figure(found)),
         tables=(
             _predicted_table(found),
@@ -104,6 +113,7 @@ def page(found: Results) -> Classic:
         """),
         command="arrowroot lab classics cms-2010",
         sources=published.SOURCES,
+        measured=found.measured(),
     )
 
 

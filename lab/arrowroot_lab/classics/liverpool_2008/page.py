@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.classics.classic import Classic, points
 from arrowroot_lab.figures.curves import Point, Series, curves
+from arrowroot_lab.figures.headlines import Headline
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.mining.table import Column, Table
 
@@ -50,6 +51,19 @@ def page(found: Results) -> Classic:
         name=NAME,
         title=TITLE,
         answer=answer,
+        headline=Headline(
+            "Bytes moved of a file of 1.5 GB",
+            "bytes",
+            tuple(
+                (
+                    f"buffer of {_size(line.buffer_bytes)}",
+                    round((line.volume_gb or line.retest_gb or 0) * 1e9),
+                    round(found.row("buffer", cache_bytes=line.buffer_bytes)["read_bytes"] / found.scale),
+                )
+                for line in published.TABLE
+                if line.buffer_bytes in (4 * KIB, 128 * KIB, 10 * MIB, 128 * MIB)
+            ),
+        ),
         figures=(_volume_figure(found), _share_figure(found), _zigzag_figure(found), _span_figure(found)),
         tables=(
             _buffer_table(found),
@@ -116,6 +130,7 @@ def page(found: Results) -> Classic:
         """),
         command="arrowroot lab classics liverpool-2008",
         sources=published.SOURCES,
+        measured=found.measured(),
     )
 
 

@@ -1,7 +1,7 @@
 """Makes a file of the campaign ``layouts.toml``: ``events.py DIRECTORY LAYOUT N_ENTRIES``.
 
-The events are those of ``arrowroot sample aod``, 32 of them in one, in 40 collections of 20 members each: some 170 kB
-compressed, as an event of an AOD of ATLAS has, and 800 branches if all are split. They are the same in each layout.
+The events are those of ``arrowroot sample aod``, 32 of them in one, in 160 collections of 20 members each: some 170 kB
+compressed, as an event of an AOD of ATLAS has, and 3,300 branches if all are split. They are the same in each layout.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import arrowroot as ar
 
 TABLE = "CollectionTree"
 #: Each collection of the sample becomes so many, of the objects of so many of its entries.
-N_COPIES, N_TOGETHER = 8, 4
+N_COPIES, N_TOGETHER = 32, 1
 #: Entries of a batch.
 N_BATCH = 100
 

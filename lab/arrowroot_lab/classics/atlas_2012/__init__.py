@@ -1,0 +1,9 @@
+"""ATLAS 2012: unsplit objects and ten events to a cluster, levels, flushes and caches, and reading from far away."""
+
+from __future__ import annotations
+
+from .claims import claims
+from .measuring import NAME, measure
+from .page import TITLE, page
+
+__all__ = ["NAME", "TITLE", "claims", "measure", "page"]

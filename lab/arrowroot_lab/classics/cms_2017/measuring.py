@@ -1,0 +1,174 @@
+"""What is done again of CMS 2017: ``bench/parallel_output``, asked as a program; it has the published figures, too."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import arrowroot_lab
+from arrowroot_lab.classics import results as kept
+from arrowroot_lab.errors import RequestError, RunnerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from arrowroot_lab.classics.results import Results, Row
+
+NAME = "cms-2017"
+
+POLICIES = ("single", "fifo", "fullest")
+PROGRAM = "bench.parallel_output.told"
+#: Of the policy alone, and on threads that sleep: 40,000 for statistics, 10,000 for stall graphs, as in the source.
+N_EVENTS, N_SLEEPING = 40_000, 10_000
+#: What is kept of a run.
+_FIGURES = ("events_per_s", "efficiency", "not_stalled", "n_stalls", "stalls_s", "longest_s")
+
+
+def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
+    """Run the policies, and return the document of the results.
+
+    scale: of the numbers of events. file: what ``python -m bench.parallel_output.told --parts peers FILE`` wrote,
+    with ROOT's own writers; None: those that are kept.
+
+    Raises: RequestError without a checkout, or for another file; RunnerError with what the program said.
+    """
+    peers = kept.kept_of_campaigns(NAME) if file is None else peer_rows(Path(file))
+    told("the policy alone, 20 seeds; on threads that sleep; 1 to 8 buffers: some minutes")
+    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
+        document = _asked(scale, Path(directory) / "told.json")
+    rows: list[Row] = [
+        {"study": "published", "policy": policy, **document["published"][policy]} for policy in POLICIES
+    ]
+    for policy in POLICIES:
+        rows += [
+            {"study": "policy", "policy": policy, "seed": seed, **_kept(run), "n_fills": run["n_fills"]}
+            for seed, run in enumerate(document["policy"][policy], 1)
+        ]
+        run = document["threads"][policy]
+        rows.append({"study": "threads", "policy": policy, **_kept(run), "n_fills": run["n_fills"]})
+    rows += [_buffer_row(of) for of in document["buffers"]]
+    rows += peers
+    settings = document["settings"]
+    model = {
+        "n_streams": settings["n_streams"],
+        "n_buffers": settings["n_buffers"],
+        "n_events": settings["events"],
+        "n_seeds": settings["seeds"],
+        "n_sleeping_events": settings["sleeping_events"],
+        "sleep_scale": settings["sleep_scale"],
+        "machine": document["machine"],
+        "graphs": {
+            policy: _graph(document["threads"][policy]["graph"], settings["sleep_scale"])
+            for policy in POLICIES
+        },
+    }
+    return kept.document(NAME, scale, model, rows)
+
+
+def checkout() -> Path:
+    """Return the checkout whose benchmarks are asked. Raises: RequestError if the laboratory is in none."""
+    place = Path(arrowroot_lab.__file__).resolve().parents[2]
+    if not (place / "bench" / "parallel_output").is_dir():
+        raise RequestError(
+            f"{NAME} is done again by {PROGRAM}, which a checkout of arrowroot has: use the laboratory from one"
+        )
+    return place
+
+
+def _asked(scale: float, place: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", PROGRAM, str(place), "--parts", "policy,threads,buffers"]
+    command += ["--events", str(round(N_EVENTS * scale))]
+    command += ["--sleeping-events", str(round(N_SLEEPING * scale))]
+    done = subprocess.run(command, cwd=checkout(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RunnerError(f"{PROGRAM}: exit code {done.returncode}: {done.stderr.strip()}")
+    told: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    return told
+
+
+def _kept(run: dict[str, Any]) -> Row:
+    return {name: round(run[name], 6) for name in _FIGURES}
+
+
+def _buffer_row(of: dict[str, Any]) -> Row:
+    """Means over the seeds, but the longest stall of all; and how many fills each buffer had."""
+    runs = of["runs"]
+    row: Row = {key: statistics.fmean(run[key] for run in runs) for key in _FIGURES}
+    row["longest_s"] = max(run["longest_s"] for run in runs)
+    return {
+        "study": "buffers",
+        **{key: of[key] for key in ("n_streams", "policy", "n_buffers")},
+        **_kept(row),
+        "n_fills": [sum(each) for each in zip(*(run["n_fills"] for run in runs), strict=True)],
+    }
+
+
+def peer_rows(path: Path) -> list[Row]:
+    """Return the rows of ROOT's own writers, with the state of the machine.
+
+    Raises: RequestError for what is no such file.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        state = {
+            "machine": document["machine"],
+            "work_ms": document["settings"]["work_ms"],
+            "n_events": document["settings"]["real_events"],
+        }
+        keys = ("shape", "writer", "layout", "n_streams", "peak_rss_bytes", "file_bytes")
+        return [
+            {"study": "real", **{key: run[key] for key in keys}, **_kept(run), **state}
+            for run in document["peers"]
+        ]
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise RequestError(
+            f"--file {path}: expected what `python -m {PROGRAM} --parts peers FILE` writes ({error!r})"
+        ) from None
+
+
+def _graph(stalls: dict[str, Any], scale: float) -> dict[str, Any]:
+    """Return a stall graph in the time that sleeps stand for: [stream, 1 if stalled, begin, length] in ms."""
+    states = stalls["states"]
+    begin_ns = min(stream["start_ns"] for stream in stalls["streams"])
+    end_ns = max(stream["end_ns"] for stream in stalls["streams"])
+    least_us = stalls["threshold_ns"] / 1e3
+    intervals = []
+    for stream, state, start_us, length_us in stalls["intervals_us"]:
+        # Shorter waits are no stalls, and handing an event over takes no time.
+        if states[state] in ("stalled", "writing") and length_us >= least_us:
+            begin_ms = (start_us * 1e3 - begin_ns) / scale / 1e6
+            intervals.append(
+                [stream, int(states[state] == "stalled"), round(begin_ms), round(length_us / scale / 1e3)]
+            )
+    return {
+        "n_streams": len(stalls["streams"]),
+        "end_ms": round((end_ns - begin_ns) / scale / 1e6),
+        "intervals": intervals,
+    }
+
+
+def mean(rows: Iterable[Row], key: str) -> float:
+    """Return the mean of a figure over rows."""
+    return statistics.fmean(row[key] for row in rows)
+
+
+def published(found: Results, policy: str) -> Row:
+    """Return the published figures of a policy."""
+    return found.row("published", policy=policy)
+
+
+def published_not_stalled(found: Results, policy: str) -> float:
+    """Return one less the stalled share of the published run: its 12 streams took 40,000 events over its rate."""
+    row = published(found, policy)
+    return float(1 - row["stalls_s"] * row["events_per_s"] / (found.model["n_streams"] * N_EVENTS))
+
+
+def published_event_s(found: Results, policy: str) -> float:
+    """Return the CPU time of an event that follows if efficiency is CPU time over what 12 streams have."""
+    row = published(found, policy)
+    return float(row["efficiency"] * found.model["n_streams"] / row["events_per_s"])

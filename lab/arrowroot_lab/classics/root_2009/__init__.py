@@ -1,0 +1,10 @@
+"""ROOT 2009: the file of many small baskets, the flushed one, and the tree cache: again in virtual time."""
+
+from __future__ import annotations
+
+from .claims import claims
+from .measuring import NAME, measure
+from .page import TITLE, page
+from .real import rows as real_rows
+
+__all__ = ["NAME", "TITLE", "claims", "measure", "page", "real_rows"]

@@ -1,0 +1,46 @@
+"""Both files for real: results of the campaign ``root-2009``, a sixteenth of the size."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.store import Filter
+
+if TYPE_CHECKING:
+    from arrowroot_lab.classics.results import Row
+    from arrowroot_lab.store import Store
+
+
+def rows(store: Store) -> list[Row]:
+    """Return a row for each case of the campaign's newest results: its engine, layout and cache, and counts."""
+    where = Filter(campaign=("root-2009",), outcome=("ok",), newest=True)
+    found = store.summaries(where)
+    told = []
+    for summary, result in zip(found, store.of(one.uuid for one in found), strict=True):
+        # Counts are exact, whatever else the machine did.
+        whole = [sample for sample in result.samples if sample.outcome is Outcome.OK]
+        counters = [sample.counters.get("store", {}) for sample in whole]
+        strategy = result.case["strategy"]
+        told.append(
+            {
+                "study": "real",
+                "engine": summary.engine,
+                "layout": summary.dataset,
+                "storage": summary.storage,
+                "workload": summary.workload,
+                "strategy": strategy["name"],
+                "title": summary.strategy,
+                "cache_bytes": strategy.get("cache_bytes"),
+                "n_samples": len(counters),
+                "n_reads": statistics.median_low(
+                    one.get("n_reads", 0) + one.get("n_vector_reads", 0) for one in counters
+                ),
+                "read_bytes": statistics.median_low(one.get("n_bytes", 0) for one in counters),
+                "wall_ns": summary.wall_median_ns,
+                "cpu_ns": summary.cpu_median_ns,
+            }
+        )
+    keys = ("layout", "storage", "workload", "engine", "title")
+    return sorted(told, key=lambda row: [str(row[key]) for key in keys])

@@ -1,0 +1,225 @@
+"""ATLAS 2012: its statements fail where results say otherwise, its jobs are as published, and campaigns become rows."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+
+from arrowroot_lab import classics
+from arrowroot_lab.classics import results, traces
+from arrowroot_lab.classics.atlas_2012 import layouts, measuring, published, real
+from arrowroot_lab.classics.atlas_2012.published import NEW, OLD
+from arrowroot_lab.store import Store
+from tests.lab.made import Made
+
+ATLAS = classics.module("atlas-2012")
+
+
+@pytest.fixture(scope="module")
+def kept():
+    return results.stored("atlas-2012")
+
+
+def changed(kept, study, key, value, **wanted):
+    """Return results in which the rows of a study that have the wanted values have another one."""
+    document = copy.deepcopy(kept.document)
+    for row in results.Results(document).rows(study, **wanted):
+        row[key] = value
+    return results.Results(document)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("layout", "wall_ns", 10**12), "The times of an event come out"),
+        (("layout", "wall_ns", 10**9, {"layout": "old AOD"}), "One event in a hundred is read 4 to 5"),
+        (("layout", "wait_ns", 10**9), "Without the work of an event"),
+        (("layout", "read_bytes", 10**7), "One in a hundred touches"),
+        (("layout", "read_bytes", 10**7), "A cache that is not told"),
+        (("layout", "wall_ns", 10**9, {"reader": "cache, not told"}), "Not told, the new layout"),
+        (("layout", "n_requests", 229_999, {"reader": "no cache"}), "Without a cache one in a hundred"),
+        (("layout", "read_bytes", 10**9, {"reader": "auto"}), "auto reads no more"),
+        (("share", "wall_ns", 10**9), "The fewer events are wanted"),
+        (("cluster", "read_bytes", 10**9), "Fewer events to a cluster"),
+        (("cluster", "n_requests", 10**9), "Without a cache, all events in clusters of ten"),
+        (("ping", "think_ns", 10**12, {"reader": "no cache"}), "Read without a cache, the job works"),
+        (("ping", "think_ns", 10**9, {"reader": "cache"}), "With a cache of 30 MB it works"),
+        (("ping", "think_ns", 10**9, {"reader": "auto"}), "With auto it works"),
+        (("ping", "wall_ns", 10**13, {"reader": "cache of 0.6 MB"}), "Reads of 0.6 MB"),
+        (("d3pd", "think_ns", 10**12, {"flush_bytes": 3_000_000}), "Flushed every 3 MB"),
+        (("d3pd", "wall_ns", 430_000_000, {"tree_cache_bytes": 0}), "Without a cache each storage"),
+        (("d3pd", "wall_ns", 10**12, {"storage": "xrootd"}), "With vector reads a cache"),
+        (("d3pd", "wall_ns", 10**12, {"tree_cache_bytes": 300_000_000}), "A cache of 300 MB is no better"),
+        (("d3pd", "overhead_bytes", 1), "Without a cache, one buffer of 128 kB"),
+        (("d3pd", "wall_ns", 10**12, {"storage": "local disk"}), "Of all branches a disk"),
+        (("workers", "read_bytes", 10**8), "Four workers that get event by event"),
+        (("workers", "read_bytes", 10**9), "Four workers that get ten events"),
+    ],
+)
+def test_a_statement_fails_where_the_results_say_otherwise(kept, change, words):
+    study, key, value, *wanted = change
+    broken = changed(kept, study, key, value, **(wanted[0] if wanted else {}))
+    failed = [claim.text for claim in ATLAS.claims(broken) if not claim.holds]
+    assert any(text.startswith(words) for text in failed), failed
+
+
+def test_the_figures_of_the_page_are_those_of_its_results(kept):
+    page = ATLAS.page(kept)
+    told = {
+        (record["layout"], record["share"], record["reader"]): record for record in page.tables[0].records()
+    }
+    for row in kept.rows("layout"):
+        record = told[row["layout"], row["share"], row["reader"]]
+        assert record["event_ns"] == pytest.approx(row["wall_ns"] / row["n_events"])
+        assert (record["n_requests"], record["read_bytes"]) == (row["n_requests"], row["read_bytes"])
+    for layout in (OLD, NEW):
+        ms = measuring.layout_ms(kept, layout, 0.01, "cache")
+        assert f"{ms:.0f}" in page.answer
+        assert told[layout.name, 0.01, "cache"]["published_ns"] == layout.picked_ms * 1e6
+    assert published.efficiency(0) == pytest.approx(published.LOCAL_SHARE)
+    assert published.efficiency(published.CERN_NS) == pytest.approx(published.CERN_SHARE)
+
+
+@pytest.mark.parametrize("layout", [OLD, NEW], ids=lambda layout: layout.name)
+def test_one_event_in_a_hundred_at_full_size_is_what_is_kept(kept, layout, tmp_path):
+    events = published.picked(published.N_EVENTS, published.PICKED_SHARE)
+    assert len(events) == 50
+    trace = published.job(layout, events, published.N_EVENTS)
+    path = tmp_path / "job.arrow"
+    traces.write(path, trace, "ATLAS 2012", "cluster")
+    row = kept.row("layout", layout=layout.name, share=published.PICKED_SHARE, reader="cache")
+    assert row | measuring.read(path, measuring.LINE, "cache") == row
+    assert row["read_bytes"] == trace.asked_bytes
+
+
+def test_jobs_have_the_published_baskets_and_lie_in_the_file():
+    n_events = 1000
+    for layout in (OLD, NEW):
+        trace = published.job(layout, np.arange(n_events), n_events)
+        assert trace.asked_bytes == trace.file_bytes == n_events * published.EVENT_BYTES
+        assert len(trace) == -(-n_events // layout.n_together) * layout.n_baskets
+        assert np.array_equal(trace.offsets[1:], (trace.offsets + trace.sizes)[:-1])
+        assert trace.sizes.min() > 0
+        assert trace.work_ns == n_events * layout.work_ns
+    again = [published.job(NEW, published.picked(n_events, 0.01), n_events) for _ in range(2)]
+    assert np.array_equal(again[0].offsets, again[1].offsets)
+
+
+def test_a_cache_that_is_not_told_brings_what_it_has_room_for_from_the_first_event_on_that_it_lacks():
+    n_events, room = 1000, 17  # clusters of ten events, of 1.7 MB each, in 30 MB
+    events = np.array([5, 60, 181, 500])
+    told = published.job(NEW, events, n_events)
+    untold = published.job(NEW, events, n_events, cache="not told")
+    clusters = [set((trace.first_entries // 10).tolist()) for trace in (told, untold)]
+    assert clusters[0] == {0, 6, 18, 50}
+    assert clusters[1] == {*range(room), *range(18, 18 + room), *range(50, 50 + room)}
+    assert untold.work_ns == told.work_ns
+
+
+def test_workers_share_all_events_and_a_d3pd_has_its_branches_in_each_cluster():
+    for n_dealt in (1, 10):
+        first = published.dealt(400, 4, n_dealt)
+        assert len(first) == 100
+        assert all(event // n_dealt % 4 == 0 for event in first)
+    whole = published.d3pd(30_000_000, 60_000_000)
+    some = published.d3pd(30_000_000, 60_000_000, 0.02)
+    assert (len(whole), len(some)) == (2 * 3000, 2 * 60)
+    assert whole.asked_bytes == whole.file_bytes == 60_000_000
+    assert set(some.offsets.tolist()) <= set(whole.offsets.tolist())
+
+
+def result_of(made, number, engine, **told):
+    """A result of a campaign, with what is told of it."""
+    (one, *_) = made.results()
+    names = {key: told[key] for key in ("dataset_name", "storage_name", "workload_name")}
+    # Names do not tell cases apart: what they stand for does.
+    parts = {
+        "dataset": names["dataset_name"],
+        "storage": {"kind": names["storage_name"]},
+        "workload": {"kind": "read", "columns": names["workload_name"]},
+    }
+    one.case = {**one.case, **names, **parts, "engine": engine}
+    one.uuid = f"{number:08d}{one.uuid[8:]}"
+    for sample in one.samples:
+        sample.wall_ns = told["wall_ns"]
+        sample.details = {"n_entries": told["n_entries"], "open_ns": told.get("open_ns", 0)}
+        sample.counters = told["counters"]
+    return one
+
+
+def made_of(campaign, engine="arrowroot"):
+    return Made(
+        campaign=campaign, storages=("local",), engines=(engine,), workloads=("all columns",), n_runs=1,
+        with_trouble=False,
+    )  # fmt: skip
+
+
+def layout_results():
+    """Results of the campaign layouts as its figures would be if all were as published."""
+    numbers = itertools.count(1)
+
+    def read(dataset, workload, engine, storage, *, n=10, ms=1.0, n_reads=1, n_bytes=1):
+        return result_of(
+            made_of("layouts"), next(numbers), engine, dataset_name=dataset, storage_name=storage,
+            workload_name=workload, n_entries=n, wall_ns=round(n * ms * 1e6) + 10**9, open_ns=10**9,
+            counters={"store": {"n_reads": n_reads, "n_vector_reads": 0, "n_bytes": n_bytes}},
+        )  # fmt: skip
+
+    def write(layout, ms, n_bytes):
+        written = {"n_bytes": n_bytes, "n_baskets": 100, "n_branches": 10, "memory_bytes": n_bytes}
+        return result_of(
+            made_of("layouts"), next(numbers), f"write {layout}", dataset_name="RNTuple",
+            storage_name="disk, in memory", workload_name="from memory", n_entries=10, wall_ns=ms * 10**7,
+            counters={"written": written},
+        )  # fmt: skip
+
+    old, new = layouts.OLD, layouts.NEW
+    return [
+        read(old, "1 %, 52 ms each", layouts.TOLD, layouts.DISK, ms=270),
+        read(new, "1 %, 33 ms each", layouts.TOLD, layouts.DISK, ms=60),
+        read(new, "1 %", layouts.CACHED, layouts.COLD, n_bytes=100),
+        read(new, "1 %", layouts.TOLD, layouts.COLD, n_bytes=10),
+        read(old, "all", layouts.PLAIN, layouts.COLD, n_reads=20_000),
+        read(new, "all", layouts.CACHED, layouts.COLD, n_reads=20),
+        write(old, 24, 200),
+        write(new, 20, 100),
+    ]
+
+
+def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_path):
+    far = result_of(
+        made_of("atlas-2012", "root"), 100, "root", dataset_name="zip 6, flush 3 MB",
+        storage_name="20 ms away", workload_name="a tenth, with CPU time", n_entries=10, wall_ns=10**12,
+        counters={"store": {"n_reads": 3, "n_vector_reads": 2, "n_bytes": 7}},
+    )  # fmt: skip
+    with Store.open(tmp_path / "lab.db") as store:
+        for one in [*layout_results(), far, *made_of("versions").results()]:
+            store.put(one)
+        rows = real.rows(store)
+    assert all(map(results.is_of_campaign, rows))
+    found = layouts.Found(rows)
+    ratios = {one.text: one.ratio for one in found.statements() if one.ratio is not None}
+    assert ratios["one event in a hundred, from the disk of 2009"] == pytest.approx(4.5)
+    assert ratios["reads: old layout without a cache, new one with it"] == 1000
+    assert ratios["writing an event"] == pytest.approx(1.2)
+    assert ratios["file"] == 2
+    (case,) = [row for row in rows if row["study"] == real.CASES]
+    assert (case["n_requests"], case["read_bytes"]) == (5, 7)
+    versions = [row["version"] for row in rows if row["study"] == real.SIDE_BY_SIDE]
+    assert len(versions) == len(set(versions)) == 2
+
+    document = {**kept.document, "rows": kept.document["rows"] + rows}
+    whole = results.Results(document)
+    assert all(claim.holds for claim in ATLAS.claims(whole))
+    page = ATLAS.page(whole)
+    titles = [figure.title for figure in page.figures] + [table.title for table in page.tables]
+    for words in ("Versions side by side", "All events: reads", "Reading each layout", "Writing each layout"):
+        assert any(title.startswith(words) for title in titles), words
+    assert "4.5 times less" in " ".join(page.today)
+    row = next(row for row in rows if row["workload"] == "1 %, 33 ms each")
+    row["wall_ns"] *= 3
+    failed = [claim.text for claim in ATLAS.claims(whole) if not claim.holds]
+    assert failed == [text for text in failed if text.startswith("For real, from a disk of 2009")] != []
