@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,9 @@ from bench.paths import BIN, RELEASE
 if TYPE_CHECKING:
     from pathlib import Path
 
+N_CORES = len(os.sched_getaffinity(0))
 EXAMPLE = RELEASE / "examples" / "parallel_output"
+LIMIT = RELEASE / "examples" / "write_limit"
 POLICIES = ("single", "fifo", "fullest")
 #: The published figures: CMS, 2017; 12 streams, 40,000 events, four buffers but for single.
 PUBLISHED = {
@@ -59,15 +62,15 @@ class Outcome(NamedTuple):
 def outcome_of(
     told: dict[str, Any], n_streams: int, scale: float = 1.0, n_cores: int | None = None
 ) -> Outcome:
-    """Return the outcome of what a program has told.
+    """Return the outcome of what a program has told: events a second count up to the end of the file.
 
     n_cores: that the streams share, where their work takes processors; else each has its own.
     """
-    wall_s = told.get("filled_ns", told["wall_ns"]) / 1e9 / scale
+    wall_s = told["wall_ns"] / 1e9 / scale
     work_s = told["work_ns"] / 1e9 / scale
     workers = n_streams if n_cores is None else min(n_streams, n_cores)
     events_per_s = told["n_events"] / wall_s
-    all_s = n_streams * wall_s
+    all_s = n_streams * told.get("filled_ns", told["wall_ns"]) / 1e9 / scale
     return Outcome(
         events_per_s,
         events_per_s / (workers / work_s) if work_s else 0.0,
@@ -136,6 +139,8 @@ class Real(NamedTuple):
     out: Path
     layout: str = "ttree"
     buffer_mb: int = 256
+    #: Clusters that TBufferMerger merges at a time.
+    autosave: int = 1
     stalls: Path | None = None
 
     def run(self, n_cores: int) -> Outcome:
@@ -149,8 +154,8 @@ class Real(NamedTuple):
             return outcome_of(_ask("real", *words), self.n_streams, n_cores=n_cores)
         job = {
             "engine": self.engine, "n_streams": self.n_streams, "n_events": self.n_events, "seed": self.seed,
-            "shape": self.shape, "codec": self.codec, "flush": self.flush, "work_ns": round(self.work_ms * 1e6),
-            "out": str(self.out),
+            "shape": self.shape, "codec": self.codec, "flush": self.flush, "autosave": self.autosave,
+            "work_ns": round(self.work_ms * 1e6), "out": str(self.out),
         }  # fmt: skip
         done = subprocess.run(
             [BIN / "write_parallel"], input=json.dumps(job), capture_output=True, text=True, check=False
@@ -158,6 +163,40 @@ class Real(NamedTuple):
         if done.returncode:
             raise SystemExit(f"{self.engine} ended with {done.returncode}:\n{done.stderr}")
         return outcome_of(json.loads(done.stdout), self.n_streams, n_cores=n_cores)
+
+
+class Scale(NamedTuple):
+    """A run with values that are there before; ``sink``: "nowhere", "memory" that is touched before, or a file."""
+
+    n_producers: int
+    n_columns: int
+    n_mb: int
+    codec: int
+    sink: str | Path = "nowhere"
+    buffer_mb: int = 256
+    n_threads: int = N_CORES
+
+    def run(self) -> dict[str, Any]:
+        """Return what the program tells."""
+        words = (
+            self.n_producers,
+            self.n_columns,
+            self.n_mb,
+            self.codec,
+            self.n_threads,
+            self.buffer_mb,
+            self.sink,
+        )
+        return _ask("scale", *words)
+
+    def limit(self, repetitions: int) -> float:
+        """Write to the file; return the bytes of values a second at which its baskets are compressed alone."""
+        n_bytes = self.run()["n_bytes"]
+        words = map(str, (self.sink, "T", self.codec, self.n_threads, repetitions))
+        done = subprocess.run([LIMIT, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"write_limit {self} ended with {done.returncode}:\n{done.stderr}")
+        return float(1e9 * n_bytes / json.loads(done.stdout)["with_pass_wall_ns"])
 
 
 def _ask(*words: object) -> dict[str, Any]:

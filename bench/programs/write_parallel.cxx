@@ -1,10 +1,11 @@
 // ROOT's parallel writers under a framework's load: streams that work on events, and hand each to one file.
 //
-//   tbuffermerger     a tree of each stream's own, merged each `flush` entries
+//   tbuffermerger     a tree of each stream's own, a cluster each `flush` entries, merged each `autosave` of them
 //   rntuple-parallel  a fill context for each stream, a cluster each `flush` entries
 //
 // A wait is the time of a call of the writer in which its thread had no processor: it waited for another stream's compression
-// or merging, or for a core. ROOT says nothing of its own waits. TBufferMerger has no queue any more (6.40).
+// or merging, or for a core. ROOT says nothing of its own waits. TBufferMerger has no queue any more (6.40), and no autosave of its own: its
+// memory over time stands for both.
 #include <TFile.h>
 #include <TROOT.h>
 #include <TTree.h>
@@ -16,9 +17,12 @@
 #include <ROOT/RNTupleWriteOptions.hxx>
 #include <ROOT/TBufferMerger.hxx>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -49,10 +53,16 @@ static int64_t clock_ns(clockid_t clock) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static void spin(int64_t length_ns) {
-  const int64_t started = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+static void spin_since(int64_t started, int64_t length_ns) {
   while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - started < length_ns) {
   }
+}
+
+static int64_t rss_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
 }
 
 struct Waits {
@@ -111,7 +121,7 @@ int main() {
   const Shape shape(job.text("shape"));
   const std::string engine = job.text("engine"), out = job.text("out");
   const int n_streams = job.number("n_streams"), codec = job.number("codec");
-  const int64_t flush = job.number("flush"), work_ns = job.number("work_ns"), n_events = job.number("n_events");
+  const int64_t flush = job.number("flush"), autosave = job.number("autosave"), work_ns = job.number("work_ns"), n_events = job.number("n_events");
   std::atomic<int64_t> n_left{n_events};
   std::mutex mutex;
   Waits all;
@@ -137,13 +147,13 @@ int main() {
     int64_t n_filled = 0;
     auto events = [&](auto fill, auto end) {
       while (n_left.fetch_sub(1) > 0) {
-        const int64_t started = clock_ns(CLOCK_MONOTONIC);
+        const int64_t started = clock_ns(CLOCK_MONOTONIC), begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         event.make(random, shape);
-        spin(random.work_ns(work_ns));
+        spin_since(begun, random.work_ns(work_ns));
         waits.running_ns += clock_ns(CLOCK_MONOTONIC) - started;
         waits.during([&] {
           fill();
-          if (++n_filled % flush == 0) end();
+          if (++n_filled % (flush * autosave) == 0) end();
         });
       }
       waits.during(end);
@@ -172,17 +182,29 @@ int main() {
     std::lock_guard<std::mutex> lock(mutex);
     all.add(waits);
   };
+  std::atomic<bool> is_over{false};
+  nlohmann::json samples = nlohmann::json::array();
+  std::thread sampler([&] {
+    // As the example of the writer's crate has them; the queue is not known.
+    while (!is_over) {
+      samples.push_back({watch.wall_ns() / 1000000, nullptr, nullptr, nullptr, rss_bytes()});
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
   std::vector<std::thread> threads;
   for (int number = 0; number < n_streams; number++) threads.emplace_back(stream, number);
   for (auto& thread : threads) thread.join();
   const int64_t filled_ns = watch.wall_ns();
   merger.reset();
   writer.reset();
+  is_over = true;
+  sampler.join();
   nlohmann::json told = {
       {"wall_ns", watch.wall_ns()},      {"filled_ns", filled_ns},         {"n_events", n_events},
       {"work_ns", work_ns},              {"n_stalls", all.n_stalls},       {"stalls_ns", all.stalls_ns},
       {"stalled_ns", all.stalled_ns},    {"longest_ns", all.longest_ns},   {"writing_ns", all.writing_ns},
       {"running_ns", all.running_ns},    {"helping_ns", 0},                {"peak_rss_bytes", peak_rss_bytes()},
+      {"cpu_ns", watch.cpu_ns()},        {"queue", samples},
   };
   std::cout << told.dump() << std::endl;
 }

@@ -302,7 +302,7 @@ class TableWriter:
     def append(self, batch: Any) -> None:
         """Take a batch, an object with ``__arrow_c_array__``, in the schema of the table but for flags inside."""
     def context(
-        self, name: str | None, *, policy: str, n_buffers: int, order: str, helps: bool
+        self, name: str | None, *, is_shared: bool, policy: str, n_buffers: int, order: str, helps: bool
     ) -> FillContext:
         """Return one more place to fill it from; all others come through ``append`` no more."""
     def n_fills(self) -> list[int]:

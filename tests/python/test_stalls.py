@@ -255,8 +255,12 @@ def test_no_stall_is_hidden_in_a_picture_of_64_streams_and_100_000_events():
     for stream, state, start, end in zip(*(column.tolist() for column in stalls.intervals), strict=True):
         if state == 2 and end > start:
             n_found += 1
-            assert rows[stream].bins[int(start / bin_ns)] == 2
+            place = [row.name for row in rows].index(stalls.streams[stream].name)
+            assert 2 in rows[place].bins[int(start / bin_ns) : int(end / bin_ns) + 1]
     assert n_found == 100
+    assert [row.name for row in rows] == sorted(
+        (row.name for row in rows), key=lambda name: int(name.split()[-1])
+    )
     # A stream that is not stalled runs: that is most of the time.
     assert sum(row.bins.count(0) for row in rows) > 0.9 * 64 * 1600 - 100 * 12
 
@@ -266,6 +270,10 @@ def test_what_a_stream_does_most_of_a_bin_is_shown():
     stream = report.Stream("s", "T", 0, 400, {}, 1, 1, 0, 0, 0, 0)
     ((_, bins),), bin_ns = report.binned(ar.Stalls(100, [], [stream], report.intervals_of(rows)), 4)
     assert (bins, bin_ns) == ([0, 0, 1, 1], 100)
+    # A stall that begins at the end of a bin is not in it as well.
+    rows = [(0, 0, 0, 90), (0, 2, 90, 190), (0, 0, 190, 400)]
+    ((_, bins),), _ = report.binned(ar.Stalls(100, [], [stream], report.intervals_of(rows)), 4)
+    assert bins == [0, 2, 0, 0]
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "html"])

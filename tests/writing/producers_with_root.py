@@ -15,9 +15,11 @@ ROOT.gInterpreter.Declare("""
 #include <ROOT/RNTupleReader.hxx>
 #include <ROOT/RVec.hxx>
 #include <TFile.h>
+#include <TTree.h>
 #include <TTreeReader.h>
 #include <TTreeReaderArray.h>
 #include <TTreeReaderValue.h>
+#include <TVirtualIndex.h>
 #include <stdexcept>
 #include <vector>
 
@@ -32,11 +34,14 @@ std::vector<long long> read_tree(const char* path, const char* name) {
   TTreeReader reader(name, file.get());
   TTreeReaderValue<Long64_t> x(reader, "x");
   TTreeReaderArray<Long64_t> v(reader, "v");
+  auto* index = file->Get<TTree>(name)->GetTreeIndex();
   std::vector<long long> all;
   while (reader.Next()) {
     std::vector<long long> list;
     for (auto value : v) list.push_back(value);
     check(*x, list);
+    if (index && index->GetEntryNumberWithIndex(*x, 0) != (Long64_t)all.size())
+      throw std::runtime_error("the index has another entry for " + std::to_string(*x));
     all.push_back(*x);
   }
   return all;

@@ -86,7 +86,19 @@ def draw(seed: int) -> dict[str, Any]:
         "fills": fills,
         "mishap": rng.choice(MISHAPS),
         "bad_fill": rng.randrange(10),
+        "index": rng.random() < 0.3,
     }
+
+
+def has_index(case: dict[str, Any]) -> bool:
+    return case["index"] and case["layout"] == "ttree"
+
+
+def is_by_chance(case: dict[str, Any], table: int) -> bool:
+    """The order of the entries depends on threads, or on buffers that are filled in turns."""
+    n_producers = len({producer for producer, _ in case["fills"][table]})
+    is_in_turns = case["policy"] == "fifo" and case["n_buffers"] > 1
+    return case["order"] == "free" and (n_producers > 1 or is_in_turns)
 
 
 def write(case: dict[str, Any], path: Path) -> None:
@@ -102,6 +114,8 @@ def write(case: dict[str, Any], path: Path) -> None:
         "flush": case["flush"],
         "compression": case["compression"],
     }
+    if has_index(case):
+        options["index"] = "x"
     with ar.create(
         path, reproducible=True, n_threads=case["n_threads"], buffers=case["buffers"], trace_stalls=True
     ) as file:

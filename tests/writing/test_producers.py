@@ -25,7 +25,7 @@ import arrowroot as ar
 from tests.differential import root_peer
 
 from .invariants import assert_sound
-from .producers_worker import SCHEMA, batch_of, draw, numbered
+from .producers_worker import SCHEMA, batch_of, draw, has_index, is_by_chance, numbered
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
@@ -100,6 +100,8 @@ def test_each_entry_is_there_once_and_in_the_promised_order(told):
                     read = file[f"T{table}"].to_arrow()
                     assert read.equals(pa.Table.from_batches([batch_of(read["x"].to_numpy())])), seed
                     check_order(draw(seed), table, read["x"].to_numpy())
+                    if draw(seed)["layout"] == "ttree":
+                        check_notes(draw(seed), table, file[f"T{table}"])
 
 
 def test_root_reads_the_same(told):
@@ -122,6 +124,12 @@ def test_root_reads_the_same(told):
     assert [(path, table) for path, table, _ in read] == [(path, table) for path, table, _ in jobs]
     for path, table, numbers in read:
         check_order(draw(int(Path(path).stem)), int(table[1:]), np.array(numbers))
+
+
+def check_notes(case: dict[str, Any], table: int, tree: ar.Tree) -> None:
+    """The tree has its index, and says whether the numbers of its entries mean anything."""
+    assert tree.recorded_index == (("x",) if has_index(case) else None), case
+    assert tree.entries_reshuffled is is_by_chance(case, table), case
 
 
 def check_order(case: dict[str, Any], table: int, numbers: np.ndarray) -> None:
@@ -188,6 +196,42 @@ def test_tasks_of_asyncio_fill_through_threads(tmp_path):
         assert table.num_entries == 200
     with ar.open(path) as read:
         assert sorted(read["T"].to_arrow()["x"].to_pylist()) == list(range(200))
+
+
+def test_entries_filled_in_no_order_are_joined_by_the_index_that_was_filled_with_them(tmp_path):
+    def produce(table: ar.TableWriter, number: int) -> None:
+        with table.context() as context:
+            for first in range(100 * number, 100 * number + 100, 5):
+                context.fill({"x": np.arange(first, first + 5), "y": -np.arange(first, first + 5)})
+
+    def write(path: Path, **options: Any) -> None:
+        with ar.create(path) as file:
+            schema = {"x": "int64", "y": "int64"}
+            table = file.tree("T", schema, flush=30, producers={"policy": "fifo"}, **options)
+            threads = [threading.Thread(target=produce, args=(table, number)) for number in range(4)]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+
+    write(tmp_path / "with.root", index="x")
+    write(tmp_path / "without.root")
+    ar.write(f"{tmp_path}/main.root:T", {"x": np.arange(400)})
+    tree = ar.open(tmp_path / "main.root")["T"]
+    tree.add_friend(ar.open(tmp_path / "with.root")["T"], "f")
+    assert tree.to_arrow(["f.y"])["f.y"].to_pylist() == [-x for x in range(400)]
+    other = ar.open(tmp_path / "main.root")["T"]
+    with pytest.raises(ar.InvalidRequestError, match=r"without\.root:.*kEntriesReshuffled.*index="):
+        other.add_friend(ar.open(tmp_path / "without.root")["T"], "f")
+
+
+def test_a_thread_with_two_contexts_of_a_numbered_table_goes_on(tmp_path):
+    with ar.create(tmp_path / "a.root", buffers="1 kB") as file:
+        table = file.tree("T", SCHEMA, producers={"order": "numbered"})
+        with table.context() as low, table.context() as high:
+            for first in range(100, 1000, 100):
+                high.fill(batch_of(np.arange(first, first + 100)), first)
+            low.fill(batch_of(np.arange(100)), 0)
+    with ar.open(tmp_path / "a.root") as read:
+        assert read["T"].to_arrow()["x"].to_pylist() == list(range(1000))
 
 
 def test_what_makes_no_sense_is_refused(tmp_path):

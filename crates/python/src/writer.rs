@@ -336,12 +336,14 @@ impl PyTableWriter {
         appended.unwrap_or(Ok(())).map_err(writing_to_python)
     }
 
-    /// One more context to fill it from; the settings are the same for all.
-    #[pyo3(signature = (name, *, policy, n_buffers, order, helps))]
+    /// One more context to fill it from; the settings are the same for all. `is_shared`: other threads than this one may fill.
+    #[expect(clippy::too_many_arguments, reason = "named by their caller")]
+    #[pyo3(signature = (name, *, is_shared, policy, n_buffers, order, helps))]
     fn context(
         &self,
         py: Python<'_>,
         name: Option<String>,
+        is_shared: bool,
         policy: &str,
         n_buffers: usize,
         order: &str,
@@ -353,7 +355,8 @@ impl PyTableWriter {
             table.as_mut().map(|table| table.contexts(settings))
         });
         let contexts = contexts.ok_or_else(|| invalid("the table is closed".to_owned()))?.map_err(writing_to_python)?;
-        Ok(PyFillContext::new(&self.schema, contexts.context(name)))
+        let context = if is_shared { contexts.shared_context(name) } else { contexts.context(name) };
+        Ok(PyFillContext::new(&self.schema, context))
     }
 
     /// How often each buffer was filled from; nothing if entries go to one at a time.

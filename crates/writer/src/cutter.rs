@@ -20,10 +20,17 @@ const FIRST_SHRINKAGE: u64 = 2;
 const SLACK: u64 = 8;
 /// Where nobody asked for clusters, entries go on in portions of so much.
 const PORTION_BYTES: u64 = 16_000_000;
-/// Parts of less than this are put together
+/// Parts are put together if they have less than this, or
 const SMALL_BYTES: u64 = 64 << 10;
-/// when there are so many of them.
+/// less than so much for each column,
+const SMALL_COLUMN_BYTES: u64 = 1 << 10;
+/// when so many of them are about equal; of wide tables fewer,
 const N_SMALL: usize = 128;
+const MIN_SMALL: usize = 8;
+/// so that they are at most so many parts of columns.
+const N_SMALL_PARTS: usize = 1 << 16;
+/// The bytes of memory around the values of a column's part: what names them, and what they were allocated with.
+pub(crate) const PART_BYTES: u64 = 128;
 
 /// A cluster ends after the first entry with which it has so many entries, or so many bytes before compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,14 +132,14 @@ pub(crate) struct Cutter {
     held_bytes: u64,
     /// For each column its parts, of the same entries for all.
     columns: Vec<Vec<Stored>>,
-    /// So many parts at the end are small; they have so many bytes.
-    small: (usize, u64),
+    /// The small parts at the end: how often each was put together of others, which does not rise, and its bytes.
+    small: Vec<(u32, u64)>,
 }
 
 impl Cutter {
     pub(crate) fn new(n_columns: usize) -> Self {
         let columns = vec![Vec::new(); n_columns];
-        Cutter { first_entry: 0, n_entries: 0, n_bytes: 0, held_bytes: 0, columns, small: (0, 0) }
+        Cutter { first_entry: 0, n_entries: 0, n_bytes: 0, held_bytes: 0, columns, small: Vec::new() }
     }
 
     /// Columns of the table.
@@ -150,9 +157,10 @@ impl Cutter {
         self.n_bytes
     }
 
-    /// Bytes of memory that it takes here.
+    /// Bytes of memory that it takes here: the values, and what is around their parts.
     pub(crate) fn held_bytes(&self) -> u64 {
-        self.held_bytes
+        let n_parts: usize = self.columns.first().map_or(0, Vec::len);
+        self.held_bytes + PART_BYTES * (n_parts * self.columns.len()) as u64
     }
 
     /// Takes entries of a batch, as many as there are in `range` up to the border, and says how many that are, and whether the
@@ -191,23 +199,33 @@ impl Cutter {
     }
 
     /// Makes one part of many small ones at the end: entries that come one by one would take more memory for what is around
-    /// them than for themselves.
+    /// them than for themselves. Only equals are put together, so that no value is copied often.
     fn put_together(&mut self, n_bytes: u64) {
-        if n_bytes >= SMALL_BYTES {
-            self.small = (0, 0);
+        let small_bytes = SMALL_BYTES.max(SMALL_COLUMN_BYTES * self.columns.len() as u64);
+        if n_bytes >= small_bytes {
+            self.small.clear();
             return;
         }
-        let (n_small, small_bytes) = (self.small.0 + 1, self.small.1 + n_bytes);
-        self.small = (n_small, small_bytes);
-        if n_small < N_SMALL {
-            return;
+        self.small.push((0, n_bytes));
+        let n_together = (N_SMALL_PARTS / self.columns.len().max(1)).clamp(MIN_SMALL, N_SMALL);
+        while let Some(&(level, _)) = self.small.last() {
+            let n_before = self.small.len().saturating_sub(n_together);
+            let equals = &self.small[n_before..];
+            if equals.len() < n_together || equals.iter().any(|&(other, _)| other != level) {
+                return;
+            }
+            let n_bytes = equals.iter().map(|(_, n_bytes)| n_bytes).sum();
+            for parts in &mut self.columns {
+                let small = parts.split_off(parts.len().saturating_sub(n_together));
+                parts.extend(concat(&small.iter().collect::<Vec<_>>()));
+            }
+            self.small.truncate(n_before);
+            if n_bytes >= small_bytes {
+                self.small.clear();
+                return;
+            }
+            self.small.push((level + 1, n_bytes));
         }
-        for parts in &mut self.columns {
-            let small = parts.split_off(parts.len().saturating_sub(n_small));
-            parts.extend(concat(&small.iter().collect::<Vec<_>>()));
-        }
-        // What is still small is put together again with what follows.
-        self.small = if small_bytes < SMALL_BYTES { (1, small_bytes) } else { (0, 0) };
     }
 }
 

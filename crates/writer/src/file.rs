@@ -11,6 +11,7 @@ use format::container::{Datime, FileHeader, FreeSegment, HEADER_BYTES, Key, KeyL
 use format::streamer::StreamerInfo;
 
 use crate::appender::Appender;
+use crate::contexts::behind::Behind;
 use crate::contexts::stalls::Stalls;
 use crate::error::{Error, Result};
 use crate::queue::{Queue, QueueSettings};
@@ -57,6 +58,7 @@ pub struct FileWriter {
     datime: Datime,
     compressor: Mutex<Compressor>,
     stalls: Arc<Stalls>,
+    behind: Behind,
     queue: Queue,
     state: Mutex<State>,
 }
@@ -93,8 +95,8 @@ impl FileWriter {
         let queue =
             Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
-        let stalls = Arc::default();
-        Ok(Arc::new(FileWriter { url, settings, datime, compressor, stalls, queue, state }))
+        let (stalls, behind) = (Arc::default(), Behind::default());
+        Ok(Arc::new(FileWriter { url, settings, datime, compressor, stalls, behind, queue, state }))
     }
 
     /// Where it is written to.
@@ -152,6 +154,11 @@ impl FileWriter {
     /// The times of those who fill its tables.
     pub fn stalls(&self) -> &Arc<Stalls> {
         &self.stalls
+    }
+
+    /// Those who fill its tables and wait for the entries of others.
+    pub(crate) fn behind(&self) -> &Behind {
+        &self.behind
     }
 
     /// Appends something of more than one piece, or that depends on where it is: `append` gets the appender, which nobody else

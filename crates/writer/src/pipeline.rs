@@ -40,6 +40,9 @@ pub(crate) trait Pipeline: Send {
     /// Gives a cluster that was collected elsewhere its place in the table. `held` is let go of when it is compressed.
     fn cut(&mut self, collected: Collected, held: Held) -> Result<Submission>;
 
+    /// Notes that the order of the entries is by chance.
+    fn be_reshuffled(&mut self);
+
     /// Writes what is left, and the metadata.
     fn close(&mut self) -> Result<Written>;
 }
@@ -237,9 +240,8 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         let mut start = 0;
         while start < n_entries {
             let border = self.border()?;
-            let held_bytes = self.cutter.held_bytes();
             let (n_taken, is_end) = self.cutter.take(columns, start..n_entries, border);
-            self.producer.hold(self.cutter.held_bytes() - held_bytes)?;
+            self.producer.hold(self.cutter.held_bytes())?;
             start += n_taken;
             if is_end {
                 self.end_cluster()?;
@@ -296,6 +298,10 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         let n_bytes = cutter.n_bytes();
         let ticket = producer.next_ticket();
         self.submission(cutter.end(), n_bytes, ticket, Some(held))
+    }
+
+    fn be_reshuffled(&mut self) {
+        lock(&self.format).be_reshuffled();
     }
 
     fn close(&mut self) -> Result<Written> {

@@ -82,12 +82,15 @@ struct Shared {
     started: Instant,
     state: Mutex<State>,
     changed: Condvar,
+    /// Of those who stand in a line behind others, and need not look whenever something changes.
+    alarms: Mutex<Vec<Alarm>>,
     /// Of producers that do tasks.
     compressors: Mutex<Vec<Compressor>>,
     n_tasks: AtomicU64,
     task_ns: AtomicU64,
-    /// Producers that wait for the entries of others, in any table of the file.
-    n_behind: AtomicUsize,
+    /// Of those who wait with patience: how many do tasks, and how many may.
+    n_helping: AtomicUsize,
+    max_helping: usize,
 }
 
 type State = state::State<Task, Place, Error>;
@@ -101,14 +104,39 @@ pub(crate) enum Pause {
     Helped,
 }
 
+/// Wakes one who stands in a line. It comes with the lock of the queue's state.
+#[derive(Debug, Clone)]
+pub(crate) struct Alarm {
+    condition: Arc<Condvar>,
+    /// True if it also wakes for tasks.
+    helps: bool,
+}
+
+impl Alarm {
+    /// Of one who does tasks meanwhile, or not.
+    pub(crate) fn new(helps: bool) -> Self {
+        Alarm { condition: Arc::default(), helps }
+    }
+}
+
+/// A place in a line of those who wait.
+pub(crate) struct InLine<'a> {
+    /// Rung when it becomes the first.
+    pub(crate) alarm: Alarm,
+    /// True if it is the first now. Only then it looks whenever something has changed.
+    pub(crate) is_first: &'a dyn Fn() -> bool,
+}
+
 /// How somebody waits for what others must make happen first.
 pub(crate) struct Patience<'a> {
-    /// True if tasks are done meanwhile.
+    /// True if tasks are done meanwhile, but by no more than there are processors: each takes memory to compress with.
     pub(crate) helps: bool,
     /// Set by whoever has the waiting end without what was waited for; [`Queue::wake`] must follow.
     pub(crate) is_cancelled: &'a AtomicBool,
     /// Told at the end of each part of the waiting.
     pub(crate) note: &'a mut dyn FnMut(Pause),
+    /// Where others are served before.
+    pub(crate) line: Option<InLine<'a>>,
 }
 
 /// Somebody who has things written in an order.
@@ -146,10 +174,12 @@ impl Queue {
             started: Instant::now(),
             state: Mutex::default(),
             changed: Condvar::new(),
+            alarms: Mutex::default(),
             compressors: Mutex::default(),
             n_tasks: AtomicU64::new(0),
             task_ns: AtomicU64::new(0),
-            n_behind: AtomicUsize::new(0),
+            n_helping: AtomicUsize::new(0),
+            max_helping: std::thread::available_parallelism().map_or(1, usize::from),
         };
         Queue { shared: Arc::new(shared) }
     }
@@ -178,7 +208,7 @@ impl Queue {
         if self.is_own_process() {
             let tasks = self.shared.lock().end();
             drop(tasks);
-            self.shared.changed.notify_all();
+            self.shared.wake_everyone();
             self.shared.pool.join();
         }
     }
@@ -238,12 +268,7 @@ impl Queue {
         mut found: impl FnMut(bool) -> Option<T>,
     ) -> Result<Option<T>> {
         let limit = self.shared.settings.buffer_bytes;
-        self.shared.wait_until(patience, |state| found(state.has_room(0, limit)))
-    }
-
-    /// Producers that wait for the entries of others, in any table of the file.
-    pub(crate) fn n_behind(&self) -> &AtomicUsize {
-        &self.shared.n_behind
+        self.shared.wait_until(patience, self.shared.max_helping, |state| found(state.has_room(0, limit)))
     }
 
     /// Counts bytes among those in flight.
@@ -257,9 +282,15 @@ impl Queue {
         self.shared.changed.notify_all();
     }
 
-    /// Has all who wait look again, after something has changed that is not of the queue.
+    /// Has those look again who wait, after something has changed that is not of the queue; of a line only the first.
     pub(crate) fn wake(&self) {
         self.shared.wake();
+    }
+
+    /// The same, and rings for one who has become the first of a line.
+    pub(crate) fn ring(&self, alarm: &Alarm) {
+        self.shared.wake();
+        alarm.condition.notify_all();
     }
 
     /// A handle that wakes all who wait, as long as there is the queue.
@@ -268,10 +299,18 @@ impl Queue {
     }
 }
 
-/// Has all who wait for a queue look again.
+/// Has those look again who wait for a queue.
 pub(crate) struct Waker(Weak<Shared>);
 
 impl Waker {
+    /// Wakes all of them, wherever they stand in a line.
+    pub(crate) fn wake_everyone(&self) {
+        if let Some(shared) = self.0.upgrade().filter(|shared| shared.pool.is_own_process()) {
+            drop(shared.lock());
+            shared.wake_everyone();
+        }
+    }
+
     /// Does so, in the process that has the queue; `work` comes before. Elsewhere, and without the queue, nothing is done.
     pub(crate) fn wake_after(&self, work: impl FnOnce() -> bool) {
         if let Some(shared) = self.0.upgrade()
@@ -290,19 +329,21 @@ impl Drop for Queue {
 }
 
 impl Producer {
-    /// Counts bytes that it collects for its next ticket among those in flight, and waits until there is room for them.
+    /// Counts the bytes that it has collected for its next ticket among those in flight, and waits until there is room for them.
     ///
     /// # Errors
     /// The error that stopped the queue.
-    pub fn hold(&mut self, n_bytes: u64) -> Result<()> {
-        self.count(n_bytes);
+    pub fn hold(&mut self, held_bytes: u64) -> Result<()> {
+        self.count(held_bytes);
         self.shared.wait_for_room(0)
     }
 
-    /// As [`Producer::hold`], without waiting.
-    pub(crate) fn count(&mut self, n_bytes: u64) {
-        self.shared.lock().add(n_bytes);
-        self.held_bytes += n_bytes;
+    /// Counts what it collects as so many bytes, without waiting.
+    pub(crate) fn count(&mut self, held_bytes: u64) {
+        let mut state = self.shared.lock();
+        state.report.bytes -= self.held_bytes;
+        state.add(held_bytes);
+        self.held_bytes = held_bytes;
     }
 
     /// Takes the next place in the order, for what it holds. Waits until there is room for what will become of that, which is
@@ -397,6 +438,16 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    /// Wakes all who wait, after the lock was had.
+    fn wake_everyone(&self) {
+        self.changed.notify_all();
+        self.alarms().iter().for_each(|alarm| alarm.condition.notify_all());
+    }
+
+    fn alarms(&self) -> MutexGuard<'_, Vec<Alarm>> {
+        self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Looks at how much waits.
     fn watch(&self, state: &mut State) {
         let (n_tasks, n_bytes) = (state.n_tasks(), state.report.bytes);
@@ -414,6 +465,7 @@ impl Shared {
         }
         self.place_ready(state);
         self.changed.notify_all();
+        self.alarms().iter().filter(|alarm| alarm.helps).for_each(|alarm| alarm.condition.notify_all());
     }
 
     /// Takes a task that nobody has begun.
@@ -436,8 +488,11 @@ impl Shared {
         let mut state = self.lock();
         match made {
             Ok(made_bytes) => {
-                state.done(id, made_bytes);
+                let has_room_come = state.done(id, made_bytes);
                 self.place_ready(state);
+                if has_room_come {
+                    self.changed.notify_all();
+                }
             }
             Err(error) => self.fail(state, error),
         }
@@ -454,8 +509,10 @@ impl Shared {
                 ready.place = None;
             }
             state = self.lock();
-            state.placed(ready);
-            self.changed.notify_all();
+            // Not for each piece: there may be many, and many who would look.
+            if state.placed(ready) {
+                self.changed.notify_all();
+            }
             if let Err(error) = placed {
                 return self.fail(state, error);
             }
@@ -466,7 +523,7 @@ impl Shared {
         // Dropped without the lock: they hold a lot.
         let waiting = state.fail(error);
         drop(state);
-        self.changed.notify_all();
+        self.wake_everyone();
         drop(waiting);
     }
 
@@ -494,14 +551,19 @@ impl Shared {
 
     /// Does tasks, or sleeps if there are none, until something is so.
     fn help_until(&self, is_so: impl Fn(&State) -> bool) -> Result<()> {
-        let patience = Patience { helps: true, is_cancelled: &AtomicBool::new(false), note: &mut |_| () };
-        self.wait_until(patience, |state| is_so(state).then_some(())).map(drop)
+        let patience = Patience { helps: true, is_cancelled: &AtomicBool::new(false), note: &mut |_| (), line: None };
+        self.wait_until(patience, usize::MAX, |state| is_so(state).then_some(())).map(drop)
     }
 
-    /// Waits until something is found. `None` if that was cancelled before.
-    fn wait_until<T>(&self, patience: Patience<'_>, mut found: impl FnMut(&State) -> Option<T>) -> Result<Option<T>> {
+    /// Waits until something is found. `None` if that was cancelled before. Tasks are done unless `max_helping` others do so.
+    fn wait_until<T>(
+        &self,
+        patience: Patience<'_>,
+        max_helping: usize,
+        mut found: impl FnMut(&State) -> Option<T>,
+    ) -> Result<Option<T>> {
         self.check_process()?;
-        let Patience { helps, is_cancelled, note } = patience;
+        let Patience { helps, is_cancelled, note, line } = patience;
         let mut state = self.lock();
         if let Some(error) = &state.error {
             return Err(error.clone());
@@ -513,21 +575,32 @@ impl Shared {
         let mut helped = Duration::ZERO;
         let mut compressor = None;
         let mut result = None;
+        self.alarms().extend(line.as_ref().map(|line| line.alarm.clone()));
         while state.error.is_none() && !is_cancelled.load(Relaxed) {
             result = found(&state);
             if result.is_some() {
                 break;
             }
-            let task = if helps { self.take_task(&mut state) } else { None };
+            // Changed with the lock alone.
+            let may_help = helps && self.n_helping.load(Relaxed) < max_helping;
+            let task = if may_help { self.take_task(&mut state) } else { None };
             let begun = Instant::now();
             if let Some((id, task)) = task {
+                self.n_helping.fetch_add(1, Relaxed);
                 drop(state);
                 self.run(id, task, compressor.get_or_insert_with(|| self.compressor()));
                 helped += begun.elapsed();
                 note(Pause::Helped);
                 state = self.lock();
+                self.n_helping.fetch_sub(1, Relaxed);
             } else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                // Others may help meanwhile.
+                self.compressors().extend(compressor.take());
+                let condition = match &line {
+                    Some(line) if !(line.is_first)() => line.alarm.condition.as_ref(),
+                    _ => &self.changed,
+                };
+                state = condition.wait(state).unwrap_or_else(PoisonError::into_inner);
                 note(Pause::Slept);
             }
         }
@@ -537,13 +610,26 @@ impl Shared {
         state.report.longest_wait_ns = state.report.longest_wait_ns.max(waited_ns);
         state.report.help_ns += nanoseconds(helped);
         let error = if result.is_none() { state.error.clone() } else { None };
+        let leaves_tasks = !helped.is_zero() && !state.has_no_tasks();
         drop(state);
-        self.compressors.lock().unwrap_or_else(PoisonError::into_inner).extend(compressor);
+        if let Some(line) = line {
+            self.alarms().retain(|alarm| !Arc::ptr_eq(&alarm.condition, &line.alarm.condition));
+        }
+        if leaves_tasks {
+            // Another one may help now.
+            self.changed.notify_all();
+            self.alarms().iter().find(|alarm| alarm.helps).inspect(|alarm| alarm.condition.notify_all());
+        }
+        self.compressors().extend(compressor);
         error.map_or(Ok(result), Err)
     }
 
     fn compressor(&self) -> Compressor {
-        self.compressors.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.compressors().pop().unwrap_or_default()
+    }
+
+    fn compressors(&self) -> MutexGuard<'_, Vec<Compressor>> {
+        self.compressors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

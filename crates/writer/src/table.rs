@@ -28,7 +28,6 @@ pub struct TableWriter {
     columns: Arc<TableColumns>,
     n_entries: u64,
     pipeline: Arc<Mutex<Box<dyn Pipeline>>>,
-    index: Option<Arc<IndexValues>>,
     /// Once it is filled through these, it is through nothing else.
     contexts: Option<Contexts>,
     is_closed: bool,
@@ -152,9 +151,9 @@ impl TableWriter {
         index: Option<Arc<IndexValues>>,
         pipeline: Box<dyn Pipeline>,
     ) -> TableWriter {
-        let columns = Arc::new(TableColumns { table, columns });
+        let columns = Arc::new(TableColumns { table, columns, index });
         let (file, pipeline) = (Arc::clone(file), Arc::new(Mutex::new(pipeline)));
-        TableWriter { file, columns, n_entries: 0, pipeline, index, contexts: None, is_closed: false }
+        TableWriter { file, columns, n_entries: 0, pipeline, contexts: None, is_closed: false }
     }
 
     /// Takes the entries of a batch, which has the columns of the table in their order. Their memory is used until they are
@@ -171,7 +170,6 @@ impl TableWriter {
             return Err(Error::InvalidRequest { what });
         }
         let slices = self.columns.slices(batch)?;
-        let indexed = self.index.as_ref().map(|index| index.of_batch(batch)).transpose()?;
         for (number, slice) in slices.iter().enumerate() {
             let stored =
                 self.columns.store(slice, self.n_entries).inspect_err(|error| self.stop_if_begun(number, error))?;
@@ -179,9 +177,6 @@ impl TableWriter {
                 .append(&stored, slice.num_rows())
                 .inspect_err(|error| self.file.queue().stop(error.clone()))?;
             self.n_entries += slice.num_rows() as u64;
-        }
-        if let (Some(index), Some(values)) = (&self.index, indexed) {
-            index.extend(values);
         }
         Ok(())
     }
@@ -195,9 +190,6 @@ impl TableWriter {
         let what = match &self.contexts {
             Some(contexts) if contexts.settings() == settings => return Ok(contexts.clone()),
             Some(_) => "its contexts have other settings",
-            None if self.index.is_some() => {
-                "it has an index, which one thread fills: contexts and an index exclude each other"
-            }
             None if self.n_entries > 0 => "it has entries already: contexts fill it from the first one on",
             None => {
                 let contexts = Contexts::new(&self.file, &self.columns, &self.pipeline, settings);

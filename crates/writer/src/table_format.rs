@@ -59,6 +59,10 @@ pub trait TableFormat: Send + Sync + 'static {
         appender: &mut Appender,
     ) -> Result<()>;
 
+    /// Notes that the order of the entries is by chance, as several filled the table at the same time. Formats without a place
+    /// for that do nothing.
+    fn be_reshuffled(&mut self) {}
+
     /// Writes the metadata of the table, now that all is placed, and lists it in its directory.
     ///
     /// # Errors

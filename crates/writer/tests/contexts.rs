@@ -319,6 +319,63 @@ fn producers_that_wait_for_each_other_in_two_tables_go_on() {
 }
 
 #[test]
+fn a_thread_does_not_wait_for_what_only_it_could_bring() {
+    let (place, file) = file(2, 100);
+    let mut table = table(&file, Format::Tree, Flush::Entries(10));
+    let contexts = table.contexts(settings(Policy::Fullest, 4, Order::Numbered, false)).unwrap();
+    let (low, high, other) = (contexts.context(None), contexts.context(None), contexts.shared_context(None));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            other.fill_at(40, &batch(40..41)).unwrap();
+            other.fill_at(20, &batch(20..21)).unwrap();
+        });
+        (21..40_i64).for_each(|entry| high.fill_at(entry.unsigned_abs(), &batch(entry..entry + 1)).unwrap());
+        low.fill_at(0, &batch(0..20)).unwrap();
+        // Whoever else waits need not wait for these.
+        drop((low, high));
+    });
+    drop(contexts);
+    table.close().unwrap();
+    file.close().unwrap();
+    assert!(read(&place).into_iter().eq(0..41));
+}
+
+#[test]
+fn an_order_by_chance_is_noted_in_the_tree() {
+    for (policy, order, n_contexts, is_noted) in [
+        (Policy::Fullest, Order::Free, 1, false),
+        (Policy::Fullest, Order::Free, 2, true),
+        (Policy::Single, Order::Free, 1, false),
+        (Policy::Fifo, Order::Free, 1, true),
+        (Policy::Fullest, Order::Filled, 2, false),
+        (Policy::Fullest, Order::Numbered, 2, false),
+    ] {
+        for layout in [Format::Tree, Format::Ntuple] {
+            let (place, file) = file(1, 1 << 20);
+            let mut table = table(&file, layout, Flush::Entries(10));
+            let contexts = table.contexts(settings(policy, 3, order, true)).unwrap();
+            for context in 0..n_contexts {
+                let first = u64::from(context == 1) * 7;
+                let entries = i64::try_from(first).unwrap();
+                let batch = batch(entries..entries + 7);
+                let context = contexts.context(None);
+                match order {
+                    Order::Numbered => context.fill_at(first, &batch).unwrap(),
+                    _ => context.fill(&batch).unwrap(),
+                }
+            }
+            table.close().unwrap();
+            file.close().unwrap();
+            let bytes = place.bytes().unwrap().to_vec();
+            let file = File::from_source(Arc::new(MemorySource::new("file.root", bytes))).unwrap();
+            let found = open_table(&file, "T").unwrap().table.recorded().entries_reshuffled;
+            // RNTuples have no place for it.
+            assert_eq!(found, is_noted && layout == Format::Tree, "{policy:?} {order:?} {n_contexts}");
+        }
+    }
+}
+
+#[test]
 fn a_table_is_not_closed_under_its_producers() {
     let (place, file) = file(2, 1 << 20);
     let mut table = table(&file, Format::Tree, Flush::Entries(10));

@@ -11,7 +11,7 @@ from arrowroot._cost.stalls import STATES
 from arrowroot._errors import StorageError
 from arrowroot._pictures import style
 from arrowroot._render import printable
-from arrowroot._report.stalls import binned
+from arrowroot._report.stalls import binned, by_name
 from arrowroot._sizes import format_count, format_seconds
 
 if TYPE_CHECKING:
@@ -120,13 +120,13 @@ def _name_streams(axes: Any, rows: Sequence[Row]) -> None:
 def page(title: str, stalls: Stalls) -> str:
     """Return a page with the graph as SVG, a name and times for what the pointer is on, and the table of modules."""
     rows, bin_ns = binned(stalls, _N_BINS_HTML)
-    row_height = 14 if len(rows) <= _N_NAMED else 8
+    row_height, text_height = (14, 10) if len(rows) <= _N_NAMED else (10, 9)
     left, width, height = 130, _N_BINS_HTML, row_height * len(rows)
     parts = []
     for number, row in enumerate(rows):
         top = number * row_height
         label = html.escape(printable(row.name)[-20:])
-        parts.append(f'<text x="{left - 6}" y="{top + row_height - 3}" text-anchor="end">{label}</text>')
+        parts.append(f'<text x="{left - 6}" y="{top + row_height - 2}" text-anchor="end">{label}</text>')
         parts.extend(
             f'<rect class="s{state}" x="{left + start}" y="{top}" width="{end - start}" height="{row_height - 1}">'
             f"<title>{label}: {STATES[state]}, {format_seconds(start * bin_ns / 1e9)} to "
@@ -153,26 +153,30 @@ def page(title: str, stalls: Stalls) -> str:
     streams = "".join(
         f"<tr><td>{html.escape(printable(s.name))}</td><td>{s.n_fills:,}</td><td>{s.n_stalls:,}</td>"
         f"<td>{s.stalls_ns / 1e9:.3f} s</td><td>{s.longest_wait_ns / 1e9:.3f} s</td><td>{s.efficiency:.4f}</td></tr>"
-        for s in stalls.streams
+        for s in (stalls.streams[place] for place in by_name(stalls.streams))
     )
     facts = html.escape(f"{summary(stalls)}; efficiency {stalls.efficiency:.4f}")
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{html.escape(printable(title))}</title><style>
 body{{font:14px/1.5 system-ui,sans-serif;color:{style.DARK};margin:2em;
 max-width:{left + width + 40}px}}
-svg{{background:{_BACKGROUND};width:100%;height:auto}} svg text{{font:10px sans-serif;fill:{style.GREY}}}
-ul{{list-style:none;display:flex;gap:1.5em;padding:0}}
+.wide{{overflow-x:auto}}
+svg{{background:{_BACKGROUND};width:100%;min-width:900px;height:auto}} svg text{{font:{text_height}px sans-serif;
+fill:{style.GREY}}}
+ul{{list-style:none;display:flex;flex-wrap:wrap;gap:.3em 1.5em;padding:0}}
 li::before{{display:inline-block;width:1em;height:1em;margin-right:.4em}}
 table{{border-collapse:collapse;margin:1em 0}}
-td,th{{padding:.2em .8em;border-bottom:1px solid {style.FAINT};text-align:right}}
+td,th{{padding:.2em .8em;border-bottom:1px solid {style.FAINT};text-align:right;white-space:nowrap}}
 td:first-child,th:first-child{{text-align:left}}
 {colours}</style></head><body>
 <h1>{html.escape(printable(title))}</h1><p>{facts}</p><ul>{legend}</ul>
-<svg viewBox="0 0 {left + width + 30} {height + 26}" role="img" aria-label={json.dumps(facts)}>
-{"".join(parts)}{"".join(ticks)}</svg>
-<h2>Modules</h2><table><tr><th>module</th><th>calls</th><th>stalls</th><th>total</th><th>longest</th></tr>{table}</table>
-<h2>Streams</h2><table><tr><th>stream</th><th>fills</th><th>stalls</th><th>total</th><th>longest wait</th>
-<th>efficiency</th></tr>{streams}</table>
+<div class="wide"><svg viewBox="0 -4 {left + width + 30} {height + 30}" role="img" aria-label={json.dumps(facts)}>
+{"".join(parts)}{"".join(ticks)}</svg></div>
+<h2>Modules</h2><div class="wide"><table>
+<tr><th>module</th><th>calls</th><th>stalls</th><th>total</th><th>longest</th></tr>{table}</table></div>
+<h2>Streams</h2><div class="wide"><table>
+<tr><th>stream</th><th>fills</th><th>stalls</th><th>total</th><th>longest wait</th>
+<th>efficiency</th></tr>{streams}</table></div>
 </body></html>
 """
 

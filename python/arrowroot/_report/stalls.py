@@ -265,7 +265,8 @@ class Row(NamedTuple):
 def binned(stalls: Stalls, n_bins: int) -> tuple[list[Row], float]:
     """Return what each stream does in each of so many equal times, and how long one is in ns.
 
-    That is what it does most of the time; but a stall of at least the threshold is never hidden.
+    That is what it does most of the time; but a stall of at least the threshold is never hidden, be it shorter than
+    a bin. The streams are in the order of their names.
     """
     import numpy as np
 
@@ -298,6 +299,19 @@ def binned(stalls: Stalls, n_bins: int) -> tuple[list[Row], float]:
     for row, start, stop in zip(
         intervals.stream[is_long], intervals.start_ns[is_long], intervals.end_ns[is_long], strict=True
     ):
-        most[row, min(int(start / bin_ns), n_bins - 1) : min(int(stop / bin_ns), n_bins - 1) + 1] = STALLED
-    names = [stream.name for stream in stalls.streams]
-    return [Row(name, bins.tolist()) for name, bins in zip(names, most, strict=True)], bin_ns
+        first_bin, last_bin = (min(int(time / bin_ns), n_bins - 1) for time in (start, stop))
+        if not (most[row, first_bin : last_bin + 1] == STALLED).any():
+            most[row, (first_bin + last_bin) // 2] = STALLED
+    return [
+        Row(stalls.streams[place].name, most[place].tolist()) for place in by_name(stalls.streams)
+    ], bin_ns
+
+
+def by_name(streams: Sequence[Stream]) -> list[int]:
+    """Return the places of streams in the order of their names, "stream 10" behind "stream 9"."""
+
+    def key(place: int) -> list[tuple[int, str]]:
+        parts = re.findall(r"\d+|\D+", streams[place].name)
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+    return sorted(range(len(streams)), key=key)

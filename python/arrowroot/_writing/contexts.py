@@ -141,6 +141,7 @@ class FillContext:
         self._native: _native.FillContext | None = None
         self._is_closed = False
         self._process = os.getpid()
+        self._thread = threading.get_ident()
 
     def fill(self, data: TableData, first_entry: int | None = None) -> None:
         """Add entries: any kind of data that :func:`arrowroot.write` takes, in memory.
@@ -216,7 +217,8 @@ class FillContext:
             self._tell_of_growth()
 
     def _begin(self) -> _native.FillContext:
-        self._native = self._table.native_context(self._rule, self._name)
+        is_shared = threading.get_ident() != self._thread
+        self._native = self._table.native_context(self._rule, self._name, is_shared=is_shared)
         return self._native
 
     def _tell_of_growth(self) -> None:

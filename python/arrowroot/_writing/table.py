@@ -197,13 +197,21 @@ class TableWriter:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
         return self._schema
 
-    def native_context(self, rule: ProducerRule, name: str | None) -> _native.FillContext:
-        """Return the engine's context. Raises: InvalidRequestError if the table is closed."""
+    def native_context(self, rule: ProducerRule, name: str | None, *, is_shared: bool) -> _native.FillContext:
+        """Return the engine's context; ``is_shared``: other threads than this one may fill.
+
+        Raises: InvalidRequestError if the table is closed.
+        """
         with self._lock, self._named():
             if self._native is None or self._is_closed:
                 raise InvalidRequestError("the table is closed, nothing can be filled")
             return self._native.context(
-                name, policy=rule.policy, n_buffers=rule.n_buffers, order=rule.order, helps=rule.helps
+                name,
+                is_shared=is_shared,
+                policy=rule.policy,
+                n_buffers=rule.n_buffers,
+                order=rule.order,
+                helps=rule.helps,
             )
 
     def count_filled(self, n_entries: int) -> None:

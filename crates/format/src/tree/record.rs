@@ -255,6 +255,11 @@ impl TreeRecord {
         self.bits & ENTRIES_RESHUFFLED != 0
     }
 
+    /// Notes that the order of the entries is by chance, so that nobody joins them with others by their numbers.
+    pub fn be_reshuffled(&mut self) {
+        self.bits |= ENTRIES_RESHUFFLED;
+    }
+
     /// A branch.
     pub fn branch(&self, id: BranchId) -> &Branch {
         &self.branches[id.0 as usize]

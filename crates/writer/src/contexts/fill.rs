@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::ThreadId;
 
+use crate::cutter::PART_BYTES;
 use crate::error::{Error, Result};
 use crate::pipeline::Submission;
-use crate::queue::{Patience, Pause};
+use crate::queue::{Alarm, InLine, Patience, Pause};
 use crate::table::Slice;
 
 use super::arrivals::Arrived;
+use super::behind::But;
 use super::stalls::Doing;
 use super::{Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
 
@@ -17,6 +20,8 @@ use super::{Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
 #[must_use = "nothing is taken before its steps are done"]
 pub struct Fill {
     inner: Arc<Inner>,
+    /// Whose it is: another thread may do its steps.
+    thread: ThreadId,
     /// The slices not taken yet; the first one from the entry `start` on.
     values: VecDeque<Slice>,
     start: usize,
@@ -25,6 +30,8 @@ pub struct Fill {
     /// The number of the first entry, once it is known.
     first_entry: Option<u64>,
     has_begun: bool,
+    /// True once its thread has waited.
+    has_waited: bool,
     /// The buffer that waiting has brought.
     lent: Option<usize>,
 }
@@ -95,10 +102,29 @@ impl Inner {
 }
 
 impl Fill {
-    pub(super) fn new(inner: Arc<Inner>, values: VecDeque<Slice>, n_entries: u64, first_entry: Option<u64>) -> Self {
-        let bytes = |(stored, n_slice): &Slice| stored.iter().map(|column| column.held_bytes(0..*n_slice)).sum::<u64>();
+    pub(super) fn new(
+        inner: Arc<Inner>,
+        thread: ThreadId,
+        values: VecDeque<Slice>,
+        n_entries: u64,
+        first_entry: Option<u64>,
+    ) -> Self {
+        let bytes = |(stored, n_slice): &Slice| {
+            stored.iter().map(|column| column.held_bytes(0..*n_slice) + PART_BYTES).sum::<u64>()
+        };
         let n_bytes = values.iter().map(bytes).sum();
-        Fill { inner, values, start: 0, n_entries, n_bytes, first_entry, has_begun: false, lent: None }
+        Fill {
+            inner,
+            thread,
+            values,
+            start: 0,
+            n_entries,
+            n_bytes,
+            first_entry,
+            has_begun: false,
+            has_waited: false,
+            lent: None,
+        }
     }
 
     /// True if some of its entries were taken. It must be completed then, or the file is given up.
@@ -150,51 +176,66 @@ impl Fill {
     /// # Errors
     /// The error that stopped the file.
     pub fn wait(&mut self, is_cancelled: &AtomicBool) -> Result<bool> {
-        let Fill { inner, has_begun, first_entry, n_entries, n_bytes, lent, .. } = self;
+        self.has_waited = true;
+        let Fill { inner, thread, has_begun, first_entry, n_entries, n_bytes, lent, .. } = self;
         let (filling, record) = (&inner.filling, &inner.record);
         let queue = filling.file.queue();
         queue.check()?;
         let mut note = |pause| {
             record.mark(if pause == Pause::Helped { Doing::Helping } else { Doing::Stalled });
         };
-        let patience = Patience { helps: filling.settings.helps, is_cancelled, note: &mut note };
+        let helps = filling.settings.helps;
+        let patience = Patience { helps, is_cancelled, note: &mut note, line: None };
         let found = if filling.settings.order != Order::Free {
             let number = first_entry.unwrap_or(u64::MAX);
             if let State::Ordered(ordered) = &mut *filling.lock() {
                 ordered.arrivals.wait(number);
             }
-            queue.n_behind().fetch_add(1, Relaxed);
+            filling.file.behind().begin(inner.number, *thread);
             // Another one may be let in now.
             queue.wake();
             let found = queue.wait_for(patience, |_| match &*filling.lock() {
                 State::Ordered(Ordered { arrivals }) => {
                     let first = first_entry.unwrap_or(arrivals.end());
-                    let verdict = arrivals.verdict(first, *n_entries, *n_bytes, filling.n_running());
+                    let verdict = arrivals.verdict(first, *n_entries, *n_bytes, filling.n_running(None));
                     (verdict != Offer::Full).then_some(())
                 }
                 State::Free(_) => Some(()),
             });
-            queue.n_behind().fetch_sub(1, Relaxed);
+            filling.file.behind().end(inner.number, *thread);
             if let State::Ordered(ordered) = &mut *filling.lock() {
                 ordered.arrivals.leave(number);
             }
             found.map(|found| found.is_some())
         } else {
+            let alarm = Alarm::new(helps);
             let waiter = match &mut *filling.lock() {
-                State::Free(free) => free.buffers.queue_up(*has_begun),
+                State::Free(free) => {
+                    let waiter = free.buffers.queue_up(*has_begun);
+                    free.alarms.insert(waiter, alarm.clone());
+                    waiter
+                }
                 State::Ordered(_) => return Ok(true),
             };
+            let is_first = || match &*filling.lock() {
+                State::Free(free) => free.buffers.first_in_line() == Some(waiter),
+                State::Ordered(_) => true,
+            };
+            let patience = Patience { line: Some(InLine { alarm, is_first: &is_first }), ..patience };
             let found = queue.wait_for(patience, |has_room| match &mut *filling.lock() {
                 State::Free(free) => free.buffers.lend(Some(waiter), has_room),
                 State::Ordered(_) => None,
             });
             // Whoever is next in line looks again.
-            let is_awaited = match &mut *filling.lock() {
-                State::Free(free) => free.buffers.leave(waiter),
-                State::Ordered(_) => false,
+            let next = match &mut *filling.lock() {
+                State::Free(free) => {
+                    free.alarms.remove(&waiter);
+                    free.buffers.leave(waiter).and_then(|next| free.alarms.get(&next).cloned())
+                }
+                State::Ordered(_) => None,
             };
-            if is_awaited {
-                queue.wake();
+            if let Some(next) = next {
+                queue.ring(&next);
             }
             found.map(|found| {
                 *lent = found;
@@ -210,7 +251,7 @@ impl Fill {
         let filling = &self.inner.filling;
         let has_room = filling.file.queue().has_room();
         let (number, collected) = match &mut *filling.lock() {
-            State::Free(Free { buffers, collected }) => {
+            State::Free(Free { buffers, collected, .. }) => {
                 let Some(number) = self.lent.take().or_else(|| buffers.lend(None, has_room)) else {
                     return Ok(Step::Full);
                 };
@@ -225,7 +266,6 @@ impl Fill {
             Collected { cutter, border, producer: filling.file.queue().producer() }
         });
         self.has_begun = true;
-        let held_bytes = collected.cutter.held_bytes();
         let mut is_end = false;
         while let Some((stored, n_slice)) = self.values.front().filter(|_| !is_end) {
             let (n_taken, is_cut) = collected.cutter.take(stored, self.start..*n_slice, collected.border);
@@ -236,7 +276,7 @@ impl Fill {
                 self.values.pop_front();
             }
         }
-        collected.producer.count(collected.cutter.held_bytes() - held_bytes);
+        collected.producer.count(collected.cutter.held_bytes());
         if is_end {
             if let State::Free(free) = &mut *filling.lock() {
                 free.buffers.end(number);
@@ -267,7 +307,9 @@ impl Fill {
         let queue = filling.file.queue();
         // Before it is kept, as whoever takes it from there counts it no longer.
         queue.count(self.n_bytes);
-        let n_others = filling.n_running().saturating_sub(1);
+        // Who waits for this fill does no other one before.
+        let but = But { context: self.inner.number, thread: self.has_waited.then_some(self.thread) };
+        let n_others = filling.n_running(Some(but));
         let offer = match &mut *filling.lock() {
             State::Ordered(Ordered { arrivals }) => {
                 let first = self.first_entry.unwrap_or(arrivals.end());

@@ -4,13 +4,16 @@
 //! plain state. [`fill`] takes entries by them, and [`stalls`] has what each context did when.
 
 mod arrivals;
+pub(crate) mod behind;
 mod fill;
 pub mod policy;
 mod settings;
 pub mod stalls;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 
 use arrow_array::RecordBatch;
 
@@ -18,12 +21,13 @@ use crate::cutter::{Border, Cutter};
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
 use crate::pipeline::Pipeline;
-use crate::queue::{Producer, Waker};
+use crate::queue::{Alarm, Producer, Waker};
 use crate::table::{Slice, TableColumns};
 
 use arrivals::{Arrivals, Offer};
+use behind::{But, Home, OpenContexts};
 pub use fill::{Fill, Step, Work};
-use policy::Buffers;
+use policy::{Buffers, Policy};
 pub use settings::{ContextSettings, Order};
 use stalls::{Doing, Record};
 
@@ -43,6 +47,8 @@ pub struct FillContext {
 
 struct Inner {
     filling: Arc<Filling>,
+    /// Its number in the file.
+    number: u64,
     record: Arc<Record>,
     waker: Waker,
 }
@@ -55,7 +61,9 @@ pub(crate) struct Filling {
     settings: ContextSettings,
     state: Mutex<State>,
     /// Contexts that there are, with fills that are not at their end.
-    n_open: AtomicUsize,
+    open: Mutex<OpenContexts>,
+    /// How many were ever made.
+    n_contexts: AtomicUsize,
     n_entries: AtomicU64,
 }
 
@@ -71,6 +79,8 @@ struct Free {
     buffers: Buffers,
     /// For each buffer what is in it; `None`: nothing, or it is lent.
     collected: Vec<Option<Collected>>,
+    /// Of those who wait for a buffer, by their numbers in line.
+    alarms: HashMap<u64, Alarm>,
 }
 
 /// Entries go to the cluster that is next, in the order of their numbers.
@@ -116,7 +126,8 @@ impl Contexts {
             let buffers = Buffers::new(settings.policy, settings.n_buffers);
             let n_buffers = buffers.n_fills().len();
             lock(pipeline).be_free(n_buffers);
-            State::Free(Free { buffers, collected: (0..n_buffers).map(|_| None).collect() })
+            let collected = (0..n_buffers).map(|_| None).collect();
+            State::Free(Free { buffers, collected, alarms: HashMap::new() })
         } else {
             let kept_bytes = file.settings().buffer_bytes as u64 / SHARE_KEPT;
             State::Ordered(Ordered { arrivals: Arrivals::new(kept_bytes) })
@@ -128,19 +139,34 @@ impl Contexts {
                 pipeline: Arc::clone(pipeline),
                 settings,
                 state: Mutex::new(state),
-                n_open: AtomicUsize::new(0),
+                open: Mutex::default(),
+                n_contexts: AtomicUsize::new(0),
                 n_entries: AtomicU64::new(0),
             }),
         }
     }
 
     /// One more context; `None` names it after the table, with a number.
+    ///
+    /// Where entries are numbered, a thread may wait for what only its own other contexts can bring. It does not wait forever if
+    /// it made all of them itself; contexts that go from thread to thread are better one for each thread.
     pub fn context(&self, name: Option<String>) -> FillContext {
+        self.context_of(Home::Thread(thread::current().id()), name)
+    }
+
+    /// As [`Contexts::context`], for a context that any thread may fill.
+    pub fn shared_context(&self, name: Option<String>) -> FillContext {
+        self.context_of(Home::Any, name)
+    }
+
+    fn context_of(&self, home: Home, name: Option<String>) -> FillContext {
         let filling = Arc::clone(&self.filling);
-        filling.n_open.fetch_add(1, Relaxed);
+        let number = filling.file.behind().number();
+        lock(&filling.open).insert(number, home);
+        filling.n_contexts.fetch_add(1, Relaxed);
         let record = filling.file.stalls().record(&filling.columns.table, name);
         let waker = filling.file.queue().waker();
-        FillContext { inner: Arc::new(Inner { filling, record, waker }) }
+        FillContext { inner: Arc::new(Inner { filling, number, record, waker }) }
     }
 
     /// The settings of all of them.
@@ -161,10 +187,18 @@ impl Contexts {
         }
     }
 
+    /// True if the order of the entries depends on threads.
+    fn is_by_chance(&self) -> bool {
+        let ContextSettings { order, policy, n_buffers, .. } = self.filling.settings;
+        // One alone fills its buffers in turns.
+        let is_in_turns = policy == Policy::Fifo && n_buffers > 1;
+        order == Order::Free && (is_in_turns || self.filling.n_contexts.load(Relaxed) > 1)
+    }
+
     /// Ends the filling: what is still in buffers goes to the table.
     pub(crate) fn end(&self) -> Result<()> {
         let filling = &self.filling;
-        let n_open = filling.n_open.load(Relaxed);
+        let n_open = filling.n_open();
         if n_open > 0 {
             let what = format!(
                 "table {:?} is closed while {n_open} of its contexts are still open, whose entries would be missing: close them \
@@ -194,6 +228,9 @@ impl Contexts {
         for Collected { mut cutter, producer, .. } in collected {
             drop(producer);
             lock(&filling.pipeline).append_cluster(cutter.end())?;
+        }
+        if self.is_by_chance() {
+            lock(&filling.pipeline).be_reshuffled();
         }
         Ok(())
     }
@@ -236,13 +273,19 @@ impl FillContext {
             };
             return Err(Error::InvalidRequest { what: format!("table {:?}: {what}", filling.columns.table) });
         }
+        let thread = thread::current().id();
+        if let Some(home) = lock(&filling.open).get_mut(&self.inner.number)
+            && *home != Home::Thread(thread)
+        {
+            *home = Home::Any;
+        }
         let values = filling.columns.store_all(batch, first_entry.unwrap_or_default())?;
-        Ok(Fill::new(Arc::clone(&self.inner), values, batch.num_rows() as u64, first_entry))
+        Ok(Fill::new(Arc::clone(&self.inner), thread, values, batch.num_rows() as u64, first_entry))
     }
 
     /// Has all that wait look whether they were cancelled.
     pub fn wake(&self) {
-        self.inner.waker.wake_after(|| true);
+        self.inner.waker.wake_everyone();
     }
 
     /// Does work that waits for data: the time is told apart.
@@ -268,7 +311,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.waker.wake_after(|| {
             self.record.mark(Doing::Running);
-            self.filling.n_open.fetch_sub(1, Relaxed);
+            lock(&self.filling.open).remove(&self.number);
             // Where all others wait, one of them goes on.
             true
         });
@@ -325,13 +368,12 @@ impl Filling {
 
     /// Contexts that are open, of which each may still fill.
     fn n_open(&self) -> usize {
-        self.n_open.load(Relaxed)
+        lock(&self.open).len()
     }
 
-    /// Of these, those whose producers wait for nobody's entries, as far as counting tells: who waits for another table counts
-    /// as well, as it may be what others wait for there.
-    fn n_running(&self) -> usize {
-        self.n_open().saturating_sub(self.file.queue().n_behind().load(Relaxed))
+    /// Of these, those whose producers wait for nobody's entries.
+    fn n_running(&self, but: Option<But>) -> usize {
+        self.file.behind().n_running(&lock(&self.open), but)
     }
 
     /// Stops the file.

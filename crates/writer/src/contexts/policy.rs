@@ -75,10 +75,15 @@ impl Buffers {
         number
     }
 
-    /// Leaves the line. Returns true if others wait, whose turn it may be now.
-    pub fn leave(&mut self, waiter: u64) -> bool {
+    /// Leaves the line. Returns the number of the one whose turn it may be now.
+    pub fn leave(&mut self, waiter: u64) -> Option<u64> {
         self.waiting.retain(|&number| number != waiter);
-        !self.waiting.is_empty()
+        self.first_in_line()
+    }
+
+    /// The number of the one who is served next.
+    pub fn first_in_line(&self) -> Option<u64> {
+        self.waiting.front().copied()
     }
 
     /// True if somebody waits.
@@ -196,7 +201,7 @@ mod tests {
         assert_eq!((buffers.lend(None, true), buffers.lend(Some(second), true)), (None, None));
         assert_eq!(buffers.lend(Some(first), true), None);
         assert_eq!(buffers.lend(Some(begun), true), Some(0));
-        assert!(buffers.leave(first));
+        assert_eq!(buffers.leave(first), Some(second));
         assert!(buffers.give_back(0, 2));
         assert_eq!(buffers.lend(Some(second), true), Some(0));
         assert!(!buffers.give_back(0, 3));

@@ -4,6 +4,8 @@ use super::arrivals::{Arrivals, Arrived, Offer};
 use super::policy::{Buffers, Policy};
 use crate::interleavings::visit;
 
+mod sleeping;
+
 /// The next step of a producer. Each is what is done under one lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Next {

@@ -103,6 +103,27 @@ fn entries_that_come_one_by_one_are_put_together() {
 }
 
 #[test]
+fn the_parts_of_a_wide_table_are_few_and_what_is_around_them_is_counted() {
+    let columns = columns(&[1; 600]);
+    let wide: Vec<Stored> = columns.iter().cycle().take(16_000).cloned().collect();
+    let mut cutter = Cutter::new(wide.len());
+    let mut most = 0;
+    for entry in 0..600 {
+        let entry = entry..entry + 1;
+        let entries: Vec<Stored> = wide.iter().map(|column| column.slice(entry.clone())).collect();
+        cutter.take(&entries, 0..1, Border { n_bytes: u64::MAX, n_entries: u64::MAX });
+        most = most.max(cutter.columns[0].len());
+        let around = PART_BYTES * (cutter.columns[0].len() * wide.len()) as u64;
+        assert_eq!(cutter.held_bytes() - around, 16_000 * 11 * (entry.end as u64) / 2);
+    }
+    assert!(most < 40, "{most} parts");
+    let cluster = cutter.end();
+    assert!(cluster.columns.iter().all(|column| column.iter().map(Stored::len).sum::<usize>() == 600));
+    let together = concat(&cluster.columns[1].iter().collect::<Vec<_>>()).unwrap();
+    assert_eq!(values(&together), values(&columns[1]));
+}
+
+#[test]
 fn irregular_clusters_follow_the_compression_of_one_a_fixed_number_before() {
     let mut borders = Borders::new(Flush::Bytes(1000), 10_000, false);
     assert_eq!(

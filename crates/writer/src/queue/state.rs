@@ -137,15 +137,17 @@ impl<T, P, E> State<T, P, E> {
         self.entries.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// One of a ticket's tasks is done: the last one lets go of what they were made of.
-    pub(super) fn done(&mut self, id: TaskId, made_bytes: u64) {
-        let Some(entry) = self.entry(id.ticket) else { return };
+    /// One of a ticket's tasks is done: the last one lets go of what they were made of. Returns true if there is more room.
+    pub(super) fn done(&mut self, id: TaskId, made_bytes: u64) -> bool {
+        let before = self.report.bytes;
+        let Some(entry) = self.entry(id.ticket) else { return false };
         if let Some(made) = entry.made.get_mut(id.task) {
             *made = Some(made_bytes);
         }
         entry.n_tasks_left = entry.n_tasks_left.saturating_sub(1);
         entry.made_bytes += made_bytes;
         self.settle(id.ticket);
+        self.report.bytes < before
     }
 
     /// Once all tasks of a ticket are done, its share is what they made and is not placed.
@@ -172,8 +174,10 @@ impl<T, P, E> State<T, P, E> {
         Some(Ready { place: entry.place.take(), n_tasks, is_last })
     }
 
-    /// Notes that results which were ready are placed.
-    pub(super) fn placed(&mut self, Ready { place, n_tasks, is_last }: Ready<P>) {
+    /// Notes that results which were ready are placed. Returns true if that may be what somebody waits for: there is more room, or
+    /// a ticket is placed as a whole.
+    pub(super) fn placed(&mut self, Ready { place, n_tasks, is_last }: Ready<P>) -> bool {
+        let before = self.report.bytes;
         self.is_placing = false;
         let number = self.first;
         if let Some(entry) = self.entries.front_mut() {
@@ -188,6 +192,7 @@ impl<T, P, E> State<T, P, E> {
             self.first += 1;
             self.entries.pop_front();
         }
+        is_last || self.report.bytes < before
     }
 
     /// Stops it for good. Gives what was waiting, for the caller to drop where nobody waits for that.

@@ -10,6 +10,7 @@ use arrowroot_format::column::DataType;
 
 use crate::error::{Error, Result};
 use crate::precision::with_mantissas;
+use crate::tree::IndexValues;
 
 /// Batches of more entries than this
 const MAX_ENTRIES: usize = 1024;
@@ -33,16 +34,22 @@ pub(crate) struct StoredColumn {
 pub(crate) struct TableColumns {
     pub(crate) table: String,
     pub(crate) columns: Vec<StoredColumn>,
+    /// Its index, which does not hold every value.
+    pub(crate) index: Option<Arc<IndexValues>>,
 }
 
 impl TableColumns {
     /// The slices of a batch that are converted at once.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] for other columns than the table has.
+    /// [`Error::InvalidRequest`] for other columns than the table has, and for a value that its index does not hold.
     pub(crate) fn slices(&self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.check(batch)?;
+        self.index.as_ref().map_or(Ok(()), |index| index.check(batch))?;
         let (n_entries, slice_entries) = (batch.num_rows(), slice_entries(batch));
+        if 0 < n_entries && n_entries <= slice_entries {
+            return Ok(vec![batch.clone()]);
+        }
         let slice = |start: usize| batch.slice(start, slice_entries.min(n_entries - start));
         Ok((0..n_entries).step_by(slice_entries).map(slice).collect())
     }

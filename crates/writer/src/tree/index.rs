@@ -2,20 +2,22 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Schema};
+use arrow_array::types::UInt64Type;
+use arrow_schema::Schema;
+use arrowroot_arrow::Stored;
+use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::RecordedIndex;
 
+use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 
 /// The expression that stands for a value which is not there. Source: `TTree::BuildIndex` (ROOT 6.40).
 const NO_EXPRESSION: &str = "0";
 
-/// The values of one or two columns, collected while the entries are written.
+/// The values of one or two columns, collected as clusters get their places: that is the order of the entries, whoever fills
+/// them when.
 #[derive(Debug)]
 pub struct IndexValues {
     major: (String, usize),
@@ -43,27 +45,27 @@ impl IndexValues {
         Ok(IndexValues { major: column(major)?, minor: minor.map(column).transpose()?, values: Mutex::default() })
     }
 
-    /// The values of the entries of a batch, which [`IndexValues::extend`] takes once the entries are taken.
+    /// Checks the values of a batch before any of its entries is taken.
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] for a value that needs more than 63 bits.
-    pub(crate) fn of_batch(&self, batch: &RecordBatch) -> Result<Vec<(i64, i64)>> {
-        let values_of = |(name, place): &(String, usize)| {
-            integers(batch.column(*place)).map_err(|value| Error::InvalidRequest {
-                what: format!("index: {value} in column {name:?} is more than an index holds, 2^63 - 1"),
-            })
-        };
-        let major = values_of(&self.major)?;
-        let minor = match &self.minor {
-            Some(minor) => values_of(minor)?,
-            None => vec![0; major.len()],
-        };
-        Ok(major.into_iter().zip(minor).collect())
+    pub(crate) fn check(&self, batch: &RecordBatch) -> Result<()> {
+        for (name, place) in std::iter::once(&self.major).chain(&self.minor) {
+            let Some(values) = batch.column(*place).as_primitive_opt::<UInt64Type>() else { continue };
+            if let Some(value) = values.values().iter().find(|&&value| i64::try_from(value).is_err()) {
+                let what = format!("index: {value} in column {name:?} is more than an index holds, 2^63 - 1");
+                return Err(Error::InvalidRequest { what });
+            }
+        }
+        Ok(())
     }
 
-    /// Takes the values of more entries.
-    pub(crate) fn extend(&self, values: Vec<(i64, i64)>) {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner).extend(values);
+    /// Takes the values of the entries of the next cluster.
+    pub(super) fn extend(&self, cluster: &Cluster) {
+        let values_of = |&(_, place): &(String, usize)| cluster.columns[place].iter().flat_map(integers).collect();
+        let major: Vec<i64> = values_of(&self.major);
+        let minor = self.minor.as_ref().map_or_else(|| vec![0; major.len()], values_of);
+        self.values.lock().unwrap_or_else(PoisonError::into_inner).extend(major.into_iter().zip(minor));
     }
 
     /// The index as the record of the tree has it.
@@ -74,40 +76,31 @@ impl IndexValues {
     }
 }
 
-/// The integers of an array; one that is too large is the error.
-fn integers(array: &dyn Array) -> std::result::Result<Vec<i64>, u64> {
-    fn of<T: ArrowPrimitiveType>(array: &dyn Array) -> Vec<i64>
-    where
-        i64: From<T::Native>,
-    {
-        array.as_primitive_opt::<T>().map_or_else(Vec::new, |array| array.values().iter().map(|&n| n.into()).collect())
+/// The integers of a part of a column; all fit, as they were [checked](IndexValues::check).
+fn integers(part: &Stored) -> Vec<i64> {
+    fn of<const N: usize>(values: &[u8], integer: impl Fn([u8; N]) -> i64) -> Vec<i64> {
+        values.as_chunks().0.iter().map(|&bytes| integer(bytes)).collect()
     }
-    Ok(match array.data_type() {
-        DataType::Int8 => of::<Int8Type>(array),
-        DataType::Int16 => of::<Int16Type>(array),
-        DataType::Int32 => of::<Int32Type>(array),
-        DataType::Int64 => of::<Int64Type>(array),
-        DataType::UInt8 => of::<UInt8Type>(array),
-        DataType::UInt16 => of::<UInt16Type>(array),
-        DataType::UInt32 => of::<UInt32Type>(array),
-        DataType::UInt64 => {
-            let values =
-                array.as_primitive_opt::<UInt64Type>().map(|array| array.values().to_vec()).unwrap_or_default();
-            values
-                .into_iter()
-                .map(|value| i64::try_from(value).map_err(|_| value))
-                .collect::<std::result::Result<_, _>>()?
-        }
+    let Stored::Numbers { primitive, values } = part else { return Vec::new() };
+    match primitive {
+        Primitive::Int8 => of(values, |bytes| i8::from_ne_bytes(bytes).into()),
+        Primitive::Int16 => of(values, |bytes| i16::from_ne_bytes(bytes).into()),
+        Primitive::Int32 => of(values, |bytes| i32::from_ne_bytes(bytes).into()),
+        Primitive::UInt8 => of(values, |bytes| u8::from_ne_bytes(bytes).into()),
+        Primitive::UInt16 => of(values, |bytes| u16::from_ne_bytes(bytes).into()),
+        Primitive::UInt32 => of(values, |bytes| u32::from_ne_bytes(bytes).into()),
+        Primitive::Int64 | Primitive::UInt64 => of(values, i64::from_ne_bytes),
         _ => Vec::new(),
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, Int8Array, Int64Array, UInt16Array, UInt64Array};
-    use arrow_schema::Field;
+    use arrow_array::{ArrayRef, Int8Array, UInt16Array, UInt64Array};
+    use arrow_schema::{DataType, Field};
+    use arrowroot_arrow::stored::{data_type, store};
 
     use super::*;
 
@@ -124,12 +117,24 @@ mod tests {
         let schema = first.schema();
         let schema =
             Schema::new(schema.fields().iter().map(|f| f.as_ref().clone().with_nullable(false)).collect::<Vec<_>>());
+        let stored = |range: std::ops::Range<usize>| {
+            let fields = first.schema();
+            let columns = fields.fields().iter().zip(first.columns()).map(|(field, array)| {
+                vec![store(field.name(), &array.slice(range.start, range.len()), &data_type(field).unwrap()).unwrap()]
+            });
+            Cluster { first_entry: 0, n_entries: range.len(), columns: columns.collect() }
+        };
         let index = IndexValues::new(&schema, "a", Some("b")).unwrap();
-        assert_eq!(index.of_batch(&first).unwrap(), [(-1, 65_535), (3, 0)]);
+        index.check(&first).unwrap();
+        index.extend(&stored(1..2));
+        index.extend(&stored(0..2));
+        assert_eq!(*index.values.lock().unwrap(), [(3, 0), (-1, 65_535), (3, 0)]);
         let alone = IndexValues::new(&schema, "c", None).unwrap();
-        let error = alone.of_batch(&first).unwrap_err().to_string();
+        let error = alone.check(&first).unwrap_err().to_string();
         assert!(error.contains("9223372036854775808") && error.contains("\"c\""), "{error}");
-        alone.extend(alone.of_batch(&first.slice(0, 1)).unwrap());
+        alone.check(&first.slice(0, 1)).unwrap();
+        alone.extend(&stored(0..1));
+        assert_eq!(*alone.values.lock().unwrap(), [(7, 0)]);
         let names = alone.record().unwrap().names;
         assert_eq!(names, Some(("c".to_owned(), "0".to_owned())));
         let floats =
@@ -138,6 +143,5 @@ mod tests {
             let error = IndexValues::new(&floats, name, None).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
-        assert_eq!(integers(&Int64Array::from(vec![i64::MIN])), Ok(vec![i64::MIN]));
     }
 }

@@ -85,6 +85,8 @@ pub struct TreeFormat {
     carried: Mutex<Vec<Carried>>,
     placed: Vec<PlacedBranch>,
     clusters: ClusterSizes,
+    /// True if the order of the entries is by chance.
+    is_reshuffled: bool,
     /// Baskets that are written when their cluster is complete, as full ones are.
     waiting: Vec<Encoded<Vec<Basket>>>,
     /// Bytes of all baskets in the file, of those up to the last cluster, and of those of clusters that ended as they should.
@@ -120,6 +122,7 @@ impl TreeFormat {
             optimized: OnceLock::new(),
             settings,
             clusters: ClusterSizes::default(),
+            is_reshuffled: false,
             waiting: Vec::new(),
             stored_bytes: 0,
             ended_bytes: 0,
@@ -312,6 +315,9 @@ impl TableFormat for TreeFormat {
     const HAS_REGULAR_CLUSTERS: bool = true;
 
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>> {
+        if let Some(index) = &self.settings.index {
+            index.extend(&cluster);
+        }
         let parts = Parts::of(&cluster);
         let encoding = Encoding { branches: &self.branches, cluster: &cluster, parts: &parts };
         self.find_codecs(&encoding)?;
@@ -354,6 +360,10 @@ impl TableFormat for TreeFormat {
             self.end_cluster(cluster, appender)?;
         }
         Ok(())
+    }
+
+    fn be_reshuffled(&mut self) {
+        self.is_reshuffled = true;
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

@@ -69,6 +69,9 @@ impl TreeFormat {
             let leaf = branch.leaf.as_ref().map(|leaf| add_leaf(&mut record, id, branch, placed, leaf, counter));
             leaves.push(leaf.transpose()?);
         }
+        if self.is_reshuffled {
+            record.be_reshuffled();
+        }
         record.set_totals();
         record.n_entries = self.clusters.n_entries;
         record.flushed_bytes = signed(self.flushed_bytes)?;

@@ -1,0 +1,204 @@
+"""Real events and compression on the cores there are: policies, helping, queues, and ROOT's writers."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from bench.parallel_output import figures
+from bench.parallel_output.cases import N_CORES, POLICIES, Real
+from bench.parallel_output.tables import HEADER, Found, cells, table
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from bench.parallel_output.cases import Outcome
+
+ZSTD, LZMA_4, LZMA_9 = 505, 204, 209
+CODECS = {LZMA_4: "lzma 4", LZMA_9: "lzma 9", ZSTD: "zstd 5"}
+#: A policy is behind another one by so much at least, and in most pairs of runs: less is the machine's.
+BEHIND = 0.01
+
+
+def real_case(options: argparse.Namespace, directory: Path, **changed: Any) -> Real:
+    """Return a run of MINIAOD-like events: some 20 kB each."""
+    usual: dict[str, Any] = {
+        "engine": "arrowroot", "policy": "fullest", "n_streams": 2 * N_CORES, "n_buffers": 4,
+        "n_events": options.real_events, "seed": 1, "shape": "miniaod", "codec": ZSTD, "flush": 50, "n_threads": 1,
+        "helps": False, "work_ms": options.work_ms, "out": directory / "out.root",
+    }  # fmt: skip
+    return Real(**(usual | changed))
+
+
+def real(options: argparse.Namespace, directory: Path, _: Path) -> Found:
+    """Run real compression, policy by policy in turns, without helping: who fills a buffer compresses it.
+
+    There are two buffers, as there were a third of 12. What the streams leave in their buffers is compressed at the
+    end, by one thread, and its time counts as well: without it a policy would gain by what it has not done yet.
+    """
+    rows, told, complaints = [], {}, []
+    for codec, name in CODECS.items():
+        for n_streams in (N_CORES, 2 * N_CORES):
+            runs: dict[str, list[Outcome]] = {policy: [] for policy in POLICIES}
+            for seed in range(1, options.real_seeds + 1):
+                # Each is first as often as the others.
+                turn = seed % len(POLICIES)
+                for policy in (*POLICIES[turn:], *POLICIES[:turn]):
+                    case = real_case(
+                        options,
+                        directory,
+                        policy=policy,
+                        codec=codec,
+                        n_streams=n_streams,
+                        seed=seed,
+                        n_buffers=2,
+                    )
+                    runs[policy].append(case.run(N_CORES))
+            before: list[Outcome] = []
+            for policy in POLICIES:
+                ratios = [
+                    now.events_per_s / then.events_per_s
+                    for now, then in zip(runs[policy], before, strict=False)
+                ]
+                rows.append((name, n_streams, policy, *cells(runs[policy])[:6], spread(ratios)))
+                told[f"{codec} {n_streams} {policy}"] = [outcome.told for outcome in runs[policy]]
+                if ratios and is_behind(ratios):
+                    complaints.append(f"{name}, {n_streams} streams: {policy} is behind: {spread(ratios)}")
+                before = runs[policy]
+    title = (
+        f"Real events and compression, {N_CORES} cores, {options.real_seeds} seeds of {options.real_events:,} events, "
+        "two buffers, no helping"
+    )
+    header = ("codec", "streams", "policy", *HEADER[:6], "times the one above")
+    return Found([table(title, header, rows)], told, complaints)
+
+
+def is_behind(ratios: list[float]) -> bool:
+    """Return whether most pairs say so, and by more than a run differs from the next one."""
+    n_behind = sum(ratio < 1 for ratio in ratios)
+    return statistics.median(ratios) < 1 - BEHIND and n_behind > 0.75 * len(ratios)
+
+
+def spread(ratios: list[float]) -> str:
+    """Return the median of ratios and their range."""
+    return f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})" if ratios else ""
+
+
+def helping(options: argparse.Namespace, directory: Path, out: Path) -> Found:
+    """Show what helping changes, where compression is most of the work: it is neither a producer's work nor a stall."""
+    rows, told = [], {}
+    for n_threads in (1, N_CORES):
+        for helps in (False, True):
+            stalls = out / f"help-{n_threads}-{helps}.json"
+            case = real_case(
+                options, directory, codec=LZMA_4, helps=helps, n_threads=n_threads, n_buffers=2, work_ms=2.0,
+                n_streams=4 * N_CORES, stalls=stalls,
+            )  # fmt: skip
+            outcome = case.run(N_CORES)
+            shares = [
+                f"{100 * outcome.told[key] / (case.n_streams * outcome.told['filled_ns']):.1f} %"
+                for key in ("running_ns", "writing_ns", "helping_ns", "stalled_ns")
+            ]
+            does = ("compress" if helps else "sleep", n_threads)
+            rows.append(
+                (*does, f"{outcome.events_per_s:.1f}", *shares, outcome.n_stalls, f"{outcome.stalls_s:.1f}")
+            )
+            told[f"{helps} {n_threads}"] = outcome.told
+    header = (
+        "who would wait", "threads of the pool and the last", "events/s", "working", "writing", "helping", "stalled",
+        "stalls", "total (s)",
+    )  # fmt: skip
+    title = f"Helping: lzma 4, {4 * N_CORES} streams with 2 ms of work an event; shares of the streams' time"
+    return Found([table(title, header, rows)], told, [])
+
+
+def queue(options: argparse.Namespace, directory: Path, out: Path) -> Found:
+    """Show queue and memory over time, for a MINIAOD-like and an AOD-like output, beside TBufferMerger's memory."""
+    rows, told = [], {}
+    for shape, flush, n_events in (
+        ("miniaod", 20, 4 * options.real_events), ("miniaod", 200, 4 * options.real_events),
+        ("aod", 5, options.real_events), ("aod", 50, options.real_events),
+    ):  # fmt: skip
+        for engine in ("arrowroot", "tbuffermerger"):
+            case = real_case(
+                options, directory, engine=engine, shape=shape, flush=flush, n_events=n_events, work_ms=1.0,
+                n_streams=4 * N_CORES, n_threads=N_CORES, helps=False,
+            )  # fmt: skip
+            outcome = case.run(N_CORES)
+            samples = outcome.told["queue"]
+            length = ["", ""]
+            if engine == "arrowroot":
+                waiting = [sample[1] for sample in samples] or [0]
+                length = [f"{statistics.fmean(waiting):.1f}", f"{max(waiting)}"]
+            memory = [sample[4] / 1e6 for sample in samples]
+            rows.append((
+                shape, flush, engine, f"{outcome.events_per_s:.0f}", *length, f"{statistics.median(memory):.0f}",
+                f"{outcome.told['peak_rss_bytes'] / 1e6:.0f}", f"{case.out.stat().st_size / 1e6:.1f}",
+            ))  # fmt: skip
+            told[f"{shape} {flush} {engine}"] = outcome.told
+    figures.draw_queues(str(out / "parallel-queue.png"), told)
+    header = (
+        "events", "entries of a cluster", "writer", "events/s", "clusters that wait, mean", "most",
+        "memory (MB), median", "most", "file (MB)",
+    )  # fmt: skip
+    title = f"Queue and memory: {4 * N_CORES} streams that do little else than fill, zstd 5"
+    return Found([table(title, header, rows)], told, [])
+
+
+def autosave(options: argparse.Namespace, directory: Path, _: Path) -> Found:
+    """Compare sizes of clusters, and how many of them TBufferMerger merges at a time: arrowroot has no autosave."""
+    rows, told = [], {}
+    n_events = 4 * options.real_events
+    for engine, flush, n_merged in (
+        ("arrowroot", 10, 1), ("arrowroot", 40, 1), ("arrowroot", 160, 1),
+        ("tbuffermerger", 10, 1), ("tbuffermerger", 10, 4), ("tbuffermerger", 10, 16),
+        ("tbuffermerger", 40, 1), ("tbuffermerger", 40, 4), ("tbuffermerger", 160, 1),
+    ):  # fmt: skip
+        case = real_case(
+            options, directory, engine=engine, flush=flush, autosave=n_merged, n_events=n_events, work_ms=2.0,
+            n_threads=N_CORES, helps=True,
+        )  # fmt: skip
+        outcome = case.run(N_CORES)
+        size = case.out.stat().st_size / 1e6
+        merged = "" if engine == "arrowroot" else flush * n_merged
+        rows.append((
+            engine, flush, merged, f"{outcome.events_per_s:.0f}", f"{outcome.told['cpu_ns'] / 1e6 / n_events:.2f}",
+            f"{outcome.stalls_s:.1f}", f"{outcome.told['peak_rss_bytes'] / 1e6:.0f}", f"{size:.1f}",
+        ))  # fmt: skip
+        told[f"{engine} {flush} {n_merged}"] = outcome.told
+    header = (
+        "writer", "entries of a cluster", "entries of a merge", "events/s", "CPU of an event (ms)", "stalls (s)",
+        "peak memory (MB)", "file (MB)",
+    )  # fmt: skip
+    title = (
+        f"Flush size against autosave: MINIAOD-like, {2 * N_CORES} streams with 2 ms of work an event, zstd 5"
+    )
+    return Found([table(title, header, rows)], told, [])
+
+
+def peers(options: argparse.Namespace, directory: Path, _: Path) -> Found:
+    """Run the same load with ROOT's writers."""
+    rows, told = [], {}
+    for shape, flush, n_events in (
+        ("miniaod", 100, options.real_events),
+        ("aod", 20, options.real_events // 8),
+    ):
+        for engine, layout in (
+            ("arrowroot", "ttree"), ("tbuffermerger", "ttree"),
+            ("arrowroot", "rntuple"), ("rntuple-parallel", "rntuple"),
+        ):  # fmt: skip
+            for n_streams in (N_CORES, 2 * N_CORES, 8):
+                case = real_case(
+                    options, directory, engine=engine, layout=layout, shape=shape, flush=flush, n_events=n_events,
+                    n_streams=n_streams, n_threads=N_CORES, helps=True,
+                )  # fmt: skip
+                outcome = case.run(N_CORES)
+                size, rss = case.out.stat().st_size / 1e6, outcome.told["peak_rss_bytes"] / 1e6
+                rows.append(
+                    (shape, engine, layout, n_streams, *cells([outcome])[:6], f"{rss:.0f}", f"{size:.1f}")
+                )
+                told[f"{shape} {engine} {layout} {n_streams}"] = outcome.told
+    header = ("shape", "writer", "layout", "streams", *HEADER[:6], "peak memory (MB)", "file (MB)")
+    title = "Beside ROOT, zstd 5 (its waits: time in a call without a processor)"
+    return Found([table(title, header, rows)], told, [])

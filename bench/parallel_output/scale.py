@@ -1,0 +1,104 @@
+"""Many producers and columns: throughput beside the compressor's limit, memory over time, and what the queue takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bench.parallel_output import figures
+from bench.parallel_output.cases import N_CORES, Scale
+from bench.parallel_output.tables import Found, table
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+PRODUCERS = (1, 2, 8, 64)
+COLUMNS = (10, 100, 1_000, 10_000)
+ZSTD, LZ4, NONE = 505, 401, 0
+BUFFER_MB = 256
+#: What must be reached.
+OF_LIMIT, QUEUE_SHARE, PLAIN_BYTES_PER_S = 0.9, 0.01, 1.5e9
+#: Memory is flat if its most in the last quarter is at most so much more than in the second.
+GROWTH, GROWTH_BYTES = 1.1, 16e6
+
+
+def scale(options: argparse.Namespace, directory: Path, out: Path) -> Found:
+    """Run all of them. The large run goes to a sink that keeps nothing; the file of the limit is small."""
+    n_mb, large_mb = (50, 1_000) if options.quick else (500, 10_000)
+    limits = {
+        n_columns: Scale(1, n_columns, min(n_mb, 100), ZSTD, directory / "limit.root").limit(
+            1 if options.quick else 2
+        )
+        for n_columns in COLUMNS
+    }
+    rows, told, complaints = [], {}, []
+    for n_columns in COLUMNS:
+        for n_producers in PRODUCERS:
+            name = f"{n_producers} producers, {n_columns:,} columns"
+            run = Scale(n_producers, n_columns, n_mb, ZSTD).run()
+            told[name] = run | {"limit": limits[n_columns]}
+            share = bytes_per_s(run) / limits[n_columns]
+            rows.append(
+                (f"{n_columns:,}", n_producers, f"{bytes_per_s(run) / 1e6:.0f}", f"{share:.2f}", *shares(run))
+            )
+            complaints += check(name, run)
+            if share < OF_LIMIT:
+                complaints.append(f"{name}: {share:.2f} of the limit")
+    header = (
+        "columns", "producers", "MB/s", "of the limit", "queue", "finding a buffer", "from Arrow", "writing", "closing",
+        "peak in buffers (MB)", "peak memory (MB)",
+    )  # fmt: skip
+    tables = [table(f"{n_mb} MB of values, zstd 5, {N_CORES} cores; shares of all CPU time", header, rows)]
+    rows = []
+    for name, case in {
+        f"{large_mb / 1000:g} GB, lz4 1, sink that keeps nothing": Scale(8, 100, large_mb, LZ4),
+        f"{n_mb} MB, no compression, memory touched before": Scale(1, 100, n_mb, NONE, "memory", n_threads=1),
+        f"{n_mb} MB, no compression, {N_CORES} threads": Scale(N_CORES, 100, n_mb, NONE, "memory"),
+    }.items():
+        run = told[name] = case.run()
+        rows.append((name, case.n_producers, f"{bytes_per_s(run) / 1e6:,.0f}", *shares(run)))
+        if case.codec == NONE and bytes_per_s(run) < PLAIN_BYTES_PER_S:
+            complaints.append(f"{name}: {bytes_per_s(run) / 1e9:.2f} GB/s")
+        if case.codec == LZ4:
+            complaints += check(name, run)
+    tables.append(table("100 columns", ("", "producers", "MB/s", *header[4:]), rows))
+    large = next(run for name, run in told.items() if "GB, lz4" in name)
+    figures.draw_scale(str(out / "parallel-scale.png"), told, large, BUFFER_MB)
+    return Found(tables, told, complaints)
+
+
+def bytes_per_s(run: dict[str, Any]) -> float:
+    """Return bytes of values a second."""
+    return float(1e9 * run["n_bytes"] / run["wall_ns"])
+
+
+def queue_share(run: dict[str, Any]) -> float:
+    """Return the share of all CPU time that is in no step: in the queue, and in threads that wake up."""
+    steps = sum(run[f"{step}_ns"] for step in ("conversion", "collecting", "tasks", "placing", "closing"))
+    return float((cpu_ns(run) - steps) / cpu_ns(run))
+
+
+def cpu_ns(run: dict[str, Any]) -> int:
+    """Return the CPU time of a run without that of looking at it."""
+    return int(run["cpu_ns"] - run["sampling_ns"])
+
+
+def shares(run: dict[str, Any]) -> list[str]:
+    """Return the cells of CPU time and memory."""
+    steps = [run[f"{step}_ns"] / cpu_ns(run) for step in ("collecting", "conversion", "placing", "closing")]
+    memory = [f"{run[key] / 1e6:.0f}" for key in ("peak_buffer_bytes", "peak_rss_bytes")]
+    return [*(f"{100 * share:.2f} %" for share in (queue_share(run), *steps)), *memory]
+
+
+def check(name: str, run: dict[str, Any]) -> list[str]:
+    """Return what is not as it must be: the queue's share, and memory that grows."""
+    complaints = []
+    if queue_share(run) > QUEUE_SHARE:
+        complaints.append(f"{name}: the queue takes {100 * queue_share(run):.1f} % of CPU time")
+    memory = [sample[4] for sample in run["queue"]]
+    quarter = len(memory) // 4
+    if quarter >= 4:
+        early, late = max(memory[quarter : 2 * quarter]), max(memory[3 * quarter :])
+        if late > GROWTH * early + GROWTH_BYTES:
+            complaints.append(f"{name}: memory grows from {early / 1e6:.0f} to {late / 1e6:.0f} MB")
+    return complaints
