@@ -256,6 +256,7 @@ class FileWriter:
         max_cluster_bytes: int | None,
         baskets: tuple[str, int, int | None],
         autosave_bytes: int,
+        generates_offsets: bool,
         page_bytes: int | None,
         notes: Any,
     ) -> TableWriter:
@@ -267,7 +268,8 @@ class FileWriter:
         column, None for a codec found by trial and for a counter of its own, "" for the usual title;
         ``kind``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or "never", and how many; max_cluster_bytes:
         uncompressed, None: what fits the buffers. ``baskets``: "fitted", "fixed" or "optimized", the bytes of a basket,
-        and those of one basket of each branch, None as ROOT has them. ``notes``: an ``arrowroot._writing.notes.Notes``.
+        and those of one basket of each branch, None as ROOT has them. generates_offsets: baskets of counted
+        arrays store no offsets (``kGenerateOffsetMap``). ``notes``: an ``arrowroot._writing.notes.Notes``.
         """
     def write_object(
         self, directory: str, class_name: str, name: str, title: str, members: Mapping[str, Any]

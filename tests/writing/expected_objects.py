@@ -50,6 +50,8 @@ class ObjectBranch:
     #: True if its entries are those of the items of a split collection.
     is_inside: bool
     values: list[Any]
+    #: True if each value is a fixed array.
+    is_array: bool = False
 
 
 def has_objects(kind: pa.DataType) -> bool:
@@ -165,4 +167,6 @@ def _whole(member: Member, name: str, *, is_inside: bool) -> ObjectBranch:
         kind = "numbers"
     else:
         kind = "vectors" if member.around else "texts"
-    return ObjectBranch(name, kind, is_inside, member.values)
+    return ObjectBranch(
+        name, kind, is_inside, member.values, is_array=kind == "numbers" and bool(member.around)
+    )

@@ -61,6 +61,8 @@ class Case:
     #: ROOT gives baskets their sizes anew at the first flush.
     is_optimized: bool
     columns: tuple[Column, ...]
+    #: ``kGenerateOffsetMap``: offsets that follow from a counter are not stored.
+    generates_offsets: bool = False
 
     @property
     def first_basket_size(self) -> int:
@@ -122,6 +124,7 @@ def draw_case(seed: int) -> Case:
         basket_size=int(rng.choice([300, 1000, 4096, 32000])),
         columns=tuple(columns),
         is_optimized=isinstance(flush, int) and seed % 2 == 1,
+        generates_offsets=seed % 5 >= 3,
     )
 
 

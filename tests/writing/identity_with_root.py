@@ -37,6 +37,10 @@ def write(case: Case) -> None:
         tree.SetAutoFlush(0)
     elif case.flush != "auto":
         tree.SetAutoFlush(case.flush)
+    if case.generates_offsets:
+        features = ROOT.ROOT.TIOFeatures()
+        features.Set("kGenerateOffsetMap")
+        tree.SetIOFeatures(features)
     setters = []
     counters: dict[str, Any] = {}
     for column in case.columns:

@@ -22,6 +22,8 @@ NUMBERS = {
     "ULong64_t": lambda chance: chance.randrange(1 << 64),
     "float": lambda chance: chance.randrange(1 << 20) / 64,
     "double": lambda chance: chance.gauss(0, 1),
+    # In the ranges of the tests, and exactly a float.
+    "packed": lambda chance: chance.randrange(-9 << 10, 9 << 10) / 1024,
 }
 
 
@@ -31,6 +33,21 @@ class Array:
 
     of: str
     dims: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Numbers of a packed type, or fixed arrays of them; the annotation is the comment behind a member."""
+
+    #: "Double32_t" or "Float16_t".
+    of: str
+    annotation: str = ""
+    dims: tuple[int, ...] = ()
+
+    @property
+    def precision(self) -> str:
+        """As a layout says it."""
+        return self.of.removesuffix("_t") + self.annotation
 
 
 @dataclass(frozen=True)
@@ -49,7 +66,7 @@ class Class:
 
 
 #: The name of a number, "string", or one of these.
-Kind = str | Array | Vector | Class
+Kind = str | Array | Packed | Vector | Class
 
 
 def spelled(kind: Kind) -> str:
@@ -58,26 +75,42 @@ def spelled(kind: Kind) -> str:
         return "std::string" if kind == "string" else kind
     if isinstance(kind, Vector):
         return f"std::vector<{spelled(kind.of)}>"
+    if isinstance(kind, Packed):
+        return kind.of
     assert isinstance(kind, Class)
     return kind.name
 
 
-def declared(kind: Kind) -> list[str]:
-    """Declarations of the classes of a type, those inside of others before them."""
+def declared(kind: Kind, versions: dict[str, int]) -> list[str]:
+    """Declarations of the classes of a type, those inside of others before them; with these versions."""
     if isinstance(kind, Vector):
-        return declared(kind.of)
+        return declared(kind.of, versions)
     if not isinstance(kind, Class):
         return []
-    found = [line for _, member in kind.members for line in declared(member)]
+    found = [line for _, member in kind.members for line in declared(member, versions)]
     members = []
     for name, member in kind.members:
-        if isinstance(member, Array):
+        if isinstance(member, Array | Packed):
             dims = "".join(f"[{n}]" for n in member.dims)
-            members.append(f"{member.of} {name}{dims};")
+            comment = f" //{member.annotation}" if isinstance(member, Packed) and member.annotation else ""
+            members.append(f"{member.of} {name}{dims};{comment}")
+            if isinstance(member, Packed) and member.dims:
+                # PyROOT takes them for other arrays.
+                members.append(f"void set_{name}(int place, double value) {{ {name}[place] = value; }}")
         else:
             members.append(f"{spelled(member)} {name};")
-    # Version 2, as arrowroot's: those without one have their checksum in each object.
-    return [*found, f"struct {kind.name} {{ {' '.join(members)} ClassDefNV({kind.name}, 2) }};"]
+    lines = "\n".join([*members, f"ClassDefNV({kind.name}, {versions.get(kind.name, 2)})"])
+    return [*found, f"struct {kind.name} {{\n{lines}\n}};"]
+
+
+def precision_of(kind: Kind) -> str | None:
+    """The precision of the packed numbers of a type."""
+    if isinstance(kind, Packed):
+        return kind.precision
+    if isinstance(kind, Vector):
+        return precision_of(kind.of)
+    members = [precision_of(member) for _, member in kind.members] if isinstance(kind, Class) else []
+    return next((one for one in members if one is not None), None)
 
 
 def draw(kind: Kind, chance: random.Random) -> Any:
@@ -86,8 +119,8 @@ def draw(kind: Kind, chance: random.Random) -> Any:
         return chance.choice(["", "a", "two words", "z" * 300])
     if isinstance(kind, str):
         return NUMBERS[kind](chance)
-    if isinstance(kind, Array):
-        return _arrays(kind.of, kind.dims, chance)
+    if isinstance(kind, Array | Packed):
+        return _arrays("packed" if isinstance(kind, Packed) else kind.of, kind.dims, chance)
     if isinstance(kind, Vector):
         return [draw(kind.of, chance) for _ in range(chance.choice([0, 0, 1, 2, 5]))]
     return {name: draw(member, chance) for name, member in kind.members}
@@ -103,11 +136,14 @@ def _class(name: str, **members: Kind) -> Class:
     return Class(name, tuple(members.items()))
 
 
+#: Numbers that are not packed.
+_PLAIN = [name for name in NUMBERS if name != "packed"]
 _POINT = {"x": "float", "y": "double", "ok": "bool"}
 _ALL = {
     f"m{place}": kind
-    for place, kind in enumerate([*NUMBERS, "string", Array("float", (3,)), Array("short", (2, 3))])
+    for place, kind in enumerate([*_PLAIN, "string", Array("float", (3,)), Array("short", (2, 3))])
 }
+_RANGE = Packed("Double32_t", "[-10,10,12]")
 #: Objects by name; each class has its own name, as arrowroot gives them.
 OBJECTS: dict[str, Kind] = {
     "point": _class("Point", **_POINT),
@@ -144,6 +180,15 @@ OBJECTS: dict[str, Kind] = {
             hits=Vector(_class("Tracks_hits", e="float", ids=Vector("int"))),
         )
     ),
+    "packed": _class("Pack", n="int", a=_RANGE, b=Packed("Double32_t", _RANGE.annotation, (3,)), f="float"),
+    "packs": Vector(
+        _class(
+            "Packs", a=_RANGE, b=Packed("Double32_t", _RANGE.annotation, (2,)), p=_class("Packs_p", e=_RANGE)
+        )
+    ),
+    # One dictionary cannot have vector<Float16_t> and vector<float>, which are one type in C++.
+    "halves": Vector(_class("Halves", a=Packed("Float16_t"), s="string")),
+    "shorter": _class("Shorter", a=Packed("Double32_t"), v=Vector(Vector(Packed("Double32_t")))),
 }
 
 

@@ -1,18 +1,30 @@
 """Runs in a Python that has ROOT: ``layouts_with_root.py DIRECTORY`` writes the trees of ``layout_cases`` there.
 
 The classes are compiled, as ROOT refuses vectors of others. A case is written if the schema that arrowroot recorded for
-it is there.
+it is there; ``versions.json`` has the versions that it gave the classes.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.differential.root_session import start_with
-from tests.writing.layout_cases import OBJECTS, Array, Case, Class, Kind, Vector, cases, declared, spelled
+from tests.writing.layout_cases import (
+    OBJECTS,
+    Array,
+    Case,
+    Class,
+    Kind,
+    Packed,
+    Vector,
+    cases,
+    declared,
+    spelled,
+)
 
 AUTO_SAVE = -300_000_000
 #: Branches are made in C++: of many an object PyROOT gives TTree::Branch an address that does not last.
@@ -40,7 +52,7 @@ def set_items(vector: Any, of: Kind, values: list[Any]) -> None:
     """Give a vector other items."""
     vector.clear()
     for place, value in enumerate(values):
-        if isinstance(of, str):
+        if isinstance(of, str | Packed):
             vector.push_back(value)
             continue
         vector.resize(place + 1)
@@ -54,8 +66,11 @@ def set_members(one: Any, kind: Class, values: dict[str, Any]) -> None:
     """Give an object other members."""
     for name, member in kind.members:
         value = values[name]
-        if isinstance(member, str):
+        if isinstance(member, str) or (isinstance(member, Packed) and not member.dims):
             setattr(one, name, value)
+        elif isinstance(member, Packed):
+            for place, number in enumerate(value):
+                getattr(one, f"set_{name}")(place, number)
         elif isinstance(member, Array):
             set_array(getattr(one, name), value)
         elif isinstance(member, Vector):
@@ -104,7 +119,8 @@ def write(root: Any, case: Case) -> None:
 def main() -> None:
     directory = Path(sys.argv[1])
     path = directory / "Classes.C"
-    classes = dict.fromkeys(line for kind in OBJECTS.values() for line in declared(kind))
+    versions = json.loads((directory / "versions.json").read_text())
+    classes = dict.fromkeys(line for kind in OBJECTS.values() for line in declared(kind, versions))
     links = [f"#pragma link C++ class {name}+;" for name in linked()]
     path.write_text("\n".join([CODE, *classes, "#ifdef __CLING__", *links, "#endif", ""]))
     start_with(path, directory)

@@ -1,10 +1,10 @@
 """Runs in a Python that has ROOT: what RDataFrame, TTreeReader and RNTupleReader read in many files.
 
 ``read_with_root.py JOBS OUT``: JOBS is a JSON list of ``{"path", "table", "layout"}``, with ``names`` and their types
-in C++ if those are read instead of all columns, by Draw too, and in processes of their own. OUT gets one JSON line for
-each file: ``{"path", "columns": {ROUTE: {COLUMN: {"type", "values"}}}}``; instead of values there may be ``error``, or
-``skipped`` for types that read_with_root.h has no function for. A line is written when a file is done, so what makes
-ROOT crash is the first file that has none.
+in C++ if those are read instead of all columns, by Draw too, and in processes of their own, or with ``only`` the names
+of some columns, which Draw reads, too. OUT gets one JSON line for each file: ``{"path", "columns": {ROUTE: {COLUMN:
+{"type", "values"}}}}``; instead of values there may be ``error``, or ``skipped`` for types that read_with_root.h has no
+function for. A line is written when a file is done, so what makes ROOT crash is the first file that has none.
 """
 
 from __future__ import annotations
@@ -138,7 +138,11 @@ def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
         return read_apart(root, job)
     judge = root.judge
     frame = root.RDataFrame(job["table"], job["path"])
-    names = [(str(name), str(frame.GetColumnType(name))) for name in frame.GetColumnNames()]
+    listed = [str(name) for name in frame.GetColumnNames()]
+    if "only" in job:
+        # RDataFrame lists no member of an object that is an array.
+        listed = [name for name in job["only"] if name in listed]
+    names = [(name, str(frame.GetColumnType(name))) for name in listed]
     route = Route(root, judge.takers, judge.take, job)
     found = {"RDataFrame": {name: route.read(name, kind) for name, kind in names}}
     if job["layout"] == "rntuple":
@@ -155,16 +159,18 @@ def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
         for columns in found.values():
             if leaf.ClassName() == "TLeafC" and leaf.GetName() in columns:
                 columns[leaf.GetName()]["is_text"] = True
-    if job.get("all"):
+    if job.get("all") or "only" in job:
         found["Draw"] = {
-            name: {"type": kind} | drawn(root, tree, name, kind_of(tree, name)) for name, kind in names
+            name: {"type": kind} | drawn(root, tree, name, kind_of(tree, name, kind)) for name, kind in names
         }
     file.Close()
     return found
 
 
-def kind_of(tree: Any, name: str) -> str:
+def kind_of(tree: Any, name: str, kind: str) -> str:
     leaf = tree.GetLeaf(name)
+    if not leaf:  # a member of an object, by the name of its branch
+        return kind
     return "string" if leaf.ClassName() == "TLeafC" else str(leaf.GetTypeName())
 
 

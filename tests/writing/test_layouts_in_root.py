@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import arrowroot as ar
 from tests.differential import root_peer
 
 from .invariants import assert_sound
-from .layout_cases import OBJECTS, Array, Case, Class, Kind, Vector, cases
+from .layout_cases import OBJECTS, Array, Case, Class, Kind, Packed, Vector, cases, precision_of
 from .test_root_identity import recorded_schema, records
 
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
@@ -25,6 +26,7 @@ ARROW = {
     "int": pa.int32(), "unsigned int": pa.uint32(), "Long64_t": pa.int64(), "ULong64_t": pa.uint64(),
     "float": pa.float32(), "double": pa.float64(), "string": pa.string(),
 }  # fmt: skip
+PACKED = {"Double32_t": pa.float64(), "Float16_t": pa.float32()}
 #: A part of them in ``make test``: each object and each level both ways.
 CASES = [
     case
@@ -38,8 +40,8 @@ def arrow_type(kind: Kind) -> pa.DataType:
         return ARROW[kind]
     if isinstance(kind, Vector):
         return pa.list_(pa.field("item", arrow_type(kind.of), nullable=False))
-    if isinstance(kind, Array):
-        found = ARROW[kind.of]
+    if isinstance(kind, Array | Packed):
+        found = PACKED[kind.of] if isinstance(kind, Packed) else ARROW[kind.of]
         for n_items in reversed(kind.dims):
             found = pa.list_(pa.field("item", found, nullable=False), n_items)
         return found
@@ -63,6 +65,7 @@ def write(case: Case, path: Path) -> None:
         split=case.split,
         memberwise=case.memberwise,
         classes={"x": class_of(OBJECTS[case.kind])},
+        precision={"x": precision_of(OBJECTS[case.kind])},
         flush=case.flush,
         basket_size=case.basket_size,
         compression=None,
@@ -79,11 +82,14 @@ def write(case: Case, path: Path) -> None:
 def directories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """With the files of arrowroot and those of ROOT."""
     ours, of_root = tmp_path_factory.mktemp("ours"), tmp_path_factory.mktemp("root")
+    versions: dict[str, int] = {}
     for case in CASES:
         write(case, ours / case.file_name)
+        versions |= {name: version for name, (version, *_) in infos_of(ours / case.file_name).items()}
         schema = recorded_schema((ours / case.file_name).read_bytes())
         assert schema is not None
         (of_root / case.schema_name).write_text(schema)
+    (of_root / "versions.json").write_text(json.dumps(versions))
     root_peer.run(str(SCRIPT), of_root)
     return ours, of_root
 

@@ -16,6 +16,8 @@ import arrowroot as ar
 from arrowroot._writing.precision import parse_precision
 from tests.differential import root_peer
 
+from .invariants import assert_sound
+
 SCRIPT = str(Path(__file__).with_name("precision_with_root.py"))
 N_ENTRIES = 20_000 if os.environ.get("ARROWROOT_SOAK") else 2_000
 OF_FLOATS = {
@@ -113,6 +115,122 @@ def test_uproot_reads_what_arrowroot_reads(written, layout):
                 continue  # uproot 5.7 fails, or reads other values: the plan says so
             found = np.asarray(ak.flatten(peer["t"][name].array(), axis=None), np.float64)
             np.testing.assert_allclose(found, flat(read[name]), rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+#: Layouts of objects, and of vectors.
+OF_OBJECTS: dict[str, dict[str, Any]] = {
+    "split": {"split": 99},
+    "whole": {"split": 0},
+    "member-wise": {"split": 0, "memberwise": True},
+    "vectors": {"lists": "vector"},
+}
+
+
+def objects_of(kind: str) -> pa.Table:
+    """Objects, lists of them, arrays and vectors of numbers from -7.9 to 7.9."""
+    rng = np.random.default_rng(7)
+    number = pa.from_numpy_dtype(np.dtype(kind))
+
+    def numbers(n: int) -> list[float]:
+        values: list[float] = rng.uniform(-7.9, 7.9, n).astype(kind).tolist()
+        return values
+
+    item = pa.field("item", number, nullable=False)
+    members = [
+        pa.field("d", number, nullable=False),
+        pa.field("a", pa.list_(item, 2), nullable=False),
+        pa.field("n", pa.int32(), nullable=False),
+    ]
+    of = pa.struct(members)
+    one = [{"d": d, "a": numbers(2), "n": k} for k, d in enumerate(numbers(300))]
+    fields = [
+        pa.field("o", of, nullable=False),
+        pa.field("l", pa.list_(pa.field("item", of, nullable=False)), nullable=False),
+        pa.field("v", pa.list_(pa.field("item", pa.list_(item), nullable=False)), nullable=False),
+    ]
+    columns = [
+        one,
+        [one[k : k + k % 4] for k in range(300)],
+        [[numbers(k % 3)] * (k % 2) for k in range(300)],
+    ]
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+@pytest.mark.parametrize("layout", OF_OBJECTS)
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Double32", "float64"),
+        ("Double32[-8,8,12]", "float64"),
+        ("Float16", "float32"),
+        ("Float16[0,0,7]", "float32"),
+    ],
+)
+def test_members_of_objects_and_items_of_vectors_are_as_exact_as_is_asked_for(tmp_path, layout, text, kind):
+    table = objects_of(kind)
+    precision = parse_precision(text)
+    assert precision is not None
+    error, how = precision.error
+    # ROOT packs items of vectors without range and bits.
+    plain = parse_precision(text.partition("[")[0])
+    assert plain is not None
+    said = ar.Layout(precision={"v": str(plain), "*": text}, flush=100, **OF_OBJECTS[layout])
+    if layout == "vectors" and "[" in text:
+        said = ar.Layout(said, precision={"l": str(plain)})
+    ar.write(f"{tmp_path}/t.root:t", table, layout=said)
+    assert_sound(tmp_path / "t.root")
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["t"].to_arrow()
+    assert read.schema.equals(table.schema)
+    for name in ("o", "l", "v"):
+        given, found = (np.asarray(numbers_in(one[name].to_pylist())) for one in (table, read))
+        bound, of_bound = (
+            plain.error if name == "v" or (name == "l" and layout == "vectors") else (error, how)
+        )
+        bounds = bound * np.abs(given) if of_bound == "relative" else bound + np.spacing(np.float32(8.0))
+        assert (np.abs(found - given) <= bounds).all(), name
+        assert (found != given).mean() > 0.2, name
+
+
+def numbers_in(values: Any) -> list[float]:
+    """All floating-point numbers, at any depth."""
+    if isinstance(values, float):
+        return [values]
+    inner = values.values() if isinstance(values, dict) else values if isinstance(values, list) else []
+    return [number for one in inner for number in numbers_in(one)]
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        ({"lists": "vector", "precision": "Double32[0,10,12]"}, "packs items of vectors without any"),
+        ({"split": 99, "precision": {"s": "Float16[0,0,9]"}}, "packs items of vectors without any"),
+    ],
+)
+def test_a_range_or_bits_of_items_of_vectors_are_refused(tmp_path, layout, message):
+    of = pa.struct([pa.field("v", pa.list_(pa.field("item", pa.float32(), nullable=False)), nullable=False)])
+    table = pa.table({"x": [[1.0]], "s": pa.array([{"v": [1.0]}], of)})
+    with pytest.raises(ar.UnsupportedError, match=message):
+        ar.write(f"{tmp_path}/t.root:t", table, layout=ar.Layout(**layout))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+@pytest.mark.parametrize("split", [0, 1])
+@pytest.mark.parametrize("memberwise", [False, True])
+def test_a_member_that_has_no_room_is_refused_by_its_entry(tmp_path, split, memberwise):
+    of = pa.struct([pa.field("d", pa.float64(), nullable=False)])
+    values = [[{"d": 0.5}] * (k % 3) for k in range(100)]
+    values[70][0] = {"d": -0.5}
+    table = pa.table([pa.array(values, pa.list_(of))], ["x"])
+    layout = ar.Layout(split=split, memberwise=memberwise, precision={"x": "Double32[0,1,8]"})
+    with (
+        pytest.raises(ar.InvalidRequestError, match=r"column x, entry 70: .*-0\.5"),
+    ):
+        ar.write(f"{tmp_path}/t.root:t", table, layout=layout)
 
 
 @pytest.mark.parametrize(

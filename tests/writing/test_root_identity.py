@@ -78,7 +78,8 @@ def write(case: Case, path: Path) -> None:
         place = file.directory(case.directory) if case.directory else file
         baskets = "optimized" if case.is_optimized else case.basket_size
         precision = {column.name: column.precision for column in case.columns}
-        layout = ar.Layout(flush=case.flush, basket_size=baskets, precision=precision)
+        features = "kGenerateOffsetMap" if case.generates_offsets else None
+        layout = ar.Layout(flush=case.flush, basket_size=baskets, precision=precision, io_features=features)
         with (
             warnings.catch_warnings(),
             place.tree(case.name, schema, layout=layout, title=case.title) as tree,

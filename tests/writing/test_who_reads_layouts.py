@@ -212,10 +212,8 @@ def as_type(kind: type, values: Any) -> Any:
 def read_by_uproot(
     path: Path, branches: list[str], parts: dict[str, list[Any]], layout: dict[str, Any]
 ) -> str:
-    # Models of classes are kept for the process by name and version: those of another file are not to be taken.
-    classes = {name: model for name, model in uproot.classes.items() if not name.startswith("Events_")}
     found: dict[str, dict[str, Any]] = {}
-    with uproot.open(path, custom_classes=classes) as file:
+    with uproot.open(path) as file:
         for name in branches:
             try:
                 found[name] = {"values": file["Events"][name].array().to_list()}

@@ -20,14 +20,14 @@ use std::ops::Range;
 use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_format::streamer::Primitive;
 
-pub use branches::{BranchColumn, BranchForm, Content, Objects, PlannedBranch, Step, plan_branches};
+pub use branches::{BranchColumn, BranchForm, Content, Objects, PackedMembers, PlannedBranch, Step, plan_branches};
 pub use compose::{compose, n_branches};
 pub use concat::concat;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};
 pub use fields::of_field;
 pub use names::{member_name, original_name, stored_name};
-pub use objects::{CLASS_VERSION, Held, Member, ObjectClass, Value, item_type_name};
+pub use objects::{Held, Member, ObjectClass, Value, item_type_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD};
 pub use restore::{delivered_type, restore};
 pub use split::{ElementBranch, ElementClassName};

@@ -80,7 +80,7 @@ impl PyFileWriter {
     }
 
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]
-    #[pyo3(signature = (directory, name, title, schema, kind, *, recorded, layouts, compression, titles, counters, flush, max_cluster_bytes, baskets, autosave_bytes, page_bytes, notes))]
+    #[pyo3(signature = (directory, name, title, schema, kind, *, recorded, layouts, compression, titles, counters, flush, max_cluster_bytes, baskets, autosave_bytes, generates_offsets, page_bytes, notes))]
     fn table(
         &self,
         py: Python<'_>,
@@ -98,6 +98,7 @@ impl PyFileWriter {
         max_cluster_bytes: Option<u64>,
         baskets: (String, u32, Option<u64>),
         autosave_bytes: u64,
+        generates_offsets: bool,
         page_bytes: Option<u32>,
         notes: Notes,
     ) -> PyResult<PyTableWriter> {
@@ -133,6 +134,7 @@ impl PyFileWriter {
             max_cluster_bytes,
             baskets,
             autosave_bytes,
+            generates_offsets,
             page_bytes,
             notes: notes.into_notes(),
         };

@@ -59,11 +59,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// A layout of a column that is not written.
-    pub(crate) fn not_written(column: &str, what: &str) -> Self {
-        Error::Store(StoreError::NoLayout { column: column.to_owned(), what: what.to_owned() })
-    }
-
     /// A name in the file that cannot be one, or is taken.
     pub(crate) fn name(name: &str, what: &str) -> Self {
         Error::InvalidRequest { what: format!("name {name:?} {what}") }

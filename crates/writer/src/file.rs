@@ -19,10 +19,13 @@ use crate::queue::{Queue, QueueSettings};
 mod classes;
 mod clock;
 mod directories;
+mod saved;
 
-use classes::Classes;
+pub(crate) use classes::Classes;
 use directories::Directories;
 pub use directories::{DirectoryId, ROOT_DIRECTORY};
+pub use saved::Saving;
+use saved::{Saved, SavedTable};
 
 /// Which ROOT's layouts are written, as its header says. Source: `TFile::fVersion` of ROOT 6.40/00.
 const ROOT_VERSION: u32 = 64_000;
@@ -70,6 +73,7 @@ struct State {
     complete: Option<Appender>,
     directories: Directories,
     classes: Classes,
+    saved: Saved,
 }
 
 impl fmt::Debug for FileWriter {
@@ -91,7 +95,7 @@ impl FileWriter {
         let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
         appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
         let classes = Classes::default();
-        let state = State { appender: Some(appender), complete: None, directories, classes };
+        let state = State { appender: Some(appender), complete: None, directories, classes, saved: Saved::default() };
         let queue =
             Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
@@ -209,7 +213,7 @@ impl FileWriter {
             let is_large = self.is_large();
             let (key, payload) = self.pack(is_large, [class, name, title], setting, &write)?;
             let mut state = self.lock();
-            let State { appender, directories, .. } = &mut *state;
+            let State { appender, directories, saved, .. } = &mut *state;
             let appended = self.append(appender, |appender| {
                 // References in the object count from the start of its key, so its length must stay.
                 if is_large != (appender.position() > START_OF_LARGE) {
@@ -217,6 +221,7 @@ impl FileWriter {
                 }
                 let key = directories.list(directory, key, appender.position())?;
                 append_record(appender, &key, &payload)?;
+                saved.remove(directory, name);
                 Ok(Some(key))
             })?;
             if let Some(key) = appended {
@@ -248,6 +253,48 @@ impl FileWriter {
         self.lock().classes.need_for_null(name);
     }
 
+    /// Has classes described as `describe` says it.
+    ///
+    /// # Errors
+    /// What it says.
+    pub(crate) fn with_classes(&self, describe: impl FnOnce(&mut Classes) -> Result<()>) -> Result<()> {
+        describe(&mut self.lock().classes)
+    }
+
+    /// Saves a table that is not complete: the file can be read so far where its sink keeps it, whatever becomes of its writer.
+    /// Nobody else appends meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the record has no room for the table, [`Error::Storage`], [`Error::Closed`].
+    pub(crate) fn save(&self, saving: &Saving) -> Result<()> {
+        let mut state = self.lock();
+        let State { appender, directories, classes, saved, .. } = &mut *state;
+        self.append(appender, |appender| {
+            let [class, name, title] = &saving.texts;
+            let texts = [class.as_str(), name.as_str(), title.as_str()];
+            let is_large = appender.position() > START_OF_LARGE;
+            let (key, payload) = self.pack(is_large, texts, saving.compression, &saving.write)?;
+            // These are only as they are now: in the end tables are listed and described in the order of their ends.
+            let (mut directories, mut classes) = (directories.clone(), classes.clone());
+            let others = saved.tables().filter(|other| (other.directory, &other.key.name) != (saving.directory, name));
+            for other in others {
+                directories.list_again(other.directory, other.key.clone());
+                (other.describe)(&mut classes)?;
+            }
+            (saving.describe)(&mut classes)?;
+            let key = directories.list(saving.directory, key, appender.position())?;
+            append_record(appender, &key, &payload)?;
+            let start = appender.position();
+            let table = SavedTable { directory: saving.directory, key, describe: Arc::clone(&saving.describe) };
+            saved.insert(table);
+            let header = self.append_ending(appender, &mut directories, &classes, &saved.segments())?;
+            saved.set_ending(start..appender.position());
+            appender.flush()?;
+            write_beginning(appender, &directories, &header)?;
+            saved.mark(appender)
+        })
+    }
+
     /// Writes all that the file lacks, without publishing it: it can be read where its sink keeps it until then. Afterwards
     /// nothing can be written.
     ///
@@ -264,9 +311,14 @@ impl FileWriter {
             return Err(error);
         }
         let mut state = self.lock();
-        let State { appender, complete, directories, classes } = &mut *state;
+        let State { appender, complete, directories, classes, saved } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
-        let ended = self.end(&mut open, directories, classes).and_then(|()| open.flush());
+        saved.clear();
+        let ended = self.append_ending(&mut open, directories, classes, &saved.segments()).and_then(|header| {
+            write_beginning(&mut open, directories, &header)?;
+            saved.mark(&mut open)?;
+            open.flush()
+        });
         match ended {
             Ok(()) => *complete = Some(open),
             Err(_) => open.abort(),
@@ -301,7 +353,14 @@ impl FileWriter {
         }
     }
 
-    fn end(&self, appender: &mut Appender, directories: &mut Directories, classes: &Classes) -> Result<()> {
+    /// Appends the records that a file ends with: class descriptions, key lists, and what is free. Returns its header.
+    fn append_ending(
+        &self,
+        appender: &mut Appender,
+        directories: &mut Directories,
+        classes: &Classes,
+        free: &[FreeSegment],
+    ) -> Result<FileHeader> {
         let is_large = |appender: &Appender| appender.position() > START_OF_LARGE;
         let seek_info = appender.position();
         let texts = ["TList", "StreamerInfo", "Doubly linked list"];
@@ -324,30 +383,28 @@ impl FileWriter {
 
         let seek_free = appender.position();
         let mut key = directories.key_of_list(ROOT_DIRECTORY, is_large(appender))?;
-        // The segment begins behind its own record.
+        // The last segment begins behind the record.
+        let n_bytes_of_gaps: usize = free.iter().map(FreeSegment::stored_bytes).sum();
         let segment_at = |n_bytes: usize| FreeSegment::behind(seek_free + u64::from(key.key_bytes) + n_bytes as u64);
-        let n_bytes = segment_at(segment_at(0).stored_bytes()).stored_bytes();
+        let n_bytes = n_bytes_of_gaps + segment_at(n_bytes_of_gaps).stored_bytes();
+        let n_bytes = n_bytes_of_gaps + segment_at(n_bytes).stored_bytes();
         let segment = segment_at(n_bytes);
         key.set_payload(n_bytes, n_bytes)?;
         key.head.seek_key = seek_free;
         let mut output = Output::new(0);
         key.write(&mut output)?;
-        segment.write(&mut output);
+        free.iter().chain([&segment]).for_each(|segment| segment.write(&mut output));
         appender.append(&[&output.into_bytes()])?;
-
-        for (offset, bytes) in directories.fields()? {
-            appender.write_at(offset, &bytes)?;
-        }
         let end = appender.position();
         let is_large = FileHeader::is_large_at(end);
-        let header = FileHeader {
+        Ok(FileHeader {
             version: ROOT_VERSION,
             is_large,
             begin: BEGIN,
             end,
             seek_free,
             n_bytes_free: key.n_bytes,
-            n_free: 1,
+            n_free: u32::try_from(free.len() + 1).unwrap_or(u32::MAX),
             n_bytes_name: directories.n_bytes_name(),
             units: if is_large { 8 } else { 4 },
             compression: self.settings.compression,
@@ -355,10 +412,7 @@ impl FileWriter {
             n_bytes_info: info_key.n_bytes,
             uuid: directories.uuid(),
             uuid_version: Uuid::VERSION,
-        };
-        let mut output = Output::new(0);
-        header.write(&mut output)?;
-        appender.write_at(0, &output.into_bytes())
+        })
     }
 
     /// Makes the key and the payload of a record, as they will be but for what depends on where it is.
@@ -403,6 +457,16 @@ impl Drop for FileWriter {
             self.abort();
         }
     }
+}
+
+/// Writes what a file begins with, and the fields of its directories, which say where the records at its end are.
+fn write_beginning(appender: &mut Appender, directories: &Directories, header: &FileHeader) -> Result<()> {
+    for (offset, bytes) in directories.fields()? {
+        appender.write_at(offset, &bytes)?;
+    }
+    let mut output = Output::new(0);
+    header.write(&mut output)?;
+    appender.write_at(0, &output.into_bytes())
 }
 
 /// Where and when a record is made.

@@ -229,7 +229,9 @@ impl<F: TableFormat> TablePipeline<F> {
                     *lock(latest) = Some(Compressed { n_bytes: n_cluster_bytes, encoded_bytes });
                 }
                 Ok(())
-            })
+            })?;
+            let saving = if is_last { lock(&format).saving()? } else { None };
+            saving.map_or(Ok(()), |saving| file.save(&saving))
         });
         (tasks, place)
     }

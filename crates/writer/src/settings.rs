@@ -177,8 +177,12 @@ pub struct TableSettings {
     pub max_cluster_bytes: Option<u64>,
     /// Sizes of the baskets of a tree.
     pub baskets: Baskets,
-    /// Bytes after which ROOT is to save the tree, if it goes on with it (`fAutoSave`).
+    /// Bytes after which a tree is saved on its way, so that what is there of its file can be read if its writer is killed, and ROOT
+    /// is to save it if it goes on with it (`fAutoSave`); 0: never. At least 50 times the bytes of its record lie between.
     pub autosave_bytes: u64,
+    /// True if the baskets of a tree store no offsets that readers can make of a counter, and sizes instead of the others
+    /// (`ROOT::TIOFeatures`, `kGenerateOffsetMap`). ROOT reads them from 6.12 on.
+    pub generates_offsets: bool,
     /// Most bytes of the pages of an RNTuple before compression; `None`: ROOT's default.
     pub page_bytes: Option<u32>,
     /// The notes of a tree; an RNTuple records none.
@@ -199,6 +203,7 @@ impl Default for TableSettings {
             max_cluster_bytes: None,
             baskets: Baskets::Fitted,
             autosave_bytes: TREE_AUTOSAVE_BYTES,
+            generates_offsets: false,
             page_bytes: None,
             notes: TreeNotes::default(),
         }

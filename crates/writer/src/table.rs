@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use arrowroot_arrow::stored::{RecordedSchema, data_type, plan_branches};
+use arrowroot_arrow::stored::{RecordedSchema, data_type};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
 
@@ -16,7 +16,7 @@ use crate::ntuple::{NtupleColumn, NtupleFormat, NtupleSettings};
 use crate::pipeline::{Pipeline, TablePipeline, Written};
 use crate::settings::{ColumnCodec, ColumnLayout, Format, PAGE_BYTES, Precision, TableSettings, TreeNotes};
 use crate::table_format::TableFormat;
-use crate::tree::{IndexValues, TreeColumn, TreeFormat, TreeSettings, check_layout, class_name};
+use crate::tree::{IndexValues, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
 
 mod columns;
 
@@ -90,10 +90,7 @@ impl TableWriter {
             Format::Tree => {
                 let columns: Vec<TreeColumn> = columns.into_iter().map(Column::into_tree).collect();
                 columns.iter().try_for_each(|column| check_layout(&column.name, &column.layout))?;
-                let classes: Vec<String> = columns.iter().map(|column| class_name(column, &name)).collect();
-                let planned: Vec<_> =
-                    columns.iter().zip(&classes).map(|(column, class)| column.as_planned(class)).collect();
-                let branches = plan_branches(&planned)?;
+                let branches = planned_branches(&columns, &name)?;
                 let tree_settings = TreeSettings {
                     directory,
                     name: name.clone(),
@@ -102,6 +99,7 @@ impl TableWriter {
                     flush: settings.flush,
                     baskets: settings.baskets,
                     autosave_bytes: settings.autosave_bytes,
+                    generates_offsets: settings.generates_offsets,
                     arrow_schema: if settings.records_schema { recorded.for_tree(&branches)? } else { None },
                     notes: settings.notes.clone(),
                     index: index.clone(),

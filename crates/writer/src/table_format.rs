@@ -7,7 +7,7 @@ use arrowroot_format::codec::Compressor;
 use crate::appender::Appender;
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::file::FileWriter;
+use crate::file::{FileWriter, Saving};
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
@@ -62,6 +62,14 @@ pub trait TableFormat: Send + Sync + 'static {
     /// Notes that the order of the entries is by chance, as several filled the table at the same time. Formats without a place
     /// for that do nothing.
     fn be_reshuffled(&mut self) {}
+
+    /// The table as its metadata has it now, if it is time to save it: asked for behind each cluster.
+    ///
+    /// # Errors
+    /// If the metadata have no room for it.
+    fn saving(&mut self) -> Result<Option<Saving>> {
+        Ok(None)
+    }
 
     /// Writes the metadata of the table, now that all is placed, and lists it in its directory.
     ///

@@ -59,6 +59,8 @@ SHORTHANDS = ("compression", "flush", "basket_size", "page_size")
 #: The entries from which the largest collection is told, where clusters have no number of entries.
 _N_LOOKED_AT = 1000
 _FORMATS = ("ttree", "rntuple")
+#: The feature of ``ROOT::TIOFeatures``: offsets of counted arrays are not stored.
+GENERATED_OFFSETS: Final = "kGenerateOffsetMap"
 #: Fields that a format does not have.
 _OF_TREE = ("split", "memberwise", "lists", "classes")
 _OF_NTUPLE = ("encoding",)
@@ -81,8 +83,10 @@ class Layout:
         the first flush so that a basket of each branch takes ``basket_memory`` together; None: as many bytes as the
         first cluster has before compression, as ROOT.
     page_size: of an RNTuple, uncompressed.
-    autosave: what the tree says of how often ROOT is to save it when it goes on with it: compressed bytes, as "300 MB".
-        arrowroot itself publishes a file when it is whole.
+    autosave: of a tree: after so many compressed bytes, "300 MB", it is saved on the way, so that the ``.part`` which a
+        killed process leaves can be read up to there; ROOT goes on so, too. None: never.
+    io_features: of a tree: "kGenerateOffsetMap" (``ROOT::TIOFeatures``): baskets of counted arrays do not store where
+        entries begin, as the counter tells it; None for none.
     compression: as :func:`arrowroot.write` has it; "auto" finds codec and level by trial.
 
     The others are one value for all columns, or values by column; globs are tried in order, and the first that matches
@@ -107,7 +111,8 @@ class Layout:
     basket_size: int | str | None
     basket_memory: int | str | None
     page_size: int | str | None
-    autosave: int | str
+    autosave: int | str | None
+    io_features: str | None
     compression: Compression
     split: Rules[int | None]
     memberwise: Rules[bool]
@@ -125,7 +130,8 @@ class Layout:
         basket_size: int | str | Unsaid | None = OF_LAYOUT,
         basket_memory: int | str | Unsaid | None = OF_LAYOUT,
         page_size: int | str | Unsaid | None = OF_LAYOUT,
-        autosave: int | str | Unsaid = OF_LAYOUT,
+        autosave: int | str | Unsaid | None = OF_LAYOUT,
+        io_features: str | Unsaid | None = OF_LAYOUT,
         compression: Compression | Unsaid = OF_LAYOUT,
         split: ByColumn[int | None] | Unsaid = OF_LAYOUT,
         memberwise: ByColumn[bool] | Unsaid = OF_LAYOUT,
@@ -153,7 +159,11 @@ class Layout:
             return self._codecs(value) if isinstance(value, Mapping) else value
         if name == "format":
             return settings.checked_format(value, "format")
-        if name == "autosave" or (name == "basket_memory" and value is not None):
+        if name == "io_features" and value not in (None, GENERATED_OFFSETS):
+            raise InvalidRequestError(
+                f"io_features={value!r}: None, or {GENERATED_OFFSETS!r}, all that ROOT has"
+            )
+        if name in ("autosave", "basket_memory") and value is not None:
             parse_size(value, name)
         return value
 
@@ -174,6 +184,10 @@ class Layout:
             if rules != getattr(_ROOTS, name):
                 what = "an RNTuple has none" if self.format == "rntuple" else "a tree has none"
                 raise InvalidRequestError(f"{name}={dict(rules)!r}: {what}; format={self.format!r}")
+        if self.format == "rntuple" and self.io_features is not None:
+            raise InvalidRequestError(
+                f"io_features={self.io_features!r}: an RNTuple has none; format='rntuple'"
+            )
         others = OF_TREE if self.format == "rntuple" else OF_NTUPLE
         for glob, precision in self.precision:
             if precision is not None and precision.kind in others:
@@ -336,6 +350,7 @@ def _roots() -> Layout:
         "basket_memory": None,
         "page_size": None,
         "autosave": "300 MB",
+        "io_features": None,
         "compression": settings.DEFAULT,
     }
     for field in fields(Layout):

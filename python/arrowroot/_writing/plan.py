@@ -146,6 +146,8 @@ class LayoutPlan:
         lines.append(text_table(rows, right=[False, False, True, True, True, False]))
         if len(self.branches) > _N_SHOWN:
             lines.append(f"and {format_count(len(self.branches) - _N_SHOWN)} more")
+        if self.layout.io_features is not None:
+            lines += ["", f"IO features: {self.layout.io_features}: counted arrays store no offsets"]
         if self.precisions:
             lines += ["", "precision:"]
             lines += [
@@ -293,11 +295,11 @@ def _cluster_entries(layout: Layout, tree: Tree) -> int | None:
 
 def _notes(layout: Layout, field: pa.Field, settings: ColumnSettings) -> Iterator[str]:
     """Yield what becomes of a column where a split level cannot be what it says."""
+    name, kind = field.name, field.type
+    for reason in dict.fromkeys(reasons_of(field, layout, settings)):
+        yield f"{name}: {reason}"
     if layout.format == "rntuple":
         return
-    name, kind = field.name, field.type
-    for reason in dict.fromkeys(reasons_of(kind, settings)):
-        yield f"{name}: {reason}"
     if settings.split is None:
         if _has_records(kind) and not has_objects(kind) and layout.split:
             yield f"{name}: {type_text(kind)} is never split: its members are branches of vectors"

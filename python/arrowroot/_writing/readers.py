@@ -15,21 +15,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arrowroot._writing.columns import ColumnSettings
+    from arrowroot._writing.layout import Layout
 
 
-def warn_of_few_readers(schema: pa.Schema, layouts: Sequence[ColumnSettings], where: str) -> None:
-    """Warn once of the columns in layouts that some readers do not take."""
+def warn_of_few_readers(
+    schema: pa.Schema, layout: Layout, columns: Sequence[ColumnSettings], where: str
+) -> None:
+    """Warn once of the columns that some readers do not take in a layout; ``columns``: what it says of each."""
     found: dict[str, list[str]] = {}
-    for field, settings in zip(schema, layouts, strict=True):
-        for why in dict.fromkeys(reasons_of(field.type, settings)):
+    for field, settings in zip(schema, columns, strict=True):
+        for why in dict.fromkeys(reasons_of(field, layout, settings)):
             found.setdefault(why, []).append(field.name)
     if found:
         told = "; ".join(f"{', '.join(map(repr, names))}: {why}" for why, names in found.items())
         warnings.warn(f"{where}: {told} (docs/writing.md)", FewReadersWarning, stacklevel=2)
 
 
-def reasons_of(kind: pa.DataType, settings: ColumnSettings) -> Iterator[str]:
+def reasons_of(field: pa.Field, layout: Layout, settings: ColumnSettings) -> Iterator[str]:
     """Yield what of a column some readers do not take, and which."""
+    kind = field.type
+    if layout.format == "rntuple":
+        if _has_optional_records(field):
+            yield (
+                "records that may be missing: RDataFrame and RNTupleReader do not take them, and uproot reads lists; "
+                "arrowroot takes them. Missing members of records are read by more"
+            )
+        return
+    if layout.io_features is not None and settings.split is None and _follows_counter(kind, settings):
+        yield (
+            f"{layout.io_features}: uproot reads lists and texts as others, or not, and RDataFrame some lists; "
+            "arrowroot takes them"
+        )
     if settings.precision is not None and settings.precision.kind in OF_TREE and _items(kind) is not None:
         yield f"lists of {settings.precision.kind}, which uproot reads as other values, or not"
     if settings.split is not None:
@@ -64,6 +80,23 @@ def _items(kind: pa.DataType) -> pa.DataType | None:
     if is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind):
         return kind.value_type
     return None
+
+
+def _has_optional_records(field: pa.Field) -> bool:
+    """Return whether records may be missing at any depth."""
+    is_optional = field.nullable and bool(pa.types.is_struct(field.type))
+    return is_optional or any(_has_optional_records(inner) for inner in fields_of(field.type))
+
+
+def _follows_counter(kind: pa.DataType, settings: ColumnSettings) -> bool:
+    """Return whether a column has branches of arrays with a counter, or of texts."""
+    items = _items(kind)
+    if pa.types.is_struct(kind):
+        return any(_follows_counter(member.type, settings) for member in fields_of(kind))
+    if items is None or pa.types.is_fixed_size_list(kind):
+        return _is_long(kind)
+    inner = [member.type for member in fields_of(items)] if pa.types.is_struct(items) else [items]
+    return settings.lists == "counted" and not all(map(_is_long, inner))
 
 
 def _has_objects(kind: pa.DataType) -> bool:

@@ -308,7 +308,7 @@ class TableWriter:
         )
         layouts = layout.columns(schema, sample, self._where)
         if not self.is_trial:
-            warn_of_few_readers(schema, layouts, self._where)
+            warn_of_few_readers(schema, layout, layouts, self._where)
         flush = settings.flush_rule(layout.flush, layout.format)
         counters: list[str | None] = [None] * len(schema)
         if layout.format == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
@@ -328,7 +328,8 @@ class TableWriter:
                 flush=(flush.kind, flush.amount),
                 max_cluster_bytes=flush.max_bytes,
                 baskets=settings.basket_rule(layout.basket_size, layout.basket_memory, layout.format),
-                autosave_bytes=parse_size(layout.autosave, "autosave"),
+                autosave_bytes=0 if layout.autosave is None else parse_size(layout.autosave, "autosave"),
+                generates_offsets=layout.io_features is not None,
                 page_bytes=settings.page_bytes(layout.page_size, layout.format),
                 notes=self._notes,
             )

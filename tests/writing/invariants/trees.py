@@ -237,6 +237,11 @@ class Tree:
             if rest == 4 * (n_entries + 2):
                 count, *offsets = struct.unpack_from(f">{n_entries + 2}i", payload, n_data)
                 told.equal("basket-offsets", where, "their count", count, n_entries + 1)
+                if basket.io_bits:
+                    told.equal(
+                        "basket-offsets", where, "the sum of sizes", sum(offsets) + basket.key.key_bytes, 0
+                    )
+                    offsets = [*itertools.accumulate([basket.key.key_bytes, *offsets[1:-1]]), 0]
                 told.equal("basket-offsets", where, "the first offset", offsets[0], basket.key.key_bytes)
                 inner = offsets[:-1]
                 told.true("basket-offsets", where, inner == sorted(inner) and inner[-1] <= basket.last,

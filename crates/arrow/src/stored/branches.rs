@@ -27,7 +27,7 @@ use arrowroot_format::streamer::Primitive;
 
 use super::error::{Result, StoreError};
 use super::names::{member_name, stored_name};
-use super::objects::{Member, ObjectClass, Value};
+use super::objects::{MAX_DIMS, Member, Naming, ObjectClass, Value};
 use super::split::{ElementBranch, Splitting};
 
 /// A column, for the plan of branches.
@@ -44,6 +44,32 @@ pub struct BranchColumn<'a> {
     pub objects: Option<Objects<'a>>,
     /// True if its lists of numbers are vectors, not arrays that are counted.
     pub has_vectors: bool,
+    /// How floating-point numbers that are members of objects, or items of their vectors, are packed; `None`: not at all.
+    pub packed: Option<PackedMembers<'a>>,
+}
+
+/// Members of objects in a packed type of ROOT's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackedMembers<'a> {
+    /// The numbers that are packed: `Float32` or `Float64`.
+    pub of: Primitive,
+    /// Their packed type: `Float16` or `Double32`.
+    pub primitive: Primitive,
+    /// Range and bits, as they stand behind a member: `[0,10,12]`; empty if nothing does.
+    pub annotation: &'a str,
+}
+
+impl PackedMembers<'_> {
+    /// What is said of items of vectors that are to have a range, or bits.
+    ///
+    /// Source: `TGenCollectionStreamer::WritePrimitives` (ROOT 6.40), which knows of none.
+    pub fn in_vector(&self) -> String {
+        format!(
+            "{} with a range or bits in std::vector: ROOT packs items of vectors without any. \
+             Name the type alone, or take mantissa, which is everywhere",
+            self.primitive
+        )
+    }
 }
 
 /// How structs are stored as objects.
@@ -53,12 +79,14 @@ pub struct Objects<'a> {
     pub split: u8,
     /// Name of the class; those of members that are structs follow from it.
     pub class: &'a str,
+    /// True if somebody wants the classes to be called so, and nothing else. False: a hash of the members stands behind each name.
+    pub is_named: bool,
 }
 
 impl<'a> BranchColumn<'a> {
     /// A column of the usual layout.
     pub fn new(name: &'a str, data_type: &'a DataType) -> Self {
-        BranchColumn { name, data_type, counter: None, objects: None, has_vectors: false }
+        BranchColumn { name, data_type, counter: None, objects: None, has_vectors: false, packed: None }
     }
 }
 
@@ -165,7 +193,9 @@ pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>>
             around: Vec::new(),
             drafts: &mut drafts,
             name_bytes: &mut name_bytes,
-            class: column.objects.map(|objects| objects.class.to_owned()),
+            class: column.objects.map(|objects| Naming { name: objects.class.to_owned(), is_given: objects.is_named }),
+            packed: column.packed,
+            is_member: false,
         };
         walk.visit(&stored_name(column.name), column.data_type)?;
     }
@@ -212,6 +242,15 @@ pub(super) struct Draft {
     counted: Option<(Vec<Step>, String)>,
     /// The class of its objects.
     pub(super) class: Option<Arc<ObjectClass>>,
+    /// Range and bits of packed numbers.
+    pub(super) annotation: String,
+}
+
+impl Draft {
+    /// True for a number, and fixed arrays of numbers that a member can be.
+    pub(super) fn is_array(&self) -> bool {
+        self.around.iter().all(|around| matches!(around, Around::Fixed(_))) && self.around.len() <= MAX_DIMS
+    }
 }
 
 struct Walk<'w> {
@@ -223,19 +262,20 @@ struct Walk<'w> {
     /// Bytes of the names so far.
     name_bytes: &'w mut usize,
     /// Name of the class of structs that are objects.
-    class: Option<String>,
+    class: Option<Naming>,
+    /// How members of objects are packed.
+    packed: Option<PackedMembers<'w>>,
+    /// True inside of an object.
+    is_member: bool,
 }
 
 impl Walk<'_> {
     fn visit(&mut self, name: &str, data_type: &DataType) -> Result<()> {
         spend_name(self.name_bytes, name)?;
         match data_type {
-            DataType::Primitive(primitive) => self.draft(name.to_owned(), Content::Values(*primitive)),
+            DataType::Primitive(primitive) => self.number(name, *primitive)?,
             DataType::Text => self.draft(name.to_owned(), Content::Text),
-            DataType::Bytes => self.within(Around::List, name, |walk| {
-                walk.draft(name.to_owned(), Content::Values(Primitive::UInt8));
-                Ok(())
-            })?,
+            DataType::Bytes => self.within(Around::List, name, |walk| walk.number(name, Primitive::UInt8))?,
             DataType::List(item) => self.within(Around::List, name, |walk| walk.visit(name, item))?,
             DataType::FixedList(item, n_items) => {
                 self.within(Around::Fixed(*n_items), name, |walk| walk.visit(name, item))?;
@@ -302,7 +342,9 @@ impl Walk<'_> {
                 around: Vec::new(),
                 drafts: &mut drafts,
                 name_bytes: self.name_bytes,
-                class: Some(format!("{class}_{name}")),
+                class: Some(Naming { name: format!("{}_{name}", class.name), ..class }),
+                packed: self.packed,
+                is_member: true,
             };
             walk.member(place, name, of)?;
         }
@@ -330,7 +372,24 @@ impl Walk<'_> {
             around: self.around.iter().map(|(around, ..)| *around).collect(),
             counted: counted.map(|(_, path, name)| (path.clone(), name.clone())),
             class: None,
+            annotation: String::new(),
         });
+    }
+
+    /// A number, packed if it is a member of an object and its column says so.
+    fn number(&mut self, name: &str, primitive: Primitive) -> Result<()> {
+        let Some(packed) = self.packed.filter(|packed| self.is_member && packed.of == primitive) else {
+            self.draft(name.to_owned(), Content::Values(primitive));
+            return Ok(());
+        };
+        self.draft(name.to_owned(), Content::Values(packed.primitive));
+        if let Some(draft) = self.drafts.last_mut() {
+            draft.annotation = packed.annotation.to_owned();
+            if !packed.annotation.is_empty() && !draft.is_array() {
+                return Err(StoreError::NoLayout { column: name.to_owned(), what: packed.in_vector() });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -433,6 +492,12 @@ fn with_counters(
             }
             None => BranchForm::Fixed(sizes(&draft.around)),
         };
+        if let (BranchForm::Vectors(_), Some(packed)) = (&form, column.packed)
+            && draft.content == Content::Values(packed.of)
+            && !packed.annotation.is_empty()
+        {
+            return Err(StoreError::NoLayout { column: names[place].clone(), what: packed.in_vector() });
+        }
         placed[place] = Some(branches.len());
         branches.push(planned(draft, &names[place], form));
     }

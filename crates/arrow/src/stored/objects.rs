@@ -9,16 +9,22 @@
 //! | map | a vector of a class with the members `key` and `value` |
 //! | optional | the value, and beside it a bool `pt_isvalid` with the same lists around it |
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use arrowroot_format::streamer::{Element, Primitive, StreamerInfo, VectorItem};
+use twox_hash::XxHash64;
 
 use super::branches::{Around, Content, Draft, Step};
 
-/// Class version of the classes that are made here: 0 and 1 have meanings of their own. Source: `TClass::IsForeign` (ROOT 6.40).
-pub const CLASS_VERSION: u16 = 2;
+/// Class version of classes whose names say their members: 0 and 1 have meanings of their own. Source: `TClass::IsForeign` (ROOT
+/// 6.40).
+const VERSION: u16 = 2;
+/// Class versions of classes that somebody has named follow from their members, as readers keep classes by name and version for
+/// the process, over all files: these are above those that people count to, and below the bit for "member by member".
+const VERSIONS_OF_NAMED: std::ops::Range<u16> = 1000..16_000;
 /// Dimensions of a member. Source: `TStreamerElement::fMaxIndex` (ROOT 6.40).
-const MAX_DIMS: usize = 5;
+pub(super) const MAX_DIMS: usize = 5;
 
 /// A value as C++ has it, and where it is among those of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +46,8 @@ pub enum Held {
         dims: Vec<u32>,
         /// The way from the outermost array to the numbers.
         inner: Vec<Step>,
+        /// Range and bits of packed numbers, as they stand behind the member; else empty.
+        annotation: String,
     },
     /// A `std::string`.
     Text,
@@ -59,10 +67,20 @@ pub enum Held {
 pub struct ObjectClass {
     /// Its name.
     pub name: String,
+    /// Its version.
+    pub version: u16,
     /// Its members.
     pub members: Vec<Member>,
     /// The checksum of its description.
     pub checksum: u32,
+}
+
+/// How classes are called.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Naming {
+    pub(super) name: String,
+    /// True if this is the name, and nothing is to be added.
+    pub(super) is_given: bool,
 }
 
 /// A member of a class.
@@ -86,14 +104,18 @@ impl Value {
             Some(class) => Held::Object(Arc::clone(class)),
             None if draft.content == Content::Text => Held::Text,
             None => {
-                let is_array = draft.around.iter().all(|around| matches!(around, Around::Fixed(_)));
-                if is_array && draft.around.len() <= MAX_DIMS {
+                let numbers = |dims, inner: &[Step]| Held::Numbers {
+                    content: draft.content,
+                    dims,
+                    inner: inner.to_vec(),
+                    annotation: draft.annotation.clone(),
+                };
+                if draft.is_array() {
                     let (steps, inner) = draft.path.split_at(to_items(&draft.path));
-                    let dims = draft.around.iter().filter_map(Around::size).collect();
-                    let held = Held::Numbers { content: draft.content, dims, inner: inner.to_vec() };
+                    let held = numbers(draft.around.iter().filter_map(Around::size).collect(), inner);
                     return Value { steps: steps.to_vec(), held };
                 }
-                Held::Numbers { content: draft.content, dims: Vec::new(), inner: Vec::new() }
+                numbers(Vec::new(), &[])
             }
         };
         Value::inside(&draft.path, &draft.around, held)
@@ -147,8 +169,8 @@ impl Value {
     /// The description of a member of this type.
     fn element(&self, name: &str) -> Element {
         match &self.held {
-            Held::Numbers { content, dims, .. } => {
-                Element::of_numbers(name, content.primitive().unwrap_or(Primitive::Bool), dims)
+            Held::Numbers { content, dims, annotation, .. } => {
+                Element::of_numbers(name, content.primitive().unwrap_or(Primitive::Bool), dims).packed(annotation)
             }
             Held::Text => Element::of_text(name),
             Held::Object(class) => Element::of_object(name, &class.name, class.memory_bytes()),
@@ -186,15 +208,24 @@ impl Value {
 }
 
 impl ObjectClass {
-    pub(super) fn new(name: String, members: Vec<Member>) -> Self {
-        let class = ObjectClass { name, members, checksum: 0 };
+    pub(super) fn new(Naming { name, is_given }: Naming, members: Vec<Member>) -> Self {
+        let hash = hash_of(&members);
+        let (name, version) = if is_given {
+            let versions = VERSIONS_OF_NAMED;
+            let n_versions = u64::from(versions.end - versions.start);
+            (name, versions.start + u16::try_from(hash % n_versions).unwrap_or_default())
+        } else {
+            // Half of it is short, and enough to tell the classes of one column of one tree apart.
+            (format!("{name}_{:08x}", hash >> 32), VERSION)
+        };
+        let class = ObjectClass { name, version, members, checksum: 0 };
         ObjectClass { checksum: class.info().checksum, ..class }
     }
 
     /// Its description.
     pub fn info(&self) -> StreamerInfo {
         let elements = self.members.iter().map(|member| member.value.element(&member.name)).collect();
-        StreamerInfo::of_class(&self.name, CLASS_VERSION, elements)
+        StreamerInfo::of_class(&self.name, self.version, elements)
     }
 
     /// `sizeof`.
@@ -232,6 +263,32 @@ impl ObjectClass {
         }
         all
     }
+}
+
+/// A hash of names, types, sizes and order of members, and of the members of these. It is part of the format of what is written:
+/// the same members have the same one in each version of this library.
+///
+/// ROOT's checksum of a class would not do: members `pt` and `qq` have the same.
+fn hash_of(members: &[Member]) -> u64 {
+    let mut hasher = XxHash64::with_seed(0);
+    let mut text = |text: &str| {
+        hasher.write(text.as_bytes());
+        // Names and types have none.
+        hasher.write(&[0]);
+    };
+    for Member { name, value } in members {
+        let element = value.element(name);
+        text(name);
+        text(&element.type_name);
+        // What is packed says there how.
+        text(&element.title);
+        element.max_index.iter().for_each(|size| text(&size.to_string()));
+        value.for_each_class(&mut |class| {
+            text(&class.name);
+            text(&class.version.to_string());
+        });
+    }
+    hasher.finish()
 }
 
 /// Steps before the first list.

@@ -206,7 +206,7 @@ impl Splitting<'_> {
         let member = &within.class.members[id];
         let mut path = within.path.to_vec();
         let values = match &member.value.held {
-            Held::Numbers { content, dims, inner } => {
+            Held::Numbers { content, dims, inner, .. } => {
                 path.extend(member.value.steps.iter().chain(inner));
                 name.extend(dims.iter().map(|dim| format!("[{dim}]")));
                 let form = match within.counter {

@@ -49,7 +49,7 @@ impl Composed {
             .enumerate()
             .map(|(place, (field, data_type))| BranchColumn {
                 // No name of a branch depends on that of the class.
-                objects: split_of(place).map(|split| Objects { split, class: "" }),
+                objects: split_of(place).map(|split| Objects { split, class: "", is_named: false }),
                 ..BranchColumn::new(field.name(), data_type)
             })
             .collect();

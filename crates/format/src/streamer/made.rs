@@ -1,6 +1,6 @@
 //! Descriptions of classes that are made here, and not read.
 
-use super::{Element, ElementClass, Primitive, StreamerInfo};
+use super::{Element, ElementClass, PackingRange, Primitive, StreamerInfo};
 
 /// `ROOT::kSTLstring`, `ROOT::kSTLvector`, and the code of what is no number (`TVirtualStreamerInfo::kObject`).
 const STL_STRING: i32 = 365;
@@ -38,6 +38,12 @@ impl Element {
             size: value_bytes.saturating_mul(n_values),
             ..Element::member(name, primitive.name(), if dims.is_empty() { code } else { code + ARRAY })
         }
+    }
+
+    /// The same, with range and bits of packed numbers behind it: `[0,10,12]`, or nothing.
+    #[must_use]
+    pub fn packed(self, annotation: &str) -> Element {
+        Element { title: annotation.to_owned(), range: PackingRange::parse(annotation), ..self }
     }
 
     /// A `std::string`.

@@ -17,7 +17,7 @@ const VERSION: u16 = 3;
 /// Bytes that a basket adds to its key; the feature bits are one more.
 const OWN_BYTES: u16 = 19;
 /// `TBasket::EIOBits::kGenerateOffsetMap`, the only feature bit there is.
-const GENERATE_OFFSET_MAP: u8 = 1;
+pub const GENERATE_OFFSET_MAP: u8 = 1;
 /// Added to the flag when the entry offsets are not stored at all.
 const OFFSETS_GENERATED: u8 = 80;
 /// The top byte of an entry offset may hold a displacement. Source: `kDisplacementMask`.
@@ -191,6 +191,14 @@ impl BasketHead {
             offsets_are_sizes: false,
             offsets_generated: false,
         })
+    }
+
+    /// The same with the feature byte of baskets that store sizes instead of offsets (`kGenerateOffsetMap`); `is_counted`: they
+    /// store none, as those follow from a counter.
+    #[must_use]
+    pub fn with_generated_offsets(self, is_counted: bool) -> BasketHead {
+        let key_bytes = self.key_bytes + u32::from(!self.offsets_are_sizes);
+        BasketHead { key_bytes, offsets_are_sizes: true, offsets_generated: is_counted, ..self }
     }
 
     /// Writes the head: the key and what a basket adds to it. The payload follows.
@@ -415,6 +423,24 @@ pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()>
         payload.extend_from_slice(block[..starts.len()].as_flattened());
     }
     payload.extend([0; 4]);
+    Ok(())
+}
+
+/// Appends the sizes of the entries of a basket in place of their offsets, as baskets with features have them: their number, 0, the
+/// bytes of each entry but the last, and what makes the offset behind them 0.
+///
+/// # Errors
+/// As of [`append_entry_offsets`].
+///
+/// # Source
+/// `TBasket::WriteBuffer` (ROOT 6.40).
+pub fn append_entry_sizes(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()> {
+    let sizes = starts.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
+    let words: Vec<u32> = starts.first().map(|_| 0).into_iter().chain(sizes).collect();
+    append_entry_offsets(payload, &words)?;
+    if let (Some(last), Some(end)) = (starts.last(), payload.last_chunk_mut::<4>()) {
+        *end = 0_u32.wrapping_sub(*last).to_be_bytes();
+    }
     Ok(())
 }
 

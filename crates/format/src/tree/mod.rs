@@ -13,7 +13,9 @@ mod optimize;
 mod record;
 
 pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttributes};
-pub use basket::{BasketHead, EmbeddedBasket, append_entry_offsets, append_list_starts};
+pub use basket::{
+    BasketHead, EmbeddedBasket, GENERATE_OFFSET_MAP, append_entry_offsets, append_entry_sizes, append_list_starts,
+};
 pub use baskets::BasketLocation;
 pub use branch::{Branch, ClonesPart, ElementPart};
 pub use ids::{BranchId, LeafId};

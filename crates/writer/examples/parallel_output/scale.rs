@@ -12,7 +12,7 @@ use arrowroot_storage::{LocalSink, Sink};
 use arrowroot_writer::tree::{TreeColumn, TreeFormat, TreeSettings};
 use arrowroot_writer::{
     Appender, Baskets, Cluster, ColumnCodec, ColumnLayout, ContextSettings, EncodeTask, Encoded, FileWriter, Flush,
-    ROOT_DIRECTORY, Step, TableFormat, TableSettings, TableWriter, TreeNotes,
+    ROOT_DIRECTORY, Saving, Step, TableFormat, TableSettings, TableWriter, TreeNotes,
 };
 
 use crate::clocks::{process_ns, sampled, thread_ns};
@@ -113,6 +113,7 @@ fn table_of(file: &Arc<FileWriter>, columns: &Columns, codec: i32, clocks: &Arc<
         flush: settings.flush,
         baskets: Baskets::Fitted,
         autosave_bytes: settings.autosave_bytes,
+        generates_offsets: settings.generates_offsets,
         arrow_schema: None,
         notes: TreeNotes::default(),
         index: None,
@@ -211,6 +212,10 @@ impl<F: TableFormat> TableFormat for Clocked<F> {
 
     fn be_reshuffled(&mut self) {
         self.format.be_reshuffled();
+    }
+
+    fn saving(&mut self) -> arrowroot_writer::Result<Option<Saving>> {
+        self.clocks.during(|clocks| &clocks.placing_ns, || self.format.saving())
     }
 
     fn finish(&mut self, file: &FileWriter) -> arrowroot_writer::Result<()> {

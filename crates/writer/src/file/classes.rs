@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 /// It numbers descriptions when it makes them, which it does for the bases of a class at once, and writes them in that order.
 ///
 /// Source: `TStreamerInfo::Build`, `TStreamerInfo::ForceWriteInfo`, `TFile::WriteStreamerInfo` (ROOT 6.40).
-#[derive(Debug, Default)]
-pub(super) struct Classes {
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Classes {
     /// In the order in which they are made.
     made: Vec<StreamerInfo>,
     described: HashSet<String>,
@@ -24,7 +24,7 @@ pub(super) struct Classes {
 
 impl Classes {
     /// Adds a class that is not ROOT's own.
-    pub(super) fn add(&mut self, info: StreamerInfo) -> Result<()> {
+    pub(crate) fn add(&mut self, info: StreamerInfo) -> Result<()> {
         match self.made.iter().find(|made| made.name == info.name) {
             None => {
                 self.described.insert(info.name.clone());
@@ -42,7 +42,7 @@ impl Classes {
     }
 
     /// Describes a class whose objects are written by their description, with the bases that are, too.
-    pub(super) fn need(&mut self, name: &str) -> Result<()> {
+    pub(crate) fn need(&mut self, name: &str) -> Result<()> {
         if writes_itself(name) || !self.described.insert(name.to_owned()) {
             return Ok(());
         }
@@ -52,7 +52,7 @@ impl Classes {
     }
 
     /// Describes a class that a pointer to nothing could have pointed to, and all that it needs, as far as that is known.
-    pub(super) fn need_for_null(&mut self, name: &str) {
+    pub(crate) fn need_for_null(&mut self, name: &str) {
         let Some(info) = self.make(name) else { return };
         if !self.described.insert(name.to_owned()) {
             return;

@@ -18,21 +18,21 @@ const CLASS: &str = "TDirectory";
 const MAX_BYTES: u32 = 60;
 
 /// A directory of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirectoryId(usize);
 
 /// The directory that a file itself is.
 pub const ROOT_DIRECTORY: DirectoryId = DirectoryId(0);
 
 /// All directories, parents before what they hold.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Directories {
     root: RootRecord,
     directories: Vec<Held>,
 }
 
 /// A directory and what it holds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Held {
     key: Key,
     fields: Directory,
@@ -137,17 +137,18 @@ impl Directories {
             return Err(Error::name(&key.name, "is the name of a directory there, and cannot be that of an object"));
         }
         (key.head.seek_key, key.head.seek_dir) = (seek_key, held.fields.seek_dir);
-        let place = *held.places.entry(key.name.clone()).or_insert(held.names.len());
-        if place == held.names.len() {
-            held.names.push(Vec::new());
-        }
-        let cycles = &mut held.names[place];
+        let cycles = held.cycles(&key.name);
         key.head.cycle = cycles.last().map_or(0, |last| last.cycle) + 1;
         if key.cycle > i16::MAX.unsigned_abs() {
             return Err(Error::name(&key.name, "has 32767 objects there already: no more cycles"));
         }
         cycles.push(key.clone());
         Ok(key)
+    }
+
+    /// Lists a key that has its cycle and its place.
+    pub(super) fn list_again(&mut self, directory: DirectoryId, key: Key) {
+        self.directories[directory.0].cycles(&key.name).push(key);
     }
 
     /// Offset of the record of a directory.
@@ -201,6 +202,15 @@ impl Held {
     fn new(key: Key, fields: Directory) -> Self {
         let (children, names) = (Vec::new(), Vec::new());
         Held { key, fields, children, names, places: HashMap::new(), by_name: HashMap::new() }
+    }
+
+    /// The keys of a name.
+    fn cycles(&mut self, name: &str) -> &mut Vec<Key> {
+        let place = *self.places.entry(name.to_owned()).or_insert(self.names.len());
+        if place == self.names.len() {
+            self.names.push(Vec::new());
+        }
+        &mut self.names[place]
     }
 }
 

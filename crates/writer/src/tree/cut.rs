@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::BranchForm;
 
 use super::layout::{Branch, EntrySize};
-use super::values::{self, VECTOR_HEAD_BYTES};
+use super::streamed::Streamed;
+use super::values;
 use crate::cluster::Cluster;
 
 /// Baskets are made about this large where nobody says otherwise: few and large enough for reading, and small enough for the
@@ -69,7 +69,7 @@ impl Parts {
 
 /// Bytes of the entries of a branch, with their offsets.
 pub(super) fn payload_bytes(branch: &Branch, cluster: &Cluster, parts: &Parts, entries: Range<usize>) -> usize {
-    let offset_bytes = if branch.has_offsets { entries.len() * OFFSET_BYTES } else { 0 };
+    let offset_bytes = if branch.stores_offsets { entries.len() * OFFSET_BYTES } else { 0 };
     if let EntrySize::Fixed(n_bytes) = branch.entry_size {
         return entries.len() * n_bytes + offset_bytes;
     }
@@ -111,23 +111,9 @@ fn part_bytes(branch: &Branch, part: &Stored, entries: Range<usize>) -> usize {
             let offsets = values::offsets_of(located.values, &located.range);
             offsets.last().zip(offsets.first()).map_or(0, |(last, first)| values::index(last - first) + n_entries)
         }
-        EntrySize::Vectors => {
-            n_entries * VECTOR_HEAD_BYTES + values::nested_bytes(part, entries, path, branch.planned.content)
-        }
-        EntrySize::Streamed => streamed_bytes(branch, part, entries),
+        EntrySize::Vectors | EntrySize::Streamed => Streamed::of(branch, part).n_bytes(entries),
         EntrySize::Nothing => 0,
     }
-}
-
-/// Bytes that a streamer makes of entries of one part.
-fn streamed_bytes(branch: &Branch, part: &Stored, entries: Range<usize>) -> usize {
-    let BranchForm::Streamed { value, .. } = &branch.planned.form else { return 0 };
-    let n_entries = entries.len();
-    let located = values::locate(part, entries, &branch.planned.path);
-    if branch.planned.parent.is_none() {
-        return branch.streaming.whole_bytes(value, located.values, located.range);
-    }
-    branch.streaming.n_bytes(value, located.values, located.range, n_entries)
 }
 
 /// Entries of the fitted baskets of a branch in a cluster.
@@ -191,19 +177,16 @@ pub(super) fn full(branch: &Branch, cluster: &Cluster, parts: &Parts, basket_byt
     for (place, start, range) in parts.within(0..n_entries) {
         let part = &column[place];
         match branch.entry_size {
-            EntrySize::Vectors => range.for_each(|entry| {
-                let inner = values::nested_bytes(part, entry..entry + 1, path, branch.planned.content);
-                count(start + entry, VECTOR_HEAD_BYTES + inner);
-            }),
+            EntrySize::Vectors | EntrySize::Streamed => {
+                let streamed = Streamed::of(branch, part);
+                range.for_each(|entry| count(start + entry, streamed.n_bytes(entry..entry + 1)));
+            }
             EntrySize::PerItem(n_bytes) => {
                 let offsets = values::locate(part, range.clone(), path).offsets.unwrap_or_default();
                 let entries = (start + range.start..).zip(values::lengths(offsets));
                 entries.for_each(|(entry, n_items)| count(entry, n_items * n_bytes));
             }
             EntrySize::Fixed(n_bytes) => range.for_each(|entry| count(start + entry, n_bytes)),
-            EntrySize::Streamed => {
-                range.for_each(|entry| count(start + entry, streamed_bytes(branch, part, entry..entry + 1)));
-            }
             EntrySize::Nothing => {}
             EntrySize::Text => {
                 let located = values::locate(part, range.clone(), path);

@@ -1,7 +1,7 @@
 //! Branches of objects, of their members and of collections of them: `TBranchElement`s.
 
 use arrowroot_arrow::stored::{
-    BranchForm, CLASS_VERSION, Content, ElementBranch, ElementClassName, ObjectClass, PlannedBranch, Value,
+    BranchForm, Content, ElementBranch, ElementClassName, ObjectClass, PlannedBranch, Value,
 };
 use arrowroot_format::streamer::{Primitive, StreamerInfo, StreamerInfos};
 use arrowroot_format::tree::{BranchId, ElementPart, Leaf};
@@ -36,10 +36,19 @@ pub(super) fn leaf_of(name: &str, element: &ElementBranch, dims: &[u32]) -> Opti
     let primitive = Primitive::from_type_code(if code > ARRAY { code - ARRAY } else { code });
     Some(Leaf {
         n_values: n_values.unwrap_or(i32::MAX),
-        value_bytes: primitive.map_or(0, |primitive| i32::try_from(primitive.memory_bytes()).unwrap_or_default()),
+        value_bytes: primitive.map_or(0, value_bytes),
         is_unsigned: primitive.is_some_and(is_unsigned),
         ..leaf
     })
+}
+
+/// `fLenType` of members. Source: what `TLeafElement` of ROOT 6.40 has for them.
+fn value_bytes(primitive: Primitive) -> i32 {
+    match primitive {
+        Primitive::Double32 => 4,
+        Primitive::Float16 => 2,
+        other => i32::try_from(other.memory_bytes()).unwrap_or_default(),
+    }
 }
 
 fn is_unsigned(primitive: Primitive) -> bool {
@@ -70,7 +79,7 @@ pub(super) fn has_offsets(element: &ElementBranch, entry_size: EntrySize) -> boo
 /// The record of a branch.
 pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>, maximum: i32) -> ElementPart {
     let (class_name, checksum, class_version) = match &element.class {
-        ElementClassName::Described(class) => (class.name.clone(), class.checksum, i32::from(CLASS_VERSION)),
+        ElementClassName::Described(class) => (class.name.clone(), class.checksum, i32::from(class.version)),
         ElementClassName::Vector(name) => (name.clone(), vector_checksum(name), VECTOR_CLASS_VERSION),
     };
     ElementPart {

@@ -6,11 +6,12 @@ use std::ops::Range;
 use arrowroot_arrow::Stored;
 use arrowroot_arrow::stored::{BranchForm, Content, Step};
 use arrowroot_format::codec::Compressor;
-use arrowroot_format::tree::{BasketHead, append_entry_offsets, append_list_starts};
+use arrowroot_format::tree::{BasketHead, append_entry_offsets, append_entry_sizes, append_list_starts};
 
 use super::cut::Parts;
 use super::layout::{Branch, EntrySize, MAX_OBJECT_BYTES};
 use super::packed::append_packed;
+use super::streamed::Streamed;
 use super::values::{self, index};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -118,8 +119,11 @@ impl Encoding<'_> {
         }
         let mut entry_bytes = data_bytes / n_entries.max(1);
         if branch.has_offsets {
-            append_entry_offsets(target, starts)?;
             entry_bytes = 0;
+        }
+        if branch.stores_offsets {
+            let append = if branch.basket_head.offsets_are_sizes { append_entry_sizes } else { append_entry_offsets };
+            append(target, starts)?;
         }
         let payload_bytes = target.len() - target_start;
         if !is_plain {
@@ -174,14 +178,12 @@ impl Encoding<'_> {
                     }
                 }
                 EntrySize::Text => self.append_texts(branch, part, part_start, range, out)?,
-                EntrySize::Vectors => {
-                    for entry in range {
-                        out.starts.push(out.record_position(branch));
-                        let planned = &branch.planned;
-                        values::append_vector(part, entry, &planned.path, planned.content, out.bytes);
-                    }
+                EntrySize::Vectors | EntrySize::Streamed => {
+                    let Entries { bytes, start, starts, .. } = out;
+                    let begin = |at: usize| starts.push(record_position(branch, at - *start));
+                    let appended = Streamed::of(branch, part).append(range, bytes, begin);
+                    appended.map_err(|(entry, value)| self.outside(branch, part_start + entry, value))?;
                 }
-                EntrySize::Streamed => append_streamed(branch, part, range, out),
                 EntrySize::Nothing => {}
             }
         }
@@ -335,25 +337,16 @@ impl Entries<'_> {
         carried.n_entries
     }
 
-    /// Where the next entry begins, from the begin of the record. It is right below 4 GiB, and no more is stored.
+    /// Where the next entry begins, from the begin of the record.
     fn record_position(&self, branch: &Branch) -> u32 {
-        let n_bytes = u32::try_from(self.bytes.len() - self.start).unwrap_or(u32::MAX);
-        branch.basket_head.key_bytes.wrapping_add(n_bytes)
+        record_position(branch, self.bytes.len() - self.start)
     }
 }
 
-/// Appends entries as a streamer writes them.
-fn append_streamed(branch: &Branch, part: &Stored, range: Range<usize>, out: &mut Entries<'_>) {
-    let BranchForm::Streamed { value, .. } = &branch.planned.form else { return };
-    for entry in range {
-        out.starts.push(out.record_position(branch));
-        let located = values::locate(part, entry..entry + 1, &branch.planned.path);
-        if branch.planned.parent.is_none() {
-            branch.streaming.append_whole(value, located.values, located.range, out.bytes);
-        } else {
-            branch.streaming.append(value, located.values, located.range, out.bytes);
-        }
-    }
+/// Where an entry begins from the begin of the record, behind so many bytes of others. It is right below 4 GiB, and no more is
+/// stored.
+fn record_position(branch: &Branch, n_bytes: usize) -> u32 {
+    branch.basket_head.key_bytes.wrapping_add(u32::try_from(n_bytes).unwrap_or(u32::MAX))
 }
 
 /// Returns the place and the value of the first number that its branch does not hold.

@@ -9,7 +9,6 @@ use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::{BasketHead, Leaf};
 
 use super::elements;
-use super::objects::Streaming;
 use super::packed::Packed;
 
 use crate::codec::Codec;
@@ -57,10 +56,12 @@ pub(super) struct Branch {
     pub(super) entry_size: EntrySize,
     /// How its numbers are packed, if they are.
     pub(super) packed: Option<Packed>,
-    /// True if baskets store where each entry begins.
+    /// True if entries begin where offsets say.
     pub(super) has_offsets: bool,
-    /// How collections of objects are written.
-    pub(super) streaming: Streaming,
+    /// True if baskets store them: they may follow from the counter.
+    pub(super) stores_offsets: bool,
+    /// True if collections of objects are stored member by member, not object by object.
+    pub(super) is_member_wise: bool,
     /// How its baskets are compressed.
     pub(super) compression: Codec,
     /// The column, for errors.
@@ -88,6 +89,29 @@ pub(super) enum EntrySize {
     Nothing,
 }
 
+impl Branch {
+    /// True for a `TBranchElement`.
+    pub(super) fn is_element(&self) -> bool {
+        self.planned.element.is_some() || self.vector_class.is_some()
+    }
+
+    /// The same with offsets that readers make of the counter where there is one, and stored as sizes elsewhere. Branches of
+    /// classes have no features.
+    ///
+    /// Source: `TBasket::WriteBuffer`, `TLeaf::CanGenerateOffsetArray`, and what `TBranchElement` of ROOT 6.40 writes.
+    fn with_generated_offsets(self) -> Branch {
+        if self.is_element() {
+            return self;
+        }
+        let is_counted = matches!(self.planned.form, BranchForm::Counted { .. });
+        Branch {
+            stores_offsets: self.has_offsets && !is_counted,
+            basket_head: self.basket_head.with_generated_offsets(is_counted),
+            ..self
+        }
+    }
+}
+
 impl EntrySize {
     /// True if all entries have the same.
     pub(super) fn is_fixed(self) -> bool {
@@ -97,18 +121,21 @@ impl EntrySize {
 
 /// The branches of columns, counters before what they count.
 ///
-/// `tree_name` is in the keys of the baskets, and so is `datime`.
+/// `tree_name` is in the keys of the baskets, and so is `datime`. `generates_offsets`: see
+/// [`TableSettings`](crate::settings::TableSettings::generates_offsets).
 ///
 /// # Errors
 /// If a column has no layout, or two columns have one name: names the column.
-pub(super) fn branches_of(columns: &[TreeColumn], tree_name: &str, datime: Datime) -> Result<Vec<Branch>> {
-    let classes: Vec<String> = columns.iter().map(|column| class_name(column, tree_name)).collect();
-    let mut as_planned = Vec::with_capacity(columns.len());
-    for (column, class) in columns.iter().zip(&classes) {
+pub(super) fn branches_of(
+    columns: &[TreeColumn],
+    tree_name: &str,
+    datime: Datime,
+    generates_offsets: bool,
+) -> Result<Vec<Branch>> {
+    for column in columns {
         check_layout(&column.name, &column.layout)?;
-        as_planned.push(column.as_planned(class));
     }
-    let planned = plan_branches(&as_planned).map_err(|error| Error::InvalidRequest { what: error.to_string() })?;
+    let planned = planned_branches(columns, tree_name)?;
     let mut is_counter = vec![false; planned.len()];
     for branch in &planned {
         if let Some(counter) = branch.counter() {
@@ -117,27 +144,37 @@ pub(super) fn branches_of(columns: &[TreeColumn], tree_name: &str, datime: Datim
     }
     let with_rest = |(planned, is_counter): (PlannedBranch, bool)| {
         let column = &columns[planned.column];
-        branch(planned, is_counter, column, tree_name, datime)
-            .map_err(|what| Error::InvalidRequest { what: format!("column {}: {what}", column.name) })
+        let branch = branch(planned, is_counter, column, tree_name, datime)
+            .map_err(|what| Error::InvalidRequest { what: format!("column {}: {what}", column.name) })?;
+        Ok(if generates_offsets { branch.with_generated_offsets() } else { branch })
     };
     planned.into_iter().zip(is_counter).map(with_rest).collect()
 }
 
-impl TreeColumn {
-    /// As its branches are planned; `class`: of its structs.
-    pub(crate) fn as_planned<'c>(&'c self, class: &'c str) -> BranchColumn<'c> {
-        BranchColumn {
-            counter: self.counter.as_deref(),
-            objects: self.layout.split.map(|split| Objects { split, class }),
-            has_vectors: self.layout.lists == Lists::Vectors,
-            ..BranchColumn::new(&self.name, &self.data_type)
-        }
+/// The plan of the branches of a tree.
+///
+/// # Errors
+/// If a column has no layout, or two columns have one name: names the column.
+pub(crate) fn planned_branches(columns: &[TreeColumn], tree_name: &str) -> Result<Vec<PlannedBranch>> {
+    let facts: Vec<(String, Option<Packed>)> =
+        columns.iter().map(|column| (class_name(column, tree_name), Packed::of(column.layout.precision))).collect();
+    let mut as_planned = Vec::with_capacity(columns.len());
+    for (column, (class, packed)) in columns.iter().zip(&facts) {
+        let is_named = column.layout.class.is_some();
+        as_planned.push(BranchColumn {
+            counter: column.counter.as_deref(),
+            objects: column.layout.split.map(|split| Objects { split, class, is_named }),
+            has_vectors: column.layout.lists == Lists::Vectors,
+            packed: packed.as_ref().map(Packed::members),
+            ..BranchColumn::new(&column.name, &column.data_type)
+        });
     }
+    Ok(plan_branches(&as_planned)?)
 }
 
 /// The class of the structs of a column: one that is named, or after tree and column, as there may be columns of that name in
-/// other trees of the file.
-pub(crate) fn class_name(column: &TreeColumn, tree_name: &str) -> String {
+/// other trees of the file. A hash of the members comes behind the latter.
+fn class_name(column: &TreeColumn, tree_name: &str) -> String {
     let of_column = || format!("{}_{}", stored_name(tree_name), stored_name(&column.name));
     column.layout.class.clone().unwrap_or_else(of_column)
 }
@@ -152,9 +189,6 @@ pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
         Precision::Truncated(_) | Precision::Quantized { .. } => {
             let what = format!("column {name}: Real32Trunc and Real32Quant: an RNTuple has them, and a tree not");
             return Err(Error::InvalidRequest { what });
-        }
-        Precision::Double32(_) | Precision::Float16(_) if split.is_some() => {
-            return Err(Error::not_written(name, "Double32_t and Float16_t as members of objects (mantissa does it)"));
         }
         _ => {}
     }
@@ -182,25 +216,26 @@ fn branch(
 ) -> Result<Branch, arrowroot_format::Error> {
     let primitive = planned.content.primitive();
     let name = &planned.name;
-    let packed = match planned.element {
-        None => primitive.and_then(|primitive| Packed::of(column.layout.precision, primitive)),
-        Some(_) => None,
+    let packed = match (primitive, &planned.element) {
+        (Some(primitive), None) => Packed::of(column.layout.precision).filter(|packed| packed.of == primitive),
+        // The plan says it of members.
+        (Some(primitive), Some(_)) => {
+            Packed::of(column.layout.precision).filter(|packed| packed.primitive == primitive)
+        }
+        (None, _) if planned.content == Content::Objects => Packed::of(column.layout.precision),
+        (None, _) => None,
     };
-    let primitive = packed.as_ref().map_or(primitive, |packed| Some(packed.primitive));
+    let primitive = primitive.map(|primitive| packed.as_ref().map_or(primitive, |packed| packed.primitive));
     let number = |dims: &[u32]| {
         let primitive = primitive.unwrap_or(Primitive::Bool);
         let mut leaf = Leaf::number(name, primitive, dims)?;
         let value_size = packed.as_ref().map_or(primitive.stored_bytes(), |packed| packed.packing.stored_bytes());
         let n_bytes = value_bytes(&leaf, value_size)?;
-        leaf.title.push_str(packed.as_ref().map_or("", |packed| &packed.annotation));
+        leaf.title.push_str(&packed.as_ref().map_or_else(String::new, Packed::in_leaf_title));
         Ok::<_, arrowroot_format::Error>((leaf, n_bytes))
     };
     let mut dims_of_member: &[u32] = &[];
     let (leaf, vector_class, entry_size) = match &planned.form {
-        BranchForm::Vectors(_) if packed.is_some() => {
-            let what = "reduced precision in std::vector: lists=\"counted\" holds it, and mantissa does it";
-            return Err(arrowroot_format::Error::unsupported(0, what));
-        }
         BranchForm::Vectors(depth) => {
             let class = vector_name(*depth, primitive.map_or("string", item_type_name));
             (Some(Leaf::element(name, name, WHOLE, WHOLE)), Some(class), EntrySize::Vectors)
@@ -234,7 +269,8 @@ fn branch(
         vector_class,
         entry_size,
         has_offsets,
-        streaming: Streaming { is_member_wise: column.layout.is_member_wise },
+        stores_offsets: has_offsets,
+        is_member_wise: column.layout.is_member_wise,
         title: Some(column.title.clone()).filter(|title| is_value && !title.is_empty()),
         packed,
         compression: Codec::new(column.compression),

@@ -8,10 +8,10 @@ mod elements;
 mod encode;
 mod index;
 mod layout;
-mod objects;
 mod packed;
 mod placed;
 mod record;
+mod streamed;
 mod values;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -25,7 +25,7 @@ use crate::buffers;
 use crate::cluster::Cluster;
 use crate::codec::SAMPLE_BYTES;
 use crate::error::{Error, Result};
-use crate::file::{DirectoryId, FileWriter};
+use crate::file::{DirectoryId, FileWriter, Saving};
 use crate::settings::{Baskets, Flush, TreeNotes};
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
 
@@ -35,14 +35,17 @@ use encode::{Carried, Encoding, Job};
 pub use index::IndexValues;
 pub use layout::TreeColumn;
 use layout::{Branch, EntrySize};
-pub(crate) use layout::{check_layout, class_name};
+pub(crate) use layout::{check_layout, planned_branches};
 use placed::{ClusterSizes, PlacedBranch};
+use record::MAX_RECORD_BYTES;
 
 /// Bytes of the offsets behind the entries of a basket: their number, one for each entry, and one for the end.
 fn offsets_bytes(n_entries: usize) -> usize {
     4 * (n_entries + 2)
 }
 
+/// A tree is saved when so many times the bytes of its record were written since.
+const SAVED_TIMES: u64 = 50;
 /// Tasks encode so much at least, where there is so much.
 const TASK_BYTES: usize = 64 << 10;
 /// Basket size where baskets are to be full and nobody says how large. Source: `TTree::Branch` (ROOT 6.40).
@@ -63,8 +66,10 @@ pub struct TreeSettings {
     pub flush: Flush,
     /// Sizes of its baskets.
     pub baskets: Baskets,
-    /// `fAutoSave`, in bytes.
+    /// See [`TableSettings`](crate::settings::TableSettings::autosave_bytes).
     pub autosave_bytes: u64,
+    /// See [`TableSettings`](crate::settings::TableSettings::generates_offsets).
+    pub generates_offsets: bool,
     /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without.
     pub arrow_schema: Option<String>,
     /// The rest of its record.
@@ -93,6 +98,8 @@ pub struct TreeFormat {
     stored_bytes: u64,
     ended_bytes: u64,
     flushed_bytes: u64,
+    /// Once so many bytes are in the file, the tree is saved.
+    next_saved_bytes: u64,
 }
 
 impl TreeFormat {
@@ -101,7 +108,7 @@ impl TreeFormat {
     /// # Errors
     /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if a column has no layout: names it.
     pub fn new(file: &FileWriter, columns: &[TreeColumn], settings: TreeSettings) -> Result<Self> {
-        let branches = layout::branches_of(columns, &settings.name, file.datime())?;
+        let branches = layout::branches_of(columns, &settings.name, file.datime(), settings.generates_offsets)?;
         elements::describe(file, &branches)?;
         let (cutting, buffer_bytes) = match (settings.baskets, settings.flush) {
             (Baskets::Optimized { .. }, Flush::Never) => {
@@ -120,6 +127,7 @@ impl TreeFormat {
             branches: branches.into(),
             cutting,
             optimized: OnceLock::new(),
+            next_saved_bytes: settings.autosave_bytes,
             settings,
             clusters: ClusterSizes::default(),
             is_reshuffled: false,
@@ -184,7 +192,7 @@ impl TreeFormat {
             let branch = &self.branches[job.branch];
             let data_bytes = cut::data_bytes(branch, cluster, parts, job.entries.clone());
             let n_entries = job.entries.len();
-            let offset_bytes = if branch.has_offsets { offsets_bytes(n_entries) } else { 0 };
+            let offset_bytes = if branch.stores_offsets { offsets_bytes(n_entries) } else { 0 };
             let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
             let head = BasketHead {
                 data_bytes: number(data_bytes),
@@ -215,7 +223,7 @@ impl TreeFormat {
             let n_tried = (n_entries * SAMPLE_BYTES).div_ceil(n_bytes).min(n_entries);
             let mut sample = Carried::default();
             encoding.carry(number, 0..n_tried, &mut sample)?;
-            if branch.has_offsets {
+            if branch.stores_offsets {
                 append_entry_offsets(&mut sample.bytes, &sample.starts)?;
             }
             branch.compression.find(&sample.bytes, &mut compressor)?;
@@ -364,6 +372,23 @@ impl TableFormat for TreeFormat {
 
     fn be_reshuffled(&mut self) {
         self.is_reshuffled = true;
+    }
+
+    fn saving(&mut self) -> Result<Option<Saving>> {
+        // Without flushes branches end at different entries.
+        if self.settings.autosave_bytes == 0
+            || self.settings.flush == Flush::Never
+            || self.stored_bytes < self.next_saved_bytes
+        {
+            return Ok(None);
+        }
+        let record_bytes = self.about_record_bytes();
+        let distance = self.settings.autosave_bytes.max(SAVED_TIMES * record_bytes);
+        self.next_saved_bytes = self.stored_bytes + distance;
+        if record_bytes >= MAX_RECORD_BYTES {
+            return Ok(None);
+        }
+        self.saving_of_record().map(Some)
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use arrowroot_arrow::Stored;
+use arrowroot_arrow::stored::PackedMembers;
 use arrowroot_format::streamer::{PackedType, Packing, PackingRange, Primitive};
 
 use crate::settings::{Annotation, Precision};
@@ -10,40 +11,55 @@ use crate::settings::{Annotation, Precision};
 /// Numbers of a packed type of ROOT's.
 #[derive(Debug)]
 pub(super) struct Packed {
+    /// The numbers that are packed: `Float64` or `Float32`.
+    pub(super) of: Primitive,
     /// `Double32` or `Float16`.
     pub(super) primitive: Primitive,
     pub(super) packing: Packing,
     /// The largest value that it has room for.
     largest: f64,
-    /// The text behind the name of the leaf, `/d[0,10,12]`; empty if nothing does.
+    /// Range and bits, `[0,10,12]`; empty if there are none.
     pub(super) annotation: String,
     /// The request, for errors.
     pub(super) name: String,
 }
 
 impl Packed {
-    /// The packing of numbers by a precision; `None` for others.
-    pub(super) fn of(precision: Precision, primitive: Primitive) -> Option<Packed> {
-        let (packed, primitive, name, letter, Annotation { range, bits }) = match (precision, primitive) {
-            (Precision::Double32(annotation), Primitive::Float64) => {
-                (PackedType::Double32, Primitive::Double32, "Double32", 'd', annotation)
+    /// The packing of a precision; `None` for others.
+    pub(super) fn of(precision: Precision) -> Option<Packed> {
+        let (packed, of, primitive, name, Annotation { range, bits }) = match precision {
+            Precision::Double32(annotation) => {
+                (PackedType::Double32, Primitive::Float64, Primitive::Double32, "Double32", annotation)
             }
-            (Precision::Float16(annotation), Primitive::Float32) => {
-                (PackedType::Float16, Primitive::Float16, "Float16", 'f', annotation)
+            Precision::Float16(annotation) => {
+                (PackedType::Float16, Primitive::Float32, Primitive::Float16, "Float16", annotation)
             }
             _ => return None,
         };
-        let inside = match (range, bits) {
+        let annotation = match (range, bits) {
             (None, None) => String::new(),
             (None, Some(bits)) => format!("[0,0,{bits}]"),
             (Some((min, max)), None) => format!("[{min},{max}]"),
             (Some((min, max)), Some(bits)) => format!("[{min},{max},{bits}]"),
         };
         // As readers take it: a number may be less exact there.
-        let packing = Packing::new(packed, PackingRange::parse(&inside));
-        let annotation = if inside.is_empty() { inside.clone() } else { format!("/{letter}{inside}") };
+        let packing = Packing::new(packed, PackingRange::parse(&annotation));
         let largest = range.map_or(f64::from(f32::MAX), |(_, max)| max);
-        Some(Packed { primitive, packing, largest, annotation, name: format!("{name}{inside}") })
+        Some(Packed { of, primitive, packing, largest, name: format!("{name}{annotation}"), annotation })
+    }
+
+    /// As members of objects have it.
+    pub(super) fn members(&self) -> PackedMembers<'_> {
+        PackedMembers { of: self.of, primitive: self.primitive, annotation: &self.annotation }
+    }
+
+    /// The text behind the name of a leaf: `/d[0,10,12]`; empty if nothing does.
+    pub(super) fn in_leaf_title(&self) -> String {
+        match (&*self.annotation, self.primitive) {
+            ("", _) => String::new(),
+            (annotation, Primitive::Float16) => format!("/f{annotation}"),
+            (annotation, _) => format!("/d{annotation}"),
+        }
     }
 }
 

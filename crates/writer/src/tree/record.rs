@@ -1,22 +1,24 @@
 //! The record of a tree that was written.
 
+use std::sync::Arc;
+
 use arrowroot_arrow::stored::SCHEMA_RECORD;
 use arrowroot_format::tree::{
-    Branch as BranchRecord, BranchId, ElementPart, Leaf, LeafId, LeafKind, TreeRecord, UserInfo,
+    Branch as BranchRecord, BranchId, ElementPart, GENERATE_OFFSET_MAP, Leaf, LeafId, LeafKind, TreeRecord, UserInfo,
 };
 
 use super::layout::{self, Branch, EntrySize};
 use super::placed::{FIRST_CAPACITY, PlacedBranch};
 use super::{Cutting, TreeFormat, elements};
 use crate::error::{Error, Result};
-use crate::file::FileWriter;
+use crate::file::{Classes, FileWriter, Saving};
 use crate::settings::Flush;
 
 /// Bytes of a branch in the record, without names, and of each of its baskets; for a message before the record is made.
 const BRANCH_BYTES: u64 = 250;
 const BASKET_BYTES: u64 = 24;
 /// The record has less than this: byte counts have 30 bits.
-const MAX_RECORD_BYTES: u64 = 1 << 30;
+pub(super) const MAX_RECORD_BYTES: u64 = 1 << 30;
 /// Version of the class of vectors in memory. Source: `TBranchElement::fClassVersion` (ROOT 6.40).
 const VECTOR_CLASS_VERSION: i32 = 6;
 /// How deep ROOT would split what it does not split. Source: `TTree::Branch`.
@@ -28,10 +30,8 @@ impl TreeFormat {
     /// Writes the record, and has the file describe the classes in it.
     pub(super) fn write_record(&self, file: &FileWriter) -> Result<()> {
         let settings = &self.settings;
-        let n_baskets: u64 = self.placed.iter().map(|branch| branch.baskets.len() as u64).sum();
-        let n_branches = self.branches.len();
-        let about = n_baskets * BASKET_BYTES + n_branches as u64 * BRANCH_BYTES;
-        if about >= MAX_RECORD_BYTES {
+        if self.about_record_bytes() >= MAX_RECORD_BYTES {
+            let (n_baskets, n_branches) = (self.n_baskets(), self.branches.len());
             return Err(Error::InvalidRequest {
                 what: format!(
                     "tree {}: {n_baskets} baskets of {n_branches} branches are more than its record can list (1 GiB): \
@@ -41,7 +41,7 @@ impl TreeFormat {
             });
         }
         let record = self.record(&self.placed)?;
-        self.describe_classes(file, &record)?;
+        file.with_classes(|classes| describe_classes(classes, &record))?;
         file.write_object(
             settings.directory,
             "TTree",
@@ -53,10 +53,36 @@ impl TreeFormat {
         Ok(())
     }
 
+    fn n_baskets(&self) -> u64 {
+        self.placed.iter().map(|branch| branch.baskets.len() as u64).sum()
+    }
+
+    /// Bytes of the record, about, before compression.
+    pub(super) fn about_record_bytes(&self) -> u64 {
+        self.n_baskets() * BASKET_BYTES + self.branches.len() as u64 * BRANCH_BYTES
+    }
+
+    /// The tree as far as it is placed. An index comes with the last entries alone.
+    pub(super) fn saving_of_record(&self) -> Result<Saving> {
+        let settings = &self.settings;
+        let mut record = self.record(&self.placed)?;
+        record.index = None;
+        let record = Arc::new(record);
+        let described = Arc::clone(&record);
+        Ok(Saving {
+            directory: settings.directory,
+            texts: ["TTree".to_owned(), settings.name.clone(), settings.title.clone()],
+            compression: settings.compression,
+            write: Box::new(move |output| record.write(&[], output)),
+            describe: Arc::new(move |classes| describe_classes(classes, &described)),
+        })
+    }
+
     /// The record of the tree with these baskets.
     pub(super) fn record(&self, placed: &[PlacedBranch]) -> Result<TreeRecord> {
         let settings = &self.settings;
         let mut record = TreeRecord::new(&settings.name, &settings.title);
+        record.io_features = self.io_features();
         let mut ids: Vec<BranchId> = Vec::with_capacity(self.branches.len());
         let mut leaves: Vec<Option<LeafId>> = Vec::with_capacity(self.branches.len());
         for (number, (branch, placed)) in self.branches.iter().zip(placed).enumerate() {
@@ -83,6 +109,10 @@ impl TreeFormat {
         record.index = settings.index.as_ref().map(|index| index.record()).transpose()?;
         record.user_info.extend(settings.arrow_schema.as_ref().map(|schema| UserInfo::named(SCHEMA_RECORD, schema)));
         Ok(record)
+    }
+
+    fn io_features(&self) -> u8 {
+        if self.settings.generates_offsets { GENERATE_OFFSET_MAP } else { 0 }
     }
 
     fn branch_record(
@@ -117,6 +147,7 @@ impl TreeFormat {
         if branch.vector_class.is_some() {
             record.split_level = SPLIT_LEVEL;
         }
+        record.io_features = if branch.is_element() { 0 } else { self.io_features() };
         record.set_baskets(&placed.baskets)?;
         record.memory_bytes = signed(placed.memory_bytes)?;
         record.compression = branch.compression.setting();
@@ -154,36 +185,36 @@ impl TreeFormat {
         };
         Ok((auto_flush, ranges))
     }
+}
 
-    /// In the order in which ROOT writes their objects.
-    fn describe_classes(&self, file: &FileWriter, record: &TreeRecord) -> Result<()> {
-        file.need_class("TTree")?;
-        file.need_class("ROOT::TIOFeatures")?;
-        for branch in &record.branches {
-            file.need_class(&branch.class)?;
-            for leaf in &branch.leaves {
-                file.need_class(&record.leaf(*leaf).class)?;
-            }
+/// Has the classes of a record described, in the order in which ROOT writes their objects.
+fn describe_classes(classes: &mut Classes, record: &TreeRecord) -> Result<()> {
+    classes.need("TTree")?;
+    classes.need("ROOT::TIOFeatures")?;
+    for branch in &record.branches {
+        classes.need(&branch.class)?;
+        for leaf in &branch.leaves {
+            classes.need(&record.leaf(*leaf).class)?;
         }
-        if !record.aliases.is_empty() {
-            file.need_class("TNamed")?;
-        }
-        if record.index.is_some() {
-            file.need_class("TVirtualIndex")?;
-        }
-        if !record.friends.is_empty() {
-            file.need_class("TFriendElement")?;
-        }
-        for info in &record.user_info {
-            file.need_class(&info.class_name)?;
-        }
-        // The tree could have pointed to these: aliases, friends, what users add, and references.
-        if record.aliases.is_empty() || record.friends.is_empty() || record.user_info.is_empty() {
-            file.need_class_of_null("TList");
-        }
-        file.need_class_of_null("TBranchRef");
-        Ok(())
     }
+    if !record.aliases.is_empty() {
+        classes.need("TNamed")?;
+    }
+    if record.index.is_some() {
+        classes.need("TVirtualIndex")?;
+    }
+    if !record.friends.is_empty() {
+        classes.need("TFriendElement")?;
+    }
+    for info in &record.user_info {
+        classes.need(&info.class_name)?;
+    }
+    // The tree could have pointed to these: aliases, friends, what users add, and references.
+    if record.aliases.is_empty() || record.friends.is_empty() || record.user_info.is_empty() {
+        classes.need_for_null("TList");
+    }
+    classes.need_for_null("TBranchRef");
+    Ok(())
 }
 
 /// Adds the leaf of a branch, and titles both.

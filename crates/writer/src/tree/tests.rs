@@ -35,6 +35,7 @@ fn settings(flush: Flush, basket_bytes: Option<u32>) -> TreeSettings {
         flush,
         baskets: basket_bytes.map_or(Baskets::Fitted, Baskets::Fixed),
         autosave_bytes: crate::settings::TREE_AUTOSAVE_BYTES,
+        generates_offsets: false,
         arrow_schema: None,
         notes: TreeNotes::default(),
         index: None,

@@ -6,12 +6,11 @@ use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::{Content, Step};
+use arrowroot_arrow::stored::Step;
 use arrowroot_format::decode::kernels;
-use arrowroot_format::encode::CONTAINER_VERSION;
 
 /// Set in byte counts. Source: `kByteCountMask`.
-const BYTE_COUNT_MASK: u32 = 0x4000_0000;
+pub(super) const BYTE_COUNT_MASK: u32 = 0x4000_0000;
 /// Byte count and class version.
 pub(super) const VECTOR_HEAD_BYTES: usize = 6;
 /// Bytes of the number of items of a vector.
@@ -103,7 +102,7 @@ pub(super) fn append_validity(values: &Stored, range: Range<usize>, out: &mut Ve
 }
 
 /// Appends a byte of 0 or 1 for each bit.
-fn append_bits(bits: &BooleanBuffer, out: &mut Vec<u8>) {
+pub(super) fn append_bits(bits: &BooleanBuffer, out: &mut Vec<u8>) {
     let end = out.len() + bits.len();
     out.reserve(bits.len() + 64);
     for word in bits.bit_chunks().iter_padded() {
@@ -173,90 +172,6 @@ pub(super) fn append_text(text: &[u8], out: &mut Vec<u8>) {
 #[inline]
 pub(super) fn append_count(n_items: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&u32::try_from(n_items).unwrap_or(u32::MAX).to_be_bytes());
-}
-
-/// Appends one entry that is a vector: byte count, class version, items.
-pub(super) fn append_vector(part: &Stored, entry: usize, path: &[Step], content: Content, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend_from_slice(&[0; COUNT_BYTES]);
-    out.extend_from_slice(&CONTAINER_VERSION.to_be_bytes());
-    append_nested(part, entry..entry + 1, path, content, out);
-    set_byte_count(out, start);
-}
-
-/// Sets the byte count at `start` to what follows it.
-pub(super) fn set_byte_count(out: &mut [u8], start: usize) {
-    let n_bytes = out.len() - start - COUNT_BYTES;
-    let byte_count = u32::try_from(n_bytes).unwrap_or(u32::MAX) | BYTE_COUNT_MASK;
-    out[start..start + COUNT_BYTES].copy_from_slice(&byte_count.to_be_bytes());
-}
-
-/// Appends what is at the end of the path for values in `range`: a number of items before those of each list.
-fn append_nested(values: &Stored, range: Range<usize>, path: &[Step], content: Content, out: &mut Vec<u8>) {
-    let Some((step, rest)) = path.split_first() else { return append_plain(values, range, content, out) };
-    match (values, step) {
-        (Stored::Optional { values, .. }, Step::Present) => append_nested(values, range, rest, content, out),
-        (Stored::Struct { members, .. }, Step::Member(place)) => {
-            append_nested(&members[*place], range, rest, content, out);
-        }
-        (Stored::Fixed { n_items, items, .. }, Step::Items) => {
-            for place in range {
-                append_count(*n_items, out);
-                append_nested(items, place * n_items..(place + 1) * n_items, rest, content, out);
-            }
-        }
-        (Stored::List { items, .. }, Step::Items) => {
-            for pair in offsets_of(values, &range).windows(2) {
-                append_count(index(pair[1] - pair[0]), out);
-                append_nested(items, index(pair[0])..index(pair[1]), rest, content, out);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Appends the values themselves.
-pub(super) fn append_plain(values: &Stored, range: Range<usize>, content: Content, out: &mut Vec<u8>) {
-    match content {
-        Content::Values(_) => append_numbers(values, range, out),
-        Content::Validity => append_validity(values, range, out),
-        Content::Text => {
-            if let Stored::Text { bytes, .. } = values {
-                for pair in offsets_of(values, &range).windows(2) {
-                    append_text(&bytes[index(pair[0])..index(pair[1])], out);
-                }
-            }
-        }
-        Content::Counter | Content::Objects => {}
-    }
-}
-
-/// Bytes that [`append_nested`] appends.
-pub(super) fn nested_bytes(values: &Stored, range: Range<usize>, path: &[Step], content: Content) -> usize {
-    let Some((step, rest)) = path.split_first() else { return plain_bytes(values, &range, content) };
-    match (values, step) {
-        (Stored::Optional { values, .. }, Step::Present) => nested_bytes(values, range, rest, content),
-        (Stored::Struct { members, .. }, Step::Member(place)) => nested_bytes(&members[*place], range, rest, content),
-        (Stored::Fixed { n_items, items, .. }, Step::Items) => {
-            let inner = range.start * n_items..range.end * n_items;
-            range.len() * COUNT_BYTES + nested_bytes(items, inner, rest, content)
-        }
-        (Stored::List { items, .. }, Step::Items) => {
-            let offsets = offsets_of(values, &range);
-            range.len() * COUNT_BYTES + nested_bytes(items, items_of(offsets), rest, content)
-        }
-        _ => 0,
-    }
-}
-
-/// Bytes that [`append_plain`] appends.
-pub(super) fn plain_bytes(values: &Stored, range: &Range<usize>, content: Content) -> usize {
-    match (content, values) {
-        (Content::Text, _) => lengths(offsets_of(values, range)).map(text_bytes).sum(),
-        (Content::Values(_), Stored::Numbers { primitive, .. }) => range.len() * primitive.stored_bytes(),
-        (Content::Values(_) | Content::Validity, _) => range.len(),
-        (Content::Counter | Content::Objects, _) => 0,
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use arrowroot_format::streamer::StreamerInfo;
+
 use super::*;
 use crate::stored::ElementClassName;
 
@@ -160,7 +162,7 @@ fn no_columns_have_no_branches() {
 
 /// The branches of a column of objects of class `S`.
 fn split(of: &DataType, level: u8) -> Vec<String> {
-    let objects = Some(Objects { split: level, class: "S" });
+    let objects = Some(Objects { split: level, class: "S", is_named: true });
     shown_branches(&plan_branches(&[BranchColumn { objects, ..BranchColumn::new("x", of) }]).unwrap())
 }
 
@@ -225,7 +227,7 @@ fn members_that_may_be_missing_have_a_bool_beside_and_names_are_those_of_cpp() {
     let names: Vec<String> =
         split(&of, 1).iter().map(|shown| shown.split(':').next().unwrap_or_default().to_owned()).collect();
     assert_eq!(names, ["x.", "x.int__isvalid", "x.int_", "x.int__", "x.a_x20_b_isvalid", "x.a_x20_b", "x.m"]);
-    let objects = Some(Objects { split: 0, class: "S" });
+    let objects = Some(Objects { split: 0, class: "S", is_named: true });
     let branches = plan_branches(&[BranchColumn { objects, ..BranchColumn::new("x", &of) }]).unwrap();
     let ElementClassName::Described(class) = &branches[0].element.as_ref().unwrap().class else { panic!() };
     let info = class.info();
@@ -243,4 +245,71 @@ fn lists_of_numbers_are_vectors_where_they_are_wanted_so() {
         let column = BranchColumn { has_vectors: true, ..BranchColumn::new("x", of) };
         assert_eq!(shown_branches(&plan_branches(&[column]).unwrap()), expected);
     }
+}
+
+/// The classes of a column of objects, the outermost first.
+fn classes_of(of: &DataType, is_named: bool, packed: Option<PackedMembers<'_>>) -> Vec<(String, u16, u32)> {
+    let objects = Some(Objects { split: 0, class: "T_x", is_named });
+    let branches = plan_branches(&[BranchColumn { objects, packed, ..BranchColumn::new("x", of) }]).unwrap();
+    let ElementClassName::Described(class) = &branches[0].element.as_ref().unwrap().class else { panic!() };
+    let mut found = Vec::new();
+    Value::object(class).for_each_class(&mut |class| found.push((class.name.clone(), class.version, class.checksum)));
+    found
+}
+
+#[test]
+fn classes_with_the_same_name_and_version_have_the_same_members() {
+    let inner = |name: &str| members([(name, number())]);
+    let of = |name: &str| members([("n", number()), ("s", list(inner(name)))]);
+    for is_named in [false, true] {
+        let [outer, nested] = &classes_of(&of("pt"), is_named, None)[..] else { panic!() };
+        assert_eq!(classes_of(&of("pt"), is_named, None), [outer.clone(), nested.clone()], "again");
+        let others = [
+            // ROOT's checksum of the members is the same.
+            of("qq"),
+            members([("s", list(inner("pt"))), ("n", number())]),
+            members([("n", number()), ("s", list(members([("pt", fixed(number(), 3))])))]),
+            members([("n", number()), ("s", list(members([("pt", DataType::Primitive(Primitive::Int32))])))]),
+        ];
+        for other in others {
+            let [other, _] = &classes_of(&other, is_named, None)[..] else { panic!() };
+            assert_ne!((&other.0, other.1), (&outer.0, outer.1), "other members, {is_named}");
+        }
+        let range =
+            |annotation| Some(PackedMembers { of: Primitive::Float32, primitive: Primitive::Float16, annotation });
+        let [plain, ten] =
+            ["", "[0,10]"].map(|annotation| classes_of(&inner("pt"), is_named, range(annotation))[0].clone());
+        assert_ne!((plain.0, plain.1), (ten.0, ten.1), "{is_named}");
+        if is_named {
+            assert_eq!([&*outer.0, &*nested.0], ["T_x", "T_x_s"]);
+            assert!((1000..16_000).contains(&outer.1) && outer.1 != nested.1, "{outer:?}, {nested:?}");
+        } else {
+            // It is part of the format: files that were written before have it.
+            assert_eq!([(&*outer.0, outer.1), (&*nested.0, nested.1)], [("T_x_603a1fb3", 2), ("T_x_s_1049a654", 2)]);
+        }
+    }
+}
+
+#[test]
+fn members_are_packed_where_root_packs_them() {
+    let packed =
+        |annotation| Some(PackedMembers { of: Primitive::Float64, primitive: Primitive::Double32, annotation });
+    let double = || DataType::Primitive(Primitive::Float64);
+    let of = members([("a", double()), ("b", fixed(double(), 3)), ("c", number()), ("d", list(double()))]);
+    let info = |of: &DataType, annotation| {
+        let objects = Some(Objects { split: 99, class: "S", is_named: true });
+        let column = BranchColumn { objects, packed: packed(annotation), ..BranchColumn::new("x", of) };
+        let branches = plan_branches(&[column])?;
+        let ElementClassName::Described(class) = &branches[0].element.as_ref().unwrap().class else { panic!() };
+        Ok::<_, StoreError>(class.info())
+    };
+    let types = |info: StreamerInfo| {
+        let shown = |element: &arrowroot_format::streamer::Element| format!("{} {}", element.type_name, element.title);
+        info.elements.iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(types(info(&of, "").unwrap()), ["Double32_t ", "Double32_t ", "float ", "vector<Double32_t> "]);
+    let refused = info(&of, "[0,10,12]").unwrap_err().to_string();
+    assert!(refused.contains("packs items of vectors without any"), "{refused}");
+    let of = members([("a", double()), ("b", fixed(double(), 3))]);
+    assert_eq!(types(info(&of, "[0,10,12]").unwrap()), ["Double32_t [0,10,12]", "Double32_t [0,10,12]"]);
 }

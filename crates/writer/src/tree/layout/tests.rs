@@ -22,7 +22,7 @@ fn list(of: DataType) -> DataType {
 }
 
 fn branches(columns: &[TreeColumn]) -> Result<Vec<Branch>> {
-    branches_of(columns, "T", Datime(1))
+    branches_of(columns, "T", Datime(1), false)
 }
 
 #[test]

@@ -21,21 +21,6 @@ fn list(lengths: &[usize], skipped: usize, items: Stored) -> Stored {
 }
 
 #[test]
-fn nested_vectors_have_one_head_and_a_count_each() {
-    // [[1], [2, 3]] as ROOT 6.40 writes a vector<vector<short>>.
-    let lists = list(&[2], 0, list(&[1, 2], 0, numbers(&[1, 2, 3])));
-    let path = [Step::Items, Step::Items];
-    let mut out = Vec::new();
-    append_vector(&lists, 0, &path, Content::Values(Primitive::Int16), &mut out);
-    assert_eq!(
-        out,
-        [0x40, 0, 0, 20, 0, 10, 0, 0, 0, 2, 0, 0, 0, 1, 0, 1, 0, 0, 0, 2, 0, 2, 0, 3],
-        "byte count, version 10, 2 vectors of 1 and 2"
-    );
-    assert_eq!(nested_bytes(&lists, 0..1, &path, Content::Values(Primitive::Int16)), out.len() - VECTOR_HEAD_BYTES);
-}
-
-#[test]
 fn texts_have_one_byte_of_their_length_or_five() {
     for (length, head) in [(0, vec![0]), (1, vec![1]), (254, vec![254]), (255, vec![255, 0, 0, 0, 255])] {
         let text = vec![b'a'; length];
@@ -44,12 +29,6 @@ fn texts_have_one_byte_of_their_length_or_five() {
         assert_eq!(out, [head, text].concat());
         assert_eq!(out.len(), text_bytes(length));
     }
-    let text = Stored::Text { offsets: ScalarBuffer::from(vec![0, 0, 1]), bytes: Buffer::from_slice_ref(b"a") };
-    let texts = list(&[2], 0, text);
-    let mut out = Vec::new();
-    append_vector(&texts, 0, &[Step::Items], Content::Text, &mut out);
-    assert_eq!(out, [0x40, 0, 0, 9, 0, 10, 0, 0, 0, 2, 0, 1, b'a']);
-    assert_eq!(nested_bytes(&texts, 0..1, &[Step::Items], Content::Text), out.len() - VECTOR_HEAD_BYTES);
 }
 
 #[test]
