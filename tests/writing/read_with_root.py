@@ -2,9 +2,10 @@
 
 ``read_with_root.py JOBS OUT``: JOBS is a JSON list of ``{"path", "table", "layout"}``, with ``names`` and their types
 in C++ if those are read instead of all columns, by Draw too, and in processes of their own, or with ``only`` the names
-of some columns, which Draw reads, too. OUT gets one JSON line for each file: ``{"path", "columns": {ROUTE: {COLUMN:
-{"type", "values"}}}}``; instead of values there may be ``error``, or ``skipped`` for types that read_with_root.h has no
-function for. A line is written when a file is done, so what makes ROOT crash is the first file that has none.
+of some columns, which Draw reads, too, but for those of ``undrawn``. OUT gets one JSON line for each file: ``{"path",
+"columns": {ROUTE: {COLUMN: {"type", "values"}}}}``; instead of values there may be ``error``, or ``skipped`` for types
+that read_with_root.h has no function for. A line is written when a file is done, so what makes ROOT crash is the first
+file that has none.
 """
 
 from __future__ import annotations
@@ -161,7 +162,9 @@ def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
                 columns[leaf.GetName()]["is_text"] = True
     if job.get("all") or "only" in job:
         found["Draw"] = {
-            name: {"type": kind} | drawn(root, tree, name, kind_of(tree, name, kind)) for name, kind in names
+            name: {"type": kind} | drawn(root, tree, name, kind_of(tree, name, kind))
+            for name, kind in names
+            if name not in job.get("undrawn", ())
         }
     file.Close()
     return found

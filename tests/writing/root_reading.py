@@ -34,13 +34,14 @@ def read_all(
     all_types: bool = False,
     names: dict[Path, dict[str, str]] | None = None,
     only: dict[Path, list[str]] | None = None,
+    undrawn: dict[Path, list[str]] | None = None,
 ) -> dict[Path, dict[str, dict[str, RootColumn]]]:
     """What ROOT reads of ``(path, table, layout)``: for each path, route and column.
 
     all_types: columns of any type are tried, and Draw; that takes a second for each type that is not usual.
     names: of these files these names are read instead of all columns, of these types in C++, and by Draw too.
 
-    only: of these files these columns alone are read; by Draw, too.
+    only: of these files these columns alone are read; by Draw, too, but for those of ``undrawn``.
 
     A file that makes ROOT crash has one route, "crash", without columns. Skips the test without ROOT.
     """
@@ -51,6 +52,7 @@ def read_all(
         {"path": str(path), "table": table, "layout": layout, "all": all_types}
         | ({"names": names[path]} if names and path in names else {})
         | ({"only": only[path]} if only and path in only else {})
+        | ({"undrawn": undrawn[path]} if undrawn and path in undrawn else {})
         for path, table, layout in files
     ]
     found: dict[Path, dict[str, dict[str, RootColumn]]] = {}

@@ -142,7 +142,15 @@ def read_by_root(files: dict[int, Path]) -> dict[Path, dict[str, dict[str, RootC
         for seed, path in files.items()
     }
     asked = [(path, "Events", "ttree") for path, names in only.items() if names]
-    return read_all(asked, asked[0][0].parent, only=only)
+    undrawn = {path: undrawn_of(seed) for seed, path in files.items()}
+    return read_all(asked, asked[0][0].parent, only=only, undrawn=undrawn)
+
+
+def undrawn_of(seed: int) -> list[str]:
+    """The branches of split collections that have texts, too: Draw of any of them may crash (docs/writing.md)."""
+    inside = {name: of for name, (_, of) in branches_of(seed).items() if of is not None and of.is_inside}
+    with_texts = {name.partition(".")[0] for name, of in inside.items() if of.kind != "numbers"}
+    return [name for name in inside if name.partition(".")[0] in with_texts]
 
 
 @pytest.mark.parametrize("seed", [seed for seed in SEEDS if not has_features(seed)])
@@ -151,7 +159,10 @@ def test_root_reads_what_the_table_says(files, read_by_root, seed):
     routes = read_by_root.get(files[seed], {})
     assert "crash" not in routes, "ROOT crashed"
     for route, columns in routes.items():
+        left_out = undrawn_of(seed) if route == "Draw" else []
         for name, (values, of) in wanted.items():
+            if name in left_out:
+                continue
             column = columns.get(name)
             if column is None:
                 assert of is not None, f"{route} does not list {name}, only {list(columns)}"

@@ -68,7 +68,7 @@ def _reasons_of_objects(kind: pa.DataType, level: int) -> Iterator[str]:
     elif any(_is_long(member.type) for member in fields_of(items)):
         yield (
             "texts or lists in a split collection: RDataFrame and TTreeReader do not take them, TTreeReader may crash, "
-            "and TTree::Draw does not show all texts; uproot, jsroot and arrowroot take them"
+            "and TTree::Draw does not show all texts, or crashes; uproot, jsroot and arrowroot take them"
         )
 
 
