@@ -116,7 +116,8 @@ def test_every_key_is_read(reads, tmp_path):
         mode = "virtual first"
         [limits]
         timeout = "2 min"
-        total = "1 h"
+        check = "5 s"
+            total = "1 h"
         disk = "3 GB"
         [dataset.files]
         files = "data/*.root"
@@ -181,7 +182,12 @@ def test_every_key_is_read(reads, tmp_path):
         7,
         "virtual first",
     )
-    assert vars(campaign.limits) == {"timeout_s": 120.0, "total_s": 3600.0, "disk_bytes": 3_000_000_000}
+    assert vars(campaign.limits) == {
+        "timeout_s": 120.0,
+        "check_s": 5.0,
+        "total_s": 3600.0,
+        "disk_bytes": 3_000_000_000,
+    }
     files, made, script = campaign.datasets
     assert (files.files, files.table) == ("data/*.root", "dir/Events")
     assert made.recipe.arguments == (
