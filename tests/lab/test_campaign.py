@@ -117,7 +117,7 @@ def test_every_key_is_read(reads, tmp_path):
         [limits]
         timeout = "2 min"
         check = "5 s"
-            total = "1 h"
+        total = "1 h"
         disk = "3 GB"
         [dataset.files]
         files = "data/*.root"
