@@ -1,13 +1,17 @@
-"""No test of the laboratory sees the site's file of whoever runs it; a database server, for those that want one."""
+"""No test of the laboratory sees the site's file of whoever runs it; a database server and campaigns, for some."""
 
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import arrowroot
+from arrowroot_lab.running import checking, sampling
 from tests.lab.postgresql import postgresql, program
+from tests.lab.running import CAMPAIGN, LOCAL, N_ENTRIES, WORKLOADS
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,3 +36,39 @@ def server():
             yield url
     finally:
         shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def numbers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("running") / "numbers.root"
+    x = np.arange(N_ENTRIES, dtype=np.int32)
+    arrowroot.write(f"{path}:T", {"x": x, "y": x.astype(np.float64)})
+    return path
+
+
+@pytest.fixture
+def campaign(tmp_path, tmp_path_factory, numbers, monkeypatch):
+    """Writes a campaign beside its data.
+
+    The cache is one for all tests, so that the file's identity is found once; no ROOT, which takes seconds to start.
+    """
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path_factory.getbasetemp() / "lab-cache"))
+    monkeypatch.setattr(checking, "REFERENCES", ("uproot", "arrowroot"))
+
+    def write(engines, *, storages=LOCAL, workloads=WORKLOADS, repeats=3, top="", name="c.toml"):
+        target = tmp_path / "numbers.root"
+        if not target.exists():
+            target.symlink_to(numbers)
+        path = tmp_path / name
+        path.write_text(
+            CAMPAIGN.format(engines=engines, storages=storages, workloads=workloads, repeats=repeats, top=top)
+        )
+        return path
+
+    return write
+
+
+@pytest.fixture
+def undisturbed(monkeypatch):
+    """Samples count, whatever else the machine does."""
+    monkeypatch.setattr(sampling, "disturbed", lambda *_: [])

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import arrowroot
 from arrowroot_lab.engines.ask import ask, ask_together
 from arrowroot_lab.engines.catalogue import BUILT_IN, RUNNERS
 from arrowroot_lab.errors import RefusedError, RunnerError, SkippedError, TimedOutError
+from tests.lab.running import is_there, wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_runner.py"))]
@@ -28,20 +28,6 @@ def runner(tmp_path, program):
     path = tmp_path / "runner.py"
     path.write_text(f"import json, os, sys, time\njob = json.load(sys.stdin)\n{program}\n")
     return [sys.executable, str(path)]
-
-
-def is_there(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except OSError:
-        return False
-
-
-def wait_until(holds, seconds=60):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_an_answer_comes_with_what_the_process_took(tmp_path):

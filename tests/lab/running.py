@@ -1,0 +1,99 @@
+"""Campaigns of runners that do as told, and runs of them: in this process, and by the command."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from arrowroot_lab.campaign.read import read
+from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.running.events import Progress
+from arrowroot_lab.running.session import Session
+from arrowroot_lab.store import Store
+
+FAKE = Path(__file__).with_name("fake_runner.py")
+N_ENTRIES = 100
+CASES = ("wide", "narrow")
+
+CAMPAIGN = """
+title = "a campaign of fakes"
+repeats = {repeats}
+{top}
+
+[dataset.numbers]
+files = "numbers.root"
+table = "T"
+
+{storages}
+{engines}
+{workloads}
+"""
+LOCAL = '[storage.here]\nkind = "local"\n'
+WORKLOADS = "".join(
+    f'[workload.{name}]\ncolumns = ["{column}"]\n' for name, column in zip(CASES, "xy", strict=True)
+)
+
+
+def engine(name, **told):
+    words = [sys.executable, str(FAKE), *(f"{key}={value}" for key, value in told.items())]
+    return f"[engine.{name}]\ncommand = {json.dumps(words)}\n"
+
+
+def run(path, *, chosen=(), again=False, site="site", events=None):
+    """Run a campaign here; return what came of it, and all results in the database."""
+
+    def show(kind, about, text, state):
+        if events is not None:
+            events.append((kind, about, text, state))
+
+    with Store.open(path.with_suffix(".db")) as store:
+        summary = Session(read(path, engines=BUILT_IN), store, site, Progress(show), chosen, again).run()
+        return summary, list(store.results())
+
+
+def lab_run(path, *more, **options):
+    more = ("--db", str(path.with_suffix(".db")), "--site", "s", *more)
+    return subprocess.Popen(
+        [sys.executable, "-m", "arrowroot", "lab", "run", str(path), *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+def wait_until(holds, process=None, seconds=120):
+    """Wait for something that happens while a process runs."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert process is None or process.poll() is None or holds(), process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def calls(log):
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def is_there(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def descendants(pid):
+    """The processes below one: number -> the program's name."""
+    found, to_see = {}, [pid]
+    while to_see:
+        try:
+            place = Path(f"/proc/{to_see.pop()}")
+            below = [
+                int(word)
+                for task in (place / "task").iterdir()
+                for word in (task / "children").read_text().split()
+            ]
+            found |= {one: Path(f"/proc/{one}/comm").read_text().strip() for one in below}
+        except OSError:
+            continue
+        to_see += below
+    return found
