@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,8 @@ FIRST = "index.html"
 N_RUNS = 5
 #: Of more values of an axis each is compared with the first alone, not with each other.
 MAX_EACH_WITH_EACH = 4
+#: A table of a classic that has more rows is folded.
+_MAX_ROWS = 40
 
 
 @dataclass(frozen=True)
@@ -353,7 +355,7 @@ class _Site:
             classic.title,
             classic=classic,
             shown=[self._shown(figure, f"figure-{place}") for place, figure in enumerate(classic.figures)],
-            tables=[Linked(table, f"table-{place}") for place, table in enumerate(classic.tables)],
+            tables=[_folded(table, f"table-{place}") for place, table in enumerate(classic.tables)],
         )
 
     def _differing(self, found: Sequence[Summary]) -> list[str]:
@@ -416,3 +418,11 @@ def _links_of(compared: Sequence[Compared]) -> dict[tuple[int, str], str]:
 
 def _date(at: datetime) -> str:
     return at.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _folded(table: Table, name: str) -> tuple[Linked, str]:
+    """Return a table of a classic, and what is seen of it while it is folded; "": it is short, and is not."""
+    n_rows = len(table.rows)
+    if n_rows <= _MAX_ROWS:
+        return Linked(table, name), ""
+    return Linked(replace(table, notes=()), name), " ".join((f"{table.title}: {n_rows} rows.", *table.notes))

@@ -114,6 +114,13 @@ def _d3pd_table(found: Results) -> Table:
         for storage in (*STORAGES, READ_AHEAD)
         for row in found.rows("d3pd", branches=branches, storage=storage)
     ]
+    some, flush = list(BRANCHES)[-1], published.FLUSHES[0]
+    without, cached = (
+        cpu_share(
+            found.row("d3pd", branches=some, storage="xrootd", flush_bytes=flush, tree_cache_bytes=cache)
+        )
+        for cache in published.CACHES[:2]
+    )
     return Table(
         "Flushes and caches of a D3PD, by storage, replayed",
         (
@@ -127,6 +134,10 @@ def _d3pd_table(found: Results) -> Table:
         ),
         tuple(rows),
         (
+            (
+                f"A job that reads {some}, flushed every 3 MB, from xrootd works for {without:.0%} of the time without a "
+                f"cache, and for {cached:.0%} with one of 30 MB."
+            ),
             "A seek of the disk takes 8 ms, it reads 70 MB/s; the others are 1 ms away, at 100 MB/s. All is ours.",
         ),
     )
