@@ -11,6 +11,7 @@ from bench.parallel_output.tables import HEADER, Found, cells, table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
     from pathlib import Path
 
     from bench.parallel_output.cases import Outcome
@@ -180,6 +181,19 @@ def autosave(options: argparse.Namespace, directory: Path, _: Path) -> Found:
 def peers(options: argparse.Namespace, directory: Path, _: Path) -> Found:
     """Run the same load with ROOT's writers."""
     rows, told = [], {}
+    for case, outcome in peer_runs(options, directory):
+        name = (case.shape, case.engine, case.layout, case.n_streams)
+        size, rss = case.out.stat().st_size / 1e6, outcome.told["peak_rss_bytes"] / 1e6
+        rows.append((*name, *cells([outcome])[:6], f"{rss:.0f}", f"{size:.1f}"))
+        told[" ".join(map(str, name))] = outcome.told
+    header = ("shape", "writer", "layout", "streams", *HEADER[:6], "peak memory (MB)", "file (MB)")
+    title = "Beside ROOT, zstd 5 (its waits: time in a call without a processor)"
+    return Found([table(title, header, rows)], told, [])
+
+
+def peer_runs(options: argparse.Namespace, directory: Path) -> Iterator[tuple[Real, Outcome]]:
+    """Yield each run of our writers and ROOT's; its file is there until the next one."""
+    # An AOD-like event is ten times as large.
     for shape, flush, n_events in (
         ("miniaod", 100, options.real_events),
         ("aod", 20, options.real_events // 8),
@@ -193,12 +207,4 @@ def peers(options: argparse.Namespace, directory: Path, _: Path) -> Found:
                     options, directory, engine=engine, layout=layout, shape=shape, flush=flush, n_events=n_events,
                     n_streams=n_streams, n_threads=N_CORES, helps=True,
                 )  # fmt: skip
-                outcome = case.run(N_CORES)
-                size, rss = case.out.stat().st_size / 1e6, outcome.told["peak_rss_bytes"] / 1e6
-                rows.append(
-                    (shape, engine, layout, n_streams, *cells([outcome])[:6], f"{rss:.0f}", f"{size:.1f}")
-                )
-                told[f"{shape} {engine} {layout} {n_streams}"] = outcome.told
-    header = ("shape", "writer", "layout", "streams", *HEADER[:6], "peak memory (MB)", "file (MB)")
-    title = "Beside ROOT, zstd 5 (its waits: time in a call without a processor)"
-    return Found([table(title, header, rows)], told, [])
+                yield case, case.run(N_CORES)

@@ -13,6 +13,7 @@ from bench.parallel_output.tables import HEADER, Found, cells, table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
     from pathlib import Path
 
     from bench.parallel_output.cases import Outcome
@@ -22,14 +23,8 @@ N_STREAMS, N_EVENTS, N_BUFFERS = 12, 40_000, 4
 
 
 def policy_alone(options: argparse.Namespace, _: Path, __: Path) -> Found:
-    """Run the policy in virtual time, 20 seeds, beside the published figures."""
-    runs = {
-        policy: [
-            virtual(policy, n_streams=N_STREAMS, n_buffers=N_BUFFERS, n_events=N_EVENTS, seed=seed)
-            for seed in range(1, options.seeds + 1)
-        ]
-        for policy in POLICIES
-    }
+    """Run the policy in virtual time beside the published figures."""
+    runs = policy_runs(N_EVENTS, options.seeds)
     rows = []
     for policy, outcomes in runs.items():
         p = PUBLISHED[policy]
@@ -38,6 +33,19 @@ def policy_alone(options: argparse.Namespace, _: Path, __: Path) -> Found:
     title = f"Policy alone, virtual time: {N_STREAMS} streams, {N_EVENTS:,} events, {options.seeds} seeds"
     told = {policy: [outcome.told for outcome in outcomes] for policy, outcomes in runs.items()}
     return Found([table(title, ("policy", "", *HEADER), rows)], told, check_policy(runs))
+
+
+def policy_runs(n_events: int, n_seeds: int) -> dict[str, list[Outcome]]:
+    """Run each policy in virtual time, seed by seed."""
+    return {policy: virtual_runs(policy, N_STREAMS, N_BUFFERS, n_events, n_seeds) for policy in POLICIES}
+
+
+def virtual_runs(policy: str, n_streams: int, n_buffers: int, n_events: int, n_seeds: int) -> list[Outcome]:
+    """Run a policy in virtual time, seed by seed."""
+    return [
+        virtual(policy, n_streams=n_streams, n_buffers=n_buffers, n_events=n_events, seed=seed)
+        for seed in range(1, n_seeds + 1)
+    ]
 
 
 def check_policy(runs: dict[str, list[Outcome]]) -> list[str]:
@@ -57,21 +65,14 @@ def check_policy(runs: dict[str, list[Outcome]]) -> list[str]:
 
 def on_threads(options: argparse.Namespace, _: Path, out: Path) -> Found:
     """Run the library itself on threads that sleep, and draw what they do."""
-    cases = {
-        policy: Sleeping(
-            policy, N_STREAMS, N_BUFFERS, options.events, 1, options.scale, out / f"stalls-{policy}.json"
-        )
-        for policy in POLICIES
-    }
-    started = {policy: case.start() for policy, case in cases.items()}
-    outcomes = {policy: cases[policy].end(process) for policy, process in started.items()}
+    outcomes = thread_runs(options.events, options.scale, out)
     title = f"The library on threads that sleep: {options.events:,} events at {options.scale:g} of their time"
     rows = [(policy, *cells([outcome])) for policy, outcome in outcomes.items()]
     for policy in POLICIES:
         for suffix in ("png", "html"):
             plot = out / f"stalls-{policy}.{suffix}"
             with contextlib.redirect_stdout(io.StringIO()):
-                arrowroot(["stalls", str(out / f"stalls-{policy}.json"), "--plot", str(plot)])
+                arrowroot(["stalls", str(stalls_path(out, policy)), "--plot", str(plot)])
     complaints = []
     if outcomes["fullest"].stalls_s > outcomes["single"].stalls_s / 100:
         complaints.append(f"on threads, fullest: stalled for {outcomes['fullest'].stalls_s:.2f} s")
@@ -79,23 +80,41 @@ def on_threads(options: argparse.Namespace, _: Path, out: Path) -> Found:
     return Found([table(title, ("policy", *HEADER), rows)], told, complaints)
 
 
+def thread_runs(n_events: int, scale: float, out: Path) -> dict[str, Outcome]:
+    """Run each policy on threads that sleep, all at once; ``stalls_path`` has its stall graph in the sleeps' time."""
+    cases = {
+        policy: Sleeping(policy, N_STREAMS, N_BUFFERS, n_events, 1, scale, stalls_path(out, policy))
+        for policy in POLICIES
+    }
+    started = {policy: case.start() for policy, case in cases.items()}
+    return {policy: cases[policy].end(process) for policy, process in started.items()}
+
+
+def stalls_path(out: Path, policy: str) -> Path:
+    """Return where a policy's stall graph is."""
+    return out / f"stalls-{policy}.json"
+
+
 def buffers(options: argparse.Namespace, _: Path, out: Path) -> Found:
     """Compare 1 to 8 buffers and the use of each, at 4, 8 and 12 streams; the table has 12, the picture all."""
     rows, told = [], {}
     curves: dict[tuple[str, int], list[Outcome]] = {}
-    for n_streams in (4, 8, N_STREAMS):
-        for policy in ("fifo", "fullest"):
-            for n_buffers in range(1, 9):
-                runs = [
-                    virtual(policy, n_streams=n_streams, n_buffers=n_buffers, n_events=N_EVENTS, seed=seed)
-                    for seed in range(1, min(options.seeds, 5) + 1)
-                ]
-                fills = [sum(each) for each in zip(*(run.n_fills for run in runs), strict=True)]
-                use = " ".join(f"{100 * n / sum(fills):.1f}" for n in fills)
-                if n_streams == N_STREAMS:
-                    rows.append((policy, n_buffers, *cells(runs)[:6], use))
-                curves.setdefault((policy, n_streams), []).append(runs[0])
-                told[f"{n_streams} {policy} {n_buffers}"] = [run.told for run in runs]
+    for (n_streams, policy, n_buffers), runs in buffer_runs(N_EVENTS, options.seeds):
+        fills = [sum(each) for each in zip(*(run.n_fills for run in runs), strict=True)]
+        use = " ".join(f"{100 * n / sum(fills):.1f}" for n in fills)
+        if n_streams == N_STREAMS:
+            rows.append((policy, n_buffers, *cells(runs)[:6], use))
+        curves.setdefault((policy, n_streams), []).append(runs[0])
+        told[f"{n_streams} {policy} {n_buffers}"] = [run.told for run in runs]
     figures.draw_buffers(str(out / "parallel-buffers.png"), curves)
     header = ("policy", "buffers", *HEADER[:6], "use of each (%)")
     return Found([table(f"Number of buffers, {N_STREAMS} streams, virtual time", header, rows)], told, [])
+
+
+def buffer_runs(n_events: int, n_seeds: int) -> Iterator[tuple[tuple[int, str, int], list[Outcome]]]:
+    """Yield streams, policy and number of buffers, and the runs with them in virtual time: of five seeds at most."""
+    for n_streams in (4, 8, N_STREAMS):
+        for policy in ("fifo", "fullest"):
+            for n_buffers in range(1, 9):
+                runs = virtual_runs(policy, n_streams, n_buffers, n_events, min(n_seeds, 5))
+                yield (n_streams, policy, n_buffers), runs

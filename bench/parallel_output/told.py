@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -13,22 +12,23 @@ from typing import TYPE_CHECKING, Any
 from bench import programs
 from bench.machine import machine, packages
 from bench.pages import names
-from bench.parallel_output.cases import POLICIES, PUBLISHED, Real, Sleeping, virtual
+from bench.parallel_output.cases import PUBLISHED
+from bench.parallel_output.loads import peer_runs
+from bench.parallel_output.policies import (
+    N_BUFFERS,
+    N_EVENTS,
+    N_STREAMS,
+    buffer_runs,
+    policy_runs,
+    stalls_path,
+    thread_runs,
+)
 from bench.paths import CACHE
 
 if TYPE_CHECKING:
     from bench.parallel_output.cases import Outcome
 
-N_CORES = len(os.sched_getaffinity(0))
-#: The settings of the published experiment.
-N_STREAMS, N_BUFFERS = 12, 4
 SCALE = 0.05
-ZSTD = 505
-#: Of the events of a real run; an AOD-like event is ten times as large.
-SHAPES = (("miniaod", 100, 1), ("aod", 20, 8))
-WRITERS = (
-    ("arrowroot", "ttree"), ("tbuffermerger", "ttree"), ("arrowroot", "rntuple"), ("rntuple-parallel", "rntuple"),
-)  # fmt: skip
 
 
 def parse() -> argparse.Namespace:
@@ -38,7 +38,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--parts", type=names, default=list(PARTS), help=f"of {','.join(PARTS)} (default: all)"
     )
-    parser.add_argument("--events", type=int, default=40_000, help="in virtual time (default 40,000)")
+    parser.add_argument("--events", type=int, default=N_EVENTS, help="in virtual time (default 40,000)")
     parser.add_argument("--sleeping-events", type=int, default=10_000, help="on threads (default 10,000)")
     parser.add_argument("--seeds", type=int, default=20, help="of the policy alone (default 20)")
     parser.add_argument("--real-events", type=int, default=600, help="of ROOT's writers (default 600)")
@@ -68,76 +68,41 @@ def kept(outcome: Outcome) -> dict[str, Any]:
 
 def policies(options: argparse.Namespace) -> dict[str, Any]:
     """Run the policy alone, several seeds."""
-    return {
-        policy: [
-            kept(
-                virtual(policy, n_streams=N_STREAMS, n_buffers=N_BUFFERS, n_events=options.events, seed=seed)
-            )
-            for seed in range(1, options.seeds + 1)
-        ]
-        for policy in POLICIES
-    }
+    runs = policy_runs(options.events, options.seeds)
+    return {policy: [kept(outcome) for outcome in outcomes] for policy, outcomes in runs.items()}
 
 
 def buffers(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Run 1 to 8 buffers for 4, 8 and 12 streams, five seeds."""
+    keys = ("n_streams", "policy", "n_buffers")
     return [
-        {
-            "n_streams": n_streams,
-            "policy": policy,
-            "n_buffers": n_buffers,
-            "runs": [
-                kept(
-                    virtual(
-                        policy, n_streams=n_streams, n_buffers=n_buffers, n_events=options.events, seed=seed
-                    )
-                )
-                for seed in range(1, min(options.seeds, 5) + 1)
-            ],
-        }
-        for n_streams in (4, 8, 12)
-        for policy in ("fifo", "fullest")
-        for n_buffers in range(1, 9)
+        {**dict(zip(keys, case, strict=True)), "runs": [kept(outcome) for outcome in outcomes]}
+        for case, outcomes in buffer_runs(options.events, options.seeds)
     ]
 
 
 def threads(options: argparse.Namespace) -> dict[str, Any]:
     """Run the library itself on threads that sleep; the stall graphs are in the time of the sleeps."""
     with tempfile.TemporaryDirectory() as directory:
-        runs = {
-            policy: Sleeping(
-                policy, N_STREAMS, N_BUFFERS, options.sleeping_events, 1, SCALE, Path(directory) / policy
-            )
-            for policy in POLICIES
-        }
-        started = {policy: run.start() for policy, run in runs.items()}
-        ended = {policy: runs[policy].end(process) for policy, process in started.items()}
+        out = Path(directory)
         return {
-            policy: {**kept(outcome), "graph": json.loads((Path(directory) / policy).read_text())}
-            for policy, outcome in ended.items()
+            policy: {**kept(outcome), "graph": json.loads(stalls_path(out, policy).read_text())}
+            for policy, outcome in thread_runs(options.sleeping_events, SCALE, out).items()
         }
 
 
 def peers(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Run the same load by arrowroot and by ROOT's writers, as the part ``peers`` of ``make bench-parallel``."""
-    told = []
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
-        for shape, flush, divisor in SHAPES:
-            for engine, layout in WRITERS:
-                for n_streams in (N_CORES, 2 * N_CORES, 8):
-                    case = Real(
-                        engine, "fullest", n_streams, N_BUFFERS, options.real_events // divisor, 1, shape, ZSTD, flush,
-                        N_CORES, True, options.work_ms, Path(directory) / "out.root", layout,
-                    )  # fmt: skip
-                    outcome = case.run(N_CORES)
-                    told.append(
-                        {
-                            "shape": shape, "writer": engine, "layout": layout, "n_streams": n_streams, **kept(outcome),
-                            "peak_rss_bytes": outcome.told["peak_rss_bytes"], "file_bytes": case.out.stat().st_size,
-                        }
-                    )  # fmt: skip
-    return told
+        return [
+            {
+                "shape": case.shape, "writer": case.engine, "layout": case.layout, "n_streams": case.n_streams,
+                **kept(outcome), "peak_rss_bytes": outcome.told["peak_rss_bytes"],
+                "file_bytes": case.out.stat().st_size,
+            }
+            for case, outcome in peer_runs(options, Path(directory))
+        ]  # fmt: skip
 
 
 PARTS = {"policy": policies, "threads": threads, "buffers": buffers, "peers": peers}
