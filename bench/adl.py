@@ -7,12 +7,11 @@ It runs the campaign ``campaigns/adl.toml`` of the laboratory as far as it is no
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
+from arrowroot_lab import results
+
+from . import laboratory
 from .machine import machine, packages, today
 from .pages import update_page
 from .paths import REPOSITORY
@@ -33,9 +32,7 @@ def main() -> None:
     parser.add_argument("--update-docs", action="store_true", help=f"write the table into {PAGE.name}")
     options = parser.parse_args()
     where = machine()
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"}
-    command = [sys.executable, "-m", "arrowroot", "lab", "run", str(CAMPAIGN), "--db", options.db]
-    subprocess.run(command, check=True, env=environment)
+    laboratory.run(CAMPAIGN, options.db)
     text = f"Measured on {today()}, {where}; {packages()}. Times in ms.\n\n{table(figures(options.db))}"
     print(text)
     if options.update_docs:
@@ -44,8 +41,6 @@ def main() -> None:
 
 def figures(database: str) -> Figures:
     """The medians of the newest results, by engine and workload: ms, MB and reads."""
-    from arrowroot_lab import results  # noqa: PLC0415 - it brings pandas
-
     samples = results(database, campaign="adl", each="sample", newest=True)
     found: Figures = {}
     for (engine, workload), of_case in samples[samples["is_counted"]].groupby(["engine", "workload"]):

@@ -7,17 +7,17 @@ tell, the laboratory says (``arrowroot_lab.classics.atlas_2012.layouts``), as on
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+from arrowroot_lab.classics.atlas_2012 import layouts
+from arrowroot_lab.classics.atlas_2012.layouts import Found
+from arrowroot_lab.figures.headlines import alone
+from arrowroot_lab.mining.writing import as_json, markdown
+from arrowroot_lab.store import Store
+
+from . import laboratory
 from .pages import update_page
 from .paths import REPOSITORY
-
-if TYPE_CHECKING:
-    from arrowroot_lab.classics.atlas_2012.layouts import Found
 
 CAMPAIGN = REPOSITORY / "campaigns" / "layouts.toml"
 PAGE = REPOSITORY / "docs" / "layouts.md"
@@ -34,7 +34,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if not options.no_run:
-        run(options.db)
+        laboratory.run(CAMPAIGN, options.db)
     found = results(options.db)
     if not found.rows:
         sys.exit(f"{options.db}: there are no results of the campaign layouts")
@@ -43,37 +43,20 @@ def main() -> None:
     print(text(found, is_json=options.json))
 
 
-def run(database: str) -> None:
-    """Run the campaign."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"}
-    command = [sys.executable, "-m", "arrowroot", "lab", "run", str(CAMPAIGN), "--db", database]
-    subprocess.run(command, check=True, env=environment)
-
-
 def results(database: str) -> Found:
     """The newest results of the campaign."""
-    from arrowroot_lab.classics.atlas_2012 import layouts  # noqa: PLC0415 - it is in no wheel of arrowroot
-    from arrowroot_lab.store import Store  # noqa: PLC0415
-
     with Store.open(database, must_exist=True) as store:
-        return layouts.Found(layouts.rows(store))
+        return Found(layouts.rows(store))
 
 
 def text(found: Found, *, is_json: bool = False) -> str:
     """All tables."""
-    from arrowroot_lab.classics.atlas_2012 import layouts  # noqa: PLC0415
-    from arrowroot_lab.mining.writing import as_json, markdown  # noqa: PLC0415
-
     tables = [layouts.statement_table(found), layouts.reading_table(found), layouts.writing_table(found)]
     return as_json(tables) if is_json else "\n".join(map(markdown, tables))
 
 
 def page(found: Found) -> str:
     """Write the pictures beside the page; what it says of them and of the statements."""
-    from arrowroot_lab.classics.atlas_2012 import layouts  # noqa: PLC0415
-    from arrowroot_lab.figures.headlines import alone  # noqa: PLC0415
-    from arrowroot_lab.mining.writing import markdown  # noqa: PLC0415
-
     parts: list[str] = []
     pictures = {"layouts-picked": layouts.picked_figure(found), "layouts-reads": layouts.reads_figure(found)}
     for name, figure in pictures.items():
