@@ -132,8 +132,13 @@ def tell(options: argparse.Namespace, tables: Sequence[Table]) -> None:
     elif options.markdown:
         sys.stdout.write("\n".join(writing.markdown(table) for table in tables))
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else writing.WIDTH
-        sys.stdout.write("\n".join(writing.text(table, width) for table in tables))
+        tell_text(tables)
+
+
+def tell_text(tables: Sequence[Table]) -> None:
+    """Print tables for people, as wide as the terminal."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else writing.WIDTH
+    sys.stdout.write("\n".join(writing.text(table, width) for table in tables))
 
 
 def _alternatives(told: str) -> tuple[str, ...]:

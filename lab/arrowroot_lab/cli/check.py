@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from arrowroot_lab.watching.check import Acceptance, check
 from arrowroot_lab.watching.sides import run_of
 
 from . import asking
+from .screen import Screen
 
 if TYPE_CHECKING:
     import argparse
@@ -90,8 +92,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(telling.document(found), indent=1))
     else:
-        options.csv = options.markdown = False
-        asking.tell(options, [telling.table(found)])
+        asking.tell_text([telling.table(found)])
     return EXIT_FAILED if found.is_alarm else EXIT_DONE
 
 
@@ -103,8 +104,6 @@ def _acceptance(text: str) -> Acceptance:
 
 
 def _take_back(store: Store, name: str) -> None:
-    from fnmatch import fnmatchcase
-
     found = [one for one in store.accepted() if fnmatchcase(one.name, name)]
     if not found:
         names = ", ".join(sorted({one.name for one in store.accepted()})) or "none"
@@ -113,14 +112,12 @@ def _take_back(store: Store, name: str) -> None:
 
 
 def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
-    """What measures again: by the campaign's file, if it is there and says what it said; else nobody can."""
+    """Return what measures again, from the campaign's file; None if that is not there: then nobody can."""
     from arrowroot_lab.campaign.read import read
     from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.running.events import Progress
     from arrowroot_lab.store import Filter
     from arrowroot_lab.watching.confirming import Confirming
-
-    from .run import Screen
 
     first = next(iter(store.results(Filter(run=(run_of(store, options.baseline),)), limit=1)))
     path = Path(options.file or first.campaign.get("path") or "")
@@ -132,5 +129,4 @@ def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
             file=sys.stderr,
         )
         return None
-    screen = Screen(sys.stderr)
-    return Confirming(store, read(path, engines=BUILT_IN), first.site, Progress(screen.show))
+    return Confirming(store, read(path, engines=BUILT_IN), first.site, Progress(Screen().show))

@@ -11,6 +11,7 @@ from arrowroot_lab.mining.writing import clean
 from arrowroot_lab.store import Store
 
 from . import asking
+from .screen import show_line
 
 if TYPE_CHECKING:
     import argparse
@@ -56,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
     told = []
     with Store.open(options.db) as store:
         for source in options.sources:
-            merged = merge(store, source, tell=_progress(source))
+            merged = merge(store, source, tell=_progress(clean(source)))
+            show_line("")
             told.append((source, merged))
             if not options.json:
                 _say(source, merged, store.place)
@@ -90,13 +92,8 @@ def _say(source: str, merged: Merged, place: str) -> None:
 
 
 def _progress(source: str) -> Callable[[Merged], None]:
-    """On a terminal a line that counts."""
-    if not sys.stderr.isatty():
-        return lambda _: None
-
     def show(merged: Merged) -> None:
         if merged.n % 50 == 0:
-            sys.stderr.write(f"\r\x1b[K{clean(source)[:50]}: {merged.n:,} documents\r")
-            sys.stderr.flush()
+            show_line(f"{merged.n:,} documents of {source}")
 
     return show

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.quantities import time_text
 
 from . import asking
+from .screen import show_line
 
 if TYPE_CHECKING:
     import argparse
@@ -63,13 +63,11 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if store is not None:
             store.close()
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+        show_line("")
     if options.json:
         print(json.dumps(_document(made), indent=2))
     else:
-        options.csv = options.markdown = False
-        asking.tell(options, [_table(made)])
+        asking.tell_text([_table(made)])
     return EXIT_DONE
 
 
@@ -84,9 +82,7 @@ def _store(options: argparse.Namespace) -> Store | None:
 
 
 def _tell(_kind: str, _about: str, text: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{text[:100]}")
-        sys.stderr.flush()
+    show_line(text)
 
 
 def _table(made: Plan) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,6 +12,7 @@ from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError
 from arrowroot_lab.quantities import size_text
 
 from . import asking
+from .screen import show_line
 
 if TYPE_CHECKING:
     import argparse
@@ -62,17 +62,17 @@ def run(options: argparse.Namespace) -> int:
     for dataset, storage in pairs:
         try:
             if dataset.name not in found:
-                _show(f"dataset {dataset.name}")
+                show_line(f"dataset {dataset.name}")
                 found[dataset.name] = datasets.make(campaign, dataset)
             pushed = push(storage, found[dataset.name].files, show=_moved)
         except RequestError:
             raise
         except LabError as error:
-            _show("")
+            show_line("")
             failures.append(f"storage {storage.name}, dataset {dataset.name}: {error}")
             print(f"failed: {failures[-1]}", file=sys.stderr)
             continue
-        _show("")
+        show_line("")
         told += [{"dataset": dataset.name, **one.document()} for one in pushed]
         if not options.json:
             for one in pushed:
@@ -106,10 +106,4 @@ def _pairs(campaign: Campaign, globs: list[str]) -> list[tuple[Dataset, Storage]
 
 
 def _moved(name: str, n_bytes: int, of_bytes: int) -> None:
-    _show(f"{name}: {size_text(n_bytes)} of {size_text(of_bytes)}")
-
-
-def _show(line: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K" + line[: shutil.get_terminal_size().columns - 1])
-        sys.stderr.flush()
+    show_line(f"{name}: {size_text(n_bytes)} of {size_text(of_bytes)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 
 from . import asking
+from .screen import Screen
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.campaign.model import Campaign
     from arrowroot_lab.campaign.site import Site
-    from arrowroot_lab.running.events import State
     from arrowroot_lab.running.session import Summary
     from arrowroot_lab.store import Store
 
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
     site = choose(options.site)
     campaign = read(Path(options.campaign), engines=BUILT_IN)
-    screen = Screen(sys.stderr)
+    screen = Screen()
     with Store.open(options.db) as store:
         try:
             if options.dask or options.batch:
@@ -169,36 +169,3 @@ def _print(summary: Summary, place: str) -> None:
     for result in summary.results:
         if result.outcome.value in ("failed", "timed out"):
             print(f"{result.outcome.value}: {' '.join(result.command)}: {result.reason}")
-
-
-class Screen:
-    """Shows progress: one line that is written anew on a terminal, else a line for each event that matters."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._is_terminal = stream, stream.isatty()
-
-    def show(self, kind: str, about: str, text: str, state: State) -> None:
-        """Take an event."""
-        taken, left, left_s = state
-        progress = f"{taken} of {taken + left} samples" if taken + left else ""
-        if left and left_s is not None:
-            progress += f", {_duration(left_s)} left"
-        line = f"{about}: {text}"
-        if self._is_terminal:
-            import shutil
-
-            width = shutil.get_terminal_size().columns
-            self._stream.write("\r\x1b[K" + f"[{progress}] {line}"[: width - 1])
-            if kind in ("case", "gap", "left", "retry"):
-                self._stream.write("\r\x1b[K" + line + "\n")
-        elif kind not in ("dataset", "rehearsal"):
-            self._stream.write(f"[{progress}] {line}\n" if progress else f"{line}\n")
-        self._stream.flush()
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

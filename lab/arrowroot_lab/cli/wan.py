@@ -67,8 +67,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_document(placed, off, grid.left_out()), indent=1))
     else:
-        options.csv = options.markdown = False
-        asking.tell(options, [_table(placed, off, grid.left_out())])
+        asking.tell_text([_table(placed, off, grid.left_out())])
     return EXIT_DONE
 
 

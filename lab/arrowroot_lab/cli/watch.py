@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
 from arrowroot_lab.quantities import parse_time_ns
 
 from . import asking
+from .screen import Screen
 
 if TYPE_CHECKING:
     import argparse
@@ -68,8 +68,6 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.watching.commits import branch_of
     from arrowroot_lab.watching.rounds import Watch
 
-    from .run import Screen
-
     if not (options.every or options.at or options.on_commit or options.once):
         raise RequestError("watch: when? --every TIME, --at TIMES, --on-commit REPO, or --once")
     clock = (
@@ -81,13 +79,12 @@ def run(options: argparse.Namespace) -> int:
         raise RequestError(f"--poll {options.poll}: {error}") from None
     site = choose(options.site)
     read(options.campaign, engines=BUILT_IN)  # a fault is told now, and not at night
-    screen = Screen(sys.stderr)
     watch = Watch(
         options.campaign,
         options.db,
         site.name,
         _tell,
-        screen.show,
+        Screen().show,
         baseline=options.baseline,
         confirms=not options.no_confirm,
         command=options.hook,
@@ -101,8 +98,7 @@ def run(options: argparse.Namespace) -> int:
             elif done.checked:
                 from arrowroot_lab.watching import telling
 
-                options.json = options.csv = options.markdown = False
-                asking.tell(options, [telling.table(done.checked)])
+                asking.tell_text([telling.table(done.checked)])
             return EXIT_FAILED if done is not None and done.is_alarm else EXIT_DONE
         if watch.branch:
             watch.on_commits(poll_s)
