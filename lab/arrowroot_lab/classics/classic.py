@@ -1,4 +1,4 @@
-"""What the page of a classic says: a published experiment, and what came of doing it again."""
+"""The page of a classic: a published experiment, and what came of doing it again."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Results:
 
     @property
     def model(self) -> dict[str, Any]:
-        """What the synthetic job has: numbers of baskets, bytes, and the seed."""
+        """The numbers of the synthetic job: baskets, bytes, and the seed."""
         told: dict[str, Any] = self.document["model"]
         return told
 

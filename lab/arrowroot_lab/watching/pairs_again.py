@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.statistics import LEAST, median_bounds
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
 #: Pairs of a confirming run, and the samples of each side that one of them is the least of: a sample is slower by
 #: chance, never faster, so the least of some is nearer to the truth, and no outlier (docs/lab/watch.md has the rates).
 N_PAIRS, N_IN_PAIR = 10, 5
-#: Of the bound alone: an equal time is confirmed as worse at most once in two hundred times.
+#: The confidence of the bound alone: an equal time is confirmed as worse at most once in two hundred times.
 CONFIDENCE = 0.995
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """What a confirming run says of one case."""
+    """The answer of a confirming run about one case."""
 
     n_pairs: int
-    #: Medians of the ratios, now over before, and the lower bound; None: there were too few pairs.
+    #: The median of the ratios, now over before, and its lower bound; None: there were too few pairs.
     ratio: float | None
     low: float | None
 
@@ -48,6 +49,4 @@ def confirmed(pairs: Sequence[Pair]) -> Confirmed:
     bounds = median_bounds(ratios, CONFIDENCE)
     if bounds is None:
         return Confirmed(len(ratios), None, None)
-    middle = sorted(ratios)
-    n = len(middle)
-    return Confirmed(n, (middle[(n - 1) // 2] + middle[n // 2]) / 2, bounds[0])
+    return Confirmed(len(ratios), median(ratios), bounds[0])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
@@ -84,8 +84,8 @@ def compare(times: Times, reference: Times) -> Marks:
     groups: dict[str, list[float]] = {}
     for key, ratio in faster.items():
         groups.setdefault(key.partition(":")[0], []).append(ratio)
-    of_groups = {name: _mean(ratios) for name, ratios in groups.items()}
-    return Marks(OF_REFERENCE * _mean(list(of_groups.values())), of_groups, faster)
+    of_groups = {name: geometric_mean(ratios) for name, ratios in groups.items()}
+    return Marks(OF_REFERENCE * geometric_mean(of_groups.values()), of_groups, faster)
 
 
 def check_work(reference: Times) -> None:
@@ -131,11 +131,6 @@ def least(rounds: Sequence[Mapping[str, int]]) -> dict[str, int]:
 
 def _is_time(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 63
-
-
-def _mean(ratios: Sequence[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def _processor() -> str:

@@ -1,4 +1,4 @@
-"""What the page of ATLAS 2012 states, and whether results bear it out."""
+"""The statements of the page of ATLAS 2012, each with the results that bear it out or do not."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _of_workers(found: Results) -> list[Claim]:
 
 
 def _of_campaigns(real: Found) -> list[Claim]:
-    """What was measured for real is stated as far as it was."""
+    """Statements about what was measured for real, as far as it was."""
     told = []
     old, new = real.picked(TOLD, DISK)
     if old is not None and new is not None:

@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.classics.counts import counts_of
 from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.store import Filter
@@ -65,17 +66,6 @@ def figures_of(result: Result) -> Row:
     }
 
 
-def counts_of(result: Result) -> Row:
-    """Return what was asked of the storage: requests, vector reads among them, and bytes."""
-    told = [sample.counters.get("store", {}) for sample in result.counted()]
-    return {
-        "n_requests": statistics.median_low(
-            one.get("n_reads", 0) + one.get("n_vector_reads", 0) for one in told
-        ),
-        "read_bytes": statistics.median_low(one.get("n_bytes", 0) for one in told),
-    }
-
-
 def _median(counted: Sequence[Sample], figure: Any) -> int | None:
     values = [value for sample in counted if (value := figure(sample)) is not None]
     return round(statistics.median(values)) if values else None
@@ -95,7 +85,7 @@ def rows(store: Store) -> list[Row]:
             memory = _median(result.counted(), lambda sample: sample.counters["written"]["memory_bytes"])
             told.append({"study": WRITTEN, "layout": layout, **kept, **written, "memory_bytes": memory})
         else:
-            told.append({"study": READ, **row, **counts_of(result)})
+            told.append({"study": READ, **row, **counts_of(result.counted())})
     return sorted(told, key=_place)
 
 

@@ -1,4 +1,4 @@
-"""What is replayed of ATLAS 2012, and which figures follow from it."""
+"""The replays of ATLAS 2012, and the figures that follow from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "atlas-2012"
 
-#: Of the layouts: disk and decompression as one line.
+#: Disk and decompression as one line, for the layouts.
 LINE = Line(published.LATENCY_NS, published.BYTES_PER_S)
 #: How a job reads: its name -> the strategy and its cache.
 READERS: dict[str, tuple[str, int | None]] = {

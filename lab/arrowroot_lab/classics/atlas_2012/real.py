@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.classics.counts import counts_of
 from arrowroot_lab.store.summary import strategy_name
 
 from . import layouts
@@ -28,7 +29,7 @@ def _case_rows(store: Store) -> list[Row]:
             "strategy": strategy_name(dict(result.case["strategy"])),
             "n_workers": result.case["workers"],
             **layouts.figures_of(result),
-            **layouts.counts_of(result),
+            **counts_of(result.counted()),
             "round_trip_ns": result.line.get("latency_before_ns"),
         }
         for result in layouts.ok_results(store, CAMPAIGN)

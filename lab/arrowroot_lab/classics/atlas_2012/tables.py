@@ -135,8 +135,8 @@ def _d3pd_table(found: Results) -> Table:
         tuple(rows),
         (
             (
-                f"A job that reads {some}, flushed every 3 MB, from xrootd works for {without:.0%} of the time without a "
-                f"cache, and for {cached:.0%} with one of 30 MB."
+                f"A job that reads {some}, flushed every 3 MB, from xrootd works for {without:.0%} of the time without "
+                f"a cache, and for {cached:.0%} with one of 30 MB."
             ),
             "A seek of the disk takes 8 ms, it reads 70 MB/s; the others are 1 ms away, at 100 MB/s. All is ours.",
         ),

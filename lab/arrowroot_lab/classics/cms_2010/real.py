@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.classics.counts import counts_of
 from arrowroot_lab.statistics import paired
 from arrowroot_lab.store import Filter
 
@@ -31,7 +31,6 @@ def rows(store: Store) -> list[Row]:
             continue
         sides = [[(one.run, samples[one.uuid])] for one in (original, summary)]
         counted = result.counted()
-        counters = [sample.counters.get("store", {}) for sample in counted]
         told.append(
             {
                 "study": "real",
@@ -40,10 +39,7 @@ def rows(store: Store) -> list[Row]:
                 "n_samples": len(counted),
                 "wall_ns": summary.wall_median_ns,
                 "cpu_ns": summary.cpu_median_ns,
-                "n_requests": statistics.median_low(
-                    one.get("n_reads", 0) + one.get("n_vector_reads", 0) for one in counters
-                ),
-                "read_bytes": statistics.median_low(one.get("n_bytes", 0) for one in counters),
+                **counts_of(counted),
                 # Ratios of pairs taken in turns: this case over the original.
                 "ratios": [round(pair.ratio, 4) for pair in paired(*sides)],
             }

@@ -1,4 +1,4 @@
-"""What the page of CMS 2017 states, and whether results bear it out."""
+"""The statements of the page of CMS 2017, each with the results that bear it out or do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done again of CMS 2017: ``bench/parallel_output``, asked as a program; it has the published figures, too."""
+"""CMS 2017 done again by ``bench/parallel_output``, which is asked as a program; it has the published figures, too."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NAME = "cms-2017"
 
 POLICIES = ("single", "fifo", "fullest")
 PROGRAM = "bench.parallel_output.told"
-#: Of the policy alone, and on threads that sleep: 40,000 for statistics, 10,000 for stall graphs, as in the source.
+#: Events of the policy alone, and on threads that sleep: 40,000 for statistics, 10,000 for stall graphs, as published.
 N_EVENTS, N_SLEEPING = 40_000, 10_000
-#: What is kept of a run.
+#: The figures that are kept of a run.
 _FIGURES = ("events_per_s", "efficiency", "not_stalled", "n_stalls", "stalls_s", "longest_s")
 
 

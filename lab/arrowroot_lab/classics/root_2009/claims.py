@@ -1,4 +1,4 @@
-"""What the page of ROOT 2009 states, and whether results bear it out."""
+"""The statements of the page of ROOT 2009, each with the results that bear it out or do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is replayed of ROOT 2009, and which figures follow from it."""
+"""The replays of ROOT 2009, and the figures that follow from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MB = 1_000_000
 #: layout and cache: what was published, and the two corners between.
 CORNERS = tuple((layout, size) for layout in LAYOUTS for size in (0, published.CACHE_BYTES))
 CACHES = tuple(size * MB for size in (0, 1, 3, 10, 30, 60, 100, 300))
-#: What the slides call typical, and the largest window that arrowroot has without being told.
+#: The window that the slides call typical, and the largest that arrowroot has without being told.
 TYPICAL_BYTES = 30 * MB
 #: Every read costs the same, as the published figures tell.
 DISK_LINE = Line(published.LATENCY_NS, published.BYTES_PER_S)
@@ -92,7 +92,7 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
 
 
 def _cost(reads: Reads) -> Row:
-    """What reads are, and take on the published disk."""
+    """The reads, and their time on the published disk."""
     loads = reads.loads_ns(DISK_LINE, is_vector=False)
     return {
         "n_reads": len(reads.offsets),
@@ -183,7 +183,7 @@ def _third_rows(files: dict[str, File]) -> list[Row]:
 
 
 def _replayed_rows(files: dict[str, File], directory: Path, told: Callable[[str], None]) -> list[Row]:
-    """What arrowroot does with the same baskets: without a cache, with its tree cache, and by itself."""
+    """Arrowroot's reads of the same baskets: without a cache, with its tree cache, and by itself."""
     rows: list[Row] = []
     for layout, of in files.items():
         path = directory / f"{layout}.arrow"
@@ -205,7 +205,7 @@ def _replayed_rows(files: dict[str, File], directory: Path, told: Callable[[str]
 
 
 def _seen(reads: Reads, of: File) -> list[list[Any]]:
-    """What a picture shows of the reads: of each range of entries its reads, bytes, end in ms, and where they lie.
+    """The reads as a picture shows them: for each range of entries its reads, bytes, end in ms, and where they lie.
 
     Places are runs ``[first, last)`` of the file's rows.
     """

@@ -25,7 +25,7 @@ SOURCES = points("""
 
 @dataclass(frozen=True)
 class Stats:
-    """What TTreePerfStats printed. Megabytes, kilobytes, seconds."""
+    """The figures that TTreePerfStats printed. Megabytes, kilobytes, seconds."""
 
     file: str
     host: str
@@ -54,7 +54,7 @@ SPAN_BYTES = 100e6
 
 #: Ours: what a read cost on that disk. 1,328,586 reads and 521 both follow from it.
 LATENCY_NS, BYTES_PER_S = 420_000, 70e6
-#: Of the cache; a cluster is what ROOT flushes by default.
+#: Bytes of the cache; a cluster is what ROOT flushes by default.
 CACHE_BYTES, CLUSTER_BYTES = 60_000_000, 30_000_000
 #: Ours: the axis of entries has no numbers in what is left of the talk.
 N_ENTRIES = 6_000

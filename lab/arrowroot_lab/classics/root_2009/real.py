@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.classics.counts import counts_of
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.store import Filter
 
@@ -21,7 +21,7 @@ def rows(store: Store) -> list[Row]:
     for summary, result in zip(found, store.of(one.uuid for one in found), strict=True):
         # Counts are exact, whatever else the machine did.
         whole = [sample for sample in result.samples if sample.outcome is Outcome.OK]
-        counters = [sample.counters.get("store", {}) for sample in whole]
+        counts = counts_of(whole)
         strategy = result.case["strategy"]
         told.append(
             {
@@ -33,11 +33,9 @@ def rows(store: Store) -> list[Row]:
                 "strategy": strategy["name"],
                 "title": summary.strategy,
                 "cache_bytes": strategy.get("cache_bytes"),
-                "n_samples": len(counters),
-                "n_reads": statistics.median_low(
-                    one.get("n_reads", 0) + one.get("n_vector_reads", 0) for one in counters
-                ),
-                "read_bytes": statistics.median_low(one.get("n_bytes", 0) for one in counters),
+                "n_samples": len(whole),
+                "n_reads": counts["n_requests"],
+                "read_bytes": counts["read_bytes"],
                 "wall_ns": summary.wall_median_ns,
                 "cpu_ns": summary.cpu_median_ns,
             }

@@ -34,7 +34,7 @@ class Reads:
     sizes: Numbers
     #: To which fill each belongs, from 0 on.
     fills: Numbers
-    #: Of the job, by fill; the baskets of a fill have their even part.
+    #: CPU time of the job, by fill; the baskets of a fill have their even part.
     work_ns: Numbers
     asked_bytes: int
 
@@ -94,7 +94,7 @@ def _blocks(offsets: Numbers, sizes: Numbers) -> tuple[Numbers, Numbers]:
     is_first = np.concatenate([[True], begins[1:] != ends[:-1]])
     starts = np.flatnonzero(is_first)
     stops = np.append(starts[1:], len(begins))
-    # What touches for longer than a block is cut where a basket begins.
+    # A run of touching baskets that is longer than a block is cut where a basket begins.
     cut = list(starts.tolist())
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         place = start
