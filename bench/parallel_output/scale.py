@@ -16,7 +16,7 @@ PRODUCERS = (1, 2, 8, 64)
 COLUMNS = (10, 100, 1_000, 10_000)
 ZSTD, LZ4, NONE = 505, 401, 0
 BUFFER_MB = 256
-#: What must be reached.
+#: The bounds that must be reached.
 OF_LIMIT, QUEUE_SHARE, PLAIN_BYTES_PER_S = 0.9, 0.01, 1.5e9
 #: Memory is flat if its most in the last quarter is at most so much more than in the second.
 GROWTH, GROWTH_BYTES = 1.1, 16e6

@@ -1,4 +1,4 @@
-"""What a part of the experiment has found, and its tables as Markdown."""
+"""The findings of a part of the experiment, and its tables as Markdown."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """What came of a part: its tables, all that the programs told, and what is not as it must be."""
+    """The findings of a part: its tables, all that the programs told, and what is not as it must be."""
 
     tables: list[str]
     told: dict[str, Any]
     complaints: list[str]
 
 
-#: Of each table of streams.
+#: The last columns of each table of streams.
 HEADER = (
     "events/s", "efficiency", "1 - stalled share", "stalls", "total (s)", "longest (s)", "helping",
 )  # fmt: skip

@@ -103,7 +103,7 @@ def told(job: Job, histograms: dict[str, Any], counters: dict[str, int]) -> Answ
 
 
 def doing(job: Job) -> Callable[[int], tuple[dict[str, Any], dict[str, int]]]:
-    """What does a query of a job: returns its histograms, and what the engine counts of its reads."""
+    """Returns the histograms of a job's query, and what the engine counts of its reads."""
     urls, table, n_threads = job["urls"], job["table"], job.get("threads") or os.cpu_count() or 1
     if ENGINE == "rdataframe":
         from with_rdataframe import RDataFrame

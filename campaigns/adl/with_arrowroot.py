@@ -106,5 +106,5 @@ WITH jets AS (
 )
 SELECT coalesce(sum, 0) AS sum FROM events LEFT JOIN sums USING (entry)
 """
-#: Those that are not here are Awkward Array's: combinations of three, and of which one is the best.
+#: The queries that are not here are Awkward Array's: combinations of three, and of which one is the best.
 QUERIES = {1: met, 2: jets, 3: central_jets, 4: two_jets, 5: muon_pair, 7: isolated_jets}

@@ -12,7 +12,7 @@ import sys
 import ROOT
 
 N_BRANCHES, N_ENTRIES, BASKET_BYTES, MEAN_LENGTH, SPREAD = 500, 1000, 3000, 95.0, 0.75
-#: Of a twentieth of the published file.
+#: The numbers of a twentieth of the published file.
 FLUSH_BYTES = 1_500_000
 
 _WRITE = """

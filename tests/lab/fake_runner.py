@@ -67,7 +67,7 @@ values = {
     "n_entries": end - begin,
     "counters": {"store": {"n_reads": int(told.get("n_reads", 1))}},
 }
-# Of all, or of a job whose first column is this one.
+# All jobs, or those whose first column is this one.
 told_wall_ns = told.get(f"wall_ns_of_{(job.get('columns') or [''])[0]}") or told.get("told_wall_ns")
 if told_wall_ns and not job.get("wants_checksum"):
     values["wall_ns"] = int(told_wall_ns)

@@ -78,7 +78,7 @@ def test_all_queries_have_the_same_histograms_with_all_engines(sample):
 
 @pytest.fixture
 def results(tmp_path, monkeypatch, sample):
-    """What comes of a part of the campaign, on the small sample, by the command lines that it has."""
+    """The results of a part of the campaign, on the small sample, by the command lines that it has."""
     monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 

@@ -120,7 +120,7 @@ def test_other_values_failures_and_what_is_missing_ring(tmp_path):
         assert "5001" in str(told["checksum.run"].now)
         notes = {one.note for one in checked.of(State.ALARM) if one.name == "outcome"}
         assert notes == {"the server is gone", "the run has no result of it"}
-        # Of the newest results what was not measured is told, and fails nothing.
+        # A case that was not measured is told where the newest results are taken, and fails nothing.
         newest = check(store, Filter(), old)
         (unchecked,) = newest.of(State.UNCHECKED)
         assert unchecked.series_id == gone.series_id
@@ -262,7 +262,7 @@ def test_planted_three_per_cent_of_time_ring_once_pairs_confirm_them(
     # Without pairs it is only suspected.
     assert main([*told, "--no-confirm"]) == 0
     assert [one["state"] for one in json.loads(capsys.readouterr().out)["findings"]] == ["suspect"] * 2
-    # Of one of the two it was the machine.
+    # One of the two was the machine's doing.
     environment(new, told_wall_ns=slow, wall_ns_of_y=quick)
     assert main(told) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
@@ -271,7 +271,7 @@ def test_planted_three_per_cent_of_time_ring_once_pairs_confirm_them(
     assert findings[0]["ratio_low"] == pytest.approx(1.03)
     assert findings[0]["note"] == "confirmed by 10 pairs in turns: at least 3.0 % slower"
     with Store.open(tmp_path / "lab.db") as store:
-        # What confirmed it is kept, as a campaign of its own.
+        # The confirming run is kept, as a campaign of its own.
         assert store.count(Filter(campaign=("c (check)",))) == 4
     # An engine that is the same, or that nobody can build again, is never an alarm.
     (tmp_path / "c.toml").write_text(text.replace("COMMIT", old))

@@ -123,7 +123,7 @@ def test_a_file_is_put_once_proved_and_read_from_there(kind, tmp_path, numbers):
         if served.directory is None:
             return
         assert [path.name for path in served.directory.iterdir()] == [name]
-        # What is not identical any more is found, and put anew.
+        # A file that is not identical any more is found, and put anew.
         path = served.directory / name
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
@@ -150,7 +150,7 @@ def test_what_was_begun_in_a_directory_is_gone_on_with_if_it_is_a_beginning(is_b
     assert not one.is_known
     assert (directory / name).read_bytes() == numbers.read_bytes()
     assert [path.name for path in directory.iterdir()] == [name]
-    # Of what was no beginning all is copied once more.
+    # A part that was no beginning is copied once more, from the first byte.
     assert len(seen) == (1 if is_beginning else 2)
 
 

@@ -63,7 +63,7 @@ def test_the_command_saves_a_reference_and_compares_with_it(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["marks"] > 0
     assert document["parts"].keys() == saved["parts_ns"].keys()
-    # What is exact is the same.
+    # The exact figures are the same.
     remote = {key: value for key, value in document["parts"].items() if key.startswith("remote: ")}
     assert set(remote.values()) == {1000}
     assert document["groups"]["remote"] == pytest.approx(1000)

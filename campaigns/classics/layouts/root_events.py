@@ -81,7 +81,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         module.TFile.Open(job["warm_up"]).Close()
     wanted = [int(line) for line in Path(job["entries"]).read_text().split()] if job.get("entries") else None
     if job.get("barrier"):
-        # Of several workers each waits here for the others.
+        # Each of several workers waits here for the others.
         Path(job["barrier"]["ready"]).touch()
         os.close(os.open(job["barrier"]["go"], os.O_RDONLY))
     wall, cpu = time.perf_counter_ns(), time.process_time_ns()

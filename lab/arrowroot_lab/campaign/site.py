@@ -37,7 +37,7 @@ class Batch:
     #: "htcondor", "slurm", or "local": processes of this machine.
     system: str
     jobs: int = 1
-    #: Of a job, which measures with all of them.
+    #: Cores of a job, which measures with all of them.
     cores: int = 1
     memory_bytes: int = 4 * 10**9
     disk_bytes: int | None = None

@@ -32,7 +32,7 @@ class Headline:
     what: str
     #: How the figures are shown: see ``mining.table.Column``.
     form: str
-    #: What a figure is of, as published, and ours; None: not published, or not done again.
+    #: The names of the figures, as published, and ours; None: not published, or not done again.
     pairs: tuple[tuple[str, float | None, float | None], ...]
 
 

@@ -36,7 +36,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Graph:
-    """What the streams of one job did."""
+    """The streams of one job, and what they did."""
 
     name: str
     n_streams: int
@@ -136,7 +136,7 @@ def _draw_streams(drawing: Drawing, graph: Graph, left: float, right: float, top
         parts = []
         for one in graph.intervals:
             if one.is_stalled == (look == "stalled"):
-                # What is thinner than a pixel is still seen.
+                # An interval that is thinner than a pixel is still seen.
                 x, width = left + one.begin_ns * step, max((one.end_ns - one.begin_ns) * step, 0.8)
                 y = top + one.stream * _ROW
                 parts.append(f"M{x:.1f} {y:.1f}h{width:.1f}v{_ROW - 1:g}h{-width:.1f}z")

@@ -108,7 +108,7 @@ class HttpTarget:
         return lines
 
     def _config(self, lines: list[str], file: Path | None = None) -> str:
-        """What curl is told of a request. file: that it uploads."""
+        """The configuration that curl gets for a request. file: that it uploads."""
         common = [
             _line("url", self.address), "silent", "show-error", "location", "globoff", "path-as-is",
             "connect-timeout = 30", "speed-limit = 1", f"speed-time = {_STALL_S}",
@@ -151,7 +151,7 @@ class S3Target(HttpTarget):
         return
 
     def _checksums(self, headers: Mapping[str, str]) -> dict[str, str]:
-        # Of an object that came in several parts the ETag is another hash, with a dash.
+        # The ETag of an object that came in several parts is another hash, with a dash.
         etag = headers.get("etag", "").strip('"').lower()
         return {"md5": etag} if _MD5.fullmatch(etag) else {}
 

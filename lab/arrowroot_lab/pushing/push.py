@@ -42,7 +42,7 @@ class Pushed:
     n_bytes: int
     #: It was there before.
     is_known: bool
-    #: What proved it: "adler32 of the storage", or "read back".
+    #: The proof: "adler32 of the storage", or "read back".
     proof: str
 
     def document(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _by_part(
     part.put(path, moved)
     proof = _proof(part, wanted)
     if proof is None:
-        # What an earlier push left there was no beginning of this file.
+        # An earlier push left there what is no beginning of this file.
         part.remove()
         part.put(path, moved)
         proof = _proof(part, wanted)
@@ -149,7 +149,7 @@ def _by_part(
 
 
 def _proof(target: Target, wanted: Digests) -> str | None:
-    """What proves that a file is there and identical; None: it is not.
+    """Return the proof that a file is there and identical; None: it is not.
 
     The checksum is the storage's own, if it tells one. Else all is read back: once, as long as the storage says by a
     time or an ETag that nothing has changed since.

@@ -25,7 +25,7 @@ class PushError(LabError):
 
 @dataclass(frozen=True)
 class Stored:
-    """What a storage tells of a file that it has."""
+    """A file that a storage has, as it tells of it."""
 
     n_bytes: int
     #: Kind, a field of ``Digests``, -> hexadecimal digits; empty: it tells none.
@@ -43,10 +43,10 @@ class Target(Protocol):
     url: str
 
     def part(self) -> Target | None:
-        """The place that the file is written to first; None: what is put there appears as a whole."""
+        """Return the place that the file is written to first; None: what is put there appears as a whole."""
 
     def stored(self) -> Stored | None:
-        """What is there; None: nothing. Raises: PushError."""
+        """Return what is there; None: nothing. Raises: PushError."""
 
     def put(self, file: Path, moved: Callable[[int], None]) -> None:
         """Write a file; where the storage can, go on with what is there of it. Raises: PushError."""

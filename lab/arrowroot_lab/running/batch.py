@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The program that each system is asked by.
 _SUBMIT = {"htcondor": "condor_submit", "slurm": "sbatch"}
-#: What jobs are told of the environment of the program that asks.
+#: Variables that jobs get from the environment of the program that asks.
 _VARIABLES = (VARIABLE, "ARROWROOT_LAB_CACHE", "ARROWROOT_CONFIG", "XDG_CONFIG_HOME")
 #: HTCondor wants to know.
 _DISK_BYTES = 10 * 10**9
@@ -70,7 +70,7 @@ def jobs_of(site: Site, name: str) -> Iterator[str]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What goes wrong with the first jobs is raised; it is not to be logged, with tracebacks, besides."""
+    """Log nothing of the first jobs: a failure of theirs is raised, and need not come with tracebacks besides."""
     loggers = [logging.getLogger(name) for name in ("tornado.application", "asyncio", "distributed")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

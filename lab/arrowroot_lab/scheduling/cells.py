@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.documents import Counters, Result
 
-#: Of a storage whose line nobody knows: it is as good as none.
+#: A storage whose line nobody knows is taken for one without any.
 _NO_LATENCY_NS, _NO_LIMIT = 0.0, 1e11
 
 
@@ -26,7 +26,7 @@ class Cell:
 
     site: str
     storage: str
-    #: Of the storage: its protocol, and what is cold; each has its way to open a file.
+    #: The storage's protocol, and what is cold; each has its way to open a file.
     kind: str
     engine: str
     version: str
@@ -39,13 +39,13 @@ class Cell:
     n_entries: float
     file_bytes: float | None
     wall_ns: float
-    #: Of all cores; without the work that was burnt for each entry.
+    #: CPU time of all cores, without the work that was burnt for each entry.
     cpu_ns: float
     work_ns: float
-    #: What the storage was asked for; of a cache that is cold its origin. None: nobody tells.
+    #: The bytes and requests that the storage was asked for, or the origin of a cold cache. None: nobody tells.
     n_bytes: float | None
     n_requests: float | None
-    #: Of the line that reads wait for.
+    #: The line that reads wait for.
     latency_ns: float
     bytes_per_s: float
     n_cores: int

@@ -40,7 +40,7 @@ _MOST_FACTOR = 8.0
 
 
 class Need(NamedTuple):
-    """What a job needs, behind some line."""
+    """The needs of a job, behind some line."""
 
     busy_ns: float
     n_bytes: float

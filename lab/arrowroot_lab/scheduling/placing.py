@@ -26,11 +26,11 @@ _LEAST_CELLS = 4
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be run."""
+    """The job that is to be run."""
 
     #: Globs of columns, or the name of a workload of the grid; None: told by ``share``.
     columns: tuple[str, ...] | None
-    #: Of the bytes of the file.
+    #: The share of the file's bytes that it reads; None: told by ``columns``.
     share: float | None
     n_entries: float | None
     #: CPU time of the job's own, for each entry, or for all.
@@ -51,7 +51,7 @@ class Placed:
     cpu_ns: float
     latency_ns: float
     bytes_per_s: float
-    #: The work of the storage by itself: n_cores of the grid's cells.
+    #: Cores that the grid's cells were read with.
     n_cores: int
 
     @property
@@ -110,7 +110,7 @@ class Grid:
             alike = [cell for cell in members if _reads(cell, job)] if job.share is None else members
             if not alike:
                 continue
-            # Of several workloads that match the one that reads most of the entries tells most.
+            # If several workloads match, the one that reads most of the entries tells most.
             n_entries = job.n_entries or max(cell.n_entries for cell in alike)
             work_ns = job.cpu_ns + job.cpu_ns_per_entry * n_entries
             for place in dict.fromkeys(cell.place for cell in members):
@@ -136,7 +136,7 @@ class Grid:
         return sorted(found, key=lambda one: one.wall_ns)
 
     def _need(self, alike: Sequence[Cell], like: Cell, n_entries: float, work_ns: float) -> Need:
-        """What reading so many entries needs at a place, from cells that have read the same columns."""
+        """The needs of reading so many entries at a place, from cells that have read the same columns."""
         nearest = _nearest(alike, like)
         # The work of the client is part of it, and each protocol has its own.
         same_kind = [cell for cell in alike if cell.kind == like.kind] or alike
@@ -154,7 +154,7 @@ class Grid:
         )
 
     def _need_of_share(self, members: Sequence[Cell], like: Cell, share: float) -> Need:
-        """What reading a share of the bytes needs: between the cells that have read the next less and more."""
+        """The needs of reading a share of the bytes: between the cells that have read the next less and more."""
         points = []
         for what in dict.fromkeys(cell.what for cell in members):
             alike = [cell for cell in members if cell.what == what]
@@ -215,7 +215,7 @@ def _reads(cell: Cell, job: Job) -> bool:
 
 
 def _of_one_kind(alike: Sequence[Cell]) -> list[Cell]:
-    """Those that have read the same as the one with the most entries."""
+    """The cells that have read the same as the one with the most entries."""
     most = max(alike, key=lambda cell: cell.n_entries)
     return [cell for cell in alike if cell.what == most.what]
 

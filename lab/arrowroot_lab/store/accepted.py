@@ -21,7 +21,7 @@ class Accepted(NamedTuple):
     #: Both values as text.
     before: str
     now: str
-    #: Of what is no exact count, now over before; None: it is one.
+    #: Now over before; None for an exact count.
     ratio: float | None
     reason: str
     #: UTC.

@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """What was not taken."""
+    """A document that was not taken."""
 
     place: str
     problem: str
@@ -44,7 +44,7 @@ class Refused(NamedTuple):
 
 @dataclass
 class Merged:
-    """What came of a merge."""
+    """The outcome of a merge."""
 
     n_new: int = 0
     #: Documents that were there already.

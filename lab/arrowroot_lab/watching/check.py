@@ -29,7 +29,7 @@ _TOLERANCE = {Kind.MEMORY: LEAST_MEMORY, Kind.TIME: LEAST}
 
 
 class Acceptance(NamedTuple):
-    """What somebody accepts, and why."""
+    """A change that somebody accepts, and why."""
 
     #: A glob of names of findings, or of what changed besides, as ``versions.zstd``.
     name: str

@@ -13,7 +13,7 @@ from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, RequestError
 
 _TIMEOUT_S = 600
-#: What a repository of arrowroot has.
+#: A directory that every repository of arrowroot has.
 _SOURCES = "python/arrowroot"
 #: ``git@host:path``, as git takes it.
 _OF_SSH = re.compile(r"[^/:]+@[^/:]+:.+")
@@ -76,7 +76,7 @@ def branch_of(text: str) -> Branch:
 
 
 def _git(*arguments: str) -> str:
-    """What git says; it asks nobody for a password."""
+    """Return what git says; it asks nobody for a password."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a check finds: one change of one quantity of one case."""
+"""The findings of a check: each is one change of one quantity of one case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Kind(str, Enum):
 
 
 class State(str, Enum):
-    """What a finding means for whoever asked; the alarming first."""
+    """The meaning of a finding for whoever asked; the alarming first."""
 
     #: It fails the check.
     ALARM = "alarm"
@@ -52,7 +52,7 @@ class Finding:
     now: Value
     #: How the values are shown: see ``mining.format.shown``.
     form: str
-    #: What changed besides, as ``versions.zstd``: the value before, and now.
+    #: Other things that changed, as ``versions.zstd``: the value before, and now.
     changed: dict[str, tuple[Value, Value]]
     uuid_before: str
     uuid_now: str | None
@@ -77,7 +77,7 @@ _PLAIN = (
 
 @dataclass
 class Checked:
-    """What a check says."""
+    """The answer of a check."""
 
     #: UUIDs of the runs; ``run`` is None if the newest result of each case was taken.
     baseline: str

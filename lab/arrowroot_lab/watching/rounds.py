@@ -45,7 +45,7 @@ _NAP_S = 60.0
 
 @dataclass(frozen=True)
 class Round:
-    """What came of one round."""
+    """The outcome of one round."""
 
     #: None: nothing could be compared.
     checked: Checked | None

@@ -44,7 +44,7 @@ class At:
         """Return when to begin next: a time that a run took longer than is left out."""
         del begun
         today = now.astimezone().date()
-        # Of a clock that is put back or forward the local time counts: the zone is looked up for each day.
+        # The zone is looked up for each day: the local time counts if the clock is put back or forward between.
         places = (
             datetime(day.year, day.month, day.day, hour, minute).astimezone()
             for day in (today, today + timedelta(days=1))

@@ -152,7 +152,7 @@ def _reasons(checked: Checked) -> list[str]:
 
 
 def _changes(checked: Checked) -> list[str]:
-    """What changed besides, of the findings that nobody has accepted."""
+    """The other things that changed, for the findings that nobody has accepted."""
     found = [one for one in checked.findings if one.state in (State.ALARM, State.SUSPECT)]
     changed = {
         f"{name} {_short(old)} -> {_short(new)}": None

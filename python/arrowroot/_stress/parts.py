@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Entries of the events that are read, with some 940 columns, and of those with lists of records.
 N_ENTRIES, N_OBJECTS = 25_000, 5_000
 CODECS = ("zlib:1", "lz4:4", "zstd:5", "lzma:1")
-#: What the codecs compress, and what is written: columns of numbers, and of lists of numbers.
+#: The data that the codecs compress, and that is written: columns of numbers, and of lists of numbers.
 PHYSICS = (
     "run",
     "luminosityBlock",
@@ -145,7 +145,7 @@ class Parts:
         def make() -> None:
             out = self.directory / "made.parquet"
             arrowroot.index([f"{whole}:T"], out, columns=["run", "luminosityBlock", "event"])
-            # What is there would not be read again.
+            # A file that is there would not be read again.
             out.unlink()
             shutil.rmtree(f"{out}.parts", ignore_errors=True)
 

@@ -31,7 +31,7 @@ _BAR_WIDTH = 24
 
 def run(options: argparse.Namespace) -> None:
     """Measure, compare, print."""
-    # What cannot be used or written is told before a minute has gone.
+    # An option that cannot be used, or a file that cannot be written, is told before a minute has gone.
     reference = None if options.save_reference else marks.load(options.reference or marks.REFERENCE)
     if reference is not None:
         marks.check_work(reference)
