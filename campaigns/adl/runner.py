@@ -103,7 +103,7 @@ def told(job: Job, histograms: dict[str, Any], counters: dict[str, int]) -> Answ
 
 
 def doing(job: Job) -> Callable[[int], tuple[dict[str, Any], dict[str, int]]]:
-    """Returns the histograms of a job's query, and what the engine counts of its reads."""
+    """Return what does a query: it returns the histograms, and what the engine counts of its reads."""
     urls, table, n_threads = job["urls"], job["table"], job.get("threads") or os.cpu_count() or 1
     if ENGINE == "rdataframe":
         from with_rdataframe import RDataFrame

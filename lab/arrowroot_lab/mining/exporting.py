@@ -19,6 +19,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.store.merging import DOCUMENTS
 
 from .flat_tables import TABLES, batches, schema
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 #: Rows of a group in Parquet: smaller groups are slow to read.
 _LEAST_ROWS = 20_000
-#: The documents, and those of a group, which whoever imports them has in memory.
-DOCUMENTS, _DOCUMENTS_OF_GROUP = "documents", 64
+#: Documents of a group, which whoever imports them has in memory.
+_DOCUMENTS_OF_GROUP = 64
 _DOCUMENT = pa.schema([("uuid", pa.string()), ("document", pa.string())])
 
 
