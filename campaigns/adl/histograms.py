@@ -22,26 +22,23 @@ class Axis(NamedTuple):
     high: float
 
 
-#: Query -> its question.
-QUESTIONS = {
-    1: "missing transverse momentum of all events",
-    2: "transverse momentum of all jets",
-    3: "transverse momentum of jets with |eta| < 1",
-    4: "missing transverse momentum of events with at least two jets above 40 GeV",
-    5: "missing transverse momentum of events with an opposite-charge pair of muons of 60 to 120 GeV",
-    6: "transverse momentum of the three jets whose mass is nearest to 172.5 GeV, and their greatest b-tag",
-    7: "sum of transverse momenta of jets above 30 GeV that are not within 0.4 of a lepton above 10 GeV",
-    8: "transverse mass of the missing momentum and the first lepton outside of the pair nearest to 91.2 GeV",
-}
 #: Query -> name -> axis.
 AXES = {
+    # Missing transverse momentum of all events.
     1: {"MET": Axis(100, 0, 200)},
+    # Transverse momentum of all jets.
     2: {"pt": Axis(100, 15, 60)},
+    # The same of jets with |eta| < 1.
     3: {"pt": Axis(100, 15, 60)},
+    # Missing transverse momentum of events with at least two jets above 40 GeV.
     4: {"MET": Axis(100, 0, 200)},
+    # The same of events with an opposite-charge pair of muons of 60 to 120 GeV.
     5: {"MET": Axis(100, 0, 200)},
+    # Transverse momentum of the three jets whose mass is nearest to 172.5 GeV, and their greatest b-tag.
     6: {"pt": Axis(100, 15, 40), "btag": Axis(100, 0, 1)},
+    # Sum of transverse momenta of jets above 30 GeV that are not within 0.4 of a lepton above 10 GeV.
     7: {"sum": Axis(100, 15, 200)},
+    # Transverse mass of the missing momentum and the first lepton outside of the pair nearest to 91.2 GeV.
     8: {"mass": Axis(100, 0, 250)},
 }
 TOP_MASS, Z_MASS = 172.5, 91.2

@@ -18,6 +18,7 @@ from arrowroot_lab.campaign.site import Batch, Site
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.running.batch import _cluster_of, jobs_of
 from arrowroot_lab.store import Store
+from tests.lab.running import calls, wait_until
 
 pytestmark = pytest.mark.skipif(find_spec("dask_jobqueue") is None, reason="dask-jobqueue is not installed")
 SOAK = pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="takes a while: make soak-lab")
@@ -150,20 +151,17 @@ def test_jobs_measure_a_campaign_and_are_gone_afterwards(system, farm, tmp_path)
 
 def test_ctrl_c_takes_back_the_jobs(farm, tmp_path):
     before = set(of_this_test(tmp_path))
-    text = (tmp_path / "c.toml").read_text()
-    (tmp_path / "c.toml").write_text(text.replace('fake_runner.py"', 'fake_runner.py", "hangs_s=60"'))
+    log, text = tmp_path / "calls.log", (tmp_path / "c.toml").read_text()
+    told = f'fake_runner.py", "hangs_s=60", "log={log}"'
+    (tmp_path / "c.toml").write_text(text.replace('fake_runner.py"', told))
     process = lab_run("--batch", "slurm")
-    end = time.monotonic() + 120
-    while not farm.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    time.sleep(1)
+    # A job measures once all are sent.
+    wait_until(lambda: any(call["verb"] == "run" for call in calls(log)), process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
     assert len(Path(f"{farm}.cancelled").read_text().split()) == 2
-    while (left := set(of_this_test(tmp_path)) - before) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not left
+    wait_until(lambda: set(of_this_test(tmp_path)) <= before)
 
 
 def test_job_descriptions_have_what_the_site_says():

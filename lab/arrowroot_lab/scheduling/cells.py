@@ -49,7 +49,6 @@ class Cell:
     latency_ns: float
     bytes_per_s: float
     n_cores: int
-    uuid: str
 
     @property
     def place(self) -> tuple[str, str]:
@@ -118,7 +117,6 @@ def _cell(result: Result) -> Cell | None:
         latency_ns=latency_ns,
         bytes_per_s=bytes_per_s,
         n_cores=n_cores_asked(result),
-        uuid=result.uuid,
     )
 
 

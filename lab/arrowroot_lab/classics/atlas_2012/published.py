@@ -54,8 +54,6 @@ LOCAL_SHARE, US_SHARES, CERN_SHARE = 0.94, (0.60, 0.80), 0.45
 CERN_NS = 130_000_000
 PINGS_NS = (0, 5_000_000, 20_000_000, 50_000_000, 150_000_000)
 
-#: "Zip 6 files are ~5% smaller".
-ZIP_6_SHARE = 0.95
 FLUSHES, CACHES = (3_000_000, 30_000_000, 300_000_000), (0, 30_000_000, 300_000_000)
 #: A D3PD: ours. Two in a hundred branches are "those used in a real Higgs analysis".
 D3PD_EVENT_BYTES, D3PD_BRANCHES, D3PD_FILE_BYTES, D3PD_SHARE = 20_000, 3_000, 600_000_000, 0.02
