@@ -151,7 +151,10 @@ def a_classic():
             "Bytes moved", "bytes", (("buffer of 10 MiB", 174e9, 159e9), ("no buffer", None, 1e9))
         ),
         figures=(curves("Bytes", "By buffer.", [line], *columns, is_log_x=True, is_log_y=True),),
-        tables=(Table("Both", columns, ((4096, 1e9),)),),
+        tables=(
+            Table("Both", columns, ((4096, 1e9),)),
+            Table("Many", columns, tuple((n, 1e9) for n in range(41)), ("All are alike.",)),
+        ),
         scale=("Full scale, in virtual time.",),
         same=("The peak.", "The fall."),
         differs=("The layout is unknown.",),
@@ -476,6 +479,10 @@ def test_a_classic_says_everything_and_begins_with_the_answer(pages):
         assert text in words
     assert words.index(classic.answer) < words.index(classic.scale[0])
     assert page.records("table-0") == [{"buffer_bytes": 4096, "n_bytes": 1e9}]
+    # A long table is folded, and its notes are seen.
+    assert "Many: 41 rows. All are alike." in words
+    assert words.count("All are alike.") == 1
+    assert len(page.records("table-1")) == 41
 
 
 def test_the_first_page_of_the_classics_tells_each_with_its_figures_and_its_picture(pages):
