@@ -160,7 +160,7 @@ impl FileWriter {
         &self.stalls
     }
 
-    /// Those who fill its tables and wait for the entries of others.
+    /// The producers that fill its tables and wait for the entries of others.
     pub(crate) fn behind(&self) -> &Behind {
         &self.behind
     }
@@ -256,7 +256,7 @@ impl FileWriter {
     /// Has classes described as `describe` says it.
     ///
     /// # Errors
-    /// What it says.
+    /// Those of `describe`.
     pub(crate) fn with_classes(&self, describe: impl FnOnce(&mut Classes) -> Result<()>) -> Result<()> {
         describe(&mut self.lock().classes)
     }

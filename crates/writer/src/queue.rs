@@ -82,13 +82,13 @@ struct Shared {
     started: Instant,
     state: Mutex<State>,
     changed: Condvar,
-    /// Of those who stand in a line behind others, and need not look whenever something changes.
+    /// The alarms of those who stand in a line behind others, and need not look whenever something changes.
     alarms: Mutex<Vec<Alarm>>,
     /// Of producers that do tasks.
     compressors: Mutex<Vec<Compressor>>,
     n_tasks: AtomicU64,
     task_ns: AtomicU64,
-    /// Of those who wait with patience: how many do tasks, and how many may.
+    /// How many of those who wait with patience do tasks, and how many may.
     n_helping: AtomicUsize,
     max_helping: usize,
 }
@@ -113,7 +113,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Of one who does tasks meanwhile, or not.
+    /// The alarm of one who does tasks meanwhile, or not.
     pub(crate) fn new(helps: bool) -> Self {
         Alarm { condition: Arc::default(), helps }
     }

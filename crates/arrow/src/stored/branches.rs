@@ -60,7 +60,7 @@ pub struct PackedMembers<'a> {
 }
 
 impl PackedMembers<'_> {
-    /// What is said of items of vectors that are to have a range, or bits.
+    /// The message where items of vectors are to have a range, or bits.
     ///
     /// Source: `TGenCollectionStreamer::WritePrimitives` (ROOT 6.40), which knows of none.
     pub fn in_vector(&self) -> String {

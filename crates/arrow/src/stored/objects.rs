@@ -280,7 +280,7 @@ fn hash_of(members: &[Member]) -> u64 {
         let element = value.element(name);
         text(name);
         text(&element.type_name);
-        // What is packed says there how.
+        // Range and bits of packed numbers stand there.
         text(&element.title);
         element.max_index.iter().for_each(|size| text(&size.to_string()));
         value.for_each_class(&mut |class| {

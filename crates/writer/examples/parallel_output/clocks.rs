@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use arrowroot_writer::FileWriter;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Of the kernels that this runs on.
+/// Bytes of a page of the kernels that this runs on.
 const PAGE_BYTES: u64 = 4096;
 
 /// CPU time of this thread, in ns.

@@ -40,7 +40,7 @@ pub(crate) fn run(case: Case, rest: &[&str]) -> Result<()> {
         let fill = |stream: usize| -> arrowroot_writer::Result<()> {
             let (context, mut random) = (contexts.context(Some(format!("stream {stream}"))), case.random(stream));
             while n_left.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)).is_ok() {
-                // What it takes to make an event is a part of its work.
+                // The making of an event is a part of its work.
                 let begun_ns = thread_ns();
                 let event = columns
                     .events(1, &mut random)

@@ -141,7 +141,7 @@ struct Clocks {
     tasks_ns: AtomicU64,
     /// They are written.
     placing_ns: AtomicU64,
-    /// What is left in buffers is cut into tasks, too, and the metadata are made.
+    /// The rest in buffers is cut into tasks, too, and the metadata are made.
     closing_ns: AtomicU64,
     /// Queue and memory are looked at, for the experiment.
     sampling_ns: AtomicU64,

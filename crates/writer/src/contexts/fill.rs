@@ -307,7 +307,7 @@ impl Fill {
         let queue = filling.file.queue();
         // Before it is kept, as whoever takes it from there counts it no longer.
         queue.count(self.n_bytes);
-        // Who waits for this fill does no other one before.
+        // A thread that waits for this fill does no other one before.
         let but = But { context: self.inner.number, thread: self.has_waited.then_some(self.thread) };
         let n_others = filling.n_running(Some(but));
         let offer = match &mut *filling.lock() {

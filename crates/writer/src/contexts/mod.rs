@@ -27,7 +27,7 @@ use crate::table::{Slice, TableColumns};
 use arrivals::{Arrivals, Offer};
 use behind::{But, Home, OpenContexts};
 pub use fill::{Fill, Step, Work};
-use policy::{Buffers, Policy};
+use policy::Buffers;
 pub use settings::{ContextSettings, Order};
 use stalls::{Doing, Record};
 
@@ -79,7 +79,7 @@ struct Free {
     buffers: Buffers,
     /// For each buffer what is in it; `None`: nothing, or it is lent.
     collected: Vec<Option<Collected>>,
-    /// Of those who wait for a buffer, by their numbers in line.
+    /// The alarms of those who wait for a buffer, by their numbers in line.
     alarms: HashMap<u64, Alarm>,
 }
 
@@ -163,7 +163,11 @@ impl Contexts {
         let filling = Arc::clone(&self.filling);
         let number = filling.file.behind().number();
         lock(&filling.open).insert(number, home);
-        filling.n_contexts.fetch_add(1, Relaxed);
+        let n_contexts = filling.n_contexts.fetch_add(1, Relaxed) + 1;
+        if filling.settings.is_by_chance(n_contexts) {
+            // From now on, as the table may be saved before it ends.
+            lock(&filling.pipeline).be_reshuffled();
+        }
         let record = filling.file.stalls().record(&filling.columns.table, name);
         let waker = filling.file.queue().waker();
         FillContext { inner: Arc::new(Inner { filling, number, record, waker }) }
@@ -185,14 +189,6 @@ impl Contexts {
             State::Free(free) => free.buffers.n_fills().to_vec(),
             State::Ordered(_) => Vec::new(),
         }
-    }
-
-    /// True if the order of the entries depends on threads.
-    fn is_by_chance(&self) -> bool {
-        let ContextSettings { order, policy, n_buffers, .. } = self.filling.settings;
-        // One alone fills its buffers in turns.
-        let is_in_turns = policy == Policy::Fifo && n_buffers > 1;
-        order == Order::Free && (is_in_turns || self.filling.n_contexts.load(Relaxed) > 1)
     }
 
     /// Ends the filling: what is still in buffers goes to the table.
@@ -228,9 +224,6 @@ impl Contexts {
         for Collected { mut cutter, producer, .. } in collected {
             drop(producer);
             lock(&filling.pipeline).append_cluster(cutter.end())?;
-        }
-        if self.is_by_chance() {
-            lock(&filling.pipeline).be_reshuffled();
         }
         Ok(())
     }
@@ -371,7 +364,7 @@ impl Filling {
         lock(&self.open).len()
     }
 
-    /// Of these, those whose producers wait for nobody's entries.
+    /// The open contexts whose producers wait for nobody's entries.
     fn n_running(&self, but: Option<But>) -> usize {
         self.file.behind().n_running(&lock(&self.open), but)
     }

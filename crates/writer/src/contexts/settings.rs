@@ -30,6 +30,15 @@ pub struct ContextSettings {
     pub helps: bool,
 }
 
+impl ContextSettings {
+    /// True if the order of the entries depends on threads, with so many contexts.
+    pub(super) fn is_by_chance(&self, n_contexts: usize) -> bool {
+        // One alone fills its buffers in turns.
+        let is_in_turns = self.policy == Policy::Fifo && self.n_buffers > 1;
+        self.order == Order::Free && (is_in_turns || n_contexts > 1)
+    }
+}
+
 impl Default for ContextSettings {
     fn default() -> Self {
         ContextSettings { policy: Policy::Fullest, n_buffers: N_BUFFERS, order: Order::Free, helps: true }

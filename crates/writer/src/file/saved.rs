@@ -52,7 +52,7 @@ impl fmt::Debug for Saving {
 #[derive(Default)]
 pub(super) struct Saved {
     tables: BTreeMap<(DirectoryId, String), SavedTable>,
-    /// What a closed file ends with, behind the latest of the tables.
+    /// The records that a closed file ends with, behind the latest of the tables.
     ending: Option<Range<u64>>,
     /// In any order, disjoint.
     free: Vec<Range<u64>>,
@@ -106,7 +106,7 @@ impl Saved {
         self.free.extend(self.ending.take());
     }
 
-    /// What is free, in order; neighbours are one.
+    /// The free ranges, in order; neighbours are one.
     pub(super) fn segments(&self) -> Vec<FreeSegment> {
         let mut free = self.free.clone();
         free.sort_by_key(|range| range.start);
@@ -120,21 +120,25 @@ impl Saved {
         segments
     }
 
-    /// Marks what is free as gaps, which begin with their length, negative. No header of the file may name it any more.
+    /// Marks what has become free as gaps, which begin with their length, negative. No header of the file may name it any more.
     pub(super) fn mark(&mut self, appender: &mut Appender) -> Result<()> {
-        if self.n_marked < self.free.len() {
-            for FreeSegment { first, last } in self.segments() {
-                let n_bytes = i32::try_from(last + 1 - first).unwrap_or(i32::MAX);
-                appender.write_at(first, &(-n_bytes).to_be_bytes())?;
-            }
-            self.n_marked = self.free.len();
+        let is_new = |segment: &FreeSegment| {
+            self.free[self.n_marked..].iter().any(|range| (segment.first..=segment.last).contains(&range.start))
+        };
+        // Gaps that are as they were cost a write each, on any storage.
+        for FreeSegment { first, last } in self.segments().into_iter().filter(is_new) {
+            let n_bytes = i32::try_from(last + 1 - first).unwrap_or(i32::MAX);
+            appender.write_at(first, &(-n_bytes).to_be_bytes())?;
         }
+        self.n_marked = self.free.len();
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use arrowroot_storage::{MemoryFile, MemorySink};
+
     use super::*;
 
     #[test]
@@ -142,5 +146,24 @@ mod tests {
         let saved = Saved { free: vec![50..60, 10..20, 30..40, 20..30], ..Saved::default() };
         let found: Vec<_> = saved.segments().iter().map(|segment| (segment.first, segment.last)).collect();
         assert_eq!(found, [(10, 39), (50, 59)]);
+    }
+
+    #[test]
+    fn a_gap_is_marked_once_and_again_when_it_grows() {
+        let place = MemoryFile::default();
+        let mut appender = Appender::new(Arc::new(MemorySink::create("m", &place)));
+        appender.append(&[&[0; 100]]).unwrap();
+        let mut saved = Saved { free: vec![10..20, 40..50], ..Saved::default() };
+        saved.mark(&mut appender).unwrap();
+        // These bytes show that it is not written again.
+        appender.write_at(40, &[7; 10]).unwrap();
+        saved.free.extend([20..30, 60..70]);
+        saved.mark(&mut appender).unwrap();
+        saved.mark(&mut appender).unwrap();
+        appender.publish().unwrap();
+        let bytes = place.bytes().unwrap();
+        let marks: Vec<i32> =
+            [10, 20, 40, 60].map(|at| i32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())).into();
+        assert_eq!(marks, [-20, 0, 0x0707_0707, -10]);
     }
 }

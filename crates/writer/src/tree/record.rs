@@ -40,7 +40,8 @@ impl TreeFormat {
                 ),
             });
         }
-        let record = self.record(&self.placed)?;
+        let mut record = self.record(&self.placed)?;
+        record.index = settings.index.as_ref().map(|index| index.record()).transpose()?;
         file.with_classes(|classes| describe_classes(classes, &record))?;
         file.write_object(
             settings.directory,
@@ -65,9 +66,7 @@ impl TreeFormat {
     /// The tree as far as it is placed. An index comes with the last entries alone.
     pub(super) fn saving_of_record(&self) -> Result<Saving> {
         let settings = &self.settings;
-        let mut record = self.record(&self.placed)?;
-        record.index = None;
-        let record = Arc::new(record);
+        let record = Arc::new(self.record(&self.placed)?);
         let described = Arc::clone(&record);
         Ok(Saving {
             directory: settings.directory,
@@ -78,7 +77,7 @@ impl TreeFormat {
         })
     }
 
-    /// The record of the tree with these baskets.
+    /// The record of the tree with these baskets, without an index.
     pub(super) fn record(&self, placed: &[PlacedBranch]) -> Result<TreeRecord> {
         let settings = &self.settings;
         let mut record = TreeRecord::new(&settings.name, &settings.title);
@@ -106,7 +105,6 @@ impl TreeFormat {
         let notes = &settings.notes;
         (record.aliases, record.friends) = (notes.aliases.clone(), notes.friends.clone());
         record.user_info.clone_from(&notes.user_info);
-        record.index = settings.index.as_ref().map(|index| index.record()).transpose()?;
         record.user_info.extend(settings.arrow_schema.as_ref().map(|schema| UserInfo::named(SCHEMA_RECORD, schema)));
         Ok(record)
     }

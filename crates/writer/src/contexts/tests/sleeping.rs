@@ -1,4 +1,4 @@
-//! Who sleeps, and who wakes whom, under every interleaving of small cases: nobody sleeps on while a buffer is free.
+//! Producers that sleep, and those that wake them, under every interleaving of small cases: nobody sleeps on while a buffer is free.
 
 use crate::contexts::policy::{Buffers, Policy};
 use crate::interleavings::visit;
@@ -62,7 +62,7 @@ impl World {
         found
     }
 
-    /// Those who sleep until anything changes look again.
+    /// Has the producers look again that sleep until anything changes.
     fn wake(&mut self) {
         for (next, _, _) in &mut self.producers {
             if let Next::Asleep(waiter) = *next {

@@ -60,7 +60,7 @@ impl Numbers<'_> {
 /// Lists of objects that all have the same size.
 pub(super) struct SizedLists<'n, 'p> {
     pub(super) lists: &'n Lists<'p>,
-    /// Of the class of the objects.
+    /// The version of the class of the objects.
     pub(super) version: u16,
     pub(super) members: &'n [Node<'p>],
     /// Bytes of the members of an object.

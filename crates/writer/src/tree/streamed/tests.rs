@@ -38,7 +38,7 @@ fn written(of: &DataType, stored: &Stored, entry: usize, is_member_wise: bool) -
     out
 }
 
-/// What a column of whole objects is written as.
+/// The bytes that a column of whole objects is written as.
 fn planned(of: &DataType) -> Arc<Value> {
     let objects = Some(PlannedObjects { split: 0, class: "S", is_named: false });
     let branches = plan_branches(&[BranchColumn { objects, ..BranchColumn::new("x", of) }]).unwrap();
