@@ -7,8 +7,12 @@ use crate::interleavings::visit;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Next {
     Ask,
-    /// Takes its place in the line.
-    StandInLine,
+    /// Has begun a fill whose rest needs another buffer.
+    AskForMore,
+    /// Takes its place in the line: at its beginning for one who has begun.
+    StandInLine {
+        has_begun: bool,
+    },
     /// Locks the queue's state, and looks for a buffer.
     Look(u64),
     /// Still has the lock: sleeps, as the first in line or behind others.
@@ -32,19 +36,23 @@ enum Next {
 struct World {
     buffers: Buffers,
     n_collected: Vec<u32>,
-    /// What each does next, how many entries it has left, and whether it gives up once while it sleeps.
+    /// The next step of each, how many entries it has left, and true if it gives up once: while it sleeps, or with the buffer
+    /// that waiting has brought.
     producers: Vec<(Next, u32, bool)>,
+    /// True if each fill has an entry more than a buffer takes.
+    fills_are_long: bool,
     /// The producer that has the lock of the queue's state.
     locked_by: Option<usize>,
 }
 
 impl World {
-    fn new(policy: Policy, n_buffers: usize, producers: &[(u32, bool)]) -> World {
+    fn new(policy: Policy, n_buffers: usize, producers: &[(u32, bool)], fills_are_long: bool) -> World {
         let buffers = Buffers::new(policy, n_buffers);
         World {
             n_collected: vec![0; buffers.n_fills().len()],
             buffers,
             producers: producers.iter().map(|&(n_entries, gives_up)| (Next::Ask, n_entries, gives_up)).collect(),
+            fills_are_long,
             locked_by: None,
         }
     }
@@ -56,6 +64,12 @@ impl World {
             let (next, n_entries, gives_up) = &mut world.producers[number];
             if let (Next::Asleep(waiter) | Next::AsleepBehind(waiter), true) = (*next, *gives_up) {
                 (*next, *n_entries, *gives_up) = (Next::Leave(waiter, None), *n_entries - 1, false);
+                found.push(world);
+            } else if let (Next::Fill(buffer), true) = (*next, *gives_up) {
+                (*next, *n_entries, *gives_up) = (Next::Ask, *n_entries - 1, false);
+                if world.buffers.give_back(buffer, 1) {
+                    world.producers[number].0 = Next::Wake;
+                }
                 found.push(world);
             }
         }
@@ -75,12 +89,16 @@ impl World {
         let mut world = self.clone();
         let (next, mut n_entries, gives_up) = world.producers[number];
         let is_locked = world.locked_by.is_some();
+        let goes_on = if self.fills_are_long && n_entries > 0 { Next::AskForMore } else { Next::Ask };
         let next = match next {
             Next::Nothing | Next::Asleep(_) | Next::AsleepBehind(_) => return None,
             Next::Look(_) | Next::Ring(..) | Next::Wake if is_locked => return None,
             Next::Ask if n_entries == 0 => Next::Nothing,
-            Next::Ask => world.buffers.lend(None, true).map_or(Next::StandInLine, Next::Fill),
-            Next::StandInLine => Next::Look(world.buffers.queue_up(false)),
+            Next::Ask => world.buffers.lend(None, true).map_or(Next::StandInLine { has_begun: false }, Next::Fill),
+            Next::AskForMore => {
+                world.buffers.lend(None, true).map_or(Next::StandInLine { has_begun: true }, Next::Fill)
+            }
+            Next::StandInLine { has_begun } => Next::Look(world.buffers.queue_up(has_begun)),
             Next::Look(waiter) => match world.buffers.lend(Some(waiter), true) {
                 Some(buffer) => Next::Leave(waiter, Some(buffer)),
                 None => {
@@ -129,12 +147,12 @@ impl World {
                 if world.buffers.renew(buffer) {
                     Next::Wake
                 } else {
-                    Next::Ask
+                    goes_on
                 }
             }
             Next::Wake => {
                 world.wake();
-                Next::Ask
+                goes_on
             }
         };
         world.producers[number] = (next, n_entries, gives_up);
@@ -157,7 +175,10 @@ fn nobody_sleeps_while_a_buffer_is_free_though_only_the_first_in_line_is_woken()
             &[(1, false), (1, false), (1, true), (1, false)],
         ] {
             for n_buffers in [1, 2] {
-                n_states += visit(World::new(policy, n_buffers, producers), World::steps, World::check_end);
+                for fills_are_long in [false, true] {
+                    let start = World::new(policy, n_buffers, producers, fills_are_long);
+                    n_states += visit(start, World::steps, World::check_end);
+                }
             }
         }
     }
