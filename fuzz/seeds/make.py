@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import uproot
 
 import arrowroot
@@ -109,7 +110,18 @@ def write_files(directory: Path) -> list[Path]:
     ROOT.write_ntuple_seed(str(ntuple))
     with uproot.recreate(by_uproot, compression=uproot.ZLIB(9)) as file:
         file["t"] = {"i": np.arange(300, dtype="i4"), "b": np.arange(300) % 3 == 0}
-    return [by_root, ntuple, by_uproot]
+    by_arrowroot = directory / "features.root"
+    write_features(by_arrowroot)
+    return [by_root, ntuple, by_uproot, by_arrowroot]
+
+
+def write_features(path: Path) -> None:
+    """Write baskets of two clusters that store sizes of entries, and none where a counter says them."""
+    numbers = pa.array([[i + k for k in range(i % 4)] for i in range(12)], pa.list_(pa.int16()))
+    texts = pa.array(["abcdefghijkl"[:i] for i in range(12)])
+    layout = arrowroot.Layout(io_features="kGenerateOffsetMap", flush=8)
+    table = pa.table({"numbers": numbers, "texts": texts})
+    arrowroot.write(f"{path}:t", table, layout=layout, reproducible=True)
 
 
 def number(name: str) -> bytes | None:

@@ -6,6 +6,7 @@ Identifiers and dates are those of reproducible files in both. ``make test`` tak
 from __future__ import annotations
 
 import os
+import struct
 import warnings
 from pathlib import Path
 
@@ -111,3 +112,16 @@ def test_every_record_is_what_root_writes(directories, seed):
         differs = [place for place, (a, b) in enumerate(zip(our, root, strict=False)) if a != b]
         assert our == root, f"{name}: {len(our)} bytes, not {len(root)}; they differ at {differs[:20]}"
     raise AssertionError("the files differ between their records")
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+def test_entries_are_read_as_bytes_where_a_counter_says_their_sizes(tmp_path):
+    lists = [[k + i for i in range(k % 4)] for k in range(50)]
+    table = pa.table({"v": pa.array(lists, pa.list_(pa.int16()))})
+    layout = ar.Layout(io_features="kGenerateOffsetMap", flush=20)
+    ar.write(f"{tmp_path / 'out.root'}:t", table, layout=layout)
+    with ar.open(tmp_path / "out.root") as file:
+        tree = file["t"]
+        expected = [struct.pack(f">{len(items)}h", *items) for items in lists]
+        assert tree.to_arrow(["v"], raw=True)["v"].to_pylist() == expected
+        assert tree.to_arrow(["v"], raw=True, entries=slice(13, 44))["v"].to_pylist() == expected[13:44]

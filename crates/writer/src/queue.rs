@@ -10,7 +10,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrowroot_format::codec::Compressor;
@@ -20,8 +20,10 @@ use crate::pool::Pool;
 
 mod growth;
 mod state;
+mod waiting;
 
 use state::TaskId;
+pub(crate) use waiting::{Alarm, InLine, Patience, Pause, Waker};
 
 /// Makes a part of what a ticket is for. Returns how many bytes of it wait to be placed.
 pub type Task = Box<dyn FnOnce(&mut Compressor) -> Result<u64> + Send>;
@@ -94,50 +96,6 @@ struct Shared {
 }
 
 type State = state::State<Task, Place, Error>;
-
-/// The work of a producer while it waited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// Nothing.
-    Slept,
-    /// Tasks of others.
-    Helped,
-}
-
-/// Wakes one who stands in a line. It comes with the lock of the queue's state.
-#[derive(Debug, Clone)]
-pub(crate) struct Alarm {
-    condition: Arc<Condvar>,
-    /// True if it also wakes for tasks.
-    helps: bool,
-}
-
-impl Alarm {
-    /// The alarm of one who does tasks meanwhile, or not.
-    pub(crate) fn new(helps: bool) -> Self {
-        Alarm { condition: Arc::default(), helps }
-    }
-}
-
-/// A place in a line of those who wait.
-pub(crate) struct InLine<'a> {
-    /// Rung when it becomes the first.
-    pub(crate) alarm: Alarm,
-    /// True if it is the first now. Only then it looks whenever something has changed.
-    pub(crate) is_first: &'a dyn Fn() -> bool,
-}
-
-/// How somebody waits for what others must make happen first.
-pub(crate) struct Patience<'a> {
-    /// True if tasks are done meanwhile, but by no more than there are processors: each takes memory to compress with.
-    pub(crate) helps: bool,
-    /// Set by whoever has the waiting end without what was waited for; [`Queue::wake`] must follow.
-    pub(crate) is_cancelled: &'a AtomicBool,
-    /// Told at the end of each part of the waiting.
-    pub(crate) note: &'a mut dyn FnMut(Pause),
-    /// Where others are served before.
-    pub(crate) line: Option<InLine<'a>>,
-}
 
 /// Somebody who has things written in an order.
 pub struct Producer {
@@ -296,29 +254,6 @@ impl Queue {
     /// A handle that wakes all who wait, as long as there is the queue.
     pub(crate) fn waker(&self) -> Waker {
         Waker(Arc::downgrade(&self.shared))
-    }
-}
-
-/// Has those look again who wait for a queue.
-pub(crate) struct Waker(Weak<Shared>);
-
-impl Waker {
-    /// Wakes all of them, wherever they stand in a line.
-    pub(crate) fn wake_everyone(&self) {
-        if let Some(shared) = self.0.upgrade().filter(|shared| shared.pool.is_own_process()) {
-            drop(shared.lock());
-            shared.wake_everyone();
-        }
-    }
-
-    /// Does so, in the process that has the queue; `work` comes before. Elsewhere, and without the queue, nothing is done.
-    pub(crate) fn wake_after(&self, work: impl FnOnce() -> bool) {
-        if let Some(shared) = self.0.upgrade()
-            && shared.pool.is_own_process()
-            && work()
-        {
-            shared.wake();
-        }
     }
 }
 

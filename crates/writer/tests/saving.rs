@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -183,26 +183,31 @@ fn what_is_left_at_any_write_has_whole_clusters_whoever_fills_and_says_if_their_
         events.close().unwrap();
         file.close().unwrap();
         let left = left.lock().unwrap();
-        let mut lengths = HashSet::new();
+        let mut lengths: HashMap<&str, Vec<usize>> = HashMap::new();
         for (number, bytes) in left.iter().enumerate() {
-            if let Some((mut numbers, is_by_chance, has_index)) = read(bytes, "T") {
+            for name in ["T", "U", "N"] {
+                let lengths = lengths.entry(name).or_default();
+                let Some((mut numbers, is_by_chance, has_index)) = read(bytes, name) else {
+                    assert!(lengths.is_empty(), "{order:?}, write {number}: {name} is there no more");
+                    continue;
+                };
                 let is_whole = numbers.len() == usize::try_from(N_ALL).unwrap();
-                assert_eq!(is_by_chance, order == Order::Free, "{order:?}, write {number}");
-                assert!(!has_index || is_whole);
-                lengths.insert(numbers.len());
-                if order == Order::Numbered {
+                assert!(is_whole || (numbers.len().is_multiple_of(300) && !has_index && name != "N"));
+                assert_eq!(is_by_chance, name == "T" && order == Order::Free, "{order:?}, write {number}: {name}");
+                if is_by_chance {
+                    numbers.sort_unstable();
+                    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "an entry is there twice");
+                } else if name != "T" || order == Order::Numbered {
                     assert!(numbers.iter().copied().eq(0..numbers.len().try_into().unwrap()));
                 }
-                assert!(is_whole || numbers.len().is_multiple_of(300));
-                numbers.sort_unstable();
-                assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{order:?}: an entry is there twice");
-            }
-            for name in ["U", "N"] {
-                let Some((numbers, is_by_chance, _)) = read(bytes, name) else { continue };
-                assert!(numbers.iter().copied().eq(0..numbers.len().try_into().unwrap()) && !is_by_chance);
+                assert!(lengths.last().is_none_or(|before| *before <= numbers.len()), "{name} is shorter than before");
+                lengths.push(numbers.len());
             }
         }
-        assert!(lengths.len() > 3, "{order:?}: {lengths:?}");
+        for name in ["T", "U"] {
+            lengths.get_mut(name).unwrap().dedup();
+            assert!(lengths[name].len() > 3, "{order:?}, {name}: {lengths:?}");
+        }
         let last = left.last().unwrap();
         for name in ["T", "U", "N"] {
             let (numbers, _, has_index) = read(last, name).unwrap();

@@ -243,7 +243,7 @@ impl<'a> Placer<'a, '_> {
 
     /// Makes the offsets that are not in the payload as they are needed.
     fn find_offsets(&mut self, opened: &mut OpenedBasket<'_>) -> Result<()> {
-        let OpenedBasket { context, column, location, head, ref payload, ref offsets, .. } = *opened;
+        let OpenedBasket { context, tree, column, location, head, ref payload, ref offsets, .. } = *opened;
         if matches!(offsets, Offsets::Given(_)) {
             return Ok(());
         }
@@ -264,8 +264,9 @@ impl<'a> Placer<'a, '_> {
             opened.offsets = Offsets::Given(summed(head.key_bytes, sizes.take(n_entries)));
             return Ok(());
         }
-        let (Some(counter), Some(EntryForm::Jagged { header, number, dims })) = (column.column.counter, column.form())
-        else {
+        // Entries that are read as bytes begin where those of the column do.
+        let counted = tree.readable_column(column.id).unwrap_or(&column.column);
+        let (Some(counter), Some(EntryForm::Jagged { header, number, dims })) = (counted.counter, &counted.form) else {
             let error = format::Error::corrupt(0, "a basket without entry offsets, and nothing that counts its items");
             return Err(opened.wrong(error));
         };
