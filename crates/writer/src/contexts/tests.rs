@@ -4,6 +4,7 @@ use super::arrivals::{Arrivals, Arrived, Offer};
 use super::policy::{Buffers, Policy};
 use crate::interleavings::visit;
 
+mod in_order;
 mod sleeping;
 
 /// The next step of a producer. Each is what is done under one lock.
