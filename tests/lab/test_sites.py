@@ -95,7 +95,7 @@ def campaign(tmp_path):
 def test_every_key_is_read(site, monkeypatch):
     found = site(WHOLE)
     assert (found.name, found.store) == ("Site of tests", "postgresql://lab@db.example/results")
-    assert found.limits == Limits(60.0, None, 2_000_000_000)
+    assert found.limits == Limits(timeout_s=60.0, disk_bytes=2_000_000_000)
     disk, far, line = found.storages.values()
     assert (disk.kind, disk.push) == ("local", "/data/lab/{file}")
     assert (far.url, far.push) == ("root://host.example//store/{file}", "https://host.example/store/{file}")
@@ -176,8 +176,8 @@ def test_a_storage_of_the_site_is_that_of_its_file_under_the_campaigns_name(site
 def test_no_campaign_gets_more_than_the_site_allows(site, campaign):
     told = campaign(top='[limits]\ntimeout = "20 s"\ndisk = "5 GB"\ntotal = "1 h"')
     site(WHOLE)
-    assert read(told).limits == Limits(20.0, 3600.0, 2_000_000_000)
-    assert read(campaign()).limits == Limits(60.0, None, 2_000_000_000)
+    assert read(told).limits == Limits(timeout_s=20.0, total_s=3600.0, disk_bytes=2_000_000_000)
+    assert read(campaign()).limits == Limits(timeout_s=60.0, disk_bytes=2_000_000_000)
 
 
 def test_a_run_has_the_sites_name_in_its_results_and_stores_them_where_it_says(tmp_path, campaign):
