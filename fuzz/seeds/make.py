@@ -1,7 +1,7 @@
 """Makes seeds for the fuzz targets: whole files, and the parts of them that each target takes.
 
     make.py              writes two tiny files with ROOT and uproot, and some of their parts, to seeds/TARGET
-                         (committed: they have to stay below 50 kB)
+                         (committed: they have to stay below 100 kB)
     make.py FILE.root... takes files that are there instead, and writes to corpus/TARGET (not committed)
     make.py --drawn N    draws N shapes of small files that ask for much memory or time, and writes to corpus/TARGET
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,3 +129,39 @@ def test_a_tree_that_is_not_saved_leaves_no_gaps(tmp_path, layout):
             events.append(table)
     assert_sound(path)
     assert Container(path, Findings()).gaps == []
+
+
+def test_a_tree_that_several_threads_fill_is_saved_beside_other_tables_and_root_goes_on(tmp_path):
+    path = tmp_path / "out.root"
+    schema = table_of(5).schema
+    with ar.create(path, n_threads=3) as file:
+        layout = ar.Layout(autosave="50 kB", flush=500)
+        events = file.tree("Events", schema, layout=layout, producers={"buffers": 3})
+        pages = file.tree("Pages", schema, layout="rntuple")
+        other = file.tree("deep/Other", schema, layout=layout)
+
+        def produce(part: list[pa.Table]) -> None:
+            with events.context() as context:
+                for table in part:
+                    context.fill(table.combine_chunks().to_batches()[0])
+
+        def append(writer: ar.TableWriter) -> None:
+            for table in batches(10):
+                writer.append(table)
+            writer.close()
+
+        tables = list(batches(20))
+        with ThreadPoolExecutor(6) as pool:
+            jobs = [pool.submit(produce, tables[k::4]) for k in range(4)]
+            jobs += [pool.submit(append, writer) for writer in (pages, other)]
+            for job in jobs:
+                job.result()
+    assert_sound(path)
+    assert Container(path, Findings()).gaps
+    root("update", "ttree", tmp_path / "updated.root", path)
+    for name in (path, tmp_path / "updated.root"):
+        with ar.open(name) as file:
+            found = sorted(map(str, file["Events"].to_arrow().to_pylist()))
+            assert found == sorted(map(str, pa.concat_tables(tables).to_pylist()))
+            for written in ("Pages", "deep/Other"):
+                assert file[written].to_arrow().equals(pa.concat_tables(batches(10)))
