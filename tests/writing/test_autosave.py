@@ -160,8 +160,8 @@ def test_a_tree_that_several_threads_fill_is_saved_beside_other_tables_and_root_
     assert Container(path, Findings()).gaps
     root("update", "ttree", tmp_path / "updated.root", path)
     for name in (path, tmp_path / "updated.root"):
-        with ar.open(name) as file:
-            found = sorted(map(str, file["Events"].to_arrow().to_pylist()))
+        with ar.open(name) as read:
+            found = sorted(map(str, read["Events"].to_arrow().to_pylist()))
             assert found == sorted(map(str, pa.concat_tables(tables).to_pylist()))
             for written in ("Pages", "deep/Other"):
-                assert file[written].to_arrow().equals(pa.concat_tables(batches(10)))
+                assert read[written].to_arrow().equals(pa.concat_tables(batches(10)))
