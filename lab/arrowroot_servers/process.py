@@ -95,6 +95,7 @@ class Server:
                     )
                 if self._answers():
                     return
+                status = self.process.poll()
                 self._end_process()
                 if "in use" not in self.said():
                     break
@@ -103,7 +104,10 @@ class Server:
             raise
         said = self.said()
         self.stop()
-        raise RuntimeError(f"{type(self).__name__} did not start:\n{said[-3000:]}")
+        how = (
+            f"did not answer within {START_TIMEOUT_S} s" if status is None else f"ended with status {status}"
+        )
+        raise RuntimeError(f"{type(self).__name__} did not start: it {how}\n{said[-3000:]}")
 
     def _answers(self) -> bool:
         assert self.process is not None
