@@ -211,14 +211,15 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     versions = [row["version"] for row in rows if row["study"] == real.SIDE_BY_SIDE]
     assert len(versions) == len(set(versions)) == 2
 
-    document = {**kept.document, "rows": kept.document["rows"] + rows}
+    replayed = [row for row in kept.document["rows"] if not results.is_of_campaign(row)]
+    document = {**kept.document, "rows": replayed + rows}
     whole = results.Results(document)
     assert all(claim.holds for claim in ATLAS.claims(whole))
     page = ATLAS.page(whole)
     titles = [figure.title for figure in page.figures] + [table.title for table in page.tables]
     for words in ("Versions side by side", "All events: reads", "Reading each layout", "Writing each layout"):
         assert any(title.startswith(words) for title in titles), words
-    assert "4.5 times less" in " ".join(page.today)
+    assert "4.50 times less" in " ".join(page.today)
     row = next(row for row in rows if row["workload"] == "1 %, 33 ms each")
     row["wall_ns"] *= 3
     failed = [claim.text for claim in ATLAS.claims(whole) if not claim.holds]

@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,11 @@ def test_the_results_that_are_kept_are_of_the_full_size_and_small(name, found):
 
 def failing(name, changed_results):
     return {claim.text for claim in classics.module(name).claims(changed_results) if not claim.holds}
+
+
+def test_what_is_done_for_real_can_be_taken_from_a_database(name):
+    classic = classics.module(name)
+    assert hasattr(classic, "real_rows") == (find_spec(f"{classic.__name__}.real") is not None)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.classics.classic import Classic, points
 from arrowroot_lab.figures.headlines import Headline
+from arrowroot_lab.mining.format import ratio
 
 from . import pictures, published, tables
 from .layouts import Found
@@ -192,6 +193,6 @@ def _real_text(real: Found) -> str:
         return "The layouts were not read for real yet: campaigns/layouts.toml."
     return (
         "For real: "
-        + "; ".join(f"{one.text}, {one.ratio:.3g} times less" for one in told[:4] if one.ratio)
+        + "; ".join(f"{one.text}, {ratio(one.ratio)} times less" for one in told[:4] if one.ratio)
         + "."
     )
