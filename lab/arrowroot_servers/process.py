@@ -82,6 +82,7 @@ class Server:
 
         Raises: RuntimeError with what it said, if it ends or does not answer.
         """
+        status: int | None = None
         try:
             for _ in range(N_STARTS):
                 self.port = free_port()
