@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from arrowroot_lab.running.batch import _cluster_of, jobs_of
 from arrowroot_lab.store import Store
 from tests.lab.running import calls, wait_until
 
-pytestmark = pytest.mark.skipif(find_spec("dask_jobqueue") is None, reason="dask-jobqueue is not installed")
 SOAK = pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="takes a while: make soak-lab")
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_runner.py"))]
 CAMPAIGN = """

@@ -60,7 +60,7 @@ def splits_of(seed: int, table: pa.Table) -> dict[str, int | None]:
 
 
 def has_features(seed: int) -> bool:
-    """Whether baskets store no offsets that follow from a counter: uproot 5.7 knows nothing of it.
+    """True if baskets store no offsets that follow from a counter: uproot 5.7 knows nothing of it.
 
     RDataFrame reads other values of 2 in 21 such files.
     """
@@ -180,14 +180,14 @@ def test_root_reads_what_the_table_says(files, read_by_root, seed):
 
 
 def is_sure(column: RootColumn, of: ObjectBranch | None, route: str) -> bool:
-    """Whether a column must be read: the others are of types for which read_with_root.h has no function."""
+    """True if a column must be read: the others are of types for which read_with_root.h has no function."""
     if route == "Draw":
         return of is not None and of.kind == "numbers"
     return must_be_read(column)
 
 
 def is_drawn(column: RootColumn) -> bool:
-    """Whether Draw shows the numbers of a type as they are: not letters, and not more bits than a double has."""
+    """True if Draw shows the numbers of a type as they are: not letters, and not more bits than a double has."""
     return re.search(r"char|Char_t|int8|64|long", column.type) is None
 
 

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::io::BufRead;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::cast::AsArray;
@@ -23,6 +23,10 @@ use arrowroot_writer::{
     ColumnCodec, ColumnLayout, FileSettings, FileWriter, Flush, Format, ROOT_DIRECTORY, TableSettings, TableWriter,
 };
 use rustix::time::{ClockId, clock_gettime};
+
+mod memory_sink;
+
+use memory_sink::Memory;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -57,7 +61,7 @@ fn main() -> Result<()> {
         flush: if layout == Format::Tree { TREE_FLUSH } else { NTUPLE_FLUSH },
         ..TableSettings::default()
     };
-    let sink = Arc::new(TouchedMemory(Mutex::new(vec![1; batch.get_array_memory_size() + SPARE_BYTES])));
+    let sink = Arc::new(Memory::touched(batch.get_array_memory_size() + SPARE_BYTES));
     let (mut least_wall, mut least_cpu, mut n_bytes) = (u128::MAX, u128::MAX, 0);
     for _ in 0..repetitions.parse::<usize>()?.max(1) {
         let (wall, cpu) = (Instant::now(), cpu_ns());
@@ -66,7 +70,7 @@ fn main() -> Result<()> {
         least_cpu = least_cpu.min(cpu_ns() - cpu);
     }
     let kept = LocalSink::create(out)?;
-    kept.write_at(0, &sink.lock()[..usize::try_from(n_bytes)?])?;
+    kept.write_at(0, &sink.bytes().ok_or("there is memory")?[..usize::try_from(n_bytes)?])?;
     kept.publish(n_bytes)?;
     let n_entries = batch.num_rows();
     println!("{{\"wall_ns\": {least_wall}, \"cpu_ns\": {least_cpu}, \"n_entries\": {n_entries}}}");
@@ -75,7 +79,7 @@ fn main() -> Result<()> {
 
 fn write(
     batch: &RecordBatch,
-    sink: &Arc<TouchedMemory>,
+    sink: &Arc<Memory>,
     layout: Format,
     setting: CompressionSetting,
     settings: TableSettings,
@@ -163,49 +167,6 @@ fn bytes_of(path: &str) -> Result<Buffer> {
     let mut bytes = vec![0; usize::try_from(source.size_bytes())?];
     source.read_at(0, &mut bytes)?;
     Ok(Buffer::from(bytes))
-}
-
-/// A sink whose memory is there before, and is written again and again.
-struct TouchedMemory(Mutex<Vec<u8>>);
-
-impl TouchedMemory {
-    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Sink for TouchedMemory {
-    fn url(&self) -> &'static str {
-        "memory"
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> arrowroot_storage::Result<()> {
-        self.write_vector(offset, &[bytes])
-    }
-
-    fn write_vector(&self, offset: u64, parts: &[&[u8]]) -> arrowroot_storage::Result<()> {
-        let mut memory = self.lock();
-        let mut start = usize::try_from(offset).unwrap_or(usize::MAX);
-        for part in parts {
-            let end = start.saturating_add(part.len());
-            if end > memory.len() {
-                memory.resize(end, 0);
-            }
-            memory[start..end].copy_from_slice(part);
-            start = end;
-        }
-        Ok(())
-    }
-
-    fn sync(&self) -> arrowroot_storage::Result<()> {
-        Ok(())
-    }
-
-    fn publish(&self, _size_bytes: u64) -> arrowroot_storage::Result<()> {
-        Ok(())
-    }
-
-    fn abort(&self) {}
 }
 
 /// CPU time of the process, all threads.

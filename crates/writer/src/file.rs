@@ -256,7 +256,7 @@ impl FileWriter {
     /// Has classes described as `describe` says it.
     ///
     /// # Errors
-    /// Those of `describe`.
+    /// If `describe` returns one.
     pub(crate) fn with_classes(&self, describe: impl FnOnce(&mut Classes) -> Result<()>) -> Result<()> {
         describe(&mut self.lock().classes)
     }

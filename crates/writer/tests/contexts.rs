@@ -6,9 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch};
-use arrow_buffer::OffsetBuffer;
-use arrow_schema::{DataType, Field, Schema};
 use arrowroot::{File, open_table};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_storage::testing::FullDisk;
@@ -18,25 +15,10 @@ use arrowroot_writer::{
     Order, Policy, ROOT_DIRECTORY, Step, TableFormat, TableSettings, TableWriter,
 };
 
+mod numbered;
 mod reading;
 
-use reading::batches;
-
-fn schema() -> Schema {
-    let item = Arc::new(Field::new("item", DataType::Int64, false));
-    Schema::new(vec![Field::new("x", DataType::Int64, false), Field::new("v", DataType::List(item), false)])
-}
-
-/// Entries that know their number: x is it, v has it as often as its last digit says.
-fn batch(entries: std::ops::Range<i64>) -> RecordBatch {
-    let lengths = entries.clone().map(|entry| usize::try_from(entry % 5).unwrap());
-    let items: Int64Array =
-        entries.clone().flat_map(|entry| std::iter::repeat_n(entry, usize::try_from(entry % 5).unwrap())).collect();
-    let item = Arc::new(Field::new("item", DataType::Int64, false));
-    let lists = ListArray::new(item, OffsetBuffer::from_lengths(lengths), Arc::new(items), None);
-    let columns: Vec<ArrayRef> = vec![Arc::new(entries.map(Some).collect::<Int64Array>()), Arc::new(lists)];
-    RecordBatch::try_new(Arc::new(schema()), columns).unwrap()
-}
+use numbered::{batch, numbers, schema};
 
 fn file_in(sink: Arc<dyn Sink>, n_threads: usize, buffer_bytes: usize) -> Arc<FileWriter> {
     let settings = FileSettings {
@@ -64,20 +46,7 @@ fn table(file: &Arc<FileWriter>, layout: Format, flush: Flush) -> TableWriter {
 fn read(place: &MemoryFile) -> Vec<i64> {
     let bytes = place.bytes().unwrap().to_vec();
     let file = File::from_source(Arc::new(MemorySource::new("file.root", bytes))).unwrap();
-    let table = open_table(&file, "T").unwrap().table;
-    let columns = ["x", "v"].map(|name| (table.find(name).unwrap(), name.to_owned())).to_vec();
-    let mut numbers = Vec::new();
-    for read in batches(table.as_ref(), columns) {
-        let xs = read.column_by_name("x").unwrap().as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec();
-        let lists = read.column_by_name("v").unwrap().as_any().downcast_ref::<ListArray>().unwrap().clone();
-        for (x, list) in xs.iter().zip(lists.iter()) {
-            let list = list.unwrap();
-            let values = list.as_any().downcast_ref::<Int64Array>().unwrap();
-            assert!(values.len() == usize::try_from(x % 5).unwrap() && values.values().iter().all(|value| value == x));
-        }
-        numbers.extend(xs);
-    }
-    numbers
+    numbers(open_table(&file, "T").unwrap().table.as_ref())
 }
 
 fn settings(policy: Policy, n_buffers: usize, order: Order, helps: bool) -> ContextSettings {

@@ -3,12 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch};
-use arrow_buffer::OffsetBuffer;
-use arrow_schema::{DataType, Field, Schema};
 use arrowroot::{File, open_table};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_storage::testing::FullDisk;
@@ -18,30 +14,15 @@ use arrowroot_writer::{
     TableWriter, TreeNotes, Written,
 };
 
+mod numbered;
 mod reading;
 
-use reading::batches;
+use numbered::{batch, numbers, schema};
 
 const N_PRODUCERS: i64 = 4;
 const N_FILLS: i64 = 60;
 const N_ENTRIES: i64 = 97;
 const N_ALL: i64 = N_PRODUCERS * N_FILLS * N_ENTRIES;
-
-fn schema() -> Schema {
-    let item = Arc::new(Field::new("item", DataType::Int64, false));
-    Schema::new(vec![Field::new("x", DataType::Int64, false), Field::new("v", DataType::List(item), false)])
-}
-
-/// Entries that know their number: x is it, v has it as often as its last digit says.
-fn batch(entries: Range<i64>) -> RecordBatch {
-    let lengths = entries.clone().map(|entry| usize::try_from(entry % 5).unwrap());
-    let items: Int64Array =
-        entries.clone().flat_map(|entry| std::iter::repeat_n(entry, usize::try_from(entry % 5).unwrap())).collect();
-    let item = Arc::new(Field::new("item", DataType::Int64, false));
-    let lists = ListArray::new(item, OffsetBuffer::from_lengths(lengths), Arc::new(items), None);
-    let columns: Vec<ArrayRef> = vec![Arc::new(entries.map(Some).collect::<Int64Array>()), Arc::new(lists)];
-    RecordBatch::try_new(Arc::new(schema()), columns).unwrap()
-}
 
 /// Keeps what a killed process would leave after each write, from the first header on.
 struct Watched {
@@ -152,20 +133,8 @@ fn append_all(mut table: TableWriter) -> std::result::Result<Written, Error> {
 fn read(bytes: &[u8], name: &str) -> Option<(Vec<i64>, bool, bool)> {
     let file = File::from_source(Arc::new(MemorySource::new("left.root", bytes))).unwrap();
     let table = open_table(&file, name).ok()?.table;
-    let columns = ["x", "v"].map(|name| (table.find(name).unwrap(), name.to_owned())).to_vec();
-    let mut numbers = Vec::new();
-    for read in batches(table.as_ref(), columns) {
-        let xs = read.column_by_name("x").unwrap().as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec();
-        let lists = read.column_by_name("v").unwrap().as_any().downcast_ref::<ListArray>().unwrap().clone();
-        for (x, list) in xs.iter().zip(lists.iter()) {
-            let list = list.unwrap();
-            let values = list.as_any().downcast_ref::<Int64Array>().unwrap();
-            assert!(values.len() == usize::try_from(x % 5).unwrap() && values.values().iter().all(|value| value == x));
-        }
-        numbers.extend(xs);
-    }
     let recorded = table.recorded();
-    Some((numbers, recorded.entries_reshuffled, recorded.index.is_some()))
+    Some((numbers(table.as_ref()), recorded.entries_reshuffled, recorded.index.is_some()))
 }
 
 #[test]

@@ -90,7 +90,7 @@ class Grid:
     def predicted(self, cell: Cell) -> float | None:
         """Return the CPU efficiency that the grid predicts for a cell, which need not be its own; None: it cannot.
 
-        Of the cell only is taken what a job tells: columns, entries, work, and its place with the line.
+        A cell counts by what a job tells of it: columns, entries, work, and its place with the line.
         """
         model = self._models.get(cell.means)
         alike = [one for one in self._by_means.get(cell.means, ()) if one.what == cell.what]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def opened(storage: Storage, files: Sequence[Path], show: Show = lambda *_: None) -> Iterator[Place]:
     """Make a storage that offers files; all that was made for it is gone after the block, however it ends.
 
-    Of a storage that may be written the files are put there, unless they are there, and proved to be identical; they
-    stay. show: takes how far that is.
+    The files are put onto a storage that may be written, unless they are there, and proved to be
+    identical; they stay. show: takes how far that is.
 
     Raises: SkippedError if a program that it needs is not installed; LabError if a server does not start, or if files
         cannot be put.

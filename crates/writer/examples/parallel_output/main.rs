@@ -18,6 +18,8 @@ use arrowroot_writer::{ContextReport, ContextSettings, Doing, FileSettings, File
 
 mod clocks;
 mod columns;
+#[path = "../memory_sink/mod.rs"]
+mod memory_sink;
 mod real;
 mod scale;
 mod sleeping;

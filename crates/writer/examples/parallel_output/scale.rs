@@ -1,8 +1,8 @@
 //! Values as fast as they are taken: what does the way to the file cost beside compression, and how much memory?
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
@@ -17,6 +17,7 @@ use arrowroot_writer::{
 
 use crate::clocks::{process_ns, sampled, thread_ns};
 use crate::columns::Columns;
+use crate::memory_sink::Memory;
 use crate::{Random, Result, file_settings, on_threads, told};
 
 /// A fill has about so many bytes, and at least one event.
@@ -40,7 +41,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let n_fills = (n_mb * 1_000_000).div_ceil(n_events as u64 * columns.event_bytes());
     let sink: Arc<dyn Sink> = match sink {
         "nowhere" => Arc::new(Memory::default()),
-        "memory" => Arc::new(Memory(Some(Mutex::new(vec![1; usize::try_from(n_mb * 1_100_000)? + SPARE_BYTES])))),
+        "memory" => Arc::new(Memory::touched(usize::try_from(n_mb * 1_100_000)? + SPARE_BYTES)),
         path => Arc::new(LocalSink::create(path)?),
     };
     let settings = file_settings(n_threads.parse()?, codec, buffer_mb.parse::<usize>()? * 1_000_000);
@@ -221,49 +222,4 @@ impl<F: TableFormat> TableFormat for Clocked<F> {
     fn finish(&mut self, file: &FileWriter) -> arrowroot_writer::Result<()> {
         self.clocks.during(|clocks| &clocks.placing_ns, || self.format.finish(file))
     }
-}
-
-/// A sink of memory that is there before, or none: then what is written is gone.
-#[derive(Default)]
-struct Memory(Option<Mutex<Vec<u8>>>);
-
-impl Memory {
-    fn lock(memory: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-        memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Sink for Memory {
-    fn url(&self) -> &'static str {
-        "memory"
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> arrowroot_storage::Result<()> {
-        self.write_vector(offset, &[bytes])
-    }
-
-    fn write_vector(&self, offset: u64, parts: &[&[u8]]) -> arrowroot_storage::Result<()> {
-        let Some(memory) = &self.0 else { return Ok(()) };
-        let mut memory = Self::lock(memory);
-        let mut start = usize::try_from(offset).unwrap_or(usize::MAX);
-        for part in parts {
-            let end = start.saturating_add(part.len());
-            if end > memory.len() {
-                memory.resize(end, 0);
-            }
-            memory[start..end].copy_from_slice(part);
-            start = end;
-        }
-        Ok(())
-    }
-
-    fn sync(&self) -> arrowroot_storage::Result<()> {
-        Ok(())
-    }
-
-    fn publish(&self, _size_bytes: u64) -> arrowroot_storage::Result<()> {
-        Ok(())
-    }
-
-    fn abort(&self) {}
 }

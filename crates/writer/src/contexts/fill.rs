@@ -20,7 +20,7 @@ use super::{Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
 #[must_use = "nothing is taken before its steps are done"]
 pub struct Fill {
     inner: Arc<Inner>,
-    /// Whose it is: another thread may do its steps.
+    /// The thread that it belongs to; another one may do its steps.
     thread: ThreadId,
     /// The slices not taken yet; the first one from the entry `start` on.
     values: VecDeque<Slice>,

@@ -102,7 +102,7 @@ def page(found: Results) -> Classic:
             buffer is handed over at once.
 
             The stall graphs of the source for LZMA 4 and 9 are pictures without numbers (and a note: scale change).
-            What is lost with LZMA 9 cannot be compared, and is not done again here.
+            The loss with LZMA 9 cannot be compared, and is not measured again here.
 
             CMS's merger wrote with TBufferMerger, and its queue grew with AOD. That one has no queue any more whose
             length could be shown (ROOT 6.40).
