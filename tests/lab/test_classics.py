@@ -73,6 +73,31 @@ def test_what_is_done_for_real_can_be_taken_from_a_database(name):
     assert hasattr(classic, "real_rows") == (find_spec(f"{classic.__name__}.real") is not None)
 
 
+def test_what_was_measured_for_real_stays_until_it_is_measured_again():
+    def document(day, commit, *studies):
+        rows = [{"study": study, "day": day} for study in studies]
+        return results.document("root-2009", 1, {}, rows) | {
+            "measured_at": f"2026-11-0{day}T",
+            "commit": commit,
+        }
+
+    first = document(1, "a1", "replay", "real cases", "real layouts")
+    second = document(2, "b2", "replay", "real layouts")
+    results.keep(second, first)
+    third = document(3, "c3", "replay")
+    results.keep(third, second)
+    found = results.Results(third)
+    assert [row["day"] for row in third["rows"]] == [3, 2, 1]
+    assert found.measured().startswith("Measured on 2026-11-03 at commit c3 with arrowroot ")
+    assert found.measured().endswith(
+        "Kept from 2026-11-02 at commit b2: real layouts. Kept from 2026-11-01 at commit a1: real cases."
+    )
+    fourth = document(4, "d4", "replay", "real cases", "real layouts")
+    results.keep(fourth, third)
+    assert [row["day"] for row in fourth["rows"]] == [4, 4, 4]
+    assert "Kept" not in results.Results(fourth).measured()
+
+
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [

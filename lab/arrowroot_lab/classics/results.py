@@ -48,9 +48,12 @@ class Results:
 
     def measured(self) -> str:
         """When, with which version and at which commit it was measured, for people."""
-        day, commit = str(self.document["measured_at"])[:10], self.document.get("commit")
-        at = f" at commit {commit}" if commit else ""
-        return f"Measured on {day} with arrowroot {self.document['arrowroot']}{at}."
+        told = f"Measured {_when(self.document)} with arrowroot {self.document['arrowroot']}."
+        others = {study: _when(of) for study, of in self.document.get("kept", {}).items()}
+        for when in dict.fromkeys(others.values()):
+            names = [study for study, other in others.items() if other == when]
+            told += f" Kept from {when.removeprefix('on ')}: {', '.join(names)}."
+        return told
 
     def rows(self, study: str, **wanted: Any) -> list[Row]:
         """Return the rows of a study that have these values."""
@@ -108,17 +111,32 @@ def stored(name: str) -> Results:
     return Results(json.loads((DIRECTORY / f"{name}.json").read_text(encoding="utf-8")))
 
 
+def _when(of: dict[str, Any]) -> str:
+    commit = of.get("commit")
+    at = f" at commit {commit}" if commit else ""
+    return f"on {str(of['measured_at'])[:10]}{at}"
+
+
 def is_of_campaign(row: Row) -> bool:
     """True if a row is of a campaign's results, not of a replay."""
     study: str = row["study"]
     return study.startswith("real")
 
 
-def kept_of_campaigns(name: str) -> list[Row]:
-    """Return the rows that are kept of campaigns; none if there are no results yet."""
-    if not (DIRECTORY / f"{name}.json").exists():
-        return []
-    return [row for row in stored(name).document["rows"] if is_of_campaign(row)]
+def keep(document: dict[str, Any], earlier: dict[str, Any] | None) -> None:
+    """Take into a document what was measured for real earlier, of the studies that it has nothing of.
+
+    earlier: another document of the same classic. When and at which commit its rows were measured comes along.
+    """
+    if earlier is None:
+        return
+    found = {row["study"] for row in document["rows"]}
+    rows = [row for row in earlier["rows"] if is_of_campaign(row) and row["study"] not in found]
+    document["rows"] += rows
+    whole = {key: earlier[key] for key in ("measured_at", "commit") if key in earlier}
+    if rows:
+        studies = dict.fromkeys(row["study"] for row in rows)
+        document["kept"] = {study: earlier.get("kept", {}).get(study, whole) for study in studies}
 
 
 def text(document: dict[str, Any]) -> str:

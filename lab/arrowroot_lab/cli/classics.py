@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from types import ModuleType
 
 _DESCRIPTION = """\
 Does a published experiment again in virtual time, and says which of the statements on its page hold.
 
 Without a name it lists the classics. The results that the pages show are kept in the package; --write puts these ones
-in their place, and --out elsewhere.
+in their place, and --out elsewhere. What is done for real takes a campaign or a file; without one, what is kept of it
+stays as it is.
 
   arrowroot lab classics cms-2010
   arrowroot lab classics liverpool-2008 --scale 0.1 --out small.json
@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab import classics
     from arrowroot_lab.classics import results
+    from arrowroot_lab.store import Store
 
     if options.picture is not None:
         return _draw(options.picture)
@@ -74,10 +75,12 @@ def run(options: argparse.Namespace) -> int:
     if options.db and not hasattr(classic, "real_rows"):
         raise RequestError(f"--db: {options.name} shows no results of a campaign")
     document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
-    if hasattr(classic, "real_rows"):
-        replayed = [row for row in document["rows"] if not results.is_of_campaign(row)]
-        document["rows"] = replayed + _real_rows(options, classic)
-    place = results.DIRECTORY / f"{options.name}.json" if options.write else options.out
+    if options.db:
+        with Store.open(options.db, must_exist=True) as store:
+            document["rows"] += classic.real_rows(store)
+    kept = results.DIRECTORY / f"{options.name}.json"
+    results.keep(document, results.stored(options.name).document if kept.exists() else None)
+    place = kept if options.write else options.out
     if place is not None:
         place.write_text(results.text(document), encoding="utf-8")
     found = results.Results(document)
@@ -98,15 +101,3 @@ def _draw(place: Path) -> int:
     figure = headlines("Classics", caption, [(page.title.partition(":")[0], page.headline) for page in pages])
     place.write_text(alone(figure), encoding="utf-8")
     return EXIT_DONE
-
-
-def _real_rows(options: argparse.Namespace, classic: ModuleType) -> list[dict[str, Any]]:
-    """The results of a classic's campaigns: those in a database, else those that are kept."""
-    from arrowroot_lab.classics import results
-    from arrowroot_lab.store import Store
-
-    if not options.db:
-        return results.kept_of_campaigns(options.name)
-    with Store.open(options.db, must_exist=True) as store:
-        rows: list[dict[str, Any]] = classic.real_rows(store)
-    return rows

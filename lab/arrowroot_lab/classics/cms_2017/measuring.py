@@ -33,11 +33,11 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
     """Run the policies, and return the document of the results.
 
     scale: of the numbers of events. file: what ``python -m bench.parallel_output.told --parts peers FILE`` wrote,
-    with ROOT's own writers; None: those that are kept.
+    with ROOT's own writers.
 
     Raises: RequestError without a checkout, or for another file; RunnerError with what the program said.
     """
-    peers = kept.kept_of_campaigns(NAME) if file is None else peer_rows(Path(file))
+    peers = [] if file is None else peer_rows(Path(file))
     told("the policy alone, 20 seeds; on threads that sleep; 1 to 8 buffers: some minutes")
     with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
         document = _asked(scale, Path(directory) / "told.json")
