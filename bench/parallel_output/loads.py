@@ -129,7 +129,7 @@ def queue(options: argparse.Namespace, directory: Path, out: Path) -> Found:
         for engine in ("arrowroot", "tbuffermerger"):
             case = real_case(
                 options, directory, engine=engine, shape=shape, flush=flush, n_events=n_events, work_ms=1.0,
-                n_streams=4 * N_CORES, n_threads=N_CORES, helps=False,
+                n_streams=4 * N_CORES, n_threads=N_CORES, helps=True,
             )  # fmt: skip
             outcome = case.run(N_CORES)
             samples = outcome.told["queue"]
