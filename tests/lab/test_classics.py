@@ -233,8 +233,8 @@ def test_the_figures_of_the_liverpool_page_are_those_of_its_results():
         assert (record["read_bytes"], record["n_requests"]) == (row["read_bytes"], row["n_requests"])
         assert record["cpu_share"] == row["think_ns"] / row["wall_ns"]
         assert record["events_per_s"] == pytest.approx(10_000 / (row["wall_ns"] / 1e9))
-    published = {record["buffer"]: record["published_bytes"] for record in records}
-    assert published["10 MiB"] == 174_000_000_000
+    published = {record["buffer"]: (record["published_gb"], record["retest_gb"]) for record in records}
+    assert (published["10 MiB"], published["128 KiB"]) == (("174 GB", None), ("16.5 GB", "13.95 GB"))
     top = liverpool.peak(found.rows("buffer"))
     assert f"{top['read_bytes'] / 1e9:.0f} GB at {top['cache_bytes'] // MIB} MiB" in page.answer
 
@@ -286,6 +286,26 @@ def test_the_guesses_of_2008_are_told_apart_by_plain_arithmetic():
     assert liverpool_published.blocks_least_recently_used(trace, 250, 1) == 1000
     assert liverpool_published.blocks_least_recently_used(trace, 250, 2) == 500
     assert liverpool_published.span_bytes(trace) == 0  # one branch: one basket in hand
+
+
+def test_a_file_that_is_smaller_than_the_buffer_moves_once_if_its_beginning_is_read_first(tmp_path):
+    """What the source of 2008 says of small files, and the page explains: a job opens its file before it reads."""
+    header_bytes, buffer_bytes = 300, 128 * MIB
+    job = liverpool_published.job(file_bytes=buffer_bytes // 2, n_events=400)
+    opened = traces.Trace(
+        np.append(0, job.offsets + header_bytes),
+        np.append(header_bytes, job.sizes),
+        np.append(0, job.first_entries),
+        np.append(0, job.branches),
+        job.file_bytes + header_bytes,
+        job.n_entries,
+    )
+    line = virtual.Line(liverpool_published.LATENCY_NS, liverpool_published.BYTES_PER_S)
+    for trace, times in ((job, 3), (opened, 1)):
+        path = tmp_path / f"{times}.arrow"
+        traces.write(path, trace, "Liverpool 2008")
+        moved = virtual.replay(path, line, "readahead", buffer_bytes)["read_bytes"]
+        assert (moved == trace.file_bytes) if times == 1 else (moved > times * trace.file_bytes)
 
 
 def test_a_replay_at_full_size_is_what_is_kept(tmp_path):

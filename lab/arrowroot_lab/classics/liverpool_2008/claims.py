@@ -145,7 +145,8 @@ def claims(found: Results) -> list[Claim]:
             and 0 < fall_bytes(real) <= 32 * MIB,
         ),
         Claim(
-            "Even of a file half as large as the buffer, several times its size moves: a jump back drops the buffer.",
+            "Begun at its first basket, even a file half as large as the buffer moves several times: a jump back drops "
+            "the buffer.",
             all(3 < row["read_bytes"] / row["file_bytes"] < 10 for row in found.rows("file")),
         ),
         Claim(
