@@ -297,7 +297,7 @@ def _peer_text(found: Results) -> str:
         f"ROOT's own writers, for real, at the same load: with {most} streams and a tree arrowroot wrote "
         f"{ours['events_per_s']:.0f} events/s with {ours['peak_rss_bytes'] / 1e6:.0f} MB of memory, TBufferMerger "
         f"{theirs['events_per_s']:.0f} with {theirs['peak_rss_bytes'] / 1e6:.0f} MB. Rates are of one run each, on a "
-        "machine whose load stands below: they decide nothing."
+        "machine whose load stands under the table: they decide nothing."
     )
 
 

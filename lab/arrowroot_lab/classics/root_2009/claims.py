@@ -112,6 +112,12 @@ def claims(found: Results) -> list[Claim]:
             == caches["optimised"][30 * MB]["n_fills"],
         ),
         Claim(
+            "On a disk auto moves more than five times the unoptimised file, and is worse than the tree cache.",
+            replays["unoptimised", "disk", "auto"]["read_bytes"] > 5 * plain["read_bytes"]
+            and cpu_share(replays["unoptimised", "disk", "auto"])
+            < cpu_share(replays["unoptimised", "disk", "treecache"]),
+        ),
+        Claim(
             "On a disk that reads ahead, the layout alone is enough: one seek, and next to no waiting.",
             replays["optimised", "disk", "direct"]["n_seeks"] == 1
             and replays["optimised", "disk", "direct"]["wait_ns"] < 0.01 * both["wait_ns"],
@@ -191,6 +197,15 @@ def claims(found: Results) -> list[Claim]:
             > 3 * _root_reads(real, "optimised", "direct")
             > 10 * _root_reads(real, "unoptimised", "treecache")
             > 10 * _root_reads(real, "optimised", "treecache"),
+        ),
+        Claim(
+            "For real, ROOT makes more reads of the flushed file with a cache that is smaller than a cluster.",
+            bool(real)
+            and all(
+                row["n_reads"] > _root_reads(real, "optimised", "treecache")
+                for row in found.rows("real", layout="optimised", workload="all entries")
+                if row["engine"].startswith("root") and row["cache_bytes"] == SMALL_REAL_BYTES
+            ),
         ),
         Claim(
             "For real, arrowroot makes a read for each basket without a cache, as ROOT does, up to some of the "

@@ -150,7 +150,9 @@ def cache_table(found: Results) -> Table:
             Column("async_share", "50 ms, asynchronous", "share"),
         ),
         tuple(rows),
-        ("Over 50 ms a fill is one vector read. A fill takes whole clusters, so below 30 MB it takes one.",),
+        (
+            "Over 50 ms a fill is one vector read. By these rules a fill takes whole clusters: below 30 MB one.",
+        ),
     )
 
 
