@@ -184,10 +184,16 @@ class Found:
                 *_pair(_of("n_branches"), *written),
             ),
             Statement(
-                "memory of writing", "50 to 100 MB less", "bytes", *_pair(_of("memory_bytes"), *written)
+                "memory of writing",
+                "50 to 100 MB less (virtual)",
+                "bytes",
+                *_pair(_of("memory_bytes"), *written),
             ),
             Statement(
-                "memory of reading", "50 to 100 MB less", "bytes", *_pair(_of("peak_rss_bytes"), *memory)
+                "memory of reading",
+                "50 to 100 MB less (virtual)",
+                "bytes",
+                *_pair(_of("peak_rss_bytes"), *memory),
             ),
         ]
 

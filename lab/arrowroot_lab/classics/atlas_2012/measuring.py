@@ -242,6 +242,17 @@ def cpu_share(row: Row) -> float:
     return float(row["think_ns"]) / float(row["wall_ns"])
 
 
+def some_branches(found: Results, storage: str, cache_bytes: int) -> Row:
+    """Return the row of 2 % of the branches of a D3PD that is flushed every 30 MB."""
+    wanted = {"storage": storage, "tree_cache_bytes": cache_bytes, "branches": "2 % of the branches"}
+    return found.row("d3pd", flush_bytes=30_000_000, **wanted)
+
+
+def athena_event_kb(layout: Layout) -> float:
+    """Return the kB of an event that follow from the published speed and time of a layout."""
+    return published.ATHENA_MB_PER_S[layout.name] * layout.all_ms
+
+
 def touched(found: Results, layout: Layout) -> float:
     """Return the share of the file that is read for one event in a hundred, if the cache is told which."""
     row = found.row("layout", layout=layout.name, share=published.PICKED_SHARE, reader="cache")
