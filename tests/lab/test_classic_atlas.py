@@ -259,7 +259,7 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     for words in (
         "two events in a hundred, picked by an index, take 1.00 s and 4.00 kB of the old layout, 500 ms and 2.00 kB of",
         "making a D3PD takes 3.00 s from the old layout, 2.00 s from the new one",
-        "four workers with a part each are 2.0 times as fast as one with the old layout, 4.0 with the new",
+        "four workers with a part each are 2.0 times as fast as one in the old layout, 4.0 in the new",
     ):
         assert words in " ".join(page.today)
     assert (

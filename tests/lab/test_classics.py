@@ -30,6 +30,7 @@ from bench.parallel_output import cases
 from tests.lab.made import Made
 
 MIB = 1 << 20
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module", params=classics.NAMES)
@@ -155,6 +156,9 @@ def test_a_page_says_then_and_now_in_its_first_sentence_and_has_all_parts(name, 
     for part in (page.figures, page.tables, page.scale, page.same, page.differs, page.today, page.sources):
         assert part
     assert page.command == f"arrowroot lab classics {name}"
+    assert page.command in page.real_command
+    for word in page.real_command.split():
+        assert not word.startswith("campaigns/") or (ROOT / word).is_file()
     assert page.headline.pairs
     assert page.measured.startswith("Measured on 20")
     texts = [page.answer, *page.scale, *page.same, *page.differs, *page.today]

@@ -159,7 +159,8 @@ def a_classic():
         same=("The peak.", "The fall."),
         differs=("The layout is unknown.",),
         today=("The same job with auto.",),
-        command="arrowroot lab run campaigns/classics/liverpool-2008.toml",
+        command="arrowroot lab classics liverpool-2008",
+        real_command="arrowroot lab run campaigns/classics/liverpool-2008.toml",
         sources=("Liverpool, 2008", "https://far.example/" + "a-long-address/" * 8),
     )
 

@@ -34,8 +34,10 @@ class Classic:
     differs: tuple[str, ...]
     #: What it means today: the same job with ``auto``.
     today: tuple[str, ...]
-    #: The one command that does all of it again.
+    #: The one command that replays all of it.
     command: str
+    #: What does its parts for real again, in a checkout, and puts them beside.
+    real_command: str
     #: Where it was published.
     sources: tuple[str, ...] = field(default=())
     #: When its results were measured, and at which commit.
@@ -45,3 +47,9 @@ class Classic:
 def points(text: str) -> tuple[str, ...]:
     """Return the paragraphs of a text that is broken into lines; an empty line is between two of them."""
     return tuple(" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip()))
+
+
+def from_campaigns(name: str, *campaigns: str) -> str:
+    """Return the command that runs the campaigns of a classic, and puts their results beside its replays."""
+    runs = [f"arrowroot lab run {campaign} --db lab.db" for campaign in campaigns]
+    return " && ".join([*runs, f"arrowroot lab classics {name} --db lab.db"])

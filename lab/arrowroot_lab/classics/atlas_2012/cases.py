@@ -76,4 +76,4 @@ def _workers(found: Results) -> str:
     if one is None or four is None:
         return ""
     old, new = (alone["wall_ns"] / together["wall_ns"] for alone, together in zip(one, four, strict=True))
-    return f"four workers with a part each are {old:.1f} times as fast as one with the old layout, {new:.1f} with the new"
+    return f"four workers with a part each are {old:.1f} times as fast as one in the old layout, {new:.1f} in the new"

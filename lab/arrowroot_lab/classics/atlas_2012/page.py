@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.classics.classic import Classic, points
+from arrowroot_lab.classics.classic import Classic, from_campaigns, points
 from arrowroot_lab.figures.headlines import Headline
 from arrowroot_lab.mining.format import ratio
 
@@ -79,6 +79,7 @@ def page(found: Results) -> Classic:
         differs=_differs(found, real),
         today=_today(found, real),
         command=f"arrowroot lab classics {NAME}",
+        real_command=from_campaigns(NAME, "campaigns/layouts.toml", f"campaigns/classics/{NAME}.toml"),
         sources=published.SOURCES,
         measured=found.measured(),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.classics.classic import Classic, points
+from arrowroot_lab.classics.classic import Classic, from_campaigns, points
 from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.headlines import Headline
@@ -121,6 +121,7 @@ def page(found: Results) -> Classic:
             {_real_text(found)}
         """),
         command="arrowroot lab classics cms-2010",
+        real_command=from_campaigns("cms-2010", "campaigns/classics/cms-2010.toml"),
         sources=published.SOURCES,
         measured=found.measured(),
     )

@@ -138,6 +138,10 @@ def page(found: Results) -> Classic:
             GB move at the peak.
         """),
         command="arrowroot lab classics liverpool-2008",
+        real_command=(
+            "python campaigns/classics/unflushed.py . && "
+            "arrowroot lab classics liverpool-2008 --file unflushed.root:events"
+        ),
         sources=published.SOURCES,
         measured=found.measured(),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.classics.classic import Classic, points
+from arrowroot_lab.classics.classic import Classic, from_campaigns, points
 from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.headlines import Headline
@@ -173,6 +173,7 @@ def page(found: Results) -> Classic:
             {_real_text(found)}
         """),
         command="arrowroot lab classics root-2009",
+        real_command=from_campaigns("root-2009", "campaigns/classics/root-2009.toml"),
         sources=published.SOURCES,
         measured=found.measured(),
     )
