@@ -1,5 +1,6 @@
 """The analysis queries: each engine has the same histograms, and the campaign compares them, as it does values."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -74,6 +75,15 @@ def test_all_queries_have_the_same_histograms_with_all_engines(sample):
             assert sum(1 for count in counts[1:-1] if count) > 5, (query, name)
             assert len(counts) == 102
     assert sum(told["arrowroot"][1]["MET"]) == sum(told["arrowroot"][7]["sum"]) == N_EVENTS
+
+
+def test_entries_that_move_to_both_sides_are_another_histogram(monkeypatch):
+    monkeypatch.syspath_prepend(CAMPAIGN.parent / "adl")
+    checksum = importlib.import_module("histograms").checksum
+    assert checksum([0, 5, 5, 5, 5, 0]) == checksum([0, 5, 5, 5, 5, 0])
+    # The same number of entries, with the same mean.
+    assert checksum([0, 5, 5, 5, 5, 0]) != checksum([0, 4, 6, 6, 4, 0])
+    assert checksum([0, 5, 5, 5, 5, 0])["n"] == 6
 
 
 @pytest.fixture
