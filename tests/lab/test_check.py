@@ -181,7 +181,16 @@ def test_the_command_fails_and_writes_reports(tmp_path, capsys):
     assert main(told) == 0
     assert main([*told, "--take-back", "store.*"]) == 1
     capsys.readouterr()
-    for wrong in (["--baseline", "ffff"], ["--baseline", old, "--accept", "no reason"], ["--baseline", new]):
+    # As any file of this user: what shows the report may be another one.
+    (tmp_path / "plain").touch()
+    assert {path.stat().st_mode for path in (junit, markdown)} == {(tmp_path / "plain").stat().st_mode}
+    for wrong in (
+        ["--baseline", "ffff"],
+        ["--baseline", old, "--accept", "no reason"],
+        ["--baseline", new],
+        ["--baseline", old, "--junit", str(tmp_path / "nowhere" / "check.xml")],
+        ["--baseline", old, "--markdown", str(tmp_path)],
+    ):
         assert main(["check", *wrong, *database]) == 2
         assert "arrowroot lab: " in capsys.readouterr().err
 

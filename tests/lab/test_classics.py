@@ -509,9 +509,17 @@ def test_the_command_says_what_holds_and_writes_the_results(name, found, tmp_pat
         ),
         (["root-2009", "--file", "some.root:events"], "root-2009 is read for real by arrowroot lab run"),
         (["cms-2010", "--scale", "0.5", "--write"], "the pages show results at scale 1"),
+        (
+            ["cms-2010", "--out", "/nowhere/out.json"],
+            "/nowhere/out.json: the directory /nowhere is not there",
+        ),
+        (["cms-2010", "--out", "/"], "/: this is a directory; name a file"),
+        (["--picture", "/nowhere/out.svg"], "/nowhere/out.svg: the directory /nowhere is not there"),
+        (["cms-2010", "--db", "/nowhere/lab.db"], "/nowhere/lab.db: no database is there"),
     ],
 )
-def test_wrong_requests_are_told(arguments, words, capsys):
+def test_wrong_requests_are_told_before_anything_is_measured(arguments, words, capsys, monkeypatch):
+    monkeypatch.setattr(virtual, "arrowroot", lambda *_: pytest.fail("something was replayed"))
     assert main(["classics", *arguments]) == 2
     assert words in capsys.readouterr().err
 

@@ -68,9 +68,13 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from arrowroot_lab.mining import writing
     from arrowroot_lab.store import Store
     from arrowroot_lab.watching import telling
 
+    for place in (options.markdown, options.junit):
+        if place is not None:
+            writing.check_place(place)
     accepts = [_acceptance(text) for text in options.accept]
     judged, options.run = options.run, ""  # of the filters `--run` is the run that is judged
     store = Store.open(options.db, must_exist=True)
@@ -86,9 +90,9 @@ def run(options: argparse.Namespace) -> int:
             store, where, options.baseline, run=judged or None, confirming=confirming, accepts=accepts
         )
     if options.markdown:
-        telling.write(options.markdown, telling.markdown(found))
+        writing.to_file(options.markdown, telling.markdown(found))
     if options.junit:
-        telling.write(options.junit, telling.junit(found))
+        writing.to_file(options.junit, telling.junit(found))
     if options.json:
         print(json.dumps(telling.document(found), indent=1))
     else:

@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab import classics
     from arrowroot_lab.classics import results
+    from arrowroot_lab.mining import writing
     from arrowroot_lab.store import Store
 
     if options.picture is not None:
@@ -74,15 +75,19 @@ def run(options: argparse.Namespace) -> int:
     classic = classics.module(options.name)
     if options.db and not hasattr(classic, "real_rows"):
         raise RequestError(f"--db: {options.name} shows no results of a campaign")
-    document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
-    if options.db:
-        with Store.open(options.db, must_exist=True) as store:
-            document["rows"] += classic.real_rows(store)
     kept = results.DIRECTORY / f"{options.name}.json"
-    results.keep(document, results.stored(options.name).document if kept.exists() else None)
     place = kept if options.write else options.out
     if place is not None:
-        place.write_text(results.text(document), encoding="utf-8")
+        writing.check_place(place)
+    measured = []
+    if options.db:
+        with Store.open(options.db, must_exist=True) as store:
+            measured = classic.real_rows(store)
+    document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
+    document["rows"] += measured
+    results.keep(document, results.stored(options.name).document if kept.exists() else None)
+    if place is not None:
+        writing.to_file(place, results.text(document))
     found = results.Results(document)
     print(classic.page(found).answer)
     claims = classic.claims(found)
@@ -95,9 +100,11 @@ def _draw(place: Path) -> int:
     """Draw the headlines of all classics."""
     from arrowroot_lab import classics
     from arrowroot_lab.figures.headlines import alone, headlines
+    from arrowroot_lab.mining import writing
 
+    writing.check_place(place)
     pages = classics.pages()
     caption = "Published figures, and what came of doing it again; each has a scale of its own, from zero on."
     figure = headlines("Classics", caption, [(page.title.partition(":")[0], page.headline) for page in pages])
-    place.write_text(alone(figure), encoding="utf-8")
+    writing.to_file(place, alone(figure))
     return EXIT_DONE

@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import textwrap
 from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.errors import LabError, RequestError
 
 from .format import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from .table import Table
 
@@ -87,6 +91,30 @@ def clean(value: str) -> str:
     if value.isprintable():
         return value
     return " ".join("".join(char if char.isprintable() else " " for char in value).split())
+
+
+def check_place(path: Path) -> None:
+    """See that a file can be written there, before anything is done for it. Raises: RequestError if it cannot."""
+    if path.is_dir():
+        raise RequestError(f"{path}: this is a directory; name a file")
+    if not path.parent.is_dir():
+        raise RequestError(f"{path}: the directory {path.parent} is not there")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise RequestError(f"{path}: the directory {path.parent} may not be written")
+
+
+def to_file(path: Path, text: str) -> None:
+    """Write a text: it is there when it is whole. Raises: LabError if it cannot be written."""
+    beside = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise LabError(f"{path}: it cannot be written: {error.strerror or error}") from None
 
 
 def _blocks(rows: list[list[str]], forms: list[str], width: int) -> list[tuple[list[int], list[int]]]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from arrowroot_lab.errors import LabError
 from arrowroot_lab.mining import Column, Table, writing
 from arrowroot_lab.mining.format import NOTHING, shown
 from arrowroot_lab.mining.results import varying
@@ -121,21 +117,6 @@ def junit(checked: Checked) -> str:
     }
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def write(path: Path, text: str) -> None:
-    """Write a report: it is there when it is whole. Raises: LabError if it cannot be written."""
-    try:
-        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(beside).replace(path)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise LabError(f"{path}: it cannot be written: {error.strerror or error}") from None
 
 
 def _line(one: Finding) -> str:
