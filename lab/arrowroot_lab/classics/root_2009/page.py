@@ -309,7 +309,7 @@ def _bandwidth_figure(found: Results) -> Figure:
         "What asynchronous prefetching hides, 50 ms away",
         "Most where the bytes take as long as the work: about 11 MB/s here.",
         series,
-        Column("bytes_per_s", "Line, bytes", "rate"),
+        Column("bytes_per_s", "Line, bytes a second", "bytes"),
         Column("cpu_share", "CPU / real time", "share"),
         is_log_x=True,
         from_zero=True,
