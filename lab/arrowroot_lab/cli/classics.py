@@ -34,8 +34,9 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     )
     parser.add_argument(
         "--file",
-        metavar="PATH:TREE",
-        help="of liverpool-2008: read a real file without flushes, too, as campaigns/classics/unflushed.py makes one",
+        metavar="FILE",
+        help="of liverpool-2008: read a real file without flushes, too, PATH:TREE, as campaigns/classics/unflushed.py "
+        "makes one; of cms-2017: what `python -m bench.parallel_output.told --parts peers FILE` wrote",
     )
     parser.add_argument(
         "--db",
