@@ -12,9 +12,12 @@ import pyarrow as pa
 import pytest
 
 import arrowroot
+from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.engines.ask import ask, ask_together
 from arrowroot_lab.engines.catalogue import BUILT_IN, RUNNERS
 from arrowroot_lab.errors import RefusedError, RunnerError, SkippedError, TimedOutError
+from arrowroot_lab.running.events import Progress
+from arrowroot_lab.running.subjects import Engines
 from tests.lab.running import is_there, wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -338,6 +341,24 @@ def test_runners_need_no_laboratory(tree):
     by_path = ask([sys.executable, "-c", program], "", tree).answer
     as_module = ask([sys.executable, "-m", "arrowroot_lab.runners.arrowroot_runner"], "run", tree).answer
     assert by_path["checksum"] == as_module["checksum"]
+
+
+def test_python3_of_a_campaign_is_the_one_that_has_the_laboratory(tmp_path, monkeypatch):
+    for name in ("python3", "elsewhere"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    engines = Engines(Progress(lambda *_: None), tmp_path)
+
+    def started(*command):
+        return engines.command(EngineChoice("mine", command=command))
+
+    assert started("python3", "./mine.py") == [
+        str(Path(sys.executable).parent / "python3"),
+        str(tmp_path / "mine.py"),
+    ]
+    assert started("elsewhere") == [str(tmp_path / "elsewhere")]
+    assert started("nowhere", "x") == ["nowhere", "x"]
 
 
 def test_the_example_of_the_documents_is_a_runner(tmp_path):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arrowroot_lab.campaign import choice, datasets
@@ -24,7 +26,6 @@ from .subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from arrowroot_lab.campaign.datasets import Found
     from arrowroot_lab.campaign.model import Campaign, Case
@@ -62,7 +63,7 @@ class Engines:
         """Return what starts an engine; its environment is built first if a version of it is asked for."""
         engine = engine_of(chosen)
         if chosen.command:
-            return beside(self.directory, engine.command())
+            return by_this_python(beside(self.directory, engine.command()))
         if chosen.version is None:
             return engine.command()
         return engine.command(self._environment(chosen).python)
@@ -306,6 +307,13 @@ class Preparation:
 def beside(directory: Path, command: Sequence[str]) -> list[str]:
     """Return a command of a campaign: a word that begins with ``./`` is a file beside the campaign's own."""
     return [str(directory.resolve() / word[2:]) if word.startswith("./") else word for word in command]
+
+
+def by_this_python(command: Sequence[str]) -> list[str]:
+    """Return a command whose program was looked for beside this Python first, where ``python3`` has the laboratory."""
+    own, usual = Path(sys.executable).parent, os.environ.get("PATH", os.defpath)
+    program, *words = command
+    return [shutil.which(program, path=f"{own}{os.pathsep}{usual}") or program, *words]
 
 
 def _is_chosen(case: Case, document: CaseDocument, glob: str) -> bool:
