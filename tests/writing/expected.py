@@ -20,19 +20,32 @@ BYTE = pa.field("item", pa.uint8(), nullable=False)
 
 
 def stored_name(name: str) -> str:
-    """A name as it stands in files: letters, digits and ``_``; any other character as its number, ``_x2e_``."""
+    """A name as it stands in files: letters, digits and ``_``; all else as its number, ``_x2e_``, ``_u00e9_``."""
     if name == "":
         return "_x_"
     out: list[str] = []
     for place in range(len(name) - 1, -1, -1):
         letter, after = name[place], "".join(reversed(out))
-        number = re.match(r"x([0-9a-f]{2,6})_", after)
         if letter == "_":
-            kept = number is None and not (place == 0 and name == "_x_")
+            kept = not _looks_like_a_number(after, place == 0) and not (place == 0 and name == "_x_")
         else:
             kept = (letter.isascii() and letter.isalpha()) or (letter in "0123456789" and place > 0)
-        out.append(letter if kept else f"_x{ord(letter):02x}_")
+        out.append(
+            letter if kept else f"_x{ord(letter):02x}_" if " " <= letter <= "~" else f"_u{ord(letter):04x}_"
+        )
     return "".join(reversed(out))
+
+
+def _looks_like_a_number(text: str, is_first: bool) -> bool:
+    """True if a text begins as the number of a character that is not kept: ``x2e_``, or ``u00e9_``."""
+    if number := re.match(r"x([2-7][0-9a-f])_", text):
+        letter = chr(int(number[1], 16))
+        return not letter.isalpha() and letter != "\x7f" and (is_first or not letter.isdigit())
+    number = re.match(r"u([0-9a-f]{4}|10[0-9a-f]{4}|[1-9a-f][0-9a-f]{4})_", text)
+    if number is None:
+        return False
+    code = int(number[1], 16)
+    return not 0xD800 <= code < 0xE000 and not 0x20 <= code < 0x7F
 
 
 def shown(value: Any) -> Any:

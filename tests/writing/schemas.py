@@ -52,7 +52,7 @@ PLAIN_NAMES = [
 ]
 ODD_NAMES = [
     "with space", "a.b", "a/b", "x[2]", "ünïcode", "2nd", "class", "nx", "x_isvalid", "pt_", "a:b", "semi;colon",
-    "_x2e_", "tab\tname", 'quo"te', "per%cent", "*star",
+    "_x2e_", "EF_xe40_noMu", "_x31_", "a_u00e9_b", "tab\tname", 'quo"te', "per%cent", "*star",
 ]  # fmt: skip
 MEMBERS = ["pt", "eta", "n", "key", "value", "with space", "id"]
 

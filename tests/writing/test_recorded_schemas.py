@@ -336,3 +336,16 @@ def test_filters_name_members_as_they_were_written(tmp_path, layout):
         found = tree.to_arrow(filter=condition)
         assert found.equals(table.slice(2)), condition
         assert found.schema.metadata == {b"key": b"value"}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_names_of_letters_and_digits_are_those_of_other_readers(layout: str, tmp_path: Path) -> None:
+    import uproot
+
+    names = ["EF_xe40_noMu", "L1_XE40", "EF_xe80_", "cut_x10_b", "a_u2e_b"]
+    path = tmp_path / "names.root"
+    ar.write(f"{path}:T", pa.table({name: [1, 2] for name in names}), layout=layout)
+    with uproot.open(path) as file:
+        assert sorted(file["T"].keys()) == sorted(names)
+    with ar.open(path) as file:
+        assert file["T"].to_arrow().column_names == names

@@ -2,8 +2,9 @@
 //!
 //! A name is stored as a C++ identifier of ASCII letters, digits and `_`, which branches, leaves, fields of RNTuples and
 //! members of classes may all be called. Any other character stands there as its number in hexadecimal: `jet.pt` is stored
-//! as `jet_x2e_pt`. So does a digit at the beginning (`2nd` is `_x32_nd`), and a `_` with which something begins that
-//! looks like such a number. The empty name is `_x_`.
+//! as `jet_x2e_pt`, `é` and control characters as `_u00e9_` and `_u000a_`. So does a digit at the beginning (`2nd` is
+//! `_x32_nd`), and a `_` with which something begins that looks like such a number; triggers as `EF_xe40_noMu` do not.
+//! The empty name is `_x_`.
 
 /// The name of nothing.
 const EMPTY: &str = "_x_";
@@ -20,11 +21,11 @@ pub fn stored_name(name: &str) -> String {
     let mut after = String::new(); // so much of what follows as a number takes
     for (place, character) in name.char_indices().rev() {
         let is_kept = match character {
-            '_' => number_at(&after).is_none() && !(place == 0 && name == EMPTY),
+            '_' => number_at(&after, place == 0).is_none() && !(place == 0 && name == EMPTY),
             '0'..='9' => place > 0,
             other => other.is_ascii_alphabetic(),
         };
-        let part = if is_kept { character.to_string() } else { format!("_x{:02x}_", u32::from(character)) };
+        let part = if is_kept { character.to_string() } else { format!("_{}_", number(character)) };
         after.insert_str(0, &part);
         after.truncate(NUMBER_BYTES);
         reversed.push(part);
@@ -41,7 +42,7 @@ pub fn original_name(stored: &str) -> String {
     let mut rest = stored;
     while let Some(character) = rest.chars().next() {
         rest = &rest[character.len_utf8()..];
-        match number_at(rest).filter(|_| character == '_') {
+        match number_at(rest, name.is_empty()).filter(|_| character == '_') {
             Some((number, n_bytes)) => {
                 name.push(number);
                 rest = &rest[n_bytes..];
@@ -73,19 +74,30 @@ fn is_word(name: &str) -> bool {
     WORDS.split_ascii_whitespace().any(|word| word == name)
 }
 
-/// An `x`, up to 6 digits and a `_`.
+/// A `u`, up to 6 digits and a `_`.
 const NUMBER_BYTES: usize = 8;
 
-/// The character whose number begins here, after its `_`, and the bytes of it: only numbers that [`stored_name`] writes.
-fn number_at(text: &str) -> Option<(char, usize)> {
-    let digits = text.strip_prefix('x')?.split_once('_')?.0;
-    let is_hexadecimal = digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-    if !is_hexadecimal || !(2..=6).contains(&digits.len()) {
+/// The number of a character between two `_`: of two digits what people type, and of four to six all else, so that few
+/// names look like numbers by chance.
+fn number(character: char) -> String {
+    if matches!(character, ' '..='~') {
+        format!("x{:02x}", u32::from(character))
+    } else {
+        format!("u{:04x}", u32::from(character))
+    }
+}
+
+/// The character whose number begins here, after its `_`, and the bytes of it: only numbers that [`stored_name`] writes,
+/// at the beginning of a name (`is_first`) or within it.
+fn number_at(text: &str, is_first: bool) -> Option<(char, usize)> {
+    let written = text.split_once('_')?.0;
+    let digits = written.strip_prefix(['x', 'u'])?;
+    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) || digits.len() > 6 {
         return None;
     }
     let character = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
-    let is_written = format!("{:02x}", u32::from(character)) == digits && !character.is_ascii_alphabetic();
-    is_written.then_some((character, digits.len() + 2))
+    let may_be_kept = character.is_ascii_alphabetic() || (character.is_ascii_digit() && !is_first);
+    (!may_be_kept && number(character) == written).then_some((character, written.len() + 1))
 }
 
 #[cfg(test)]
@@ -96,7 +108,9 @@ mod tests {
 
     #[test]
     fn identifiers_stay_and_all_else_is_numbered() {
-        for name in ["x", "nMuon", "Muon_pt", "_", "__", "a_x41_b", "a_x1_b", "a_x_b", "a_x2E_b", "x2e_"] {
+        let names = "x nMuon Muon_pt _ __ a_x41_b a_x1_b a_x_b a_x2E_b x2e_ EF_xe40_noMu EF_xe60_ a_xe9_b a_x10_b a_x31_b \
+            a_u2e_b a_u00E9_b a_u0041_b a_u000e9_b";
+        for name in names.split_whitespace() {
             assert_eq!((stored_name(name), original_name(name)), (name.to_owned(), name.to_owned()));
         }
         for (name, stored) in [
@@ -107,10 +121,13 @@ mod tests {
             ("x[3]", "x_x5b_3_x5d_"),
             ("a/b", "a_x2f_b"),
             ("2nd", "_x32_nd"),
-            ("é", "_xe9_"),
-            ("\0", "_x00_"),
-            ("🦀", "_x1f980_"),
+            ("é", "_u00e9_"),
+            ("\0", "_u0000_"),
+            ("🦀", "_u1f980_"),
             ("a_x2e_b", "a_x5f_x2e_b"),
+            ("a_u00e9_b", "a_x5f_u00e9_b"),
+            ("_x31_", "_x5f_x31_"),
+            ("é_x31_b", "_u00e9__x31_b"),
             ("_x4.", "_x4_x2e_"),
             ("_x40.", "_x5f_x40_x2e_"),
         ] {
@@ -121,13 +138,15 @@ mod tests {
 
     #[test]
     fn names_of_others_are_their_own() {
-        for name in ["a_x02e_b", "jet.pt", "a_x31_", "é", "_xd800_", "_x110000_", "_x5f_"] {
+        for name in ["a_x02e_b", "jet.pt", "a_x31_", "é", "_xe9_", "_ud800_", "_u110000_", "_x5f_"] {
             assert_eq!(original_name(name), name);
         }
     }
 
-    const PARTS: &[&str] =
-        &["_", "x", "_x", "2e", "_x2e_", "_x5f_", "_x_", ".", "5f", "a", "0", "é", " ", "🦀", "", "_x40"];
+    const PARTS: &[&str] = &[
+        "_", "x", "_x", "2e", "_x2e_", "_x5f_", "_x_", "_x31_", "_u00e9_", "u", ".", "5f", "a", "0", "é", " ", "🦀",
+        "", "_x40",
+    ];
 
     fn any_name() -> impl Strategy<Value = String> {
         prop_oneof![
