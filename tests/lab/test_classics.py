@@ -129,6 +129,8 @@ def test_what_was_measured_for_real_stays_until_it_is_measured_again():
         ("root-2009", {"bandwidth": ("async_wall_ns", 10**12)}, "Two buffers gain most"),
         ("root-2009", {"replay": ("n_seeks", 10**9)}, "The unoptimised file's seeks"),
         ("root-2009", {"replay": ("n_seeks", 2)}, "On a disk that reads ahead"),
+        ("root-2009", {"replay": ("read_bytes", 10**9)}, "On a disk auto moves more than five times"),
+        ("root-2009", {"real": ("n_reads", 1)}, "For real, ROOT makes more reads of the flushed file"),
         ("root-2009", {"third": ("needed_bytes", 10**6)}, "A third of the entries, drawn"),
         ("root-2009", {"real": ("n_reads", 1)}, "For real, ROOT has all four corners"),
         ("root-2009", {"real": ("read_bytes", 0)}, "For real, a third"),
