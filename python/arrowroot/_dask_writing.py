@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.file import open_file
 from arrowroot._errors import ArrowrootError, InvalidRequestError, RecoveredWarning
 from arrowroot._objects.simple import Named
+from arrowroot._writing.arrays import by_column
 from arrowroot._writing.file import create
 from arrowroot._writing.layout import layout_with
 from arrowroot._writing.location import local_path
@@ -54,6 +56,8 @@ class Target(NamedTuple):
         """Return a target, checked before anything is computed. Raises: InvalidRequestError for what makes no sense."""
         layout = layout_with(options)
         Notes.of(options)
+        if tree == INPUT:
+            raise InvalidRequestError(f"dask.write: tree={tree!r}: an object of the files has that name")
         return cls(
             os.path.abspath(local_path(directory)),  # noqa: PTH100 - text
             tree,
@@ -116,6 +120,8 @@ class Target(NamedTuple):
 
     def write(self, data: Any, path: str, wanted: str) -> WrittenPart:
         """Write a partition; any error leaves no file."""
+        if self.schema is None and getattr(data, "num_columns", None) == 0:
+            raise InvalidRequestError(f"{path}: a partition without entries says no columns: give a schema")
         # Dask's workers are the threads.
         with create(path, n_threads=1) as file:
             table = file.tree(self.tree, self.schema, **self.options)
@@ -127,10 +133,23 @@ class Target(NamedTuple):
 
 
 def _table_of(entries: Iterable[Any]) -> pa.Table:
-    """Return the dictionaries of a bag as a table."""
+    """Return the dictionaries of a bag as a table; what one does not have is missing.
+
+    Raises: InvalidRequestError for other entries, and for values that are of no type together.
+    """
     import pyarrow as pa
 
-    return pa.Table.from_pylist(list(entries))
+    rows = list(entries)
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise InvalidRequestError(
+                f"dask.write: the entries of a Bag are dictionaries by column, not {type(row).__name__}"
+            )
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        with by_column(name):
+            columns[name] = pa.array([row.get(name) for row in rows])
+    return pa.table(columns)
 
 
 def parts_of(collection: Any) -> Iterator[tuple[object, Any]]:

@@ -167,6 +167,8 @@ def write(
         differ where one has missing values, or no entries: give one then.
 
     The options are those of :meth:`WritableFile.tree`: ``layout``, ``compression``, ``aliases``, ...
+    Where a layout has the largest collection split (``aod-2011``), each file has its own: name it in ``split``, so that
+    files are alike for those who read them as one.
 
     It can be called again, after an error or an interruption: a file that is there, whole and of the same input, is
     kept, and its partition is not computed. The input is the same if Dask's key of the partition is (of delayed values

@@ -163,6 +163,30 @@ def test_bags_single_delayed_tables_and_a_schema(tmp_path):
         assert file["Events"].aliases == {"twice": "2*x"}
 
 
+def test_entries_of_a_bag_may_lack_a_column_and_none_is_lost(tmp_path):
+    import dask.bag
+
+    rows = [{"x": 1}, {"x": 2, "y": 3.5}, {"y": 4.5}]
+    bag = dask.bag.from_sequence(rows, npartitions=1)
+    ard.write(bag, tmp_path / "bag")
+    again = ar.scan(str(tmp_path / "bag" / "*.root"), tree="Events").read_all()
+    assert again.to_pylist() == [{"x": 1, "y": None}, {"x": 2, "y": 3.5}, {"x": None, "y": 4.5}]
+    with pytest.raises(ar.InvalidRequestError, match="dictionaries by column, not int"):
+        ard.write(dask.bag.from_sequence([1, 2], npartitions=1), tmp_path / "numbers")
+    none_there = dask.bag.from_sequence(rows, npartitions=1).filter(lambda row: not row)
+    with pytest.raises(ar.InvalidRequestError, match="give a schema"):
+        ard.write(none_there, tmp_path / "none")
+    ard.write(none_there, tmp_path / "none", schema={"x": "int64"})
+
+
+def test_another_precision_is_another_input_however_little_it_differs(tmp_path, ran):
+    for end in ("3.14159265", "3.14159300"):
+        ran.clear()
+        layout = ar.Layout(precision={"x": "Double32[0,9]", "*": f"Double32[0,{end}]"})
+        assert not any(part.was_kept for part in ard.write(delayed_parts(1), tmp_path, layout=layout))
+        assert ran == [0]
+
+
 def test_what_is_no_collection_and_what_is_in_the_way_are_said(tmp_path):
     with pytest.raises(ar.InvalidRequestError, match="expected delayed tables, got int"):
         ard.write([1, 2], tmp_path / "x")
@@ -170,6 +194,8 @@ def test_what_is_no_collection_and_what_is_in_the_way_are_said(tmp_path):
         ard.write(pd.DataFrame({"x": [1]}), tmp_path / "x")
     with pytest.raises(ar.InvalidRequestError, match="flush"):
         ard.write(delayed_parts(1), tmp_path / "x", flush=-3)
+    with pytest.raises(ar.InvalidRequestError, match="an object of the files has that name"):
+        ard.write(delayed_parts(1), tmp_path / "x", tree="arrowroot_input")
     assert not (tmp_path / "x").exists()
     ard.write(delayed_parts(3), tmp_path / "y")
     with pytest.raises(
