@@ -86,6 +86,24 @@ def test_a_histogram_of_numpy():
     assert as_record(two).shape == (2, 3)
 
 
+def test_dictionaries_of_objects_and_of_lists_of_objects_are_maps(tmp_path):
+    made = filled(AXES["regular"](), "Double")
+    held = {"all": [made, made], "names": ["a", "b"], "one": made, "more": {"text": "t", "none": []}}
+    with ar.create(tmp_path / "o.root") as file:
+        file["map"] = held
+        file["table"] = {"x": ["a", "b"], "y": ["c", "d"]}
+    with ar.open(tmp_path / "o.root") as file:
+        found = file["map"]
+        assert [one.values().tolist() for one in found["all"]] == [made.values().tolist()] * 2
+        assert [text["fString"] for text in found["names"]] == ["a", "b"]
+        assert [len(found), len(found["more"].pairs), len(found["more"]["none"])] == [4, 2, 0]
+        assert file["table"].num_entries == 2
+    inside = {}
+    inside["x"] = [inside]
+    with pytest.raises(ar.UnsupportedError, match="100 deep"), ar.create(tmp_path / "p.root") as file:
+        file["circle"] = inside
+
+
 def test_text_is_a_tobjstring_and_other_things_are_told():
     assert object_of("hello", "t").members["fString"] == "hello"
     for value in (5, object(), {1: "names are texts"}):

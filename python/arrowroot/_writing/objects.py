@@ -43,17 +43,26 @@ def object_of(value: Any, name: str) -> Described:
     return _described(_record(value, name, 0), name)
 
 
-def are_objects(value: Mapping[Any, Any]) -> bool:
-    """Return whether a dictionary holds objects by name, and not columns of values."""
-    return bool(value) and all(isinstance(name, str) and _is_object(item) for name, item in value.items())
+def are_objects(value: Mapping[Any, Any], depth: int = 0) -> bool:
+    """Return whether a dictionary holds objects by name, and not columns of values, which lists of texts are, too."""
+    are_possible = all(isinstance(name, str) and _is_object(item, depth) for name, item in value.items())
+    return are_possible and not all(map(_are_texts, value.values()))
 
 
-def _is_object(value: object) -> bool:
+def _is_object(value: object, depth: int) -> bool:
     from arrowroot._writing.histograms import is_histogram
 
+    if isinstance(value, list | dict) and depth >= _MAX_DEPTH:
+        return True
     if isinstance(value, dict):
-        return are_objects(value)
+        return are_objects(value, depth + 1)
+    if isinstance(value, list):
+        return all(_is_object(item, depth + 1) for item in value)
     return isinstance(value, str | Record) or is_histogram(value)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _record(value: Any, name: str, depth: int) -> Record:
