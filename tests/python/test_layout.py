@@ -16,6 +16,7 @@ from arrowroot._writing.columns import ColumnSettings
 from arrowroot._writing.layout import layout_of, layout_with
 from arrowroot._writing.precision import parse_precision
 from arrowroot._writing.presets import document, names, preset
+from arrowroot._writing.settings import codec_numbers
 
 LIST = pa.list_(pa.field("item", pa.float64(), nullable=False))
 PRESETS = ["old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod", "rntuple"]
@@ -41,7 +42,7 @@ def table_of(**columns) -> pa.Table:
 
 
 def columns_of(layout: ar.Layout, table: pa.Table) -> dict[str, ColumnSettings]:
-    return dict(zip(table.column_names, layout.columns(table.schema, table, "t"), strict=True))
+    return dict(zip(table.column_names, layout.columns(table.schema, [table], "t"), strict=True))
 
 
 def test_layouts_are_values():
@@ -91,6 +92,46 @@ def test_the_largest_collection_is_that_of_the_first_cluster():
     assert [one.split for one in columns_of(named, table).values()] == [99, 0, None]
 
 
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+def test_the_largest_collection_is_the_same_however_entries_come(tmp_path):
+    # In the first entry alone it is the other one.
+    sizes = ([1] + [0] * 24, [0] + [5] * 24)
+    item = pa.struct([pa.field("pt", pa.float32(), nullable=False)])
+    kind = pa.list_(pa.field("item", item, nullable=False))
+    columns = [pa.array([[{"pt": 1.0}] * n for n in one], kind) for one in sizes]
+    table = table_of(a=columns[0], b=columns[1])
+
+    def written(name, fill, schema=None):
+        with ar.create(tmp_path / name, reproducible=True) as file:
+            tree = file.tree("t", schema, layout="aod-2011")
+            fill(tree)
+            assert tree.num_entries == 25
+        return (tmp_path / name).read_bytes().replace(name.encode(), b"x")
+
+    def by_context(tree):
+        with tree.context() as context:
+            context.fill(table)
+
+    rows = table.to_batches(max_chunksize=1)
+    whole = written("1.root", lambda tree: tree.append(table))
+    assert written("2.root", lambda tree: [tree.append(row) for row in rows]) == whole
+    assert written("3.root", lambda tree: [tree.append(row) for row in rows], table.schema) == whole
+    assert written("4.root", lambda tree: tree.append(iter(rows))) == whole
+    assert written("5.root", by_context, table.schema) == whole
+    assert written("6.root", by_context) == whole
+    with ar.open(tmp_path / "1.root") as file:
+        kinds = {branch.name: branch.type_name for branch in file["t"].branches}
+    assert (kinds["a"].partition("_")[0], kinds["b"]) == ("vector<t", "float[]")
+    # Fewer than a cluster are all that there are.
+    few = table.slice(0, 1)
+    with ar.create(tmp_path / "7.root") as file:
+        file.tree("t", layout="aod-2011").append(few)
+    with ar.open(tmp_path / "7.root") as file:
+        assert file["t"].to_arrow().equals(few)
+    with pytest.raises(ar.InvalidRequestError, match="lack 'b'"), ar.create(tmp_path / "8.root") as file:
+        file.tree("t", table.schema, layout="aod-2011").append(table.select(["a"]))
+
+
 def test_the_first_rule_that_matches_counts():
     table = table_of(x=np.zeros(4, np.float32), y=np.zeros(4), z=np.zeros(4, np.int32))
     found = columns_of(ar.Layout(precision={"y": "Double32[0,10,12]", "*": "mantissa:10"}), table)
@@ -128,6 +169,12 @@ def test_the_first_rule_that_matches_counts():
         ({"io_features": "kGenerateOffsetMap", "format": "rntuple"}, "an RNTuple has none"),
         ({"compression": {"x": "zip"}}, "zstd, zlib, lz4 and lzma"),
         ({"format": "parquet"}, "'ttree' or 'rntuple'"),
+        ({"flush": 2**63}, "a number of entries"),
+        ({"basket_memory": "1 MB"}, "basket_size='optimized'"),
+        ({"basket_memory": "1 MB", "basket_size": "64 kB"}, "basket_size='64 kB'"),
+        ({"autosave": "1 GB", "format": "rntuple"}, "an RNTuple has none"),
+        ({"split": {"*": 0, "tracks": 99}}, r"split\['tracks'\] never counts, as '\*' before it"),
+        ({"compression": {"a*": "zstd", "ab": "lz4"}}, r"compression\['ab'\] never counts, as 'a\*'"),
     ],
 )
 def test_what_makes_no_sense_is_told_with_what_is_possible(options, message):
@@ -136,9 +183,54 @@ def test_what_makes_no_sense_is_told_with_what_is_possible(options, message):
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"split": {"x": 99}}, r"split\['x'\]=99: the column is of float: it has no records"),
+        ({"split": 99, "classes": {"x": "X"}}, r"classes\['x'\]='X'.*no records"),
+        ({"classes": {"a": "A"}}, r"classes\['a'\]='A'.*without a split level"),
+        ({"memberwise": {"a": True}}, r"memberwise\['a'\]=True.*without a split level"),
+        ({"split": 0, "memberwise": {"r": True}}, r"memberwise\['r'\]=True.*no lists of records"),
+        ({"lists": {"x": "vector"}}, r"lists\['x'\]='vector'.*no lists"),
+    ],
+)
+def test_what_a_column_that_is_named_cannot_have_is_told(options, message):
+    record = pa.StructArray.from_arrays([np.zeros(40)], names=["y"])
+    table = table_of(x=np.zeros(40, np.float32), a=objects(1), r=record)
+    with pytest.raises(ar.InvalidRequestError, match=message):
+        columns_of(ar.Layout(**options), table)
+    of_ntuple = {"encoding": {"x": "plain"}, "precision": {"x": "Real32Trunc:16"}}
+    with pytest.raises(ar.InvalidRequestError, match=r"encoding\['x'\]='plain': .* an encoding of its own"):
+        columns_of(ar.Layout("rntuple", **of_ntuple), table)
+    # All of a kind may be asked for where some are others.
+    for_all = {
+        name: value if isinstance(value, int) else {"*": next(iter(value.values()))}
+        for name, value in options.items()
+    }
+    assert len(columns_of(ar.Layout(**for_all), table)) == 3
+
+
+def test_a_name_is_that_column_whatever_letters_it_has():
+    table = table_of(**{"x[0]": np.zeros(4), "y": np.zeros(4)})
+    layout = ar.Layout(precision={"x[0]": "Double32", "*": None}, compression={"x[0]": "lz4", "*": None})
+    found = columns_of(layout, table)
+    assert [str(one.precision) for one in found.values()] == ["Double32", "None"]
+    assert codec_numbers(layout.compression, None, "ttree", table.column_names, "t") == [404, 0]
+
+
+def test_what_is_said_over_a_base_takes_away_what_it_covers():
+    base = ar.Layout(split={"tracks": 99, "jets": 1}, basket_size="optimized", basket_memory="1 MB")
+    layout = ar.Layout(base, split={"t*": 0}, basket_size="64 kB")
+    assert layout.split == (("t*", 0), ("jets", 1))
+    assert layout.basket_memory is None
+    assert ar.Layout.from_toml(layout.to_toml()) == layout
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("Double32", "Double32"),
+        ("Double32[0,3.14159265358979,12]", "Double32[0,3.14159265358979,12]"),
+        ("Real32Quant:20[-1000001,1e-9]", "Real32Quant:20[-1000001,1e-09]"),
         ("Double32_t[0, 10, 12]", "Double32[0,10,12]"),
         ("Double32[-1,1]", "Double32[-1,1]"),
         ("float16[0,0,10]", "Float16[0,0,10]"),
@@ -158,7 +250,7 @@ def test_precisions_in_every_spelling(text, found):
     [
         "half", "mantissa", "mantissa:0", "mantissa:23", "Double32[1,0]", "Double32[0,0,1]", "Double32[0,0,15]",
         "Double32[0,1,33]", "Double32[0,1,2.5]", "Double32:12", "Double32[0]", "Real32Trunc:9", "Real32Trunc:32",
-        "Real32Quant:12", "Real32Quant:33[0,1]", "Real32Quant:8[1,1]", "mantissa:10[0,1]", 12,
+        "Real32Quant:12", "Real32Quant:33[0,1]", "Real32Quant:8[1,1]", "mantissa:10[0,1]", 12, "Double32[-1e308,1e308]",
     ],
 )  # fmt: skip
 def test_other_precisions_are_refused(text):
@@ -204,8 +296,13 @@ def test_toml_says_all_that_python_does():
         memberwise=True, classes={"x": "ns::X"}, precision={"y": "Double32[0,1.5,12]"}, autosave="1 GB",
         io_features="kGenerateOffsetMap",
     )  # fmt: skip
-    back = ar.Layout.from_toml(layout.to_toml())
-    assert ar.Layout(back, compression={**back.compression, 'a"b': ("zstd", 5), "*": None}) == layout
+    assert ar.Layout.from_toml(layout.to_toml()) == layout
+    of_numpy = ar.Layout(flush=np.int64(7), split=np.int8(3), compression=("zstd", 5))
+    assert (
+        ar.Layout.from_toml(of_numpy.to_toml())
+        == of_numpy
+        == ar.Layout(flush=7, split=3, compression="zstd:5")
+    )
     text = 'base = "aod-2011"\nflush = 20\n[split]\ntracks = 99\n"*" = 0\n'
     assert ar.Layout.from_toml(text) == ar.Layout("aod-2011", flush=20, split={"tracks": 99, "*": 0})
 
@@ -245,6 +342,34 @@ def test_a_plan_says_what_comes_out_before_anything_is_written(tmp_path):
     of_schema = ar.Layout().plan(table.schema)
     assert (of_schema.n_looked_at, of_schema.expected_bytes) == (0, None)
     assert {branch.name for branch in of_schema.branches} == set(branches)
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+@pytest.mark.parametrize("split", [0, 1, 99])
+def test_branches_and_types_of_a_plan_are_those_of_the_file(tmp_path, split):
+    inner = struct(a=pa.float32(), v=list_of(pa.int32()))
+    schema = pa.schema(
+        [
+            pa.field("lists", list_of(list_of(inner)), nullable=False),
+            pa.field("fixed", pa.list_(pa.field("item", inner, nullable=False), 2), nullable=False),
+            pa.field(
+                "map",
+                pa.map_(pa.string(), pa.field("value", list_of(pa.int32()), nullable=False)),
+                nullable=False,
+            ),
+            pa.field("record", struct(s=inner, l=list_of(list_of(inner)), t=list_of(inner)), nullable=False),
+        ]
+    )
+    layout = ar.Layout(split=split)
+    plan = layout.plan(schema, name="d/T")
+    ar.write(f"{tmp_path}/t.root:d/T", schema.empty_table(), layout=layout)
+    with ar.open(tmp_path / "t.root") as file:
+        found = [one.type_name for one in file["d/T"].branches if not one.is_group and not one.is_part]
+    # Columns of several branches name the types of all.
+    assert sorted(branch.type_name for branch in plan.branches) == sorted(", ".join(found).split(", "))
+    unsplit = [note.partition(":")[0] for note in plan.notes if "never split" in note]
+    expected = ["lists", "fixed", "map.value", "record.l", "record.t.v"] if split else []
+    assert unsplit == expected
 
 
 def test_plans_at_the_command_line_write_nothing(tmp_path, capsys):
@@ -318,6 +443,7 @@ NAMED = struct(pt=pa.float32(), name=pa.string())
         (struct(s=struct(s=PAIR)), False, {"split": 1}, "whole objects"),
         (list_of(PAIR), False, {"split": 0, "memberwise": True}, "whole objects"),
         (list_of(list_of(PAIR)), False, {"split": 99, "memberwise": True}, "whole objects"),
+        (pa.list_(pa.field("item", NAMED, nullable=False), 2), False, {"split": 99}, "whole objects"),
         (PAIR, True, {"format": "rntuple"}, "records that may be missing"),
         (pa.list_(pa.field("item", PAIR)), False, {"format": "rntuple"}, "records that may be missing"),
         (list_of(pa.float32()), False, {"io_features": "kGenerateOffsetMap"}, "kGenerateOffsetMap: uproot"),

@@ -52,45 +52,83 @@ def rules_of(given: object, what: str, checked: Callable[[object, str], T]) -> R
         if glob.startswith("@") and (glob != LARGEST or what != "split"):
             raise InvalidRequestError(f"{what}: there is no {glob!r}; split alone has {LARGEST!r}")
         rules.append((glob, checked(value, f"{what}[{glob!r}]")))
+    check_order([glob for glob, _ in rules], what)
     return tuple(rules)
+
+
+def check_order(globs: Sequence[str], what: str) -> None:
+    """Raise InvalidRequestError for a name or pattern that never counts, as one before it matches all that it does."""
+    for place, glob in enumerate(globs):
+        before = next((before for before in globs[:place] if _covers(before, glob)), None)
+        if before is not None:
+            raise InvalidRequestError(
+                f"{what}[{glob!r}] never counts, as {before!r} before it matches: the first that matches counts"
+            )
+
+
+def _covers(before: str, glob: str) -> bool:
+    """Return whether a rule matches all that another one does: for sure, where that is a pattern."""
+    is_name = not any(letter in glob for letter in "*?[@")
+    return before in ("*", glob) or (is_name and fnmatchcase(glob, before))
 
 
 def merged(rules: Rules[T], base: Rules[T]) -> Rules[T]:
     """Return rules before those of another layout, without those that never count."""
     globs = [glob for glob, _ in rules]
-    if "*" in globs:
-        return rules[: globs.index("*") + 1]
-    return rules + tuple((glob, value) for glob, value in base if glob not in globs)
+    return rules + tuple(
+        (glob, value) for glob, value in base if not any(_covers(before, glob) for before in globs)
+    )
 
 
 def first_match(rules: Rules[T], name: str, otherwise: T, largest: str | None = None) -> tuple[str, T]:
     """Return the first rule that matches a column; ("", otherwise) if none does."""
     for glob, value in rules:
-        if (name == largest) if glob == LARGEST else fnmatchcase(name, glob):
+        if (name == largest) if glob == LARGEST else matches(name, glob):
             return glob, value
     return "", otherwise
+
+
+def matches(name: str, glob: str) -> bool:
+    """Return whether a name or glob stands for a column: for that of the very name, whatever letters it has."""
+    return name == glob or fnmatchcase(name, glob)
 
 
 def check_matched(rules: Rules[Any], what: str, names: Sequence[str], where: str) -> None:
     """Raise NoSuchColumnError for a pattern that no column matches; one that begins with * or @ need not."""
     for glob, _ in rules:
-        if glob[0] not in "*@" and not any(fnmatchcase(name, glob) for name in names):
+        if glob[0] not in "*@" and not any(matches(name, glob) for name in names):
             raise NoSuchColumnError(
                 f"{where}: {what}: no column is called {glob!r}", glob, nearest(glob, names), known=names
             )
 
 
-def is_pattern(glob: str) -> bool:
-    """Return whether a rule is for columns that look so, and not for one of that name."""
-    return glob in ("", LARGEST) or any(letter in glob for letter in "*?[")
+def check_of_use(field: pa.Field, rules: Mapping[str, Rules[Any]], largest: str | None, where: str) -> None:
+    """Raise InvalidRequestError for what the very name of a column asks for, and it cannot have.
+
+    rules: those of a tree, by what they are of.
+    """
+    name, kind = field.name, field.type
+    is_split = first_match(rules["split"], name, None, largest)[1] is not None
+    of_class = None if is_split else "without a split level it has no objects of a class: say split, too"
+    for what, usual, why in (
+        ("split", None, None if has_objects(kind) else "it has no records to split"),
+        ("classes", "", of_class if has_objects(kind) else "it has no records"),
+        ("memberwise", False, of_class if has_collections(kind) else "it has no lists of records"),
+        ("lists", "counted", None if has_lists(kind) else "it has no lists"),
+    ):
+        glob, value = first_match(rules[what], name, usual)
+        if why is not None and glob == name and value != usual:
+            raise InvalidRequestError(f"{where}: {what}[{name!r}]={value!r}: the column is of {kind}: {why}")
 
 
-def largest_collection(sample: pa.Table, n_entries: int) -> str | None:
+def largest_collection(schema: pa.Schema, tables: Sequence[pa.Table], n_entries: int) -> str | None:
     """Return the list of records that takes most bytes in the first entries; None without one. The first of equals."""
-    first = sample.slice(0, n_entries)
-    sizes = {
-        field.name: first.column(field.name).nbytes for field in first.schema if is_collection(field.type)
-    }
+    sizes = {field.name: 0 for field in schema if is_collection(field.type)}
+    for table in tables:
+        first = table.slice(0, n_entries)
+        n_entries -= first.num_rows
+        for name in sizes.keys() & set(table.column_names):
+            sizes[name] += first.column(name).nbytes
     return max(sizes, key=lambda name: sizes[name]) if sizes else None
 
 
@@ -108,6 +146,21 @@ def has_objects(kind: pa.DataType) -> bool:
     if is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind):
         return has_objects(kind.value_type)
     return bool(is_of.is_struct(kind) or is_of.is_map(kind))
+
+
+def has_lists(kind: pa.DataType) -> bool:
+    """Return whether lists, or bytes, are in values, at any depth."""
+    is_of = pa.types
+    if is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_map(kind):
+        return True
+    is_bytes = is_of.is_binary(kind) or is_of.is_large_binary(kind)
+    return bool(is_bytes) or any(has_lists(field.type) for field in fields_of(kind))
+
+
+def has_collections(kind: pa.DataType) -> bool:
+    """Return whether lists of records, or maps, are in values, at any depth."""
+    is_one = is_collection(kind) or bool(pa.types.is_map(kind))
+    return is_one or any(has_collections(field.type) for field in fields_of(kind))
 
 
 def has_floats(kind: pa.DataType, widths: tuple[int, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -16,10 +17,11 @@ from arrowroot._writing.columns import (
     LARGEST,
     ColumnSettings,
     check_matched,
+    check_of_use,
+    check_order,
     first_match,
     has_floats,
     has_objects,
-    is_pattern,
     largest_collection,
     merged,
     rules_of,
@@ -28,6 +30,7 @@ from arrowroot._writing.precision import OF_NTUPLE, OF_TREE, parse_precision
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
     from typing import TypeAlias, TypeVar
 
     import pyarrow as pa
@@ -90,11 +93,12 @@ class Layout:
     compression: as :func:`arrowroot.write` has it; "auto" finds codec and level by trial.
 
     The others are one value for all columns, or values by column; globs are tried in order, and the first that matches
-    counts. A pattern that begins with * need not match any.
+    counts. A pattern that begins with * need not match any; a name that is given must be a column that can be so.
 
     split: of records and lists of records in a tree: 0 for one branch of objects, 1 to 99 for branches of their
         members, so many levels deep, as ROOT has it; None: the members are branches of their own, of no class. The
-        pattern "@largest" is the list of records that takes most bytes in the first cluster.
+        pattern "@largest" is the list of records that takes most bytes in the first cluster (in the first 1,000
+        entries, where clusters have no number of them; in the first that are filled, where contexts fill).
     memberwise: whether lists of records that are one branch are stored member by member.
     lists: "counted": numbers in lists are arrays that a branch counts; "vector": ``std::vector``.
     classes: the names of the classes of records, by column.
@@ -142,6 +146,9 @@ class Layout:
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "base")}
         said = {name: value for name, value in said.items() if value is not OF_LAYOUT}
+        if said.get("basket_size", settings.OPTIMIZED) != settings.OPTIMIZED:
+            # It shared out memory where the base optimized baskets.
+            said = {"basket_memory": None, **said}
         start = vars(_ROOTS) if base == "ttree" else vars(layout_of(base))
         for name, value in start.items():
             object.__setattr__(self, name, value)
@@ -156,6 +163,7 @@ class Layout:
             return merged(rules, getattr(self, name)) if isinstance(value, Mapping) else rules
         if name == "compression":
             settings.check_compression(value)
+            value = settings.as_text(value)
             return self._codecs(value) if isinstance(value, Mapping) else value
         if name == "format":
             return settings.checked_format(value, "format")
@@ -165,9 +173,12 @@ class Layout:
             )
         if name in ("autosave", "basket_memory") and value is not None:
             parse_size(value, name)
-        return value
+        # NumPy's integers are others to TOML.
+        is_number = hasattr(value, "__index__") and not isinstance(value, bool)
+        return operator.index(value) if is_number else value
 
     def _codecs(self, given: Mapping[str, Any]) -> _Codecs:
+        check_order(list(given), "compression")
         base = self.compression if isinstance(self.compression, Mapping) else {"*": self.compression}
         return _Codecs(dict(merged(tuple(given.items()), tuple(base.items()))))
 
@@ -179,15 +190,20 @@ class Layout:
             raise InvalidRequestError(
                 "basket_size='optimized', flush=None: ROOT gives sizes at the first flush, and there is none"
             )
+        if self.basket_memory is not None and self.basket_size != settings.OPTIMIZED:
+            raise InvalidRequestError(
+                f"basket_memory={self.basket_memory!r}: it is shared out where basket_size='optimized', and here "
+                f"basket_size={self.basket_size!r}"
+            )
         for name in _OF_TREE if self.format == "rntuple" else _OF_NTUPLE:
             rules = getattr(self, name)
             if rules != getattr(_ROOTS, name):
                 what = "an RNTuple has none" if self.format == "rntuple" else "a tree has none"
                 raise InvalidRequestError(f"{name}={dict(rules)!r}: {what}; format={self.format!r}")
-        if self.format == "rntuple" and self.io_features is not None:
-            raise InvalidRequestError(
-                f"io_features={self.io_features!r}: an RNTuple has none; format='rntuple'"
-            )
+        for name in ("io_features", "autosave") if self.format == "rntuple" else ():
+            value = getattr(self, name)
+            if value != getattr(_ROOTS, name):
+                raise InvalidRequestError(f"{name}={value!r}: an RNTuple has none; format='rntuple'")
         others = OF_TREE if self.format == "rntuple" else OF_NTUPLE
         for glob, precision in self.precision:
             if precision is not None and precision.kind in others:
@@ -196,18 +212,28 @@ class Layout:
                     f"{', '.join(OF_NTUPLE if self.format == 'rntuple' else OF_TREE)} and mantissa"
                 )
 
-    def columns(self, schema: pa.Schema, sample: pa.Table | None, where: str) -> list[ColumnSettings]:
-        """Return what it says of each column of a schema; ``sample``: the first entries, to find the largest.
+    @property
+    def n_looked_at(self) -> int:
+        """The number of first entries that say what some columns are like; 0: the layout says all."""
+        if all(glob != LARGEST for glob, _ in self.split):
+            return 0
+        return self.flush if isinstance(self.flush, int) else _N_LOOKED_AT
+
+    def columns(self, schema: pa.Schema, first: Sequence[pa.Table], where: str) -> list[ColumnSettings]:
+        """Return what it says of each column of a schema; ``first``: the first entries, to find the largest.
 
         Raises: NoSuchColumnError for a pattern that no column matches; InvalidRequestError for what a column that is
             named cannot have.
         """
         for name in BY_COLUMN:
             check_matched(getattr(self, name), name, schema.names, where)
-        largest = None
-        if sample is not None and any(glob == LARGEST for glob, _ in self.split):
-            n_entries = self.flush if isinstance(self.flush, int) else _N_LOOKED_AT
-            largest = largest_collection(sample, n_entries)
+        n_entries = self.n_looked_at if first else 0
+        largest = largest_collection(schema, first, n_entries) if n_entries else None
+        of_tree = {what: getattr(self, what) for what in _OF_TREE}
+        named = {glob for rules in of_tree.values() for glob, _ in rules}
+        for field in schema:
+            if field.name in named:
+                check_of_use(field, of_tree, largest, where)
         return [self._column(field, largest, where) for field in schema]
 
     def _column(self, field: pa.Field, largest: str | None, where: str) -> ColumnSettings:
@@ -215,37 +241,41 @@ class Layout:
         usual = ColumnSettings()
         glob, precision = first_match(self.precision, name, None)
         if precision is not None and not has_floats(kind, precision.width):
-            if not is_pattern(glob):
+            if glob == name:
                 sizes = " or ".join(f"float{width}" for width in precision.width)
                 raise InvalidRequestError(
                     f"{where}: precision[{glob!r}]='{precision}': the column is of {kind}, where {sizes} is needed"
                 )
             precision = None
-        encoding = first_match(self.encoding, name, usual.encoding)[1]
+        glob, encoding = first_match(self.encoding, name, usual.encoding)
         if self.format == "rntuple":
+            is_own = precision is not None and precision.kind in OF_NTUPLE
+            if is_own and glob == name and encoding != usual.encoding:
+                raise InvalidRequestError(
+                    f"{where}: encoding[{name!r}]={encoding!r}: precision '{precision}' is an encoding of its own"
+                )
             return usual._replace(precision=precision, encoding=encoding)
         lists = first_match(self.lists, name, usual.lists)[1]
-        if not has_objects(kind):
-            return usual._replace(lists=lists, precision=precision)
         split = first_match(self.split, name, None, largest)[1]
-        class_name = first_match(self.classes, name, "")[1] or None
-        if split is None:
+        if split is None or not has_objects(kind):
             return usual._replace(lists=lists, precision=precision)
+        class_name = first_match(self.classes, name, "")[1] or None
         memberwise = first_match(self.memberwise, name, usual.memberwise)[1]
         return ColumnSettings(split, memberwise, lists, class_name, precision, encoding)
 
-    def plan(self, data: Any, n_entries: int | None = None) -> LayoutPlan:
+    def plan(self, data: Any, n_entries: int | None = None, name: str = "Events") -> LayoutPlan:
         """Return what becomes of data, before they are written: branches, baskets, clusters, sizes, errors.
 
         data: a pyarrow schema, or data as :func:`arrowroot.write` takes them, from whose first clusters it is told:
             these are written to a temporary file.
         n_entries: of all data, where ``data`` are some.
+        name: of the table, after which classes are called.
 
         Raises: what writing them would raise.
         """
         from arrowroot._writing.plan import plan_of
 
-        return plan_of(self, data, n_entries)
+        return plan_of(self, data, n_entries, name)
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Layout:
@@ -301,8 +331,11 @@ def _shown(rules: Rules[Any]) -> object:
 
 
 def _checked_split(value: object, what: str) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 99):
-        return value
+    if value is None:
+        return None
+    level = operator.index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else -1
+    if 0 <= level <= 99:
+        return level
     raise InvalidRequestError(f"{what}={value!r}: 0 to 99, or None for branches of the members themselves")
 
 

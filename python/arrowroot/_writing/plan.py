@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _SAMPLE_BYTES = 64_000_000
 #: and are at most so many clusters, where clusters have a number of entries.
 _N_CLUSTERS = 20
-_NAME = "plan"
 _N_SHOWN = 60
 
 
@@ -183,7 +182,7 @@ class LayoutPlan:
         return f"<LayoutPlan {self._headline('baskets' if self.layout.format == 'ttree' else 'pages')}>"
 
 
-def plan_of(layout: Layout, data: Any, n_entries: int | None = None) -> LayoutPlan:
+def plan_of(layout: Layout, data: Any, n_entries: int | None, name: str) -> LayoutPlan:
     """Return the plan of a layout for data; ``n_entries``: of all, where these are some. See ``Layout.plan``."""
     if isinstance(data, pa.Schema):
         schema, sample = data, None
@@ -200,8 +199,9 @@ def plan_of(layout: Layout, data: Any, n_entries: int | None = None) -> LayoutPl
         schema = None if sample is not None else pa.schema([])
     with tempfile.TemporaryDirectory(prefix="arrowroot-plan-") as directory:
         path = os.path.join(directory, "plan.root")  # noqa: PTH118 - pathlib is a tenth of our import time
-        settings, stored = _write(layout, path, schema, sample)
-        return _read(layout, path, (settings, stored), sample, n_entries)
+        place = (path, name)
+        settings, stored = _write(layout, place, schema, sample)
+        return _read(layout, place, (settings, stored), sample, n_entries)
 
 
 def _is_stream(data: Any) -> bool:
@@ -221,23 +221,24 @@ def _first(layout: Layout, table: pa.Table) -> pa.Table:
 
 
 def _write(
-    layout: Layout, path: str, schema: pa.Schema | None, sample: pa.Table | None
+    layout: Layout, place: tuple[str, str], schema: pa.Schema | None, sample: pa.Table | None
 ) -> tuple[list[ColumnSettings], pa.Schema]:
     """Write what is looked at; return what the layout says of each column, and the schema that was written."""
     from arrowroot._writing.file import create
 
-    with create(path, reproducible=True) as file, file.tree(_NAME, schema, layout=layout) as table:
+    path, name = place
+    with create(path, reproducible=True) as file, file.tree(name, schema, layout=layout) as table:
         table.is_trial = True
         if sample is not None:
             table.append(sample)
-        stored = table.schema
+    stored = table.schema
     assert stored is not None  # noqa: S101 - a table that was closed has one
-    return layout.columns(stored, sample, _NAME), stored
+    return layout.columns(stored, [] if sample is None else [sample], name), stored
 
 
 def _read(
     layout: Layout,
-    path: str,
+    place: tuple[str, str],
     written: tuple[list[ColumnSettings], pa.Schema],
     sample: pa.Table | None,
     n_entries: int | None,
@@ -245,9 +246,9 @@ def _read(
     from arrowroot._api.file import open_file
     from arrowroot._api.tree import Tree
 
-    settings, schema = written
+    (path, name), (settings, schema) = place, written
     with open_file(path) as file:
-        tree = file[_NAME]
+        tree = file[name]
         assert isinstance(tree, Tree)  # noqa: S101 - it was written as one
         branches = tuple(
             PlannedBranch(
@@ -301,8 +302,6 @@ def _notes(layout: Layout, field: pa.Field, settings: ColumnSettings) -> Iterato
     if layout.format == "rntuple":
         return
     if settings.split is None:
-        if _has_records(kind) and not has_objects(kind) and layout.split:
-            yield f"{name}: {type_text(kind)} is never split: its members are branches of vectors"
         return
     if settings.split == 0:
         how = "member by member" if settings.memberwise else "one object after the other"
@@ -313,24 +312,25 @@ def _notes(layout: Layout, field: pa.Field, settings: ColumnSettings) -> Iterato
 
 
 def _notes_inside(path: str, kind: pa.DataType, *, is_in_list: bool) -> Iterator[str]:
-    if is_collection(kind):
-        if is_in_list:
-            yield f"{path}: a list of records in a list is never split: one branch"
-            return
-        kind, is_in_list = kind.value_type, True
-    if not pa.types.is_struct(kind):
+    is_one = is_collection(kind) or bool(pa.types.is_map(kind))
+    if is_one and is_in_list:
+        yield f"{path}: a list of records in a list is never split: one branch"
         return
+    if is_collection(kind):
+        kind = kind.value_type
+    if not is_one and not pa.types.is_struct(kind):
+        if has_objects(kind):
+            yield f"{path}: {type_text(kind)} is never split: one branch of vectors"
+        return
+    is_in_list |= is_one
+    # Key and value of a map are members of a record.
     for member in fields_of(kind):
         inner = f"{path}.{member.name}"
-        if is_in_list and _is_list(member.type) and not is_collection(member.type):
+        if is_in_list and _is_list(member.type) and not has_objects(member.type):
             yield f"{inner}: a list in a list is never split: one branch of vectors"
         else:
             yield from _notes_inside(inner, member.type, is_in_list=is_in_list)
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind))
-
-
-def _has_records(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(kind)) or any(_has_records(field.type) for field in fields_of(kind))
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))

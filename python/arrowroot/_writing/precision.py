@@ -43,9 +43,9 @@ class Precision(NamedTuple):
         bits = "" if self.bits is None else f"{self.bits}"
         if self.kind in OF_TREE:
             low, high = self.range or (0, 0)
-            inside = [f"{low:g}", f"{high:g}", *([bits] if bits else [])]
+            inside = [_exactly(low), _exactly(high), *([bits] if bits else [])]
             return f"{self.kind}[{','.join(inside)}]" if self.range or bits else self.kind
-        low_high = "" if self.range is None else "[{:g},{:g}]".format(*self.range)
+        low_high = "" if self.range is None else f"[{','.join(map(_exactly, self.range))}]"
         return f"{self.kind}:{bits}{low_high}"
 
     @property
@@ -141,7 +141,13 @@ def _of_tree(
 
 
 def _is_range(low: float, high: float) -> bool:
-    return math.isfinite(low) and math.isfinite(high) and low < high
+    return low < high and math.isfinite(high - low)
+
+
+def _exactly(number: float) -> str:
+    """Return a number as short as it can be said."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def _check_bits(bits: int, least: int, most: int, what: str) -> None:

@@ -59,7 +59,7 @@ def _reasons_of_objects(kind: pa.DataType, level: int) -> Iterator[str]:
         for member in fields_of(kind):
             if _has_objects(member.type):
                 yield from _reasons_of_objects(member.type, level - 1)
-    elif level == 0 or not pa.types.is_struct(items):
+    elif level == 0 or not pa.types.is_struct(items) or pa.types.is_fixed_size_list(kind):
         yield (
             "whole objects: RDataFrame reads nothing of them without a dictionary of the class, "
             "TTreeReader hardly anything, and uproot takes some of them for other values; "

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
-from arrowroot._sizes import parse_size
+from arrowroot._sizes import LARGEST, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,6 +154,15 @@ def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
     return 100 * number + level
 
 
+def as_text(compression: Compression) -> Compression:
+    """Return codecs as TOML has them, too: a name and a level as one text. They were checked."""
+    if isinstance(compression, Mapping):
+        return {glob: cast("Codec", as_text(codec)) for glob, codec in compression.items()}
+    if isinstance(compression, tuple):
+        return f"{compression[0].lower()}:{compression[1]}"
+    return compression if compression is None or isinstance(compression, str) else operator.index(compression)
+
+
 def text(value: object, what: str) -> str:
     """Return a text, such as a title. Raises: InvalidRequestError, naming ``what``."""
     if not isinstance(value, str):
@@ -192,7 +201,7 @@ def codec_numbers(
         return [otherwise if number is None else number] * len(names)
     rules = [(glob, codec_number(codec, f"compression[{glob!r}]")) for glob, codec in compression.items()]
     for glob, _ in rules:
-        if glob != "*" and not any(fnmatchcase(name, glob) for name in names):
+        if glob != "*" and glob not in names and not any(fnmatchcase(name, glob) for name in names):
             raise NoSuchColumnError(
                 f"{where}: compression: no column is called {glob!r}", glob, nearest(glob, names), known=names
             )
@@ -200,7 +209,7 @@ def codec_numbers(
 
 
 def _first_match(name: str, rules: Sequence[tuple[str, int | None]], otherwise: int) -> int:
-    number = next((number for glob, number in rules if fnmatchcase(name, glob)), None)
+    number = next((number for glob, number in rules if name == glob or fnmatchcase(name, glob)), None)
     return otherwise if number is None else number
 
 
@@ -226,7 +235,7 @@ def flush_rule(flush: Flush, found: Format) -> FlushRule:
         n_entries = operator.index(flush)
     except TypeError:
         n_entries = 0
-    if isinstance(flush, bool) or n_entries < 1:
+    if isinstance(flush, bool) or not 1 <= n_entries <= LARGEST:
         raise InvalidRequestError(f"flush={flush!r}: write a size as '30 MB', a number of entries, or None")
     return FlushRule("entries", n_entries)
 

@@ -72,6 +72,8 @@ class TableWriter:
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
+        # What waits until the layout can be told from it: parts, and batches of each.
+        self._held: list[tuple[Part, list[pa.RecordBatch]]] = []
         self._is_filled = False
         self._is_closed = False
         #: True if it is written for a plan: reading gives branches or fields, and nothing is warned of.
@@ -122,7 +124,11 @@ class TableWriter:
     @property
     def num_entries(self) -> int:
         """Number of entries appended so far."""
-        return self._n_entries
+        return self._n_entries + self._n_held
+
+    @property
+    def _n_held(self) -> int:
+        return sum(batch.num_rows for _, batches in self._held for batch in batches)
 
     @property
     def is_closed(self) -> bool:
@@ -176,23 +182,24 @@ class TableWriter:
         """
         if self._is_closed:
             raise InvalidRequestError(f"{self._where}: the table is closed, nothing can be filled")
-        if self._n_entries and not self._is_filled:
+        if self.num_entries and not self._is_filled:
             raise InvalidRequestError(
                 f"{self._where}: it has entries of append: contexts fill it from the first one on"
             )
         self._is_filled = True
         context = FillContext(self, self._file, self._producers, name)
-        if self._schema is not None:
+        # Where entries say what the layout is, the first that are filled do.
+        if self._schema is not None and not self._layout.n_looked_at:
             with self._lock:
                 if self._native is None:
-                    self._begin(None, None)
+                    self._begin(None, None, [])
         return context
 
     def begun(self, part: Part, table: pa.Table) -> pa.Schema:
         """Return its schema; these data say it, and which columns share their lengths, if nobody has before."""
         with self._lock:
             if self._native is None:
-                self._begin(part, table)
+                self._begin(part, table, [table])
         if self._schema is None:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
         return self._schema
@@ -255,17 +262,27 @@ class TableWriter:
     def _add_part(self, part: Part, progress: Callable[[int], object] | None) -> None:
         batches = part.batches
         if self._native is None:
-            sample = part.table
-            if sample is None:
-                first = next(batches, None)
-                found = [] if first is None else [first]
-                sample = pa.Table.from_batches(found, part.schema)
-                batches = chain(found, batches)
-            self._begin(part, sample)
+            n_wanted = max(1, self._layout.n_looked_at - self._n_held)
+            drawn: list[pa.RecordBatch] = []
+            while n_wanted > 0 and (batch := next(batches, None)) is not None:
+                drawn.append(batch)
+                n_wanted -= batch.num_rows
+            self._held.append((part, drawn))
+            if self._n_held < self._layout.n_looked_at:
+                return
+            batches = chain(self._begin_with_held(), batches)
         for batch in batches:
             self._write(batch)
             if progress is not None:
                 progress(self._n_entries)
+
+    def _begin_with_held(self) -> list[pa.RecordBatch]:
+        """Make the table from the first entries, and return them: they are to be written."""
+        held, self._held = self._held, []
+        part, drawn = held[0]
+        sample = part.table if part.table is not None else pa.Table.from_batches(drawn[:1], part.schema)
+        self._begin(part, sample, [pa.Table.from_batches(batches, one.schema) for one, batches in held])
+        return [batch for _, batches in held for batch in batches]
 
     def _write(self, batch: pa.RecordBatch) -> None:
         if self._native is None or self._schema is None:
@@ -285,8 +302,13 @@ class TableWriter:
             error.args = (f"{self._where}: {error.args[0]}",)
             raise
 
-    def _begin(self, part: Part | None, sample: pa.Table | None) -> _native.TableWriter:
-        """Make the table; ``part`` and ``sample`` are what is known of its entries, None if there are none."""
+    def _begin(
+        self, part: Part | None, sample: pa.Table | None, first: list[pa.Table]
+    ) -> _native.TableWriter:
+        """Make the table; ``part`` and ``sample`` are what is known of its entries, None if there are none.
+
+        first: those from which the layout is told.
+        """
         if self._schema is None:
             if part is None or sample is None:
                 raise InvalidRequestError(
@@ -306,7 +328,7 @@ class TableWriter:
         numbers = settings.codec_numbers(
             layout.compression, self._of_file, layout.format, schema.names, self._where
         )
-        layouts = layout.columns(schema, sample, self._where)
+        layouts = layout.columns(schema, first, self._where)
         if not self.is_trial:
             warn_of_few_readers(schema, layout, layouts, self._where)
         flush = settings.flush_rule(layout.flush, layout.format)
@@ -342,7 +364,9 @@ class TableWriter:
         """
         if self._is_closed:
             return
-        native = self._native or self._begin(None, None)
+        for batch in self._begin_with_held() if self._held else []:
+            self._write(batch)
+        native = self._native or self._begin(None, None, [])
         self._is_closed = True
         with self._named():
             self.written = native.close()

@@ -28,8 +28,9 @@ def run(options: argparse.Namespace) -> None:
     file, name = split_url(options.output)
     sample = sample_of(options.kind, seed=options.seed, n_entries=options.entries, n_bytes=options.size)
     if options.plan:
-        found = _style(options).whole().plan(next(sample.batches()), sample.n_entries)
-        show_plan(options, [(name or sample.tree, found)])
+        name = name or sample.tree
+        found = _style(options).whole().plan(next(sample.batches()), sample.n_entries, name)
+        show_plan(options, [(name, found)])
         return
     if options.keep and Path(file).exists():
         print(f"{printable(file)}: there already, {format_bytes(Path(file).stat().st_size)}")
