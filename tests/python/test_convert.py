@@ -76,6 +76,50 @@ def test_from_every_format_to_every_format(files, tmp_path, arrowroot_command, s
     assert not done.stderr
 
 
+def notes_of(path, tree):
+    with ar.open(path) as file:
+        found = file[tree]
+        return found.aliases, found.user_info, found.recorded_friends, found.recorded_index
+
+
+def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
+    source, out = tmp_path / "in.root", tmp_path / "out.root"
+    friends = {"beside": "other/T", "far": "far.root:F"}
+    notes = {"aliases": {"twice": "2*x"}, "user_info": {"lumi": 1.5, "n": "t"}, "friends": friends}
+    columns = {"x": np.arange(5.0), "run": np.arange(5) // 2, "event": np.arange(5, dtype=np.int32)}
+    with ar.create(source) as file:
+        with file.tree("d/Events", index=("run", "event"), **notes) as tree:
+            tree.append(columns)
+        file["other/T"] = {"q": np.arange(5)}
+        with file.tree("Texts", user_info=["a", "b"]) as tree:
+            tree.append({"x": [1]})
+
+    def left_out():
+        return [line.partition("note ")[2] for line in capsys.readouterr().err.splitlines()]
+
+    assert main(["convert", str(source), str(out), "--layout", "d3pd"]) == 0
+    assert notes_of(out, "d/Events") == notes_of(source, "d/Events")
+    assert notes_of(out, "d/Events")[2] == [("beside", "other/T", ""), ("far", "F", "far.root")]
+    assert notes_of(out, "Texts") == notes_of(source, "Texts")
+    assert left_out() == []
+    # Alone and with some of its columns.
+    assert main(["convert", f"{source}:d/Events", f"{out}:E", "-c", "x,run"]) == 0
+    assert notes_of(out, "E") == (notes["aliases"], notes["user_info"], [("far", "F", "far.root")], None)
+    assert [line.split(" was left out: ")[0] for line in left_out()] == ["'index'", "'friends'"]
+    # Entries that are chosen are still found by their index.
+    assert main(["convert", f"{source}:d/Events", f"{out}:E", "--filter", "x > 2"]) == 0
+    assert notes_of(out, "E")[2:] == ([], ("run", "event"))
+    assert "some are chosen" in left_out()[0]
+    for target, options in ((out, ["--layout", "rntuple"]), (tmp_path / "out.parquet", [])):
+        assert main(["convert", f"{source}:d/Events", str(target), *options]) == 0
+        assert {line.split(" ")[0] for line in left_out()} == {
+            "'aliases'",
+            "'user_info'",
+            "'friends'",
+            "'index'",
+        }
+
+
 def test_columns_entries_and_a_filter_are_chosen(files, tmp_path, arrowroot_command):
     out = tmp_path / "out.parquet"
     arrowroot_command(

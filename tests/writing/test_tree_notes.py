@@ -138,6 +138,7 @@ def test_records_are_as_root_writes_them(tmp_path):
         ({"friends": "far.root"}, "which tree"),
         ({"user_info": {"h": object()}}, "numbers and texts"),
         ({"user_info": {"n": 2**70}}, "64 bits"),
+        ({"user_info": {"ARROW:schema": "of mine"}}, "that arrowroot records"),
         ({"layout": "rntuple", "aliases": {"a": "x"}}, "RNTuple records no aliases"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from arrowroot._converting.notes import Carried, carried
 from arrowroot._errors import (
     CorruptFileError,
     InvalidRequestError,
@@ -56,6 +57,8 @@ class Table(NamedTuple):
     #: Entries, as far as they are known: a filter may leave fewer.
     n_entries: int
     titles: dict[str, str] = {}  # noqa: RUF012 - never changed
+    #: What a tree records besides.
+    notes: Carried = Carried()
     scan: Scan | None = None
 
 
@@ -102,7 +105,7 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
 
     file = open_file(place.file, **storage)
     if place.table is not None:
-        return Input([_of_tree(_tree_of(file, place.table), place.table, choice)])
+        return Input([_of_tree(_tree_of(file, place.table), place.table, choice, is_alone=True)])
     keys = file.keys(cycles=False)
     paths = [key.path for key in keys if key.is_tree]
     if not paths and not keys:
@@ -132,7 +135,7 @@ def _tree_of(file: File, path: str) -> Tree:
     return found
 
 
-def _of_tree(tree: Tree, path: str, choice: Choice) -> Table:
+def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -> Table:
     scan = tree.scan(
         choice.columns,
         filter=choice.filter,
@@ -144,8 +147,10 @@ def _of_tree(tree: Tree, path: str, choice: Choice) -> Table:
     names = set(scan.column_names)
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = path.partition(";")[0]
+    has_all_entries = choice.filter is None and choice.entries is None
+    notes = carried(tree, scan.schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
     return Table(
-        name, tree.title, scan.schema, scan.schema, lambda: iter(scan), scan.num_entries, titles, scan
+        name, tree.title, scan.schema, scan.schema, lambda: iter(scan), scan.num_entries, titles, notes, scan
     )
 
 

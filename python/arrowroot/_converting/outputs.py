@@ -15,7 +15,7 @@ from arrowroot._writing.file import create
 from arrowroot._writing.layout import OF_LAYOUT, Unsaid, layout_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeAlias
 
     from arrowroot._converting.formats import Place
@@ -114,6 +114,8 @@ def write_all(
         return _to_root(given, place, style, progress, check)
     (table,) = given.tables
     left_out = [*given.left_out, *((key.path, "not a table") for key in given.objects)]
+    what = "Parquet" if place.format == "parquet" else "Arrow IPC"
+    left_out += _of_table(table, table.notes.lost_in(what))
     written = Written([], [], left_out)
     with suppress(_DiffersError), _unsupported(place.file), replacing(place.file) as beside:
         writer = _parquet_writer if place.format == "parquet" else _ipc_writer
@@ -140,7 +142,8 @@ def plans_of(given: Input, place: Place, style: Style) -> list[tuple[str, Layout
     for table in given.tables:
         first = next(table.batches(), None)
         data = table.schema if first is None else pa.Table.from_batches([first]).cast(table.schema)
-        plans.append((table.name or DEFAULT_NAME, layout.plan(data, table.n_entries)))
+        name = place.table or table.name or DEFAULT_NAME
+        plans.append((name, layout.plan(data, table.n_entries, name)))
     return plans
 
 
@@ -166,11 +169,12 @@ def _to_root(
                 if place.table is not None and len(given.tables) == 1
                 else table.name or DEFAULT_NAME
             )
-            writer = file.tree(
-                name,
-                table.schema,
-                **style.options(table.title, table.titles),
+            is_tree = style.whole().format == "ttree"
+            left_out += _of_table(
+                table, table.notes.left_out if is_tree else table.notes.lost_in("an RNTuple")
             )
+            options = style.options(table.title, table.titles)
+            writer = file.tree(name, table.schema, **{**options, **(table.notes.options if is_tree else {})})
             for batch in table.batches():
                 writer.append(batch)
                 progress(table, writer.num_entries)
@@ -186,6 +190,11 @@ def _to_root(
         if differences:
             file.abort()
     return Written(tables, objects, left_out, differences, None if differences else file.cost())
+
+
+def _of_table(table: Table, notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return notes that are left out, with the table that they are of."""
+    return [(f"{table.name}: note {note!r}", why) for note, why in notes]
 
 
 def _copied(given: Input, path: str, file: WritableFile) -> str | None:

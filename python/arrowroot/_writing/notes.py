@@ -12,6 +12,9 @@ from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._sizes import LARGEST
 from arrowroot._storage.url import split_url
 
+#: The name of the Arrow schema among the user info of a tree.
+SCHEMA_RECORD = "ARROW:schema"
+
 if TYPE_CHECKING:
     #: Expressions by the names that they go by.
     Aliases = Mapping[str, str]
@@ -101,6 +104,15 @@ def _file_and_tree(target: str) -> tuple[str, str]:
 
 
 def _user_info(given: object) -> list[tuple[str, str, str]]:
+    found = _found_user_info(given)
+    if any(name == SCHEMA_RECORD for _, name, _ in found):
+        raise InvalidRequestError(
+            f"user_info: {SCHEMA_RECORD!r} is the name of the schema that arrowroot records"
+        )
+    return found
+
+
+def _found_user_info(given: object) -> list[tuple[str, str, str]]:
     if isinstance(given, Mapping):
         return [_parameter(_text(name, "user_info"), value) for name, value in given.items()]
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
