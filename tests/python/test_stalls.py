@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import arrowroot as ar
+from arrowroot._cost.stalls import intervals_of
 from arrowroot._pictures import stalls as picture
 from arrowroot._report import fjr
 from arrowroot._report import stalls as report
@@ -99,11 +100,48 @@ def test_a_file_of_stall_monitor_is_taken_in_microseconds(tmp_path):
     }  # fmt: skip
     assert [stream.name for stream in stalls.streams] == ["stream 0", "stream 1"]
     assert rows_of(stalls) == [
-        (0, "waiting for data", 1, 2), (1, "waiting for data", 2, 3), (1, "running", 3, 4), (0, "running", 2, 102),
-        (1, "running", 4, 103), (0, "writing", 102, 110), (0, "writing", 110, 120), (0, "writing", 120, 353),
-        (1, "stalled", 103, 353), (1, "writing", 353, 400),
+        (0, "waiting for data", 1, 2), (1, "waiting for data", 2, 3), (1, "running", 3, 103), (0, "running", 2, 102),
+        (0, "writing", 102, 353), (1, "stalled", 103, 353), (1, "writing", 353, 400),
     ]  # fmt: skip
     assert stalls.streams[1].efficiency == pytest.approx(1 - 250 / 398)
+
+
+#: What StallMonitor adds since CMSSW 12: steps of the event setup, and of the framework if they are asked for.
+EVENT_SETUP = """\
+#N 0  GeometryESProducer
+#N 13 MagneticField
+
+q 2 13 5 5
+N 2 0 5 10
+n 2 0 5 20
+F 2 1 1 4 20
+f 2 1 1 4 30
+F 0 1 1 3 30
+"""
+
+
+def test_steps_of_event_setup_and_framework_are_passed_over(tmp_path):
+    before, steps = STALL_MONITOR.split("M 2 2 4 10\n")
+    newer = write(tmp_path / "newer.log", before + EVENT_SETUP + "M 2 2 4 10\n" + steps)
+    older = report.read(write(tmp_path / "older.log", STALL_MONITOR))
+    assert report.read(newer).modules == older.modules
+    assert report.read(newer).streams == older.streams
+
+
+def test_the_last_line_of_a_killed_job_is_left_out(tmp_path):
+    whole = report.read(write(tmp_path / "whole.log", STALL_MONITOR))
+    for rest in ("M 0 2 0 40", "M 0", "e"):
+        cut = report.read(write(tmp_path / "cut.log", STALL_MONITOR + rest))
+        assert (cut.streams, cut.modules) == (whole.streams, whole.modules)
+
+
+def test_intervals_that_were_not_kept_are_said(tmp_path, capsys):
+    found = report.read(write(tmp_path / "s.log", STALL_MONITOR))
+    path = tmp_path / "s.json"
+    found._replace(n_lost=12_345).save(path)
+    assert main(["stalls", str(path), "--plot", str(tmp_path / "s.html")]) == 0
+    assert "the last 12,345 intervals were too many to be kept" in capsys.readouterr().out
+    assert "without the last 12,345 intervals" in (tmp_path / "s.html").read_text()
 
 
 def test_the_table_is_that_of_stall_monitor(tmp_path, capsys):
@@ -148,8 +186,16 @@ def test_a_log_of_the_tracer_goes_on_after_midnight(tmp_path):
                     "intervals_us": [[0, 0, 1, 2]],
                 }
             ),
-            "no stream 0",
+            "no number 0 of 0",
         ),
+        ('{"form": ' + "[" * 100_000, "RecursionError"),
+        ("# Transition\nS 1 " + "9" * 5000 + "\n", "is no number of a stream or time"),
+        ("# Transition\nS 1 2\n" + "M" * 10**6 + "\n", "is no step"),
+        (
+            "# Transition\n" + "".join(f"#M {number} m\n" for number in range(100_001)),
+            "more than 100,000 modules",
+        ),
+        ("# Transition\n" + "".join(f"S {number} 1\n" for number in range(4_097)), "more than 4,096 streams"),
     ],
 )
 def test_what_is_no_file_of_stalls_is_said(tmp_path, capsys, text, message):
@@ -244,7 +290,7 @@ def many(n_streams: int, n_intervals: int) -> ar.Stalls:
                 now += length
         times = dict.fromkeys(report.STATES, 0)
         streams.append(report.Stream(f"stream {stream}", "T", 0, now * 10**6, times, 1, 1, 0, 0, 0, 0))
-    return ar.Stalls(100_000_000, [], streams, report.intervals_of(rows))
+    return ar.Stalls(100_000_000, [], streams, intervals_of(rows))
 
 
 def test_no_stall_is_hidden_in_a_picture_of_64_streams_and_100_000_events():
@@ -268,11 +314,11 @@ def test_no_stall_is_hidden_in_a_picture_of_64_streams_and_100_000_events():
 def test_what_a_stream_does_most_of_a_bin_is_shown():
     rows = [(0, 0, 0, 60), (0, 1, 60, 100), (0, 4, 100, 130), (0, 0, 130, 171), (0, 1, 171, 400)]
     stream = report.Stream("s", "T", 0, 400, {}, 1, 1, 0, 0, 0, 0)
-    ((_, bins),), bin_ns = report.binned(ar.Stalls(100, [], [stream], report.intervals_of(rows)), 4)
+    ((_, bins),), bin_ns = report.binned(ar.Stalls(100, [], [stream], intervals_of(rows)), 4)
     assert (bins, bin_ns) == ([0, 0, 1, 1], 100)
     # A stall that begins at the end of a bin is not in it as well.
     rows = [(0, 0, 0, 90), (0, 2, 90, 190), (0, 0, 190, 400)]
-    ((_, bins),), _ = report.binned(ar.Stalls(100, [], [stream], report.intervals_of(rows)), 4)
+    ((_, bins),), _ = report.binned(ar.Stalls(100, [], [stream], intervals_of(rows)), 4)
     assert bins == [0, 2, 0, 0]
 
 

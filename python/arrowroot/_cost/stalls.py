@@ -175,17 +175,26 @@ def read_json(path: str | Path, text: str) -> Stalls:
         states = [STATES.index(state) for state in found["states"]]
         streams = [_stream(each) for each in found["streams"]]
         modules = [
-            ModuleStalls(str(each["label"]), *(int(each[name]) for name in ModuleStalls._fields[1:]))
+            ModuleStalls(str(each["label"]), *(_number(each[name]) for name in ModuleStalls._fields[1:]))
             for each in found["modules"]
         ]
         rows = [
-            (_index(stream, len(streams)), states[state], 1000 * _time(start), 1000 * _time(start + length))
+            (
+                _place(stream, len(streams)),
+                states[_place(state, len(states))],
+                1000 * _time(start),
+                1000 * _time(start + _time(length)),
+            )
             for stream, state, start, length in found["intervals_us"]
         ]
         return Stalls(
-            int(found["threshold_ns"]), modules, streams, intervals_of(rows), int(found["n_lost_intervals"])
+            _number(found["threshold_ns"]),
+            modules,
+            streams,
+            intervals_of(rows),
+            _number(found["n_lost_intervals"]),
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise CorruptFileError(f"{path}: {error!r} in stalls of the form {JSON_FORM}") from None
 
 
@@ -195,14 +204,16 @@ def _check_form(form: object) -> None:
 
 
 def _stream(told: Mapping[str, Any]) -> Stream:
-    times = {state: int(told["times_ns"].get(state, 0)) for state in STATES}
-    numbers = {name: int(told[name]) for name in Stream._fields if name not in {"name", "module", "times_ns"}}
+    times = {state: _number(told["times_ns"].get(state, 0)) for state in STATES}
+    numbers = {
+        name: _number(told[name]) for name in Stream._fields if name not in {"name", "module", "times_ns"}
+    }
     return Stream(name=str(told["name"]), module=str(told["module"]), times_ns=times, **numbers)
 
 
-def _index(number: object, length: int) -> int:
+def _place(number: object, length: int) -> int:
     if not isinstance(number, int) or not 0 <= number < length:
-        raise ValueError(f"no stream {number!r}")
+        raise ValueError(f"no number {number!r} of {length}")
     return number
 
 
@@ -210,6 +221,13 @@ def _time(microseconds: object) -> int:
     if not isinstance(microseconds, int) or not 0 <= microseconds < 1 << 53:
         raise ValueError(f"{microseconds!r} is no time in µs")
     return microseconds
+
+
+def _number(value: object) -> int:
+    """Return a count, or a time in ns."""
+    if not isinstance(value, int) or not 0 <= value < 1 << 63:
+        raise ValueError(f"{value!r} is no number from 0 on")
+    return value
 
 
 def parse_threshold(seconds: float, what: str = "stall_threshold") -> int:

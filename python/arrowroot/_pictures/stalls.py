@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from arrowroot._errors import StorageError
 from arrowroot._pictures import style
 from arrowroot._render import printable
 from arrowroot._report.stalls import binned, by_name
-from arrowroot._sizes import format_count, format_seconds
+from arrowroot._sizes import counted, format_count, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,11 +100,13 @@ def summary(stalls: Stalls) -> str:
     n_stalls = sum(stream.n_stalls for stream in stalls.streams)
     total_ns = sum(stream.stalls_ns for stream in stalls.streams)
     longest_ns = max((stream.longest_wait_ns for stream in stalls.streams), default=0)
+    lost = f"; without the last {format_count(stalls.n_lost)} intervals" if stalls.n_lost else ""
     if not n_stalls:
-        return f"{len(stalls.streams)} streams, no stalls"
+        return f"{counted(len(stalls.streams), 'stream')}, no stalls{lost}"
+    total, longest = format_seconds(total_ns / 1e9), format_seconds(longest_ns / 1e9)
     return (
-        f"{len(stalls.streams)} streams, {format_count(n_stalls)} stalls of {format_seconds(total_ns / 1e9)} in all, "
-        f"at most {format_seconds(longest_ns / 1e9)}"
+        f"{counted(len(stalls.streams), 'stream')}, {counted(n_stalls, 'stall')} of {total} in all, at most {longest}"
+        f"{lost}"
     )
 
 
@@ -170,7 +171,7 @@ td,th{{padding:.2em .8em;border-bottom:1px solid {style.FAINT};text-align:right;
 td:first-child,th:first-child{{text-align:left}}
 {colours}</style></head><body>
 <h1>{html.escape(printable(title))}</h1><p>{facts}</p><ul>{legend}</ul>
-<div class="wide"><svg viewBox="0 -4 {left + width + 30} {height + 30}" role="img" aria-label={json.dumps(facts)}>
+<div class="wide"><svg viewBox="0 -4 {left + width + 30} {height + 30}" role="img" aria-label="{facts}">
 {"".join(parts)}{"".join(ticks)}</svg></div>
 <h2>Modules</h2><div class="wide"><table>
 <tr><th>module</th><th>calls</th><th>stalls</th><th>total</th><th>longest</th></tr>{table}</table></div>

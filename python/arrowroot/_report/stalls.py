@@ -7,31 +7,39 @@ CMSSW. Times of the StallMonitor are in µs, whatever the header of its file say
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
 from fnmatch import fnmatchcase
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._cost.stalls import (
     STATES,
     THRESHOLD_NS,
+    Intervals,
     ModuleStalls,
     Stalls,
     Stream,
-    intervals_of,
     read_json,
 )
 from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+    from typing import TextIO
 
 RUNNING, WRITING, STALLED, _, DATA = range(len(STATES))
 #: Modules of these names write: cmsRun's output modules are called so by custom.
 WRITERS = ("*output*", "*Output*", "out", "write*")
 SOURCE = "source"
-_MAX_BYTES = 2 << 30
+#: Steps of StallMonitor that say nothing of modules at events: events, transitions of the framework, its setup.
+_PASSED_OVER = frozenset("EeFfNnq")
+_MAX_BYTES, _MAX_JSON_BYTES = 2 << 30, 128 << 20
+#: No line that means anything is longer, in characters.
+_MAX_LINE = 1 << 16
 _MAX_STREAMS = 4096
+_MAX_MODULES = 100_000
 _MAX_US = 1 << 53
 _NAME = re.compile(r"'([^']*)'")
 _CLOCK = re.compile(r"(\d\d?):(\d\d):(\d\d(?:\.\d{1,9})?)")
@@ -58,27 +66,49 @@ def read(path: str | Path, *, threshold_ns: int = THRESHOLD_NS, writers: Sequenc
     Raises: StorageError if it cannot be read; CorruptFileError if it is none of the three kinds, or contradicts itself.
     """
     try:
-        if Path(path).stat().st_size > _MAX_BYTES:
-            raise InvalidRequestError(f"{path}: more than {_MAX_BYTES >> 30} GiB of stalls")
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+            n_bytes = Path(path).stat().st_size
+            is_json = file.read(_MAX_LINE).lstrip().startswith("{")
+            max_bytes = _MAX_JSON_BYTES if is_json else _MAX_BYTES
+            if n_bytes > max_bytes:
+                raise InvalidRequestError(f"{path}: more than {max_bytes >> 20:,} MiB of stalls")
+            file.seek(0)
+            if is_json:
+                return read_json(path, file.read())
+            return _stalls_of(_steps_of(_lines(file)), threshold_ns, writers)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}") from None
-    if text.lstrip().startswith("{"):
-        return read_json(path, text)
-    lines = text.splitlines()
-    if any(line.startswith(("# Transition", "# Step")) for line in lines[:5]):
-        steps = _of_stall_monitor(lines)
-    elif any("++" in line for line in lines[:50]):
-        steps = _of_tracer(lines)
-    else:
-        raise CorruptFileError(
-            f"{path}: neither stalls of arrowroot (JSON) nor a file of CMSSW's StallMonitor, which begins with "
-            "'# Transition', or Tracer, whose lines have '++'"
-        )
-    try:
-        return _stalls_of(steps, threshold_ns, writers)
-    except CorruptFileError as error:
+    except _NoStallsError as error:
         raise CorruptFileError(f"{path}: {error}") from None
+
+
+class _NoStallsError(Exception):
+    """What is wrong with the lines of a file."""
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """Yield lines, cut if they are too long. A last one without an end, as killed jobs leave it, is left out."""
+    while line := file.readline(_MAX_LINE):
+        is_whole = line.endswith("\n")
+        while not is_whole:
+            rest = file.readline(_MAX_LINE)
+            if not rest:
+                return
+            is_whole = rest.endswith("\n")
+        yield line
+
+
+def _steps_of(lines: Iterator[str]) -> Iterator[_Step]:
+    first = list(islice(lines, 50))
+    every = chain(first, lines)
+    if any(line.startswith(("# Transition", "# Step")) for line in first[:5]):
+        return _of_stall_monitor(every)
+    if any("++" in line for line in first):
+        return _of_tracer(every)
+    raise _NoStallsError(
+        "neither stalls of arrowroot (JSON) nor a file of CMSSW's StallMonitor, which begins with '# Transition', or "
+        "Tracer, whose lines have '++'"
+    )
 
 
 def _of_stall_monitor(lines: Iterable[str]) -> Iterator[_Step]:
@@ -94,15 +124,16 @@ def _of_stall_monitor(lines: Iterable[str]) -> Iterator[_Step]:
             # The labels stand at the beginning: "#M ID LABEL".
             if words and words[0] == "#M" and len(words) >= 3:
                 names[words[1]] = words[2]
+                _check_modules(names)
             continue
-        if words[0] in {"E", "e"}:
+        if words[0] in _PASSED_OVER:
             continue
         if words[0] not in kinds:
-            raise CorruptFileError(f"line {number}: {words[0]!r} is no step of StallMonitor")
+            raise _NoStallsError(f"line {number}: {words[0]!r} is no step of StallMonitor")
         what, is_begin = kinds[words[0]]
         n_words = {"source": 3, "module": 5}.get(what, 4)
         if len(words) != n_words:
-            raise CorruptFileError(f"line {number}: {len(words)} words, a step {words[0]!r} has {n_words}")
+            raise _NoStallsError(f"line {number}: {len(words)} words, a step {words[0]!r} has {n_words}")
         stream, time_us = (_number(words[place], number) for place in (1, -1))
         if what in {"source", "read"}:
             yield _Step(what, is_begin, stream, time_us, SOURCE)
@@ -111,9 +142,14 @@ def _of_stall_monitor(lines: Iterable[str]) -> Iterator[_Step]:
         yield _Step(what, is_begin, stream, time_us, names.get(words[2], f"module {words[2]}"), is_event)
 
 
+def _check_modules(modules: Sized) -> None:
+    if len(modules) > _MAX_MODULES:
+        raise _NoStallsError(f"more than {_MAX_MODULES:,} modules")
+
+
 def _number(word: str, line: int) -> int:
-    if not (word.isascii() and word.isdigit() and int(word) < _MAX_US):
-        raise CorruptFileError(f"line {line}: {word!r} is no number of a stream or time")
+    if not (word.isascii() and word.isdigit() and len(word) < 20 and int(word) < _MAX_US):
+        raise _NoStallsError(f"line {line}: {word!r} is no number of a stream or time")
     return int(word)
 
 
@@ -158,6 +194,48 @@ def _of_tracer(lines: Iterable[str]) -> Iterator[_Step]:
         yield _Step(what, is_begin, number, time_us, name[1] if is_module and name else SOURCE)
 
 
+class _Sums:
+    """The waits of a module, or of a stream, as they come. Times in ns."""
+
+    def __init__(self) -> None:
+        self.n_waits = self.longest_ns = 0
+        self.n_stalls = self.stalls_ns = self.longest_stall_ns = 0
+
+    def add(self, wait_ns: int, threshold_ns: int) -> None:
+        self.n_waits += 1
+        self.longest_ns = max(self.longest_ns, wait_ns)
+        if wait_ns >= threshold_ns:
+            self.n_stalls += 1
+            self.stalls_ns += wait_ns
+            self.longest_stall_ns = max(self.longest_stall_ns, wait_ns)
+
+
+class _Found:
+    """Intervals as they are found: stream, state, from when until when in ns. Neighbours that are alike are one."""
+
+    def __init__(self) -> None:
+        self.columns = tuple(array("q") for _ in range(4))
+        self.latest: dict[int, int] = {}
+
+    def add(self, stream: int, state: int, start_ns: int, end_ns: int) -> None:
+        _, states, _, ends = self.columns
+        latest = self.latest.get(stream)
+        if latest is not None and states[latest] == state and ends[latest] == start_ns:
+            ends[latest] = end_ns
+            return
+        self.latest[stream] = len(states)
+        for column, value in zip(self.columns, (stream, state, start_ns, end_ns), strict=True):
+            column.append(value)
+
+    def intervals(self, numbers: Mapping[int, int]) -> Intervals:
+        """Return them; ``numbers``: the place of each stream."""
+        import numpy as np
+
+        streams, *others = (np.array(column, dtype=np.int64) for column in self.columns)
+        known = np.array(sorted(numbers), dtype=np.int64)
+        return Intervals(np.searchsorted(known, streams), *others)
+
+
 class _Row:
     """The state of a stream while its steps are read."""
 
@@ -169,19 +247,20 @@ class _Row:
         self.first_us: int | None = None
         self.n_events = 0
         self.times_ns = dict.fromkeys(STATES, 0)
-        self.waits_ns: list[int] = []
+        self.waits = _Sums()
 
 
 def _stalls_of(steps: Iterable[_Step], threshold_ns: int, writers: Sequence[str]) -> Stalls:
     rows: dict[int, _Row] = {}
-    found: list[tuple[int, int, int, int]] = []
-    waits: dict[str, list[int]] = defaultdict(list)
+    found = _Found()
+    waits: dict[str, _Sums] = defaultdict(_Sums)
     is_writer: dict[str, bool] = {}
     for step in steps:
         if step.stream not in rows and len(rows) >= _MAX_STREAMS:
-            raise CorruptFileError(f"more than {_MAX_STREAMS:,} streams")
+            raise _NoStallsError(f"more than {_MAX_STREAMS:,} streams")
         if step.module not in is_writer:
             is_writer[step.module] = any(fnmatchcase(step.module, glob) for glob in writers)
+            _check_modules(is_writer)
         if not step.is_event:
             continue
         row = rows.setdefault(step.stream, _Row())
@@ -194,33 +273,37 @@ def _stalls_of(steps: Iterable[_Step], threshold_ns: int, writers: Sequence[str]
         if step.is_begin and step.what in {"module", "acquire"}:
             asked_us = row.ready.pop(step.module, None)
             if asked_us is not None:
-                wait_us = step.time_us - asked_us
-                waits[step.module].append(1000 * wait_us)
-                row.waits_ns.append(1000 * wait_us)
+                wait_us = max(0, step.time_us - asked_us)
+                waits[step.module].add(1000 * wait_us, threshold_ns)
+                row.waits.add(1000 * wait_us, threshold_ns)
         state = _state_of(row, is_writer)
         start_us = row.since_us
         if state is None and wait_us is not None and 1000 * wait_us >= threshold_ns:
             # Nothing ran on the stream meanwhile: it stood still.
             state, start_us = STALLED, max(start_us, step.time_us - wait_us)
         if state is not None and step.time_us > start_us:
-            found.append((step.stream, state, 1000 * start_us, 1000 * step.time_us))
+            found.add(step.stream, state, 1000 * start_us, 1000 * step.time_us)
             row.times_ns[STATES[state]] += 1000 * (step.time_us - start_us)
         row.since_us = max(step.time_us, row.since_us)
-        if step.what in {"source", "read"}:
-            row.waits_for_data = max(0, row.waits_for_data + (1 if step.is_begin else -1))
-            row.n_events += step.what == "source" and not step.is_begin
-        else:
-            row.running[step.module] = max(0, row.running[step.module] + (1 if step.is_begin else -1))
-            if not row.running[step.module]:
-                del row.running[step.module]
-        if step.what == "source" and step.is_begin:
-            row.ready.clear()
+        _note_step(row, step)
     if not rows:
-        raise CorruptFileError("no step of a stream in it")
+        raise _NoStallsError("no step of a stream in it")
     numbers = {stream: place for place, stream in enumerate(sorted(rows))}
-    intervals = intervals_of((numbers[stream], state, start, end) for stream, state, start, end in found)
-    streams = [_stream(number, rows[number], threshold_ns) for number in numbers]
-    return Stalls(threshold_ns, _modules(waits, threshold_ns), streams, intervals)
+    streams = [_stream(number, rows[number]) for number in numbers]
+    return Stalls(threshold_ns, _modules(waits), streams, found.intervals(numbers))
+
+
+def _note_step(row: _Row, step: _Step) -> None:
+    """Note what the stream does from now on."""
+    if step.what in {"source", "read"}:
+        row.waits_for_data = max(0, row.waits_for_data + (1 if step.is_begin else -1))
+        row.n_events += step.what == "source" and not step.is_begin
+    else:
+        row.running[step.module] = max(0, row.running[step.module] + (1 if step.is_begin else -1))
+        if not row.running[step.module]:
+            del row.running[step.module]
+    if step.what == "source" and step.is_begin:
+        row.ready.clear()
 
 
 def _state_of(row: _Row, is_writer: dict[str, bool]) -> int | None:
@@ -230,8 +313,7 @@ def _state_of(row: _Row, is_writer: dict[str, bool]) -> int | None:
     return DATA if row.waits_for_data else None
 
 
-def _stream(number: int, row: _Row, threshold_ns: int) -> Stream:
-    stalls = [wait for wait in row.waits_ns if wait >= threshold_ns]
+def _stream(number: int, row: _Row) -> Stream:
     return Stream(
         f"stream {number}",
         SOURCE,
@@ -240,18 +322,18 @@ def _stream(number: int, row: _Row, threshold_ns: int) -> Stream:
         row.times_ns,
         row.n_events,
         row.n_events,
-        len(row.waits_ns),
-        max(row.waits_ns, default=0),
-        len(stalls),
-        sum(stalls),
+        row.waits.n_waits,
+        row.waits.longest_ns,
+        row.waits.n_stalls,
+        row.waits.stalls_ns,
     )
 
 
-def _modules(waits: dict[str, list[int]], threshold_ns: int) -> list[ModuleStalls]:
-    modules = []
-    for module, every in waits.items():
-        stalls = [wait for wait in every if wait >= threshold_ns]
-        modules.append(ModuleStalls(module, len(stalls), sum(stalls), max(stalls, default=0), len(every)))
+def _modules(waits: Mapping[str, _Sums]) -> list[ModuleStalls]:
+    modules = [
+        ModuleStalls(module, sums.n_stalls, sums.stalls_ns, sums.longest_stall_ns, sums.n_waits)
+        for module, sums in waits.items()
+    ]
     return sorted(modules, key=lambda module: -module.total_ns)
 
 

@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> None:
     print(found.table())
     print()
     print(style.strong(f"{printable(options.file)}: efficiency {found.efficiency:.4f}"))
+    if found.n_lost:
+        print(f"the last {format_count(found.n_lost)} intervals were too many to be kept: pictures lack them")
     right = [False] + [True] * 7
     print(text_table(_rows(found), right=right, max_width=terminal.width()))
 
