@@ -135,6 +135,13 @@ def test_the_last_line_of_a_killed_job_is_left_out(tmp_path):
         assert (cut.streams, cut.modules) == (whole.streams, whole.modules)
 
 
+def test_helping_counts_against_the_efficiency_of_a_stream_and_of_all():
+    times = {"running": 300, "stalled": 100, "helping": 200}
+    streams = [report.Stream(name, "T", 0, 600, times, 1, 1, 0, 0, 0, 0) for name in "ab"]
+    stalls = ar.Stalls(100, [], streams, intervals_of([]))
+    assert stalls.streams[0].efficiency == stalls.efficiency == 0.5
+
+
 def test_intervals_that_were_not_kept_are_said(tmp_path, capsys):
     found = report.read(write(tmp_path / "s.log", STALL_MONITOR))
     path = tmp_path / "s.json"

@@ -54,8 +54,7 @@ class Stream(NamedTuple):
     @property
     def efficiency(self) -> float:
         """Share of its time in which it was neither stalled nor helping; 1 of no time."""
-        lost = self.times_ns.get("stalled", 0) + self.times_ns.get("helping", 0)
-        return 1 - lost / (self.end_ns - self.start_ns) if self.end_ns > self.start_ns else 1.0
+        return _efficiency([self])
 
 
 class Intervals(NamedTuple):
@@ -79,10 +78,8 @@ class Stalls(NamedTuple):
 
     @property
     def efficiency(self) -> float:
-        """One less the share of the streams' time in which they were stalled; 1 of no time."""
-        all_ns = sum(stream.end_ns - stream.start_ns for stream in self.streams)
-        stalled_ns = sum(stream.times_ns.get("stalled", 0) for stream in self.streams)
-        return 1 - stalled_ns / all_ns if all_ns else 1.0
+        """Share of the streams' time in which they were neither stalled nor helping; 1 of no time."""
+        return _efficiency(self.streams)
 
     def table(self) -> str:
         """Return the table that CMSSW's StallMonitor prints: modules with stalls, seconds with six digits."""
@@ -123,6 +120,14 @@ class Stalls(NamedTuple):
             Path(path).write_text(text, encoding="utf-8")
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from None
+
+
+def _efficiency(streams: Iterable[Stream]) -> float:
+    all_ns = lost_ns = 0
+    for stream in streams:
+        all_ns += stream.end_ns - stream.start_ns
+        lost_ns += stream.times_ns.get("stalled", 0) + stream.times_ns.get("helping", 0)
+    return 1 - lost_ns / all_ns if all_ns > 0 else 1.0
 
 
 def empty_intervals() -> Intervals:
