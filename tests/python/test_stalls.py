@@ -318,6 +318,15 @@ def test_no_stall_is_hidden_in_a_picture_of_64_streams_and_100_000_events():
     assert sum(row.bins.count(0) for row in rows) > 0.9 * 64 * 1600 - 100 * 12
 
 
+def test_how_many_streams_do_what_adds_up_however_short_it_is():
+    stalls = many(64, 10_000)
+    _, bin_ns = report.binned(stalls, 700)
+    found = (report.n_doing(stalls, 700).sum(axis=1) * bin_ns).tolist()
+    lengths = stalls.intervals.end_ns - stalls.intervals.start_ns
+    assert found == pytest.approx([lengths[stalls.intervals.state == state].sum() for state in range(5)])
+    assert found[1] > 0
+
+
 def test_what_a_stream_does_most_of_a_bin_is_shown():
     rows = [(0, 0, 0, 60), (0, 1, 60, 100), (0, 4, 100, 130), (0, 0, 130, 171), (0, 1, 171, 400)]
     stream = report.Stream("s", "T", 0, 400, {}, 1, 1, 0, 0, 0, 0)

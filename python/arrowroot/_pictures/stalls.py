@@ -10,7 +10,7 @@ from arrowroot._cost.stalls import STATES
 from arrowroot._errors import StorageError
 from arrowroot._pictures import style
 from arrowroot._render import printable
-from arrowroot._report.stalls import binned, by_name
+from arrowroot._report.stalls import binned, by_name, n_doing
 from arrowroot._sizes import counted, format_count, format_seconds
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def draw(path: str, title: str, stalls: Stalls) -> None:
     style.write_title(axes, f"{title}: {summary(stalls)}", pad=24)
     _name_streams(axes, rows)
     times = (np.arange(_N_BINS) + 0.5) * bin_ns / factor
-    heights = [(bins == state).sum(axis=0) for state in range(len(STATES))]
-    counts.stackplot(times, heights, colors=COLOURS, linewidth=0, step="mid")
+    counts.stackplot(times, n_doing(stalls, _N_BINS), colors=COLOURS, linewidth=0, step="mid")
     counts.set_ylim(0, max(len(rows), 1))
     counts.set_ylabel("streams", color=style.DARK)
     counts.set_xlabel(f"time ({unit})", color=style.DARK)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
     from typing import TextIO
 
+    import numpy as np
+    import numpy.typing as npt
+
 RUNNING, WRITING, STALLED, _, DATA = range(len(STATES))
 #: Modules of these names write: cmsRun's output modules are called so by custom.
 WRITERS = ("*output*", "*Output*", "out", "write*")
@@ -350,6 +353,31 @@ def binned(stalls: Stalls, n_bins: int) -> tuple[list[Row], float]:
     That is what it does most of the time; but a stall of at least the threshold is never hidden, be it shorter than
     a bin. The streams are in the order of their names.
     """
+    shares, bin_ns = _shares(stalls, n_bins)
+    intervals = stalls.intervals
+    most = shares.argmax(axis=0)
+    most[shares.max(axis=0) <= 0] = -1
+    is_long = (intervals.state == STALLED) & (intervals.end_ns - intervals.start_ns >= stalls.threshold_ns)
+    for row, start, stop in zip(
+        intervals.stream[is_long], intervals.start_ns[is_long], intervals.end_ns[is_long], strict=True
+    ):
+        first_bin, last_bin = (min(int(time / bin_ns), n_bins - 1) for time in (start, stop))
+        if not (most[row, first_bin : last_bin + 1] == STALLED).any():
+            most[row, (first_bin + last_bin) // 2] = STALLED
+    return [
+        Row(stalls.streams[place].name, most[place].tolist()) for place in by_name(stalls.streams)
+    ], bin_ns
+
+
+def n_doing(stalls: Stalls, n_bins: int) -> npt.NDArray[np.float64]:
+    """Return how many streams do what in each of so many equal times, on average: by state and bin."""
+    shares, _ = _shares(stalls, n_bins)
+    total: npt.NDArray[np.float64] = shares.sum(axis=1)
+    return total
+
+
+def _shares(stalls: Stalls, n_bins: int) -> tuple[npt.NDArray[np.float64], float]:
+    """Return the share of each bin that a state has, by state, stream and bin, and how long a bin is in ns."""
     import numpy as np
 
     if len(stalls.streams) > _MAX_STREAMS:
@@ -374,19 +402,7 @@ def binned(stalls: Stalls, n_bins: int) -> tuple[list[Row], float]:
     steps = np.zeros_like(shares)
     np.add.at(steps, (state, stream, begin + 1), 1.0)
     np.add.at(steps, (state, stream, end), -1.0)
-    shares = (shares + np.cumsum(steps, axis=2))[:, :, :n_bins]
-    most = shares.argmax(axis=0)
-    most[shares.max(axis=0) <= 0] = -1
-    is_long = (intervals.state == STALLED) & (intervals.end_ns - intervals.start_ns >= stalls.threshold_ns)
-    for row, start, stop in zip(
-        intervals.stream[is_long], intervals.start_ns[is_long], intervals.end_ns[is_long], strict=True
-    ):
-        first_bin, last_bin = (min(int(time / bin_ns), n_bins - 1) for time in (start, stop))
-        if not (most[row, first_bin : last_bin + 1] == STALLED).any():
-            most[row, (first_bin + last_bin) // 2] = STALLED
-    return [
-        Row(stalls.streams[place].name, most[place].tolist()) for place in by_name(stalls.streams)
-    ], bin_ns
+    return (shares + np.cumsum(steps, axis=2))[:, :, :n_bins], bin_ns
 
 
 def by_name(streams: Sequence[Stream]) -> list[int]:
