@@ -178,6 +178,7 @@ def test_a_log_of_the_tracer_goes_on_after_midnight(tmp_path):
         ("# Transition\nM 1 2 0\n", "line 2: 4 words, a step 'M' has 5"),
         ("# Transition\nS 1 -5\n", "'-5' is no number"),
         ("# Transition\n", "no step of a stream"),
+        (re.sub(r"\d\d:\d\d:[0-9.]+ ", "", TRACER), "the Tracer tells them with printTimestamps = True"),
         ('{"form": "other"}', "in stalls of the form"),
         ('{"form": "arrowroot.stalls/1"}', "KeyError"),
         ("{", "JSONDecodeError"),

@@ -179,6 +179,8 @@ def _of_tracer(lines: Iterable[str]) -> Iterator[_Step]:
         else:
             continue
         clock, stream, name = _CLOCK.search(line), _STREAM.search(line), _NAME.search(line)
+        if clock is None and started_us is None:
+            raise _NoStallsError("a step without its time: the Tracer tells them with printTimestamps = True")
         if clock is None or stream is None:
             continue
         hours, minutes, seconds = clock.groups()
