@@ -431,6 +431,7 @@ def list_of(kind: pa.DataType) -> pa.DataType:
 
 PAIR = struct(pt=pa.float32(), n=pa.int32())
 NAMED = struct(pt=pa.float32(), name=pa.string())
+OVERLOOKED = struct(n=pa.int32(), s=struct(n=PAIR))
 
 
 @pytest.mark.parametrize(
@@ -444,6 +445,13 @@ NAMED = struct(pt=pa.float32(), name=pa.string())
         (list_of(PAIR), False, {"split": 0, "memberwise": True}, "whole objects"),
         (list_of(list_of(PAIR)), False, {"split": 99, "memberwise": True}, "whole objects"),
         (pa.list_(pa.field("item", NAMED, nullable=False), 2), False, {"split": 99}, "whole objects"),
+        (list_of(struct(s=PAIR)), False, {"split": 1}, "whole objects"),
+        (list_of(struct(s=pa.list_(pa.field("item", PAIR), 2))), False, {"split": 9}, "whole objects"),
+        (list_of(OVERLOOKED), False, {"split": 99}, "name of another beside"),
+        (struct(v=OVERLOOKED), False, {"split": 99}, "name of another beside"),
+        (struct(v=list_of(OVERLOOKED)), False, {"split": 99}, "name of another beside"),
+        (OVERLOOKED, False, {"split": 99}, None),
+        (list_of(struct(s=PAIR, n=pa.int32())), False, {"split": 99}, None),
         (PAIR, True, {"format": "rntuple"}, "records that may be missing"),
         (pa.list_(pa.field("item", PAIR)), False, {"format": "rntuple"}, "records that may be missing"),
         (list_of(pa.float32()), False, {"io_features": "kGenerateOffsetMap"}, "kGenerateOffsetMap: uproot"),

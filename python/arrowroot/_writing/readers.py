@@ -12,10 +12,15 @@ from arrowroot._writing.precision import OF_TREE
 from arrowroot._writing.schema import fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from arrowroot._writing.columns import ColumnSettings
     from arrowroot._writing.layout import Layout
+
+_WHOLE = (
+    "whole objects: RDataFrame reads nothing of them without a dictionary of the class, TTreeReader hardly anything, "
+    "and uproot takes some of them for other values; TTree::Draw reads their numbers, jsroot and arrowroot all"
+)
 
 
 def warn_of_few_readers(
@@ -52,24 +57,60 @@ def reasons_of(field: pa.Field, layout: Layout, settings: ColumnSettings) -> Ite
         yield from _reasons_of_objects(kind, settings.split)
 
 
-def _reasons_of_objects(kind: pa.DataType, level: int) -> Iterator[str]:
-    """Yield what readers without a dictionary of the class do not take of objects, split so far."""
+def _reasons_of_objects(kind: pa.DataType, level: int, depth: int = 0) -> Iterator[str]:
+    """Yield what readers without a dictionary of the class do not take of objects, split so far.
+
+    depth: of objects in which they are members.
+    """
+    is_of = pa.types
     items = _items(kind)
-    if items is None and level > 0:
-        for member in fields_of(kind):
-            if _has_objects(member.type):
-                yield from _reasons_of_objects(member.type, level - 1)
-    elif level == 0 or not pa.types.is_struct(items) or pa.types.is_fixed_size_list(kind):
+    if level == 0 or is_of.is_fixed_size_list(kind) or (items is not None and not is_of.is_struct(items)):
+        yield _WHOLE
+        return
+    # The branch of a column has one inside for each member that is a struct: the members of that one's are flat.
+    if (items is not None or depth == 1) and _is_overlooked(items or kind, level):
         yield (
-            "whole objects: RDataFrame reads nothing of them without a dictionary of the class, "
-            "TTreeReader hardly anything, and uproot takes some of them for other values; "
-            "TTree::Draw reads their numbers, jsroot and arrowroot all"
+            "members inside of one that has the name of another beside: TTree::Draw does not find them; "
+            "the other readers do"
         )
-    elif any(_is_long(member.type) for member in fields_of(items)):
-        yield (
-            "texts or lists in a split collection: RDataFrame and TTreeReader do not take them, TTreeReader may crash, "
-            "and TTree::Draw does not show all texts, or crashes; uproot, jsroot and arrowroot take them"
-        )
+    if items is not None:
+        yield from _reasons_of_items(items, level)
+        return
+    for member in fields_of(kind):
+        if _has_objects(member.type):
+            yield from _reasons_of_objects(member.type, level - 1, depth + 1)
+
+
+def _reasons_of_items(record: pa.DataType, level: int) -> Iterator[str]:
+    """Yield what they do not take of the items of a split collection."""
+    for member in fields_of(record):
+        kind = member.type
+        if level > 1 and pa.types.is_struct(kind):
+            yield from _reasons_of_items(kind, level - 1)
+        elif _is_long(kind):
+            yield (
+                "texts or lists in a split collection: RDataFrame and TTreeReader do not take them, TTreeReader may "
+                "crash, and TTree::Draw does not show all texts, or crashes; uproot, jsroot and arrowroot take them"
+            )
+        elif _has_objects(kind):
+            yield _WHOLE
+
+
+def _is_overlooked(record: pa.DataType, level: int, beside: Collection[str] | None = None) -> bool:
+    """Return whether TTree::Draw takes the branch of a member for a part of another one's name.
+
+    It looks for each part in the branch that has both: of ``x.s.n.pt`` it takes ``x.n`` for the part ``n``.
+    level: how often members of members are branches in that one; ``beside``: names of its own members, of a record
+    that is a member.
+    """
+    if not pa.types.is_struct(record):
+        return False
+    members = fields_of(record)
+    inner = [one for one in members if level > 1 and pa.types.is_struct(one.type)]
+    if beside is None:
+        names = [one.name for one in members if one not in inner]
+        return any(_is_overlooked(one.type, level - 1, names) for one in inner)
+    return any(one.name in beside or _is_overlooked(one.type, level - 1, beside) for one in inner)
 
 
 def _items(kind: pa.DataType) -> pa.DataType | None:
