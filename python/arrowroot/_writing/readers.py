@@ -48,8 +48,9 @@ def reasons_of(field: pa.Field, layout: Layout, settings: ColumnSettings) -> Ite
         return
     if layout.io_features is not None and settings.split is None and _follows_counter(kind, settings):
         yield (
-            f"{layout.io_features}: uproot reads lists and texts as others, or not, and RDataFrame some lists; "
-            "arrowroot takes them"
+            f"{layout.io_features}: ROOT reads other values of lists, also of those that it wrote, if it does not read "
+            "a basket from its first entry on, or that list is empty, or they are lists of arrays; uproot reads lists "
+            "and texts as others, or not; arrowroot takes them"
         )
     if settings.precision is not None and settings.precision.kind in OF_TREE and _items(kind) is not None:
         yield f"lists of {settings.precision.kind}, which uproot reads as other values, or not"

@@ -1,0 +1,93 @@
+"""Runs in a Python that has ROOT: ``io_features_with_root.py DIRECTORY`` writes and reads the trees of ``trees.json``.
+
+ROOT writes each as ``NAME-root.root``. What it reads of that file, and of ``NAME-ours.root``, is in ``read.json`` then:
+lists by file and way. Draw gives the numbers of all entries in one list.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.differential.root_session import start
+
+
+def write(root: Any, path: str, tree: dict[str, Any]) -> None:
+    file = root.TFile.Open(path, "recreate")
+    made = root.TTree("t", "")
+    features = root.ROOT.TIOFeatures()
+    features.Set("kGenerateOffsetMap")
+    made.SetIOFeatures(features)
+    made.SetAutoFlush(0)
+    dims = tree["dims"]
+    counter = np.zeros(1, np.int32)
+    made.Branch("nv", counter, "nv/I")
+    buffers = {name: np.zeros(100 * math.prod(dims), np.int32) for name in tree["columns"]}
+    for name, buffer in buffers.items():
+        leaf = f"{name}[nv]{''.join(f'[{n}]' for n in dims)}/I"
+        made.Branch(name, buffer, leaf, tree["basket_sizes"][name])
+    for entry, count in enumerate(tree["counts"]):
+        counter[0] = count
+        for name, buffer in buffers.items():
+            values = np.array(tree["columns"][name][entry], np.int32).ravel()
+            buffer[: len(values)] = values
+        made.Fill()
+    made.Write()
+    file.Close()
+
+
+def read(root: Any, path: str, name: str) -> dict[str, list[Any]]:
+    lists = root.ROOT.RVec["int"]
+    # Each has a loop of its own: another action would read all entries.
+    frames = {
+        "RDataFrame": root.RDataFrame("t", path),
+        "RDataFrame, filtered": root.RDataFrame("t", path).Filter("nv > 2"),
+        "RDataFrame, from 2": root.RDataFrame("t", path).Range(2, 0),
+    }
+    found = {way: frame.Take[lists](name) for way, frame in frames.items()}
+    told = {way: [[int(item) for item in one] for one in values.GetValue()] for way, values in found.items()}
+    told["TTreeReader"] = read_in_order(root, path, [name])[name]
+    for way, cut, first in (("Draw", "", 0), ("Draw, cut", "nv > 2", 0), ("Draw, from 2", "", 2)):
+        file = root.TFile.Open(path)
+        tree = file.Get("t")
+        n_values = tree.Draw(name, cut, "goff", tree.GetEntries(), first)
+        told[way] = [int(tree.GetV1()[place]) for place in range(n_values)]
+        file.Close()
+    return told
+
+
+def read_in_order(root: Any, path: str, names: list[str]) -> dict[str, list[Any]]:
+    """The columns, entry by entry, by one TTreeReader."""
+    file = root.TFile.Open(path)
+    reader = root.TTreeReader("t", file)
+    arrays = {name: root.TTreeReaderArray["int"](reader, name) for name in names}
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    while reader.Next():
+        for name, array in arrays.items():
+            found[name].append([int(array[place]) for place in range(array.GetSize())])
+    return found
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    start(directory)
+    import ROOT
+
+    ROOT.gErrorIgnoreLevel = ROOT.kFatal
+    told = {}
+    for name, tree in json.loads(Path("trees.json").read_text()).items():
+        write(ROOT, f"{name}-root.root", tree)
+        for path in (f"{name}-root.root", f"{name}-ours.root"):
+            told[path] = read(ROOT, path, "v") | {
+                "together": read_in_order(ROOT, path, list(tree["columns"]))
+            }
+    Path("read.json").write_text(json.dumps(told))
+
+
+main()
