@@ -209,6 +209,16 @@ def test_what_a_column_that_is_named_cannot_have_is_told(options, message):
     assert len(columns_of(ar.Layout(**for_all), table)) == 3
 
 
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+@pytest.mark.parametrize("name", ["string", "std::string", "std::Muon", "ROOT::RVecF", "TTree", "Long64_t"])
+def test_names_of_types_that_root_has_are_no_names_of_classes(tmp_path, name):
+    with pytest.raises(ar.InvalidRequestError, match=f'type "{name}" of its own'):
+        ar.write(
+            f"{tmp_path}/t.root:t", table_of(a=objects(1)), layout=ar.Layout(split=99, classes={"a": name})
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_name_is_that_column_whatever_letters_it_has():
     table = table_of(**{"x[0]": np.zeros(4), "y": np.zeros(4)})
     layout = ar.Layout(precision={"x[0]": "Double32", "*": None}, compression={"x[0]": "lz4", "*": None})

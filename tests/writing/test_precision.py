@@ -242,6 +242,7 @@ def test_a_member_that_has_no_room_is_refused_by_its_entry(tmp_path, split, memb
         ("ttree", "Float16[-1,1]", "float32", -2.0),
         ("rntuple", "Real32Quant:12[0,1]", "float32", 1.5),
         ("rntuple", "Real32Quant:12[0,1]", "float64", float("nan")),
+        ("rntuple", "Real32Trunc:16", "float64", -1e39),
     ],
 )
 def test_a_value_that_has_no_room_is_refused(tmp_path, layout, text, kind, value):
@@ -249,9 +250,47 @@ def test_a_value_that_has_no_room_is_refused(tmp_path, layout, text, kind, value
     values[70] = value
     with pytest.raises((ar.InvalidRequestError, ar.UnsupportedError), match=r"x.*range") as error:
         ar.write(f"{tmp_path}/t.root:t", {"x": values}, layout=ar.Layout(layout, precision={"x": text}))
+    assert "unsupported" not in str(error.value), "it is the value that is wrong"
     if layout == "ttree":
         assert "entry 70" in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.float64(), [1.5, None]),
+        (pa.list_(pa.float64()), [[1.5, None]]),
+        (pa.struct([pa.field("d", pa.float64())]), [{"d": 1.5}, {"d": None}]),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+def test_a_missing_value_needs_a_range_that_has_the_0_which_stands_for_it(tmp_path, kind, values):
+    table = pa.table({"x": pa.array(values, kind)})
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"value of 0\.0 \(as which a missing value is stored, too\)"
+    ):
+        ar.write(f"{tmp_path}/t.root:t", table, layout=ar.Layout(precision={"x": "Double32[1,2,8]"}))
+    ar.write(f"{tmp_path}/t.root:t", table, layout=ar.Layout(precision={"x": "Double32[0,2,8]"}))
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["t"].to_arrow().to_pylist() == table.to_pylist()
+
+
+@pytest.mark.parametrize(
+    "text", ["Double32[0,1e-300,12]", "Double32[-1e300,1e300,20]", "Double32[0,123456789.125,9]"]
+)
+def test_ends_of_a_range_are_exact_however_small_and_large(tmp_path, text):
+    precision = parse_precision(text)
+    assert precision is not None
+    assert precision.range is not None
+    values = np.linspace(*precision.range, 100)
+    ar.write(f"{tmp_path}/t.root:t", {"x": values}, layout=ar.Layout(precision={"x": text}))
+    with ar.open(tmp_path / "t.root") as file:
+        found = file["t"].to_numpy()["x"]
+    assert (np.abs(found - values) <= precision.error[0] * 1.0001).all()
+    with uproot.open(tmp_path / "t.root") as file:
+        np.testing.assert_allclose(file["t"]["x"].array(library="np"), found, rtol=1e-12, atol=0)
 
 
 def test_encodings_are_chosen(tmp_path):
@@ -290,3 +329,70 @@ def test_codecs_that_are_tried_depend_on_the_values_alone(tmp_path, layout):
     assert codecs["zeros"].startswith("lz4")
     assert codecs["digits"].startswith("zstd")
     assert found.equals(table.cast(found.schema))
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+@pytest.mark.parametrize(
+    "layout",
+    [
+        {},
+        {"io_features": "kGenerateOffsetMap"},
+        {"lists": "vector", "basket_size": 2000},
+        {"split": 0, "memberwise": True},
+        {"split": 99},
+        {"autosave": "30 kB"},
+        {"base": "rntuple"},
+    ],
+    ids=str,
+)
+def test_codecs_are_tried_on_values_and_not_on_where_nothing_begins(tmp_path, layout):
+    """The first half of the entries has no values of the lists and texts, in many clusters."""
+    rng, n = np.random.default_rng(11), 8000
+    noise = rng.normal(size=(n // 2, 3)).tolist()
+    record = pa.struct([pa.field("a", pa.float64(), nullable=False)])
+    late: dict[str, tuple[list[Any], pa.DataType]] = {
+        "list": (noise, pa.list_(pa.field("item", pa.float64(), nullable=False))),
+        "nested": (
+            [[one] for one in noise],
+            pa.list_(
+                pa.field("item", pa.list_(pa.field("item", pa.float64(), nullable=False)), nullable=False)
+            ),
+        ),
+        "records": (
+            [[{"a": one} for one in three] for three in noise],
+            pa.list_(pa.field("item", record, nullable=False)),
+        ),
+        "text": ([rng.bytes(20).hex() for _ in noise], pa.string()),
+    }
+    arrays = [
+        pa.array(["" if kind == pa.string() else []] * (n // 2) + values, kind)
+        for values, kind in late.values()
+    ]
+    fields = [pa.field(name, kind, nullable=False) for name, (_, kind) in late.items()]
+    table = pa.table(arrays, schema=pa.schema(fields))
+    said = ar.Layout(**{"flush": 50, **layout}, compression="auto")
+    contents = set()
+    for n_threads in (1, 2, 4, 2, 4):
+        path = tmp_path / "t.root"
+        ar.write(f"{path}:t", table, schema=table.schema, layout=said, reproducible=True, n_threads=n_threads)
+        contents.add(path.read_bytes())
+    assert len(contents) == 1
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["t"].to_arrow().equals(table)
+    if said.format == "rntuple":
+        return
+    # As if the entries with values were all.
+    ar.write(f"{tmp_path}/late.root:t", table.slice(n // 2), schema=table.schema, layout=said)
+    whole, alone = (codecs_of(tmp_path / name) for name in ("t.root", "late.root"))
+    values = [name for name in whole if name in {"list", "nested", "text", "records_a", "records.a"}]
+    values += ["records"] if said.split == (("*", 0),) else []
+    assert len(values) == 4
+    assert {name: whole[name] for name in values} == {name: alone[name] for name in values}
+    # Hexadecimal digits need an entropy coder.
+    assert whole["text"] // 100 == 5
+
+
+def codecs_of(path: Path) -> dict[str, int]:
+    """Codec and level that each branch records."""
+    with uproot.open(path) as file:
+        return {branch.name: branch.member("fCompress") for branch in file["t"].itervalues(recursive=True)}

@@ -38,11 +38,17 @@ impl Codec {
         Codec { asked, found: OnceLock::new() }
     }
 
-    /// The setting to compress with. Before anything was tried, it is the one that ROOT recommends in general.
+    /// The setting to compress with. It changes when something is tried, which may be while clusters before are compressed: they
+    /// have that of when their tasks were made.
     pub(crate) fn setting(&self) -> CompressionSetting {
+        self.found.get().copied().unwrap_or_else(|| self.before_trial())
+    }
+
+    /// The setting until anything was tried: that which ROOT recommends in general.
+    pub(crate) fn before_trial(&self) -> CompressionSetting {
         match self.asked {
             ColumnCodec::Set(setting) => setting,
-            ColumnCodec::Tried => self.found.get().copied().unwrap_or(CompressionSetting(505)),
+            ColumnCodec::Tried => CompressionSetting(505),
         }
     }
 

@@ -147,7 +147,7 @@ def _is_range(low: float, high: float) -> bool:
 def _exactly(number: float) -> str:
     """Return a number as short as it can be said."""
     short = f"{number:g}"
-    return short if float(short) == number else repr(number)
+    return short if float(short) == number else repr(number).removesuffix(".0")
 
 
 def _check_bits(bits: int, least: int, most: int, what: str) -> None:

@@ -3,19 +3,32 @@
 //!
 //! `values` are numbers of the machine, of 4 bytes or of 8. `out` is an uncompressed page whose bits from element `at` on are 0.
 
-/// The highest `bits` bits of each number as single precision; what follows is cut off. A NaN stays one.
+/// The highest `bits` bits of each number as single precision; what follows is cut off. A NaN stays one, and so does what is
+/// infinite. `Err`: the first that is not, and is larger than any of single precision; then the page is of no use.
 ///
-/// Source: `Real32Trunc` in `RColumnElement.hxx` (ROOT 6.40).
+/// Source: `Real32Trunc` in `RColumnElement.hxx` (ROOT 6.40), which makes that infinite.
+///
+/// # Errors
+/// The value, as above.
 #[expect(clippy::cast_possible_truncation, reason = "the column is of single precision")]
-pub fn truncated(values: &[u8], width: usize, bits: u8, out: &mut [u8], at: usize) {
+pub fn truncated(values: &[u8], width: usize, bits: u8, out: &mut [u8], at: usize) -> Result<(), f64> {
     let cut = |value: f32| {
         let word = if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() };
         word >> (32 - u32::from(bits.clamp(1, 32)))
     };
+    let mut outside = None;
+    let mut single = |value: f64| {
+        let single = value as f32;
+        if single.is_infinite() && value.is_finite() {
+            outside.get_or_insert(value);
+        }
+        single
+    };
     match width {
         4 => pack(values.as_chunks::<4>().0.iter().map(|bytes| cut(f32::from_ne_bytes(*bytes))), bits, out, at),
-        _ => pack(values.as_chunks::<8>().0.iter().map(|bytes| cut(f64::from_ne_bytes(*bytes) as f32)), bits, out, at),
+        _ => pack(values.as_chunks::<8>().0.iter().map(|bytes| cut(single(f64::from_ne_bytes(*bytes)))), bits, out, at),
     }
+    outside.map_or(Ok(()), Err)
 }
 
 /// Each number as the nearest step between `min` and `max`. `Err`: the first that is outside, or no number; then the page is of no
@@ -94,7 +107,7 @@ mod tests {
             let mut at = 0;
             for part in values.chunks(values.len().div_ceil(parts).max(1)) {
                 let bytes: Vec<u8> = part.iter().flat_map(|value| value.to_ne_bytes()).collect();
-                truncated(&bytes, 4, bits, &mut page, at);
+                truncated(&bytes, 4, bits, &mut page, at).unwrap();
                 at += part.len();
             }
             let mut out = vec![0; values.len() * 4];
@@ -138,5 +151,8 @@ mod tests {
         assert_eq!(page[..3], [0x00, 0xF0, 0xFF]);
         assert_eq!(pack(&[0.5, 1.5, -1.0], &mut page), Err(1.5));
         assert!(pack(&[f64::NAN], &mut page).unwrap_err().is_nan());
+        let cut = |value: f64, page: &mut [u8]| truncated(&value.to_ne_bytes(), 8, 16, page, 0);
+        assert_eq!(cut(f64::NEG_INFINITY, &mut page), Ok(()));
+        assert_eq!(cut(-1e39, &mut page), Err(-1e39));
     }
 }

@@ -11,6 +11,7 @@ use format::rntuple::{
 
 use super::pages::WrittenPage;
 use super::{BLOB_CLASS, MAX_KEY_BYTES};
+use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
 
@@ -75,10 +76,12 @@ impl Lists {
         }
     }
 
-    /// `settings`: how the pages of the columns were compressed.
-    pub(super) fn end_cluster(&mut self, settings: impl Iterator<Item = CompressionSetting>) {
+    /// `codecs`: those of the columns.
+    pub(super) fn end_cluster<'c>(&mut self, codecs: impl Iterator<Item = &'c Codec>) {
         let Some((_, list)) = self.groups.last_mut() else { return };
-        for ((pages, n_elements), setting) in self.pages.iter_mut().zip(&mut self.n_elements).zip(settings) {
+        for ((pages, n_elements), codec) in self.pages.iter_mut().zip(&mut self.n_elements).zip(codecs) {
+            // What a later cluster has found by now depends on how far its thread is.
+            let setting = if pages.is_empty() { codec.before_trial() } else { codec.setting() };
             self.n_bytes += COLUMN_BYTES + pages.len() * PAGE_BYTES;
             let n_new: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
             list.add_column(*n_elements, setting.0.unsigned_abs(), pages.drain(..));

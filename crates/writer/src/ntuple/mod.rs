@@ -113,7 +113,7 @@ impl Columns {
     /// An error of a column of the RNTuple, with the name of the table's.
     fn named(&self, column: usize, error: &format::Error) -> Error {
         let name = self.owners.get(column).and_then(|owner| self.tables.get(*owner)).map_or("", |(name, _)| name);
-        Error::InvalidRequest { what: format!("column {name}: {error}") }
+        Error::InvalidRequest { what: format!("column {name}: {}", error.fault().what) }
     }
 }
 
@@ -133,8 +133,9 @@ impl NtupleFormat {
         let mut tables = Vec::with_capacity(columns.len());
         let (mut types, mut owners) = (Vec::new(), Vec::new());
         for (owner, column) in columns.iter().enumerate() {
-            let invalid =
-                |error: format::Error| Error::InvalidRequest { what: format!("column {:?}: {error}", column.name) };
+            let invalid = |error: format::Error| Error::InvalidRequest {
+                what: format!("column {:?}: {}", column.name, error.fault().what),
+            };
             let NtupleColumn { name, title, data_type, layout, compression } = column;
             let is_compressed = match compression {
                 ColumnCodec::Set(setting) => setting.algorithm().map_err(invalid)?.is_some(),
@@ -298,7 +299,7 @@ impl TableFormat for NtupleFormat {
             for (page, offset) in self.distinct.pages() {
                 self.lists.add_page(page, offset);
             }
-            self.lists.end_cluster(self.columns.types.iter().map(|(_, codec)| codec.setting()));
+            self.lists.end_cluster(self.columns.types.iter().map(|(_, codec)| codec));
             self.distinct.clear();
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Pages: cutting the elements of a column, encoding and compressing them.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -149,13 +150,16 @@ pub(super) fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Ele
 
 fn numbers(values: &[u8], width: usize, encoding: Encoding, page: &mut [u8], n: usize, at: usize) -> Result<()> {
     match encoding {
-        Encoding::Truncated { bits } => pack::truncated(values, width, bits, page, at),
+        Encoding::Truncated { bits } => pack::truncated(values, width, bits, page, at).map_err(|value| {
+            outside(
+                value,
+                format_args!("Real32Trunc:{bits}"),
+                "its range is that of single precision, store it as it is",
+            )
+        })?,
         Encoding::Quantized { bits, min, max } => {
             pack::quantized(values, width, bits, (min, max), page, at).map_err(|value| {
-                let what = format!(
-                    "a value of {value}, where Real32Quant:{bits}[{min},{max}] was asked for: make its range larger"
-                );
-                Error::unsupported(0, what)
+                outside(value, format_args!("Real32Quant:{bits}[{min:?},{max:?}]"), "make its range larger")
             })?;
         }
         Encoding::Split(_) => encode::split(values, width, page, n, at),
@@ -163,6 +167,11 @@ fn numbers(values: &[u8], width: usize, encoding: Encoding, page: &mut [u8], n: 
         _ => kernels::copy_plain(values, &(0..values.len() / width), width, &mut page[at * width..]),
     }
     Ok(())
+}
+
+/// A value that a reduced precision has no room for.
+fn outside(value: f64, precision: fmt::Arguments<'_>, remedy: &str) -> Error {
+    Error::unsupported(0, format!("a value of {value:?}, where {precision} was asked for: {remedy}"))
 }
 
 fn ends(offsets: &[i64], shift: i64, is_delta: bool, page: &mut [u8], n: usize, at: usize) {

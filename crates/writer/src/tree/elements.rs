@@ -117,7 +117,7 @@ pub(super) fn describe(file: &FileWriter, branches: &[Branch]) -> Result<()> {
             value.for_each_class(&mut note);
         }
         for info in classes {
-            if StreamerInfos::is_of_root(&info.name) || Primitive::from_type_name(&info.name).is_some() {
+            if is_taken(&info.name) {
                 let (column, class) = (&branch.column_name, &info.name);
                 let what =
                     format!("column {column}: ROOT has a type {class:?} of its own: give the class another name");
@@ -127,6 +127,12 @@ pub(super) fn describe(file: &FileWriter, branches: &[Branch]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// True for names of types that ROOT has, as far as they are known. It takes `std::` for nothing: `std::Muon` is `Muon` there.
+fn is_taken(class: &str) -> bool {
+    let is_library = matches!(class.split("::").next(), Some("std" | "ROOT")) && class.contains("::");
+    is_library || class == "string" || StreamerInfos::is_of_root(class) || Primitive::from_type_name(class).is_some()
 }
 
 /// True if a branch says how many items a split collection has.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrowroot_arrow::Stored;
 use arrowroot_arrow::stored::{BranchForm, Content, Step};
-use arrowroot_format::codec::Compressor;
+use arrowroot_format::codec::{CompressionSetting, Compressor};
 use arrowroot_format::tree::{BasketHead, append_entry_offsets, append_entry_sizes, append_list_starts};
 
 use super::cut::Parts;
@@ -27,6 +27,8 @@ pub(super) struct Job {
     pub(super) carried: Option<Carried>,
     /// True if it is not full, but the cluster, or the table, ends.
     pub(super) is_flushed: bool,
+    /// How it is compressed.
+    pub(super) setting: CompressionSetting,
 }
 
 /// The entries of a basket that is not full yet.
@@ -55,6 +57,8 @@ pub struct Basket {
     pub(super) largest: u64,
     /// Which entry of the cluster it ends before, and whether it was not full then.
     pub(super) closed: (usize, bool),
+    /// How it was compressed.
+    pub(super) setting: CompressionSetting,
 }
 
 /// Memory of a thread that is used again.
@@ -96,7 +100,7 @@ impl Encoding<'_> {
         let key_bytes = branch.basket_head.key_bytes as usize;
         // The head is written when the basket has its place.
         out.resize(start + key_bytes, 0);
-        let setting = branch.compression.setting();
+        let setting = job.setting;
         let is_plain = setting.algorithm()?.is_none();
         let Scratch { payload, starts } = scratch;
         payload.clear();
@@ -142,7 +146,7 @@ impl Encoding<'_> {
             ..branch.basket_head
         };
         let closed = (job.entries.end, job.is_flushed);
-        Ok(Basket { branch: job.branch, bytes: start..out.len(), head, largest, closed })
+        Ok(Basket { branch: job.branch, bytes: start..out.len(), head, largest, closed, setting })
     }
 
     /// The entries that make no full basket yet, behind those that were carried before.
@@ -310,7 +314,9 @@ impl Encoding<'_> {
     /// A value that the packed type of a branch does not hold.
     fn outside(&self, branch: &Branch, entry: usize, value: f64) -> Error {
         let name = branch.packed.as_ref().map_or("", |packed| &packed.name);
-        let what = format!("a value of {value}, which {name} does not hold: give it a range that has it, or none");
+        let missing = if value == 0.0 { " (as which a missing value is stored, too)" } else { "" };
+        let what =
+            format!("a value of {value:?}{missing}, which {name} does not hold: give it a range that has it, or none");
         self.refused(branch, entry, what)
     }
 

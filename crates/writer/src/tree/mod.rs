@@ -146,9 +146,10 @@ impl TreeFormat {
         let mut all_carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
         let with_baskets = |(_, branch): &(usize, &Branch)| branch.entry_size != EntrySize::Nothing;
         for (number, branch) in self.branches.iter().enumerate().filter(with_baskets) {
+            let setting = branch.compression.setting();
+            let flushed = |entries| Job { branch: number, entries, carried: None, is_flushed: true, setting };
             let Cutting::Full = self.cutting else {
-                let baskets = cut::fitted(branch, cluster, parts).into_iter();
-                jobs.extend(baskets.map(|entries| Job { branch: number, entries, carried: None, is_flushed: true }));
+                jobs.extend(cut::fitted(branch, cluster, parts).into_iter().map(flushed));
                 continue;
             };
             let carried = &mut all_carried[number];
@@ -157,13 +158,13 @@ impl TreeFormat {
             let basket_bytes = self.basket_bytes(number, cluster.first_entry > 0);
             for end in cut::full(branch, cluster, parts, basket_bytes, begun) {
                 let carried = Some(std::mem::take(carried));
-                jobs.push(Job { branch: number, entries: start..end, carried, is_flushed: false });
+                jobs.push(Job { branch: number, entries: start..end, carried, is_flushed: false, setting });
                 start = end;
             }
             if self.settings.flush == Flush::Never {
                 encoding.carry(number, start..n_entries, carried)?;
             } else if start < n_entries {
-                jobs.push(Job { branch: number, entries: start..n_entries, carried: None, is_flushed: true });
+                jobs.push(flushed(start..n_entries));
             }
         }
         Ok(jobs)
@@ -200,7 +201,8 @@ impl TreeFormat {
                 n_entries: number(n_entries),
                 ..branch.basket_head
             };
-            let basket = Basket { branch: job.branch, bytes: 0..0, head, largest: 0, closed: (0, true) };
+            let basket =
+                Basket { branch: job.branch, bytes: 0..0, head, largest: 0, closed: (0, true), setting: job.setting };
             placed[job.branch].place(&basket, 0);
         }
         let record = self.record(&placed)?;
@@ -212,12 +214,18 @@ impl TreeFormat {
         Ok(())
     }
 
-    /// Finds the codecs that are found by trial, from the first entries.
+    /// Finds the codecs that are found by trial, from the first entries of the first cluster that has values of the branch: where
+    /// empty lists and texts begin says nothing of them.
     fn find_codecs(&self, encoding: &Encoding<'_>) -> Result<()> {
         let Encoding { cluster, parts, .. } = *encoding;
         let (mut compressor, n_entries) = (Compressor::new(), parts.n_entries());
-        let is_open =
-            |(_, branch): &(usize, &Branch)| branch.entry_size != EntrySize::Nothing && branch.compression.is_open();
+        let has_values = |branch: &Branch| {
+            let column = &cluster.columns[branch.planned.column];
+            parts.within(0..n_entries).any(|(place, _, range)| values::has_values(branch, &column[place], range))
+        };
+        let is_open = |(_, branch): &(usize, &Branch)| {
+            branch.entry_size != EntrySize::Nothing && branch.compression.is_open() && has_values(branch)
+        };
         for (number, branch) in self.branches.iter().enumerate().filter(is_open) {
             let n_bytes = cut::payload_bytes(branch, cluster, parts, 0..n_entries).max(1);
             let n_tried = (n_entries * SAMPLE_BYTES).div_ceil(n_bytes).min(n_entries);
@@ -337,7 +345,10 @@ impl TableFormat for TreeFormat {
     fn rest(&self) -> Result<Vec<EncodeTask<Self::Pieces>>> {
         let carried = std::mem::take(&mut *self.carried.lock().unwrap_or_else(PoisonError::into_inner));
         let baskets = carried.into_iter().enumerate().filter(|(_, carried)| carried.n_entries > 0);
-        let job = |(branch, carried)| Job { branch, entries: 0..0, carried: Some(carried), is_flushed: true };
+        let job = |(branch, carried): (usize, Carried)| {
+            let setting = self.branches[branch].compression.setting();
+            Job { branch, entries: 0..0, carried: Some(carried), is_flushed: true, setting }
+        };
         let jobs = baskets.map(job).collect();
         let cluster = Cluster { first_entry: 0, n_entries: 0, columns: vec![Vec::new(); self.branches.len()] };
         let parts = Parts::of(&cluster);

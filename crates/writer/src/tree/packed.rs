@@ -16,8 +16,8 @@ pub(super) struct Packed {
     /// `Double32` or `Float16`.
     pub(super) primitive: Primitive,
     pub(super) packing: Packing,
-    /// The largest value that it has room for.
-    largest: f64,
+    /// The smallest and the largest value that it has room for.
+    limits: (f64, f64),
     /// Range and bits, `[0,10,12]`; empty if there are none.
     pub(super) annotation: String,
     /// The request, for errors.
@@ -39,13 +39,13 @@ impl Packed {
         let annotation = match (range, bits) {
             (None, None) => String::new(),
             (None, Some(bits)) => format!("[0,0,{bits}]"),
-            (Some((min, max)), None) => format!("[{min},{max}]"),
-            (Some((min, max)), Some(bits)) => format!("[{min},{max},{bits}]"),
+            (Some((min, max)), None) => format!("[{},{}]", limit(min), limit(max)),
+            (Some((min, max)), Some(bits)) => format!("[{},{},{bits}]", limit(min), limit(max)),
         };
         // As readers take it: a number may be less exact there.
         let packing = Packing::new(packed, PackingRange::parse(&annotation));
-        let largest = range.map_or(f64::from(f32::MAX), |(_, max)| max);
-        Some(Packed { of, primitive, packing, largest, name: format!("{name}{annotation}"), annotation })
+        let limits = range.unwrap_or((f64::from(f32::MIN), f64::from(f32::MAX)));
+        Some(Packed { of, primitive, packing, limits, name: format!("{name}{annotation}"), annotation })
     }
 
     /// As members of objects have it.
@@ -61,6 +61,13 @@ impl Packed {
             (annotation, _) => format!("/d{annotation}"),
         }
     }
+}
+
+/// A number as `scanf` and people read it.
+fn limit(value: f64) -> String {
+    // Readers look at so many letters only, and a number may have 300 digits.
+    let is_short = value == 0.0 || (1e-9..1e15).contains(&value.abs());
+    if is_short { value.to_string() } else { format!("{value:e}") }
 }
 
 /// Appends floating-point numbers of either size as they are packed. Returns the place and the value of the first that has no room
@@ -91,7 +98,7 @@ fn append_each_packed(values: impl Iterator<Item = f64>, packed: &Packed, out: &
         // The lower bits of a NaN would be lost, and with them what it is.
         let value = if value.is_nan() { f64::NAN } else { value };
         // An infinite one stays so where there is no range.
-        let has_room = !value.is_finite() || (-f64::from(f32::MAX)..=packed.largest).contains(&value);
+        let has_room = !value.is_finite() || (packed.limits.0..=packed.limits.1).contains(&value);
         match packed.packing.stored(value).filter(|_| has_room) {
             Some(stored) => out.extend_from_slice(stored.as_ref()),
             None => return Some((place, value)),

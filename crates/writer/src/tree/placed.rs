@@ -1,5 +1,6 @@
 //! The facts about baskets that have their place in the file.
 
+use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::tree::{BasketHead, BasketLocation};
 
 use super::encode::Basket;
@@ -28,6 +29,8 @@ pub(super) struct PlacedBranch {
     capacity: u32,
     /// `fBufferSize` of the next basket.
     buffer_bytes: u32,
+    /// How the last basket was compressed.
+    pub(super) compression: Option<CompressionSetting>,
 }
 
 impl PlacedBranch {
@@ -58,6 +61,7 @@ impl PlacedBranch {
         self.largest_basket_bytes = self.largest_basket_bytes.max(memory_bytes);
         self.memory_bytes += memory_bytes;
         self.largest = self.largest.max(basket.largest);
+        self.compression = Some(basket.setting);
         let first_entry = self.n_entries;
         self.n_entries += u64::from(head.n_entries);
         let [.., high, low] = self.baskets.len().to_be_bytes();

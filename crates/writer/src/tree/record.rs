@@ -148,7 +148,7 @@ impl TreeFormat {
         record.io_features = if branch.is_element() { 0 } else { self.io_features() };
         record.set_baskets(&placed.baskets)?;
         record.memory_bytes = signed(placed.memory_bytes)?;
-        record.compression = branch.compression.setting();
+        record.compression = placed.compression.unwrap_or_else(|| branch.compression.before_trial());
         record.n_entry_offsets = i32::try_from(placed.offset_capacity).unwrap_or(i32::MAX);
         if branch.entry_size == EntrySize::Nothing {
             // ROOT counts them, and gives it room for offsets that it never has.

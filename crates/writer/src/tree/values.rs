@@ -6,8 +6,10 @@ use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::Step;
+use arrowroot_arrow::stored::{Content, Step};
 use arrowroot_format::decode::kernels;
+
+use super::layout::Branch;
 
 /// Set in byte counts. Source: `kByteCountMask`.
 pub(super) const BYTE_COUNT_MASK: u32 = 0x4000_0000;
@@ -68,6 +70,28 @@ pub(super) fn items_of(offsets: &[i64]) -> Range<usize> {
     match offsets {
         [first, .., last] => index(*first)..index(*last),
         _ => 0..0,
+    }
+}
+
+/// True if entries of a part have values of a branch, and not only lists and texts that are empty.
+pub(super) fn has_values(branch: &Branch, part: &Stored, entries: Range<usize>) -> bool {
+    let located = locate(part, entries, &branch.planned.path);
+    // Counts and flags are values themselves.
+    let is_of_lists = matches!(branch.planned.content, Content::Counter | Content::Validity);
+    if is_of_lists { !located.range.is_empty() } else { has_some(located.values, located.range) }
+}
+
+/// True if there are numbers, or characters of texts, at any depth.
+fn has_some(values: &Stored, range: Range<usize>) -> bool {
+    let inside = || items_of(offsets_of(values, &range));
+    match values {
+        _ if range.is_empty() => false,
+        Stored::Numbers { .. } | Stored::Bits(_) => true,
+        Stored::Text { .. } => !inside().is_empty(),
+        Stored::List { items, .. } => has_some(items, inside()),
+        Stored::Fixed { n_items, items, .. } => has_some(items, range.start * n_items..range.end * n_items),
+        Stored::Struct { members, .. } => members.iter().any(|member| has_some(member, range.clone())),
+        Stored::Optional { values, .. } => has_some(values, range),
     }
 }
 
