@@ -7,7 +7,28 @@ import { pathToFileURL } from 'node:url';
 const [jsroot, jobs] = process.argv.slice(2);
 const part = (name) => import(pathToFileURL(`${jsroot}/modules/${name}.mjs`));
 const [{ openFile }, { TSelector, treeProcess }] = [await part('io'), await part('tree')];
-const withoutViews = (_, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value);
+const { rntupleProcess } = await part('rntuple');
+const withoutViews = (_, value) => {
+  if (typeof value === 'bigint') return Number(value);
+  return ArrayBuffer.isView(value) ? Array.from(value) : value;
+};
+
+// Some of its promises are never kept: then there is nothing left to do.
+async function ended(promise) {
+  let refuse;
+  const idle = new Promise((_, reject) => {
+    refuse = () => {
+      setImmediate(() => {});
+      reject(new Error('it never ends'));
+    };
+    process.once('beforeExit', refuse);
+  });
+  try {
+    return await Promise.race([promise, idle]);
+  } finally {
+    process.off('beforeExit', refuse);
+  }
+}
 
 async function read(tree, name) {
   const selector = new TSelector();
@@ -17,7 +38,8 @@ async function read(tree, name) {
     // The next entry may be read into the same object.
     values.push(JSON.parse(JSON.stringify(this.tgtobj.value, withoutViews)));
   };
-  await treeProcess(tree, selector);
+  const run = tree._typename === 'ROOT::RNTuple' ? rntupleProcess : treeProcess;
+  await ended(run(tree, selector));
   return values;
 }
 

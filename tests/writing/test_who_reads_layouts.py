@@ -1,17 +1,13 @@
 """Which reader reads which layout of objects: tried, and a table of docs/writing.md is what came of it.
 
-``ARROWROOT_UPDATE_DOCS=1 pytest tests/writing/test_who_reads_layouts.py`` writes the table.
-jsroot is tried where there is node, and ``ARROWROOT_JSROOT`` is the folder of its package, of ``npm pack jsroot``.
+``ARROWROOT_UPDATE_DOCS=1 pytest tests/writing/test_who_reads_layouts.py`` writes the table, for which
+jsroot must be there (``jsroot.py``).
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -19,20 +15,22 @@ import uproot
 
 import arrowroot as ar
 
-from . import expected
+from . import expected, jsroot
 from .expected_objects import has_objects, object_branches
 from .invariants import assert_sound
+from .jsroot import HAS_JSROOT
 from .root_reading import RootColumn, read_all
 from .test_random_schemas import plain
 from .test_who_reads_what import DOCUMENT, as_drawn, compared, judged, lists, read_by_us, table_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 
 BEGIN, END = "<!-- who-reads-layouts:begin -->", "<!-- who-reads-layouts:end -->"
 OF_ROOT = ["RDataFrame", "TTreeReader", "Draw"]
 ROUTES = [*OF_ROOT, "uproot", "arrowroot", "jsroot"]
-JSROOT = os.environ.get("ARROWROOT_JSROOT")
-HAS_JSROOT = bool(JSROOT and shutil.which("node"))
 #: Rows of a type: the split level, and whether collections are stored member by member.
 LAYOUTS: dict[str, dict[str, Any]] = {
     "split 99": {"split": 99},
@@ -103,7 +101,11 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dic
         [(path, "Events", "ttree") for path in parts], directory,
         names={path: {name: cpp_type(of) for name, of in named.items()} for path, named in parts.items()},
     )  # fmt: skip
-    by_jsroot = read_by_jsroot(files, tables, directory / "jobs.json") if HAS_JSROOT else {}
+    asked = [
+        (path, list(branches_of(tables[kind], LAYOUTS[layout]))) for (kind, layout), path in files.items()
+    ]
+    read = jsroot.read_all(asked, directory / "jobs.json") if HAS_JSROOT else []
+    by_jsroot = dict(zip(files.values(), read, strict=False))
     return {
         (kind, layout): {
             route: read_by_root(by_root[path][route], parts[path], route)
@@ -163,23 +165,6 @@ def branches_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]
     return {name: branch.values for name, branch in expected.branches(table).items()}
 
 
-def read_by_jsroot(
-    files: dict[tuple[str, str], Path], tables: dict[str, pa.Table], jobs: Path
-) -> dict[Path, dict[str, Any]]:
-    """The values that jsroot reads of each branch."""
-    asked = [
-        {"path": str(path), "table": "Events", "names": list(branches_of(tables[kind], LAYOUTS[layout]))}
-        for (kind, layout), path in files.items()
-    ]
-    jobs.write_text(json.dumps(asked))
-    done = subprocess.run(
-        ["node", Path(__file__).with_name("read_with_jsroot.mjs"), str(JSROOT), jobs],
-        capture_output=True, text=True, timeout=600, check=True,
-    )  # fmt: skip
-    # Warnings of jsroot are printed, too.
-    return dict(zip(files.values(), json.loads(done.stdout.splitlines()[-1]), strict=True))
-
-
 def judged_by_branches(branches: dict[str, Any], parts: dict[str, list[Any]]) -> str:
     """Members as a reader of branches has them: those that are none, by the objects that it has of a branch."""
     outcomes = []
@@ -191,9 +176,7 @@ def judged_by_branches(branches: dict[str, Any], parts: dict[str, list[Any]]) ->
             continue
         for member in name[len(branch) + 1 :].split(".") if name != branch else ():
             read = member_of(read, member)
-        # JavaScript has one type of number.
-        kind = type(expected.flat(values)[0])
-        outcomes.append(compared(plain(as_type(kind, read)), plain(values)))
+        outcomes.append(compared(plain(jsroot.typed_as(values, read)), plain(values)))
     return judged(outcomes).replace("differently", "not rightly")
 
 
@@ -201,12 +184,6 @@ def member_of(values: Any, member: str) -> Any:
     if isinstance(values, list):
         return [member_of(one, member) for one in values]
     return values.get(member) if isinstance(values, dict) else None
-
-
-def as_type(kind: type, values: Any) -> Any:
-    if isinstance(values, list):
-        return [as_type(kind, one) for one in values]
-    return kind(values) if isinstance(values, int) and kind in (bool, float) else values
 
 
 def read_by_uproot(
@@ -259,7 +236,7 @@ def test_the_table_of_the_document_is_what_was_tried(cells):
         DOCUMENT.write_text(f"{before}{BEGIN}\n{shown_table}\n{END}{after}", encoding="utf-8")
         return
     if not HAS_JSROOT:
-        inside = "\n".join(line.rstrip("|").rpartition("|")[0] + "|" for line in inside.strip().splitlines())
+        inside = jsroot.without_column(inside)
     assert inside.strip() == shown_table, (
         "run ARROWROOT_UPDATE_DOCS=1 pytest tests/writing/test_who_reads_layouts.py"
     )
