@@ -43,7 +43,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=20, help="of the policy alone (default 20)")
     parser.add_argument("--real-events", type=int, default=600, help="of ROOT's writers (default 600)")
     parser.add_argument("--work-ms", type=float, default=5.0, help="work of a real event (default 5 ms)")
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = [part for part in options.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"no part {unknown[0]!r}: there are {', '.join(PARTS)}")
+    return options
 
 
 def main() -> int:

@@ -310,3 +310,12 @@ def test_each_command_tells_its_options(module):
     )
     assert done.returncode == 0, done.stderr
     assert "usage" in done.stdout
+
+
+@pytest.mark.parametrize("module", ["bench.parallel_output", "bench.parallel_output.told"])
+def test_a_part_that_is_none_is_named_with_those_that_are(module, tmp_path):
+    command = [sys.executable, "-m", module, "--parts", "nonsense"]
+    command += [str(tmp_path / "out.json")] if module.endswith("told") else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no part 'nonsense': there are policy, threads" in done.stderr
