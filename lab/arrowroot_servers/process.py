@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import socket
@@ -28,8 +29,8 @@ N_STARTS = 3
 MORE_PATHS = "/usr/sbin:/usr/local/sbin:/usr/local/go/bin"
 #: Programs that were built for these servers: versitygw, libraries for LD_PRELOAD.
 CACHE = Path(os.environ.get("ARROWROOT_TEST_TOOLS") or Path.home() / ".cache" / "arrowroot-test")
-#: Ports that servers of this process had.
-_GIVEN: set[int] = set()
+#: Ports that servers of this process had, each with the socket whose name tells other processes so.
+_GIVEN: dict[int, socket.socket] = {}
 
 
 class NotInstalledError(RuntimeError):
@@ -45,9 +46,10 @@ def find_program(name: str, package: str) -> str:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now, and that no server of this process had.
+    """Return a port that nobody listens on now, that no server of this process had, and none of another has.
 
-    What the engine remembers of a server, for all files that come from it, would be held against the next one there.
+    What the engine remembers of a server, for all files that come from it, would be held against the next one there. A
+    server about to lose its port to that of another process would seem to answer when the other one does.
     """
     with contextlib.ExitStack() as not_taken:
         while True:
@@ -59,10 +61,22 @@ def free_port() -> int:
 
 
 def take(port: int) -> bool:
-    """Return whether no server of this process had the port; from now on one has."""
-    is_new = port not in _GIVEN
-    _GIVEN.add(port)
-    return is_new
+    """Return whether no server of this process had the port, and no other process holds it; from now on one has.
+
+    The name is that of a socket of Linux's without a file, which ends with the process.
+    """
+    if port in _GIVEN:
+        return False
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0arrowroot-port-{port}")
+    except OSError as error:
+        name.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return False
+    _GIVEN[port] = name
+    return True
 
 
 class Server:

@@ -74,7 +74,7 @@ class XRootD(Server):
             raise RuntimeError(
                 f"{self.directory}: this path is too long for xrootd; let TMPDIR name a shorter one"
             )
-        self.http_port = free_port() if http else 0
+        self.http_port = 0
         if trace:
             configuration += TRACE
         if checksums:
@@ -103,8 +103,6 @@ class XRootD(Server):
             )
         if redirect_to:
             configuration += f"\nxrootd.redirect 127.0.0.1:{redirect_to} /\n"
-        if http:
-            configuration += f"\nxrd.protocol http:{self.http_port} {HTTP_PLUGIN}\n"
         program = find_program("xrootd", "xrootd-server")
         path = self.directory / "xrootd.cfg"
 
@@ -112,6 +110,9 @@ class XRootD(Server):
             access = "r/w" if writable else "r/o"
             text = CONFIGURATION.format(port=self.port, root=root, run=self.directory, access=access)
             text += configuration
+            if http:  # another one for each start: this one may be taken, too
+                self.http_port = free_port()
+                text += f"\nxrd.protocol http:{self.http_port} {HTTP_PLUGIN}\n"
             path.write_text(text)
             command = [program, "-c", str(path), "-I", "v4", "-l", str(self.directory / "xrootd.log")]
             return as_nobody(self.directory, command) if os.geteuid() == 0 else command

@@ -6,12 +6,14 @@ import contextlib
 import http.client
 import os
 import shutil
+import socket
 import ssl
 import subprocess
+import sys
 
 import pytest
 
-from arrowroot_servers import S3, Certificates, Nginx, XRootD, xrootd
+from arrowroot_servers import S3, Certificates, Nginx, XRootD, process, xrootd
 from arrowroot_servers.s3 import signed
 
 from .conftest import CONTENT
@@ -93,6 +95,23 @@ def test_s3_wants_signatures_and_logs_ranges(start, directory):
         ("/bucket/a/put.bin", "256-266", 11),
         ("/bucket/linked.bin", "256-266", 11),
     ]
+
+
+def test_xrootd_starts_again_where_the_port_of_its_http_was_taken(start, directory, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        ports = iter([taken])
+        monkeypatch.setattr(xrootd, "free_port", lambda: next(ports, None) or process.free_port())
+        server = start(lambda: XRootD(directory, http=True))
+        assert server.http_port != taken
+    assert get(server.http_port, Range="bytes=256-266") == (206, CONTENT[:11])
+
+
+def test_a_port_that_another_process_holds_is_not_given():
+    port = process.free_port()
+    code = f"from arrowroot_servers import process; print(process.take({port}), process.take({port}))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "False False\n"
 
 
 def test_xrootd_over_http_bridges_to_its_own_requests(start, directory):
