@@ -1,6 +1,16 @@
-"""Settings of the processes that tests start."""
+"""Settings of the processes that tests start, and what tests tell at the end."""
 
 import os
 
 # ROOT's interpreter compiles what runs once, for a moment: to optimise it takes longer than it saves.
 os.environ.setdefault("EXTRA_CLING_ARGS", "-O0")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print what tests recorded as ``told``: what a worker of pytest-xdist prints is not seen."""
+    for reports in list(terminalreporter.stats.values()):
+        for report in reports:
+            if getattr(report, "when", None) == "call":
+                for name, text in report.user_properties:
+                    if name == "told":
+                        terminalreporter.write_line(f"\n{text}")

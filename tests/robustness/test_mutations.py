@@ -38,26 +38,24 @@ def test_mended_checksums_are_those_of_a_sound_file(tmp_path):
     assert mended == file.data
 
 
-def test_damaged_files_give_errors_or_values(tmp_path, capsys):
+def test_damaged_files_give_errors_or_values(tmp_path, record_property):
     files = driver.originals([fresh_file(tmp_path, codec) for codec in ("ZSTD", "ZLIB", "LZ4", "LZMA")])
     if not files:
         pytest.skip("NOTHING TO DAMAGE: no conformance files, no uproot")
     random.Random(SEED).shuffle(files)
     summary = driver.run(files, N_MUTATIONS, SEED)
-    with capsys.disabled():
-        print(f"\n{summary}")
+    record_property("told", str(summary))
     assert not summary.failures, f"again with: python -m tests.robustness.mutate --replay NAME\n{summary}"
     assert summary.outcomes["error"] > 0
 
 
-def test_damaged_ntuples_give_errors_or_values(tmp_path, capsys):
+def test_damaged_ntuples_give_errors_or_values(tmp_path, record_property):
     if root_peer.python_with_root() is None:
         pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     files = driver.written_ntuples(tmp_path, N_NTUPLES)
     assert all(len(file.regions.envelopes) >= 2 and file.regions.anchors for file in files)
     summary = driver.run(files, N_MUTATIONS, SEED)
-    with capsys.disabled():
-        print(f"\n{summary}")
+    record_property("told", str(summary))
     again = f"python -m tests.robustness.mutate --ntuples {N_NTUPLES} --replay NAME"
     assert not summary.failures, f"again with: {again}\n{summary}"
     assert summary.outcomes["error"] > 0
