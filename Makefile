@@ -10,6 +10,9 @@ PROFILE := --release
 PYTEST_ARGS ?=
 # Most tests of the stores wait, for deadlines and pauses: more of them at a time than there are cores.
 RUST_TEST_THREADS ?= 8
+# Processes of pytest beside each other; a file's tests stay together, as they share what its fixtures make. 0: no others.
+PYTEST_WORKERS ?= 0
+PYTEST := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 BENCH_ARGS ?=
 PERF_ARGS ?=
 FUZZ_SECONDS ?= 60
@@ -68,11 +71,11 @@ test-rust: build $(VENV)/.servers ## cargo test of the crates
 
 .PHONY: test-python
 test-python: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.browser ## pytest
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
 
 .PHONY: test-oldest
 test-oldest: build $(VENV)/.oldest ## pytest of the Python layer with the oldest versions that it says it works with
-	@if [ -x $(OLDEST) ]; then PYTHONPATH=$(CURDIR)/python $(OLDEST) -m pytest tests/python; \
+	@if [ -x $(OLDEST) ]; then PYTHONPATH=$(CURDIR)/python $(OLDEST) $(PYTEST) tests/python; \
 	else echo "NOTE: no wheels of the oldest versions here: tests with them were NOT run (rm $(VENV)/.oldest to try again)"; fi
 
 .PHONY: lint-rust
