@@ -104,6 +104,12 @@ impl Stored {
         self.len() == 0
     }
 
+    /// These values; none are left here.
+    #[must_use]
+    pub fn take(&mut self) -> Stored {
+        std::mem::replace(self, Stored::Struct { len: 0, members: Vec::new() })
+    }
+
     /// The values in `range`, without a copy.
     ///
     /// # Panics

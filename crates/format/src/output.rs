@@ -68,7 +68,18 @@ impl Output {
         Output { key_bytes, ..Output::default() }
     }
 
+    /// Forgets what was written, and keeps its memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.classes.clear();
+    }
+
     big_endian! { u8: u8, u16: u16, u32: u32, u64: u64, i8: i8, i16: i16, i32: i32, i64: i64, f32: f32, f64: f64 }
+
+    /// The bytes so far.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 
     /// Writes so many zeros.
     pub fn zeros(&mut self, n_bytes: usize) {

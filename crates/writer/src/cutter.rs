@@ -164,28 +164,34 @@ impl Cutter {
     }
 
     /// Takes entries of a batch, as many as there are in `range` up to the border, and says how many that are, and whether the
-    /// cluster ends with them.
-    pub(crate) fn take(&mut self, batch: &[Stored], range: Range<usize>, border: Border) -> (usize, bool) {
+    /// cluster ends with them. If these are all of the batch, nothing is left of it.
+    pub(crate) fn take(&mut self, batch: &mut [Stored], range: Range<usize>, border: Border) -> (usize, bool) {
         let (start, n_there) = (range.start, range.len());
         let bytes = |n: usize| batch.iter().map(|column| column.stored_bytes(start..start + n)).sum::<u64>();
         let n_most = usize::try_from(border.n_entries.saturating_sub(self.n_entries as u64)).unwrap_or(usize::MAX);
         let n_entries = n_there.min(n_most);
         let wanted_bytes = border.n_bytes.saturating_sub(self.n_bytes);
-        let (n_entries, is_end) = if n_there > 0 && bytes(n_entries) >= wanted_bytes {
-            (first_with(n_entries, |n| bytes(n) >= wanted_bytes).max(1), true)
+        let mut n_bytes = bytes(n_entries);
+        let (n_entries, is_end) = if n_there > 0 && n_bytes >= wanted_bytes {
+            let n_entries = first_with(n_entries, |n| bytes(n) >= wanted_bytes).max(1);
+            n_bytes = bytes(n_entries);
+            (n_entries, true)
         } else {
             (n_entries, n_entries == n_most)
         };
         if n_entries > 0 {
-            let n_bytes = bytes(n_entries);
-            for (parts, column) in self.columns.iter_mut().zip(batch) {
-                parts.push(column.slice(start..start + n_entries));
-            }
             self.n_entries += n_entries;
             self.n_bytes += n_bytes;
             let range = start..start + n_entries;
             self.held_bytes += batch.iter().map(|column| column.held_bytes(range.clone())).sum::<u64>();
-            self.put_together(n_bytes);
+            for (parts, column) in self.columns.iter_mut().zip(batch) {
+                let is_all = range == (0..column.len());
+                parts.push(if is_all { column.take() } else { column.slice(range.clone()) });
+            }
+            // The last parts of a cluster go on at once.
+            if !is_end {
+                self.put_together(n_bytes);
+            }
         }
         (n_entries, is_end)
     }

@@ -36,7 +36,7 @@ pub use contexts::policy::Policy;
 pub use contexts::stalls::{ContextReport, Doing, Interval, Stalls};
 pub use contexts::{ContextSettings, Contexts, Fill, FillContext, Order, Step, Work};
 pub use error::{Error, Result};
-pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY, Saving};
+pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use pipeline::Written;
 pub use queue::{Queue, QueueReport, QueueSettings};
 pub use settings::{
@@ -44,4 +44,4 @@ pub use settings::{
     TreeNotes,
 };
 pub use table::TableWriter;
-pub use table_format::{EncodeTask, Encoded, TableFormat};
+pub use table_format::{EncodeTask, Encoded, Save, TableFormat};

@@ -7,10 +7,13 @@ use arrowroot_format::codec::Compressor;
 use crate::appender::Appender;
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::file::{FileWriter, Saving};
+use crate::file::FileWriter;
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
+
+/// Saves a table on its way, as it was when this was made.
+pub type Save = Box<dyn FnOnce(&FileWriter) -> Result<()>>;
 
 /// The result of a task.
 #[derive(Debug)]
@@ -63,11 +66,11 @@ pub trait TableFormat: Send + Sync + 'static {
     /// for that do nothing.
     fn be_reshuffled(&mut self) {}
 
-    /// The table as its metadata has it now, if it is time to save it: asked for behind each cluster.
+    /// What saves the table as its metadata has it now, if it is time for that: asked for behind each cluster.
     ///
     /// # Errors
     /// If the metadata have no room for it.
-    fn saving(&mut self) -> Result<Option<Saving>> {
+    fn saving(&mut self) -> Result<Option<Save>> {
         Ok(None)
     }
 

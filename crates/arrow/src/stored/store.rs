@@ -6,11 +6,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float16Type, Int16Type, Int32Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType, RunEndIndexType,
 };
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait, UInt64Array};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, UInt64Array, downcast_primitive_array};
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer, ScalarBuffer,
 };
-use arrow_schema::{DataType as ArrowType, IntervalUnit};
+use arrow_schema::{ArrowError, DataType as ArrowType, IntervalUnit};
 use arrow_select::take::take;
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
@@ -42,7 +42,7 @@ pub fn store_beside(
     array: &dyn Array,
     data_type: &DataType,
 ) -> Result<Stored> {
-    Storing { path: column.to_owned(), offsets }.values(array, data_type, None)
+    Storing { column, members: String::new(), offsets }.values(array, data_type, None)
 }
 
 /// The offsets of lists of other columns.
@@ -58,6 +58,11 @@ struct Widened {
 }
 
 impl SharedOffsets {
+    /// None yet, of so many columns.
+    pub fn of_columns(n_columns: usize) -> Self {
+        SharedOffsets(HashMap::with_capacity(n_columns))
+    }
+
     fn get<O: OffsetSizeTrait>(&self, of: &ScalarBuffer<O>) -> Option<(ScalarBuffer<i64>, usize)> {
         let found = self.0.get(&(of.inner().as_ptr(), of.inner().len()))?;
         // Offsets of another width may have as many bytes.
@@ -71,7 +76,9 @@ impl SharedOffsets {
 }
 
 struct Storing<'o> {
-    path: String,
+    column: &'o str,
+    /// The names of the members on the way, each behind a dot.
+    members: String,
     offsets: &'o mut SharedOffsets,
 }
 
@@ -81,7 +88,7 @@ type Present<'p> = Option<&'p NullBuffer>;
 impl Storing<'_> {
     /// `around`: the values that are not under a null of something around them.
     fn values(&mut self, array: &dyn Array, data_type: &DataType, around: Present<'_>) -> Result<Stored> {
-        if let Some(looked_up) = looked_up(array).map_err(StoreError::of_arrow(&self.path))? {
+        if let Some(looked_up) = looked_up(array).map_err(|error| self.of_arrow(error))? {
             return self.values(&looked_up, data_type, around);
         }
         let nulls = array.logical_nulls();
@@ -95,7 +102,7 @@ impl Storing<'_> {
             return Ok(Stored::Optional { valid, values: Box::new(values) });
         }
         if let Some(entry) = first_null(nulls.as_ref(), around) {
-            return Err(StoreError::Null { column: self.path.clone(), entry: entry as u64 });
+            return Err(StoreError::Null { column: self.path(), entry: entry as u64 });
         }
         self.present(array, data_type, around)
     }
@@ -132,7 +139,7 @@ impl Storing<'_> {
             (DataType::Map(key, value), ArrowType::Map(..)) => {
                 let maps = array.as_map();
                 let (offsets, items) = self.gathered(&Lists::of(maps.offsets()), maps.entries(), present)?;
-                let pairs = items.as_struct();
+                let pairs = items.as_ref().map_or(maps.entries(), |items| items.as_struct());
                 let mut members = Vec::with_capacity(2);
                 for (pair, of) in pairs.columns().iter().zip([key, value]) {
                     let name = pairs.column_names()[members.len()].to_owned();
@@ -153,16 +160,25 @@ impl Storing<'_> {
         };
         let found = || array.data_type().to_string();
         let expected = || format!("{data_type:?}");
-        stored.ok_or_else(|| StoreError::OtherType { column: self.path.clone(), expected: expected(), found: found() })
+        stored.ok_or_else(|| StoreError::OtherType { column: self.path(), expected: expected(), found: found() })
     }
 
     fn member(&mut self, name: &str, array: &dyn Array, data_type: &DataType, around: Present<'_>) -> Result<Stored> {
-        let n_bytes = self.path.len();
-        self.path.push('.');
-        self.path.push_str(name);
+        let n_bytes = self.members.len();
+        self.members.push('.');
+        self.members.push_str(name);
         let stored = self.values(array, data_type, around);
-        self.path.truncate(n_bytes);
+        self.members.truncate(n_bytes);
         stored
+    }
+
+    /// The name of the column, or of the member in it.
+    fn path(&self) -> String {
+        format!("{}{}", self.column, self.members)
+    }
+
+    fn of_arrow(&self, error: ArrowError) -> StoreError {
+        StoreError::of_arrow(&self.path())(error)
     }
 
     fn fixed(
@@ -211,7 +227,7 @@ impl Storing<'_> {
         present: Present<'_>,
     ) -> Result<Stored> {
         let (offsets, items) = self.gathered(lists, values, present)?;
-        let items = self.values(&items, item, None);
+        let items = self.values(items.as_deref().unwrap_or(values), item, None);
         let items = Box::new(items.map_err(|error| error.with_entry(|item| list_of(&offsets, item)))?);
         Ok(Stored::List { offsets, items })
     }
@@ -231,16 +247,17 @@ impl Storing<'_> {
         Some((offsets, first))
     }
 
-    /// The items of the lists that are there and no others, in their order, and offsets from 0 on.
+    /// Offsets from 0 on, and the items of the lists that are there and no others, in their order; `None`: all values.
     fn gathered<O: OffsetSizeTrait>(
         &mut self,
         lists: &Lists<'_, O>,
         values: &dyn Array,
         present: Present<'_>,
-    ) -> Result<(ScalarBuffer<i64>, ArrayRef)> {
+    ) -> Result<(ScalarBuffer<i64>, Option<ArrayRef>)> {
         if let Some((offsets, first)) = self.in_a_row(lists, present) {
             let n_items = offsets.last().map_or(0, |last| last.as_usize());
-            return Ok((offsets, values.slice(first, n_items)));
+            let is_all = first == 0 && n_items == values.len();
+            return Ok((offsets, (!is_all).then(|| values.slice(first, n_items))));
         }
         let mut offsets = Vec::with_capacity(lists.len() + 1);
         let mut places = Vec::new();
@@ -252,8 +269,8 @@ impl Storing<'_> {
             }
             offsets.push(count(places.len()));
         }
-        let items = take(values, &UInt64Array::from(places), None).map_err(StoreError::of_arrow(&self.path))?;
-        Ok((offsets.into(), items))
+        let items = take(values, &UInt64Array::from(places), None).map_err(|error| self.of_arrow(error))?;
+        Ok((offsets.into(), Some(items)))
     }
 }
 
@@ -275,7 +292,7 @@ fn first_null(nulls: Present<'_>, around: Present<'_>) -> Option<usize> {
 }
 
 /// The values of a dictionary or of runs, one by one; `None` for other arrays.
-fn looked_up(array: &dyn Array) -> std::result::Result<Option<ArrayRef>, arrow_schema::ArrowError> {
+fn looked_up(array: &dyn Array) -> std::result::Result<Option<ArrayRef>, ArrowError> {
     Ok(Some(match array.data_type() {
         ArrowType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
@@ -290,7 +307,7 @@ fn looked_up(array: &dyn Array) -> std::result::Result<Option<ArrayRef>, arrow_s
     }))
 }
 
-fn unrolled<E: RunEndIndexType>(array: &dyn Array) -> std::result::Result<ArrayRef, arrow_schema::ArrowError> {
+fn unrolled<E: RunEndIndexType>(array: &dyn Array) -> std::result::Result<ArrayRef, ArrowError> {
     let runs = array.as_run::<E>();
     let ends = runs.run_ends();
     let mut places = Vec::with_capacity(runs.len());
@@ -304,6 +321,10 @@ fn unrolled<E: RunEndIndexType>(array: &dyn Array) -> std::result::Result<ArrayR
 
 /// The values of an array of a fixed width.
 fn raw(array: &dyn Array, width: usize) -> Buffer {
+    downcast_primitive_array!(
+        array => return array.values().inner().clone(),
+        _ => {}
+    );
     let data = array.to_data();
     data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)
 }

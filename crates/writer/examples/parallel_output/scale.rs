@@ -12,7 +12,7 @@ use arrowroot_storage::{LocalSink, Sink};
 use arrowroot_writer::tree::{TreeColumn, TreeFormat, TreeSettings};
 use arrowroot_writer::{
     Appender, Baskets, Cluster, ColumnCodec, ColumnLayout, ContextSettings, EncodeTask, Encoded, FileWriter, Flush,
-    ROOT_DIRECTORY, Saving, Step, TableFormat, TableSettings, TableWriter, TreeNotes,
+    ROOT_DIRECTORY, Save, Step, TableFormat, TableSettings, TableWriter, TreeNotes,
 };
 
 use crate::clocks::{process_ns, sampled, thread_ns};
@@ -140,7 +140,7 @@ struct Clocks {
     collecting_ns: AtomicU64,
     /// They are encoded and compressed.
     tasks_ns: AtomicU64,
-    /// They are written.
+    /// They are written, and the tree is saved on its way.
     placing_ns: AtomicU64,
     /// The rest in buffers is cut into tasks, too, and the metadata are made.
     closing_ns: AtomicU64,
@@ -215,8 +215,12 @@ impl<F: TableFormat> TableFormat for Clocked<F> {
         self.format.be_reshuffled();
     }
 
-    fn saving(&mut self) -> arrowroot_writer::Result<Option<Saving>> {
-        self.clocks.during(|clocks| &clocks.placing_ns, || self.format.saving())
+    fn saving(&mut self) -> arrowroot_writer::Result<Option<Save>> {
+        let saving = self.clocks.during(|clocks| &clocks.placing_ns, || self.format.saving())?;
+        let clocks = Arc::clone(&self.clocks);
+        Ok(saving.map(|save| -> Save {
+            Box::new(move |file: &FileWriter| clocks.during(|clocks| &clocks.placing_ns, || save(file)))
+        }))
     }
 
     fn finish(&mut self, file: &FileWriter) -> arrowroot_writer::Result<()> {

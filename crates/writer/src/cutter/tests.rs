@@ -48,10 +48,10 @@ fn clusters(columns: &[Stored], batches: &[usize], border: Border) -> Vec<(u64, 
             break;
         }
         let stop = (start + size).min(n_entries);
-        let batch: Vec<Stored> = columns.iter().map(|column| column.slice(start..stop)).collect();
+        let mut batch: Vec<Stored> = columns.iter().map(|column| column.slice(start..stop)).collect();
         let mut taken = 0;
         while taken < stop - start {
-            let (n_taken, is_end) = cutter.take(&batch, taken..stop - start, border);
+            let (n_taken, is_end) = cutter.take(&mut batch, taken..stop - start, border);
             assert!(n_taken > 0);
             taken += n_taken;
             if is_end {
@@ -92,10 +92,10 @@ proptest! {
 
 #[test]
 fn entries_that_come_one_by_one_are_put_together() {
-    let columns = columns(&[3; 20_000]);
+    let mut columns = columns(&[3; 20_000]);
     let mut cutter = Cutter::new(2);
     for entry in 0..20_000 {
-        cutter.take(&columns, entry..entry + 1, Border { n_bytes: u64::MAX, n_entries: u64::MAX });
+        cutter.take(&mut columns, entry..entry + 1, Border { n_bytes: u64::MAX, n_entries: u64::MAX });
     }
     let cluster = cutter.end();
     assert!(cluster.columns[0].len() <= N_SMALL + 4, "{} parts", cluster.columns[0].len());
@@ -110,8 +110,8 @@ fn the_parts_of_a_wide_table_are_few_and_what_is_around_them_is_counted() {
     let mut most = 0;
     for entry in 0..600 {
         let entry = entry..entry + 1;
-        let entries: Vec<Stored> = wide.iter().map(|column| column.slice(entry.clone())).collect();
-        cutter.take(&entries, 0..1, Border { n_bytes: u64::MAX, n_entries: u64::MAX });
+        let mut entries: Vec<Stored> = wide.iter().map(|column| column.slice(entry.clone())).collect();
+        cutter.take(&mut entries, 0..1, Border { n_bytes: u64::MAX, n_entries: u64::MAX });
         most = most.max(cutter.columns[0].len());
         let around = PART_BYTES * (cutter.columns[0].len() * wide.len()) as u64;
         assert_eq!(cutter.held_bytes() - around, 16_000 * 11 * (entry.end as u64) / 2);

@@ -23,7 +23,7 @@ use crate::appender::Appender;
 use crate::error::Result;
 
 /// A table that is not complete, as its record has it now.
-pub struct Saving {
+pub(crate) struct Saving {
     /// The directory that lists it.
     pub(crate) directory: DirectoryId,
     /// Its class, its name, its title.

@@ -56,7 +56,7 @@ impl TableColumns {
 
     /// Converts a slice; errors count its entries from `first_entry` on.
     pub(crate) fn store(&self, slice: &RecordBatch, first_entry: u64) -> Result<Vec<Stored>, StoreError> {
-        let mut offsets = SharedOffsets::default();
+        let mut offsets = SharedOffsets::of_columns(self.columns.len());
         let columns = self.columns.iter().zip(slice.columns());
         columns
             .map(|(StoredColumn { name, data_type, mantissa_bits }, array)| {
@@ -86,11 +86,11 @@ impl TableColumns {
     }
 
     fn check(&self, batch: &RecordBatch) -> Result<()> {
-        let schema = batch.schema_ref();
-        let found: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        if found.iter().eq(self.columns.iter().map(|column| &column.name)) {
+        let found = || batch.schema_ref().fields().iter().map(|field| field.name().as_str());
+        if found().eq(self.columns.iter().map(|column| column.name.as_str())) {
             return Ok(());
         }
+        let found: Vec<&str> = found().collect();
         let expected: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
         let what = format!("table {:?} has columns {expected:?}, and a batch has {found:?}", self.table);
         Err(Error::InvalidRequest { what })

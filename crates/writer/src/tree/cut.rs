@@ -116,27 +116,38 @@ fn part_bytes(branch: &Branch, part: &Stored, entries: Range<usize>) -> usize {
     }
 }
 
-/// Entries of the fitted baskets of a branch in a cluster.
-pub(super) fn fitted(branch: &Branch, cluster: &Cluster, parts: &Parts) -> Vec<Range<usize>> {
+/// Gives `found` the entries of each fitted basket of a branch in a cluster, and their bytes.
+pub(super) fn fitted(branch: &Branch, cluster: &Cluster, parts: &Parts, found: &mut impl FnMut(Range<usize>, usize)) {
     let n_entries = parts.n_entries();
     let n_bytes = payload_bytes(branch, cluster, parts, 0..n_entries);
     let n_baskets = n_bytes.div_ceil(FITTED_BYTES).clamp(1, n_entries.max(1));
-    let mut baskets = Vec::with_capacity(n_baskets);
+    if n_baskets == 1 {
+        // As most are of wide tables.
+        return halved(branch, cluster, parts, (0..n_entries, n_bytes), found);
+    }
     for place in 0..n_baskets {
         // Numbers of entries that differ by one at most.
         let entries = place * n_entries / n_baskets..(place + 1) * n_entries / n_baskets;
-        push_halved(branch, cluster, parts, entries, &mut baskets);
+        let n_bytes = payload_bytes(branch, cluster, parts, entries.clone());
+        halved(branch, cluster, parts, (entries, n_bytes), found);
     }
-    baskets
 }
 
-fn push_halved(branch: &Branch, cluster: &Cluster, parts: &Parts, entries: Range<usize>, out: &mut Vec<Range<usize>>) {
-    if entries.len() > 1 && payload_bytes(branch, cluster, parts, entries.clone()) > MAX_FITTED_BYTES {
+fn halved(
+    branch: &Branch,
+    cluster: &Cluster,
+    parts: &Parts,
+    (entries, n_bytes): (Range<usize>, usize),
+    found: &mut impl FnMut(Range<usize>, usize),
+) {
+    if entries.len() > 1 && n_bytes > MAX_FITTED_BYTES {
         let middle = entries.start + entries.len() / 2;
-        push_halved(branch, cluster, parts, entries.start..middle, out);
-        push_halved(branch, cluster, parts, middle..entries.end, out);
+        for half in [entries.start..middle, middle..entries.end] {
+            let n_bytes = payload_bytes(branch, cluster, parts, half.clone());
+            halved(branch, cluster, parts, (half, n_bytes), found);
+        }
     } else if !entries.is_empty() {
-        out.push(entries);
+        found(entries, n_bytes);
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Job {
     pub(super) branch: usize,
     /// Which entries of the cluster.
     pub(super) entries: Range<usize>,
+    /// Bytes of all its entries with their offsets, about.
+    pub(super) n_bytes: usize,
     /// Entries of clusters before.
     pub(super) carried: Option<Carried>,
     /// True if it is not full, but the cluster, or the table, ends.

@@ -25,9 +25,9 @@ use crate::buffers;
 use crate::cluster::Cluster;
 use crate::codec::SAMPLE_BYTES;
 use crate::error::{Error, Result};
-use crate::file::{DirectoryId, FileWriter, Saving};
+use crate::file::{DirectoryId, FileWriter};
 use crate::settings::{Baskets, Flush, TreeNotes};
-use crate::table_format::{EncodeTask, Encoded, TableFormat};
+use crate::table_format::{EncodeTask, Encoded, Save, TableFormat};
 
 use cut::{Begun, Cutting, Parts};
 pub use encode::Basket;
@@ -92,6 +92,8 @@ pub struct TreeFormat {
     clusters: ClusterSizes,
     /// True if the order of the entries is by chance.
     is_reshuffled: bool,
+    /// The head of the basket that is being placed.
+    head: Output,
     /// Baskets that are written when their cluster is complete, as full ones are.
     waiting: Vec<Encoded<Vec<Basket>>>,
     /// Bytes of all baskets in the file, of those up to the last cluster, and of those of clusters that ended as they should.
@@ -131,6 +133,7 @@ impl TreeFormat {
             settings,
             clusters: ClusterSizes::default(),
             is_reshuffled: false,
+            head: Output::default(),
             waiting: Vec::new(),
             stored_bytes: 0,
             ended_bytes: 0,
@@ -147,9 +150,12 @@ impl TreeFormat {
         let with_baskets = |(_, branch): &(usize, &Branch)| branch.entry_size != EntrySize::Nothing;
         for (number, branch) in self.branches.iter().enumerate().filter(with_baskets) {
             let setting = branch.compression.setting();
-            let flushed = |entries| Job { branch: number, entries, carried: None, is_flushed: true, setting };
+            let flushed = |entries, n_bytes| {
+                let carried = None;
+                Job { branch: number, entries, n_bytes, carried, is_flushed: true, setting }
+            };
             let Cutting::Full = self.cutting else {
-                jobs.extend(cut::fitted(branch, cluster, parts).into_iter().map(flushed));
+                cut::fitted(branch, cluster, parts, &mut |entries, n_bytes| jobs.push(flushed(entries, n_bytes)));
                 continue;
             };
             let carried = &mut all_carried[number];
@@ -157,14 +163,17 @@ impl TreeFormat {
             let mut start = 0;
             let basket_bytes = self.basket_bytes(number, cluster.first_entry > 0);
             for end in cut::full(branch, cluster, parts, basket_bytes, begun) {
-                let carried = Some(std::mem::take(carried));
-                jobs.push(Job { branch: number, entries: start..end, carried, is_flushed: false, setting });
+                let carried = std::mem::take(carried);
+                let n_bytes = carried.bytes.len() + cut::payload_bytes(branch, cluster, parts, start..end);
+                let carried = Some(carried);
+                jobs.push(Job { branch: number, entries: start..end, n_bytes, carried, is_flushed: false, setting });
                 start = end;
             }
             if self.settings.flush == Flush::Never {
                 encoding.carry(number, start..n_entries, carried)?;
             } else if start < n_entries {
-                jobs.push(flushed(start..n_entries));
+                let n_bytes = cut::payload_bytes(branch, cluster, parts, start..n_entries);
+                jobs.push(flushed(start..n_entries, n_bytes));
             }
         }
         Ok(jobs)
@@ -243,15 +252,13 @@ impl TreeFormat {
     fn grouped(&self, cluster: Arc<Cluster>, parts: Parts, jobs: Vec<Job>) -> Vec<EncodeTask<Vec<Basket>>> {
         let mut groups: Vec<(usize, Vec<Job>)> = Vec::new();
         for job in jobs {
-            let branch = &self.branches[job.branch];
-            let n_carried = job.carried.as_ref().map_or(0, |carried| carried.bytes.len());
-            let n_bytes = cut::payload_bytes(branch, &cluster, &parts, job.entries.clone()) + n_carried;
+            let n_bytes = job.n_bytes + self.branches[job.branch].basket_head.key_bytes as usize;
             match groups.last_mut() {
                 Some((group_bytes, group)) if *group_bytes < TASK_BYTES => {
-                    *group_bytes += n_bytes + branch.basket_head.key_bytes as usize;
+                    *group_bytes += n_bytes;
                     group.push(job);
                 }
-                _ => groups.push((n_bytes + branch.basket_head.key_bytes as usize, vec![job])),
+                _ => groups.push((n_bytes, vec![job])),
             }
         }
         let parts = Arc::new(parts);
@@ -317,9 +324,9 @@ impl TreeFormat {
     fn place_basket(&mut self, basket: &Basket, record: &mut [u8], offset: u64) -> Result<()> {
         let head = self.placed[basket.branch].place(basket, offset);
         self.stored_bytes += u64::from(head.stored_bytes);
-        let mut output = Output::new(0);
-        head.write(&self.branches[basket.branch].planned.name, &self.settings.name, &mut output)?;
-        record[..head.key_bytes as usize].copy_from_slice(&output.into_bytes());
+        self.head.clear();
+        head.write(&self.branches[basket.branch].planned.name, &self.settings.name, &mut self.head)?;
+        record[..head.key_bytes as usize].copy_from_slice(self.head.bytes());
         Ok(())
     }
 }
@@ -346,8 +353,8 @@ impl TableFormat for TreeFormat {
         let carried = std::mem::take(&mut *self.carried.lock().unwrap_or_else(PoisonError::into_inner));
         let baskets = carried.into_iter().enumerate().filter(|(_, carried)| carried.n_entries > 0);
         let job = |(branch, carried): (usize, Carried)| {
-            let setting = self.branches[branch].compression.setting();
-            Job { branch, entries: 0..0, carried: Some(carried), is_flushed: true, setting }
+            let (n_bytes, setting) = (carried.bytes.len(), self.branches[branch].compression.setting());
+            Job { branch, entries: 0..0, n_bytes, carried: Some(carried), is_flushed: true, setting }
         };
         let jobs = baskets.map(job).collect();
         let cluster = Cluster { first_entry: 0, n_entries: 0, columns: vec![Vec::new(); self.branches.len()] };
@@ -385,7 +392,7 @@ impl TableFormat for TreeFormat {
         self.is_reshuffled = true;
     }
 
-    fn saving(&mut self) -> Result<Option<Saving>> {
+    fn saving(&mut self) -> Result<Option<Save>> {
         // Without flushes branches end at different entries.
         if self.settings.autosave_bytes == 0
             || self.settings.flush == Flush::Never
@@ -399,7 +406,8 @@ impl TableFormat for TreeFormat {
         if record_bytes >= MAX_RECORD_BYTES {
             return Ok(None);
         }
-        self.saving_of_record().map(Some)
+        let saving = self.saving_of_record()?;
+        Ok(Some(Box::new(move |file: &FileWriter| file.save(&saving))))
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

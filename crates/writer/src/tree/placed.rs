@@ -10,11 +10,19 @@ pub(super) const FIRST_CAPACITY: u32 = 1000;
 /// Only so many baskets teach the branch how much room to have. Source: `TBasket::Update`.
 const TEACHING_BASKETS: usize = 10;
 
+/// A basket in the file: no more than the record needs, as a wide tree has many.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlacedBasket {
+    offset: u64,
+    stored_bytes: u32,
+    n_entries: u32,
+}
+
 /// The baskets of a branch.
 #[derive(Debug, Default)]
 pub(super) struct PlacedBranch {
-    /// Where they are.
-    pub(super) baskets: Vec<BasketLocation>,
+    /// In the order of their entries.
+    pub(super) baskets: Vec<PlacedBasket>,
     /// Number of its entries.
     pub(super) n_entries: u64,
     /// `fTotBytes`.
@@ -62,16 +70,9 @@ impl PlacedBranch {
         self.memory_bytes += memory_bytes;
         self.largest = self.largest.max(basket.largest);
         self.compression = Some(basket.setting);
-        let first_entry = self.n_entries;
         self.n_entries += u64::from(head.n_entries);
         let [.., high, low] = self.baskets.len().to_be_bytes();
-        self.baskets.push(BasketLocation {
-            offset,
-            stored_bytes: head.stored_bytes,
-            first_entry,
-            entry_end: self.n_entries,
-            embedded: None,
-        });
+        self.baskets.push(PlacedBasket { offset, stored_bytes: head.stored_bytes, n_entries: head.n_entries });
         BasketHead {
             seek_key: offset,
             // ROOT too has the lower 16 bits of the number there.
@@ -80,6 +81,17 @@ impl PlacedBranch {
             entry_bytes,
             ..head
         }
+    }
+
+    /// The baskets as the record has them.
+    pub(super) fn locations(&self) -> Vec<BasketLocation> {
+        let mut entry_end = 0;
+        let location = |&PlacedBasket { offset, stored_bytes, n_entries }: &PlacedBasket| {
+            let first_entry = entry_end;
+            entry_end += u64::from(n_entries);
+            BasketLocation { offset, stored_bytes, first_entry, entry_end, embedded: None }
+        };
+        self.baskets.iter().map(location).collect()
     }
 
     /// The room for offsets in a basket that gets so many entries; the next one's is noted.

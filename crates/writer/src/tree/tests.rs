@@ -143,7 +143,7 @@ fn read(format: &TreeFormat, bytes: &[u8], branch: &str) -> (Vec<Vec<u8>>, Vec<u
     let number = format.branches.iter().position(|of| of.planned.name == branch).unwrap();
     let placed = &format.placed[number];
     let (mut entries, mut sizes) = (Vec::new(), Vec::new());
-    for (place, &BasketLocation { offset, stored_bytes: n_bytes, .. }) in placed.baskets.iter().enumerate() {
+    for (place, &BasketLocation { offset, stored_bytes: n_bytes, .. }) in placed.locations().iter().enumerate() {
         let start = (offset - 1000) as usize;
         let record = &bytes[start..start + n_bytes as usize];
         let head = BasketHead::parse(record).unwrap();
@@ -268,9 +268,10 @@ proptest! {
         // Those that are full come as they became so, and then those that the flush ended; of one entry, by branch.
         let (format, lengths) = (&format, &lengths);
         let closed = |number: usize| {
-            let baskets = &format.placed[number].baskets;
+            let baskets = format.placed[number].locations();
+            let n_baskets = baskets.len();
             let place = move |(place, basket): (usize, &BasketLocation)| {
-                let is_last = place + 1 == baskets.len();
+                let is_last = place + 1 == n_baskets;
                 let entries = expected(lengths, BRANCHES[number]);
                 let has_offsets = format.branches[number].has_offsets;
                 let key_bytes = format.branches[number].basket_head.key_bytes as usize;
