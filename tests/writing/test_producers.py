@@ -25,7 +25,7 @@ import arrowroot as ar
 from tests.differential import root_peer
 
 from .invariants import assert_sound
-from .producers_worker import SCHEMA, batch_of, draw, has_index, is_by_chance, numbered
+from .producers_worker import SCHEMA, MishapError, batch_of, draw, has_index, is_by_chance, numbered
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
@@ -242,6 +242,8 @@ def test_what_makes_no_sense_is_refused(tmp_path):
             ({"order": "any"}, "'free', 'filled', 'numbered'"),
             ({"buffers": 0}, "at least one"),
             ({"full": "wait"}, "'block', 'refuse'"),
+            ({"full": ["refuse"]}, "'block', 'refuse'"),
+            ({"help": "no"}, "True or False"),
             ({"on_growth": 1}, "cannot be called"),
             ([], "expected options"),
         ]:
@@ -257,9 +259,22 @@ def test_what_makes_no_sense_is_refused(tmp_path):
             other.append(batch_of(np.arange(3)))
         with pytest.raises(ar.InvalidRequestError, match=r"a\.root:U: the data lack"):
             context.fill({"x": np.arange(3)})
+        with pytest.raises(ar.InvalidRequestError, match=r"column 'x'.* too large"):
+            context.fill({"x": [2**63], "v": [[]]})
         context.close()
         with pytest.raises(ar.InvalidRequestError, match="the context is closed"):
             context.fill(batch_of(np.arange(3)))
+        with pytest.raises(ar.InvalidRequestError, match=r"a\.root:V.* at most 4096"):
+            file.tree("V", SCHEMA, producers={"buffers": 2**40}).context().fill(batch_of(np.arange(3)))
+
+
+def test_errors_count_entries_by_their_numbers(tmp_path):
+    with ar.create(tmp_path / "a.root") as file:
+        table = file.tree("T", {"x": "int64"}, producers={"order": "numbered"})
+        with table.context() as context:
+            context.fill({"x": [1, 2]}, 0)
+            with pytest.raises(ar.InvalidRequestError, match="from entry 100 on string came"):
+                context.fill({"x": ["a"]}, 100)
 
 
 def test_a_table_is_not_closed_under_its_contexts(tmp_path):
@@ -305,6 +320,202 @@ def test_growth_is_told_once_with_a_remedy_and_to_who_asked(tmp_path):
     seen: list[ar.QueueState] = []
     write({"help": False, "on_growth": seen.append})
     assert seen[0].n_waiting_clusters >= 0
+
+
+def test_who_is_told_of_growth_may_raise_and_nothing_is_taken(tmp_path):
+    def refuse(state: ar.QueueState) -> None:
+        raise MishapError(state.n_growths)
+
+    rng = np.random.default_rng(1)
+    with ar.create(tmp_path / "a.root", n_threads=2, buffers="1 MB", growth_threshold=0) as file:
+        table = file.tree(
+            "T", compression="lzma:3", flush=2000, producers={"help": False, "on_growth": refuse}
+        )
+        n_filled, n_raised = 0, 0
+        context = table.context()
+        while n_filled < 20 or not n_raised:
+            try:
+                context.fill({"x": rng.normal(size=2000), "number": np.full(2000, n_filled)})
+            except MishapError:
+                n_raised += 1
+            else:
+                n_filled += 1
+        try:
+            context.close()
+        except MishapError:
+            n_raised += 1
+    with ar.open(tmp_path / "a.root") as read:
+        numbers = read["T"].to_arrow(["number"])["number"].to_numpy()
+    assert np.array_equal(np.sort(numbers), np.repeat(np.arange(n_filled), 2000))
+
+
+def test_the_tables_of_a_file_warn_of_growth_once(tmp_path):
+    def write() -> None:
+        rng, producers = np.random.default_rng(1), {"help": False}
+        with ar.create(tmp_path / "a.root", n_threads=2, buffers="1 MB", growth_threshold=0) as file:
+            tables = [
+                file.tree(name, compression="lzma:3", flush=2000, producers=producers) for name in ("T", "U")
+            ]
+            contexts = [table.context() for table in tables]
+            for _ in range(20):
+                [context.fill({"x": rng.normal(size=2000)}) for context in contexts]
+            [context.close() for context in contexts]
+
+    with pytest.warns(ar.QueueGrowthWarning) as warned:
+        write()
+    assert len(warned) == 1
+
+
+def test_a_table_ends_and_others_begin_while_one_is_filled_all_the_time(tmp_path):
+    is_over, rng = threading.Event(), np.random.default_rng(1)
+    data = {"x": rng.normal(size=5_000)}
+
+    def produce(table: ar.TableWriter) -> None:
+        with table.context() as context:
+            while not is_over.is_set():
+                context.fill(data)
+
+    with ar.create(tmp_path / "a.root", n_threads=2, buffers="1 MB") as file:
+        # There always is a cluster that waits.
+        busy, short = file.tree("busy", compression="lzma:2", flush=5_000), file.tree("short")
+        short.append({"x": [1, 2, 3]})
+        producers = [threading.Thread(target=produce, args=(busy,)) for _ in range(4)]
+        [thread.start() for thread in producers]
+
+        def end_and_begin() -> None:
+            short.close()
+            file.directory("somewhere")
+            file.tree("somewhere/else").append({"x": [4]})
+
+        worker = threading.Thread(target=end_and_begin)
+        worker.start()
+        worker.join(60)
+        is_waiting = worker.is_alive()
+        is_over.set()
+        [thread.join() for thread in (worker, *producers)]
+        assert not is_waiting, "it waits for what others fill all the time"
+    with ar.open(tmp_path / "a.root") as read:
+        assert read["short"].to_arrow()["x"].to_pylist() == [1, 2, 3]
+        assert read["somewhere/else"].to_arrow()["x"].to_pylist() == [4]
+
+
+def test_records_have_nothing_of_others_in_them_that_come_meanwhile(tmp_path):
+    is_over, rng = threading.Event(), np.random.default_rng(1)
+    data = {f"x{number}": rng.normal(size=20_000) for number in range(4)}
+
+    def produce(table: ar.TableWriter) -> None:
+        with table.context() as context:
+            while not is_over.is_set():
+                context.fill(data)
+
+    path = tmp_path / "a.root"
+    with ar.create(path, n_threads=2, buffers="8 MB") as file:
+        # The pages of a cluster are one record, which is written task by task.
+        busy = file.tree("busy", layout="rntuple", flush=20_000)
+        producers = [threading.Thread(target=produce, args=(busy,)) for _ in range(3)]
+        [thread.start() for thread in producers]
+        try:
+            for number in range(40):
+                file[f"directory{number}/text"] = "something"
+                file.tree(f"t{number}", layout=("ttree", "rntuple")[number % 2]).append({"x": [number]})
+                file.tables[-1].close()
+        finally:
+            is_over.set()
+            [thread.join() for thread in producers]
+    assert_sound(path)
+    with ar.open(path) as read:
+        assert [read[f"t{number}"].to_arrow()["x"].to_pylist() for number in range(40)] == [
+            [n] for n in range(40)
+        ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_leaves_the_blocks_of_its_parent_at_once(tmp_path):
+    data = pa.table({"x": np.random.default_rng(1).normal(size=500_000)})
+    is_over = threading.Event()
+
+    def produce(table: ar.TableWriter) -> None:
+        with table.context() as context:
+            while not is_over.is_set():
+                context.fill(data)
+
+    with ar.create(tmp_path / "a.root", n_threads=2) as file:
+        # One that is written as fast as the disk takes it has its locks nearly always.
+        table = file.tree("T", data.schema, compression=None, flush=50_000)
+        threads = [threading.Thread(target=produce, args=(table,)) for _ in range(2)]
+        [thread.start() for thread in threads]
+        try:
+            for _ in range(20):
+                child = os.fork()
+                if child == 0:
+                    try:
+                        file.__exit__(SystemExit, SystemExit(0), None)
+                    finally:
+                        os._exit(0)
+                assert ended_within(child, 60), "a child waits for a thread that it does not have"
+        finally:
+            is_over.set()
+            [thread.join() for thread in threads]
+    with ar.open(tmp_path / "a.root") as read:
+        assert read["T"].num_entries % 500_000 == 0
+
+
+def ended_within(child: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(0.001)
+    return True
+
+
+@pytest.mark.parametrize("size", [200_000, 300_000, None])
+def test_an_interrupted_fill_has_taken_nothing_or_the_file_is_given_up(tmp_path, size):
+    """A buffer takes 200,000 entries: of the second size some are left when it is full. None: those of append."""
+    data = {"x": np.random.default_rng(1).normal(size=size or 200_000)}
+    file = ar.create(tmp_path / "a.root", n_threads=1)
+    table = file.tree("T", compression="lzma:9", flush=200_000)
+
+    def interrupt() -> None:
+        while file.queue().n_waiting_clusters == 0:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    context, thread = table.context() if size else None, threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        table.append(data) if context is None else context.fill(data)
+    thread.join()
+    if context is not None:
+        context.close()
+    # What it has begun may still be under way.
+    with pytest.raises(ar.InvalidRequestError, match=r"given up half way|still open"):
+        file.close()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("order", ["filled", "numbered"])
+def test_a_promised_order_refuses_without_room_as_a_free_one(tmp_path, order):
+    with ar.create(tmp_path / "a.root", n_threads=2, buffers="100 kB") as file:
+        producers: Any = {"order": order, "full": "refuse"}
+        table = file.tree("T", compression="lzma:5", flush=20_000, producers=producers)
+        n_filled, n_refused = 0, 0
+        with table.context() as context:
+            while n_filled < 5 or (n_filled < 200 and not n_refused):
+                first = 20_000 * n_filled if order == "numbered" else None
+                try:
+                    context.fill({"x": np.random.default_rng(n_filled).normal(size=20_000)}, first)
+                except ar.QueueFullError:
+                    n_refused += 1
+                    time.sleep(0.01)
+                else:
+                    n_filled += 1
+    assert n_refused
+    with ar.open(tmp_path / "a.root") as read:
+        assert read["T"].num_entries == 20_000 * n_filled
 
 
 def test_without_room_a_fill_refuses_or_calls_back(tmp_path):

@@ -98,10 +98,14 @@ fn fill_patiently(py: Python<'_>, context: &Arc<FillContext>, mut fill: Fill, wa
     loop {
         match py.detach(|| fill.advance()).map_err(writing_to_python)? {
             Step::Done => return Ok(true),
-            Step::Work(work) => patiently(py, true, move || work.complete())?.map_err(writing_to_python)?,
+            // Some of it is taken: if nobody waits for the rest, nobody knows whether it was, and the file is given up.
+            Step::Work(work) => {
+                let done = patiently(py, true, move || work.complete()).inspect_err(|_| context.give_up())?;
+                done.map_err(writing_to_python)?;
+            }
             Step::Full if fill.has_begun() => {
-                // Half of it is taken: it goes on although nobody may be waiting for it any more.
-                patiently(py, true, move || fill.complete())?.map_err(writing_to_python)?;
+                let done = patiently(py, true, move || fill.complete()).inspect_err(|_| context.give_up())?;
+                done.map_err(writing_to_python)?;
                 return Ok(true);
             }
             Step::Full if !waits => return Ok(false),

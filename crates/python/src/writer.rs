@@ -1,7 +1,7 @@
 //! Files and tables being written.
 
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use arrow_schema::Schema;
@@ -9,8 +9,8 @@ use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
 use arrowroot_writer::{
-    Annotation, Baskets, ColumnCodec, ColumnLayout, FileSettings, FileWriter, Flush, Format, Lists, NumberEncoding,
-    Precision, TableSettings, TableWriter, TreeNotes,
+    Annotation, Baskets, ColumnCodec, ColumnLayout, Error, FileSettings, FileWriter, Flush, Format, Lists,
+    NumberEncoding, Precision, TableSettings, TableWriter, TreeNotes,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
@@ -144,7 +144,7 @@ impl PyFileWriter {
             TableWriter::create(&file, directory, &name, &title, &columns, format, settings)
         })?;
         let table = begun.map_err(writing_to_python)?;
-        Ok(PyTableWriter { schema, table: Arc::new(Mutex::new(Some(table))) })
+        Ok(PyTableWriter { schema, file: Arc::downgrade(&self.file), table: Arc::new(Mutex::new(Some(table))) })
     }
 
     /// Writes an object from its members.
@@ -313,6 +313,7 @@ impl Reduced {
 #[pyclass(name = "TableWriter", module = "arrowroot._native", frozen)]
 pub(crate) struct PyTableWriter {
     schema: Arc<Schema>,
+    file: Weak<FileWriter>,
     /// `None` once it is closed. Calls that a signal has ended may still be at it.
     table: Arc<Mutex<Option<TableWriter>>>,
 }
@@ -334,6 +335,13 @@ impl PyTableWriter {
         let appended = patiently(py, true, move || {
             let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_mut().map(|table| table.append(&batch))
+        });
+        let appended = appended.inspect_err(|_| {
+            // It goes on, and nobody will know how far.
+            if let Some(file) = self.file.upgrade() {
+                let what = "an append was interrupted, and given up half way".to_owned();
+                file.queue().stop(Error::InvalidRequest { what });
+            }
         })?;
         appended.unwrap_or(Ok(())).map_err(writing_to_python)
     }

@@ -24,7 +24,7 @@ mod saved;
 pub(crate) use classes::Classes;
 use directories::Directories;
 pub use directories::{DirectoryId, ROOT_DIRECTORY};
-pub use saved::Saving;
+pub(crate) use saved::Saving;
 use saved::{Saved, SavedTable};
 
 /// Which ROOT's layouts are written, as its header says. Source: `TFile::fVersion` of ROOT 6.40/00.
@@ -123,7 +123,7 @@ impl FileWriter {
     /// # Errors
     /// [`Error::InvalidRequest`] if a part of the path names an object, or cannot be a name.
     pub fn directory(&self, path: &str) -> Result<DirectoryId> {
-        self.queue.wait()?;
+        let _turn = self.queue.turn()?;
         let mut state = self.lock();
         let State { appender, directories, .. } = &mut *state;
         let mut directory = ROOT_DIRECTORY;
@@ -149,8 +149,8 @@ impl FileWriter {
         self.lock().directories.seek_of(directory)
     }
 
-    /// What clusters of tables go through. Everything else that is appended waits for it first, so that the file depends on the
-    /// order of calls alone.
+    /// What clusters of tables go through. Everything else that is appended has a turn in it, so that the file depends on the
+    /// order of calls alone, and no record has anything of another one in it.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
@@ -165,12 +165,18 @@ impl FileWriter {
         &self.behind
     }
 
-    /// Appends something of more than one piece, or that depends on where it is: `append` gets the appender, which nobody else
-    /// uses meanwhile.
+    /// Appends something of more than one piece, or that depends on where it is, in its turn: `append` gets the appender, which
+    /// nobody else uses meanwhile, and calls nothing of this file.
     ///
     /// # Errors
-    /// What `append` says, and [`Error::Closed`].
+    /// What `append` says, what stopped the queue, and [`Error::Closed`].
     pub fn with_appender<T>(&self, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
+        let _turn = self.queue.turn()?;
+        self.place(append)
+    }
+
+    /// The same for what the queue places, whose turn it is.
+    pub(crate) fn place<T>(&self, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
         self.append(&mut self.lock().appender, append)
     }
 
@@ -208,7 +214,7 @@ impl FileWriter {
         setting: CompressionSetting,
         write: impl Fn(&mut Output) -> format::Result<()>,
     ) -> Result<Key> {
-        self.queue.wait()?;
+        let _turn = self.queue.turn()?;
         loop {
             let is_large = self.is_large();
             let (key, payload) = self.pack(is_large, [class, name, title], setting, &write)?;
@@ -343,8 +349,12 @@ impl FileWriter {
     }
 
     /// Gives the file up: nothing is left of it, and an older file of its name stays. Whoever still writes to it, on any thread,
-    /// is told that it is closed.
+    /// is told that it is closed. A child that was forked from its process does nothing: it has the file, too, and perhaps locks
+    /// that nobody will open.
     pub fn abort(&self) {
+        if !self.queue.is_own_process() {
+            return;
+        }
         self.queue.stop(self.closed());
         let mut state = self.lock();
         let State { appender, complete, .. } = &mut *state;
@@ -452,10 +462,7 @@ impl FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        // A child that was forked from the process has the file, too, and perhaps locks that nobody will open.
-        if self.queue.is_own_process() {
-            self.abort();
-        }
+        self.abort();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::contexts::Collected;
 use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
-use crate::queue::{Place, Producer, Task, Ticket};
+use crate::queue::{Manner, Place, Producer, Task, Ticket};
 use crate::settings::{Flush, TableSettings};
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
 
@@ -22,8 +22,8 @@ const MIN_SHARE_BYTES: usize = 1_000_000;
 
 /// A table of any format that takes values.
 pub(crate) trait Pipeline: Send {
-    /// Takes the values of entries, for each column.
-    fn append(&mut self, columns: &[Stored], n_entries: usize) -> Result<()>;
+    /// Takes the values of entries, for each column. It waits in this manner.
+    fn append(&mut self, columns: Vec<Stored>, n_entries: usize, manner: &mut Manner<'_>) -> Result<()>;
 
     /// Takes the values of entries that were collected elsewhere.
     fn append_cluster(&mut self, cluster: Cluster) -> Result<()>;
@@ -138,7 +138,7 @@ impl<F: TableFormat> TablePipeline<F> {
     }
 
     /// Where the cluster ends that is being collected: the same for all its batches.
-    fn border(&mut self) -> Result<Border> {
+    fn border(&mut self, manner: &mut Manner<'_>) -> Result<Border> {
         if let Some(border) = self.border {
             return Ok(border);
         }
@@ -146,26 +146,26 @@ impl<F: TableFormat> TablePipeline<F> {
             let border = self.next_border(1);
             return Ok(*self.border.insert(border));
         }
-        let before = self.compressed()?;
+        let before = self.compressed(manner)?;
         Ok(*self.border.insert(self.borders.border(before)))
     }
 
     /// What the cluster compressed to that the border of the next one depends on.
-    fn compressed(&mut self) -> Result<Option<Compressed>> {
+    fn compressed(&mut self, manner: &mut Manner<'_>) -> Result<Option<Compressed>> {
         let Some(number) = self.borders.depends_on(self.written.n_clusters) else { return Ok(None) };
         while self.recent.front().is_some_and(|recent| recent.cluster < number) {
             self.recent.pop_front();
         }
         let Some(recent) = self.recent.front() else { return Ok(None) };
-        self.producer.wait_for(recent.ticket)?;
+        self.producer.wait_for_as(recent.ticket, manner)?;
         Ok(Some(Compressed { n_bytes: recent.n_bytes, encoded_bytes: recent.encoded_bytes.load(Relaxed) }))
     }
 
-    fn end_cluster(&mut self) -> Result<()> {
+    fn end_cluster(&mut self, manner: &mut Manner<'_>) -> Result<()> {
         let n_bytes = self.cutter.n_bytes();
         let cluster = self.cutter.end();
         self.border = None;
-        let ticket = self.producer.ticket()?;
+        let ticket = self.producer.ticket_as(manner)?;
         self.submission(cluster, n_bytes, ticket, None)?.submit()
     }
 
@@ -218,7 +218,7 @@ impl<F: TableFormat> TablePipeline<F> {
         let place: Place = Box::new(move |n_tasks, is_last| {
             let encoded: Vec<_> = waiting.by_ref().take(n_tasks).filter_map(|slot| lock(&slot).take()).collect();
             let Some(file) = file.upgrade() else { return Ok(()) };
-            file.with_appender(|appender| {
+            file.place(|appender| {
                 let start = appender.position();
                 lock(&format).place(&cluster, encoded, is_last, appender)?;
                 let n_bytes = appender.position() - start;
@@ -231,22 +231,22 @@ impl<F: TableFormat> TablePipeline<F> {
                 Ok(())
             })?;
             let saving = if is_last { lock(&format).saving()? } else { None };
-            saving.map_or(Ok(()), |saving| file.save(&saving))
+            saving.map_or(Ok(()), |save| save(&file))
         });
         (tasks, place)
     }
 }
 
 impl<F: TableFormat> Pipeline for TablePipeline<F> {
-    fn append(&mut self, columns: &[Stored], n_entries: usize) -> Result<()> {
+    fn append(&mut self, mut columns: Vec<Stored>, n_entries: usize, manner: &mut Manner<'_>) -> Result<()> {
         let mut start = 0;
         while start < n_entries {
-            let border = self.border()?;
-            let (n_taken, is_end) = self.cutter.take(columns, start..n_entries, border);
-            self.producer.hold(self.cutter.held_bytes())?;
+            let border = self.border(manner)?;
+            let (n_taken, is_end) = self.cutter.take(&mut columns, start..n_entries, border);
+            self.producer.hold_as(self.cutter.held_bytes(), manner)?;
             start += n_taken;
             if is_end {
-                self.end_cluster()?;
+                self.end_cluster(manner)?;
             }
         }
         Ok(())
@@ -258,7 +258,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         for _ in 0..n_parts {
             let part: Vec<Stored> = columns.iter_mut().filter_map(Iterator::next).collect();
             let n_entries = part.first().map_or(0, Stored::len);
-            self.append(&part, n_entries)?;
+            self.append(part, n_entries, &mut Manner::helping())?;
         }
         Ok(())
     }
@@ -308,7 +308,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
 
     fn close(&mut self) -> Result<Written> {
         if self.cutter.n_entries() > 0 {
-            self.end_cluster()?;
+            self.end_cluster(&mut Manner::helping())?;
         }
         let rest = lock(&self.format).rest()?;
         if !rest.is_empty() {

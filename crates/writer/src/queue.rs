@@ -9,7 +9,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,11 +19,13 @@ use crate::error::{Error, Result};
 use crate::pool::Pool;
 
 mod growth;
+mod producer;
 mod state;
 mod waiting;
 
+pub use producer::{Producer, Ticket};
 use state::TaskId;
-pub(crate) use waiting::{Alarm, InLine, Patience, Pause, Waker};
+pub(crate) use waiting::{Alarm, InLine, Manner, Patience, Pause, Waker};
 
 /// Makes a part of what a ticket is for. Returns how many bytes of it wait to be placed.
 pub type Task = Box<dyn FnOnce(&mut Compressor) -> Result<u64> + Send>;
@@ -43,7 +45,7 @@ pub struct QueueSettings {
 /// The counters of a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct QueueReport {
-    /// Tickets whose turn has come.
+    /// Tickets that were placed; not those that were passed over.
     pub n_placed: u64,
     /// Bytes in flight now.
     pub bytes: u64,
@@ -97,32 +99,6 @@ struct Shared {
 
 type State = state::State<Task, Place, Error>;
 
-/// Somebody who has things written in an order.
-pub struct Producer {
-    shared: Arc<Shared>,
-    held_bytes: u64,
-}
-
-impl fmt::Debug for Producer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer").field("held_bytes", &self.held_bytes).finish_non_exhaustive()
-    }
-}
-
-/// A place in the order. Dropped without being submitted, it is passed over.
-#[must_use = "others wait for it"]
-pub struct Ticket {
-    shared: Arc<Shared>,
-    number: u64,
-    is_submitted: bool,
-}
-
-impl fmt::Debug for Ticket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ticket").field("number", &self.number).finish_non_exhaustive()
-    }
-}
-
 impl Queue {
     /// An empty queue. Its threads are started by the first ticket that is submitted.
     pub fn new(settings: QueueSettings) -> Self {
@@ -144,21 +120,38 @@ impl Queue {
 
     /// One more who produces.
     pub fn producer(&self) -> Producer {
-        Producer { shared: Arc::clone(&self.shared), held_bytes: 0 }
+        Producer::new(&self.shared)
     }
 
-    /// Waits until all tickets that were given out are placed, and does tasks meanwhile.
+    /// Waits until all tickets that were given out up to now are placed, and does tasks meanwhile. Others may come all the time.
     ///
     /// # Errors
     /// The error that stopped the queue.
     pub fn wait(&self) -> Result<()> {
-        self.shared.help_until(State::is_empty)
+        self.shared.check_process()?;
+        let n_given = self.shared.lock().n_given();
+        self.shared.wait_for_first(n_given)
+    }
+
+    /// Takes the next place in the order for what has no tasks, and waits for its turn: what is placed of one ticket after the other
+    /// has nothing of others in between. Nothing is placed until this is dropped, so its thread waits for nothing here meanwhile.
+    ///
+    /// # Errors
+    /// The error that stopped the queue.
+    pub(crate) fn turn(&self) -> Result<Ticket> {
+        self.shared.check_process()?;
+        let number = self.shared.lock().ticket(0);
+        let turn = Ticket::new(&self.shared, number);
+        self.shared.wait_for_first(number)?;
+        Ok(turn)
     }
 
     /// Stops it for good, from any thread: no more tasks are done and nothing more is placed, and whoever produces or waits is
-    /// told this error, or one that came before.
+    /// told this error, or one that came before. In another process nothing is done: a thread that is not there may have the lock.
     pub fn stop(&self, error: Error) {
-        self.shared.fail(self.shared.lock(), error);
+        if self.is_own_process() {
+            self.shared.fail(self.shared.lock(), error);
+        }
     }
 
     /// Ends it: what is not done yet is left undone, and its threads are waited for.
@@ -260,95 +253,6 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl Producer {
-    /// Counts the bytes that it has collected for its next ticket among those in flight, and waits until there is room for them.
-    ///
-    /// # Errors
-    /// The error that stopped the queue.
-    pub fn hold(&mut self, held_bytes: u64) -> Result<()> {
-        self.count(held_bytes);
-        self.shared.wait_for_room(0)
-    }
-
-    /// Counts what it collects as so many bytes, without waiting.
-    pub(crate) fn count(&mut self, held_bytes: u64) {
-        let mut state = self.shared.lock();
-        state.report.bytes -= self.held_bytes;
-        state.add(held_bytes);
-        self.held_bytes = held_bytes;
-    }
-
-    /// Takes the next place in the order, for what it holds. Waits until there is room for what will become of that, which is
-    /// taken to be as much again until it is known.
-    ///
-    /// # Errors
-    /// The error that stopped the queue.
-    pub fn ticket(&mut self) -> Result<Ticket> {
-        self.shared.wait_for_room(self.held_bytes)?;
-        Ok(self.next_ticket())
-    }
-
-    /// As [`Producer::ticket`], without waiting.
-    pub(crate) fn next_ticket(&mut self) -> Ticket {
-        let mut state = self.shared.lock();
-        state.add(self.held_bytes);
-        let n_bytes = std::mem::take(&mut self.held_bytes) * 2;
-        let number = state.ticket(n_bytes);
-        Ticket { shared: Arc::clone(&self.shared), number, is_submitted: false }
-    }
-
-    /// Waits until a ticket is placed, and does tasks meanwhile.
-    ///
-    /// # Errors
-    /// The error that stopped the queue.
-    pub fn wait_for(&self, number: u64) -> Result<()> {
-        self.shared.help_until(|state| state.report.n_placed > number)
-    }
-}
-
-impl Drop for Producer {
-    fn drop(&mut self) {
-        if self.held_bytes > 0 && self.shared.pool.is_own_process() {
-            self.shared.lock().report.bytes -= self.held_bytes;
-            self.shared.changed.notify_all();
-        }
-    }
-}
-
-impl Ticket {
-    /// Its place in the order.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Hands over the tasks, and what to do once they are done and its turn has come. Where there are no threads, the tasks are
-    /// done now.
-    ///
-    /// # Errors
-    /// The error that stopped the queue.
-    pub fn submit(mut self, tasks: Vec<Task>, place: Place) -> Result<()> {
-        self.is_submitted = true;
-        let shared = Arc::clone(&self.shared);
-        shared.submit(self.number, tasks, Some(place));
-        let n_threads = shared.pool.start(|| {
-            let shared = Arc::clone(&shared);
-            move || shared.work()
-        });
-        if n_threads == 0 {
-            return shared.help_until(State::has_no_tasks);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        if !self.is_submitted && self.shared.pool.is_own_process() {
-            self.shared.submit(self.number, Vec::new(), None);
-        }
     }
 }
 
@@ -479,15 +383,25 @@ impl Shared {
         }
     }
 
-    fn wait_for_room(&self, more_bytes: u64) -> Result<()> {
+    fn wait_for_room(&self, more_bytes: u64, manner: &mut Manner<'_>) -> Result<()> {
         let limit = self.settings.buffer_bytes;
-        self.help_until(|state| state.has_room(more_bytes, limit))
+        self.wait_as(manner, |state| state.has_room(more_bytes, limit))
+    }
+
+    /// Waits in this manner until something is so.
+    fn wait_as(&self, manner: &mut Manner<'_>, is_so: impl Fn(&State) -> bool) -> Result<()> {
+        self.wait_until(manner.patience(), self.max_helping, |state| is_so(state).then_some(())).map(drop)
+    }
+
+    /// Waits until the turn of so many tickets is over, from the first one on.
+    fn wait_for_first(&self, n_tickets: u64) -> Result<()> {
+        self.help_until(|state| state.n_done() >= n_tickets)
     }
 
     /// Does tasks, or sleeps if there are none, until something is so.
     fn help_until(&self, is_so: impl Fn(&State) -> bool) -> Result<()> {
-        let patience = Patience { helps: true, is_cancelled: &AtomicBool::new(false), note: &mut |_| (), line: None };
-        self.wait_until(patience, usize::MAX, |state| is_so(state).then_some(())).map(drop)
+        let mut manner = Manner::helping();
+        self.wait_until(manner.patience(), usize::MAX, |state| is_so(state).then_some(())).map(drop)
     }
 
     /// Waits until something is found. `None` if that was cancelled before. Tasks are done unless `max_helping` others do so.
@@ -498,7 +412,12 @@ impl Shared {
         mut found: impl FnMut(&State) -> Option<T>,
     ) -> Result<Option<T>> {
         self.check_process()?;
-        let Patience { helps, is_cancelled, note, line } = patience;
+        let Patience { helps, is_cancelled, mut note, line } = patience;
+        let mut note = |pause| {
+            if let Some(note) = &mut note {
+                note(pause);
+            }
+        };
         let mut state = self.lock();
         if let Some(error) = &state.error {
             return Err(error.clone());
@@ -506,6 +425,7 @@ impl Shared {
         if let Some(found) = found(&state) {
             return Ok(Some(found));
         }
+        note(Pause::Begun);
         let started = Instant::now();
         let mut helped = Duration::ZERO;
         let mut compressor = None;

@@ -9,11 +9,12 @@ use arrowroot_arrow::stored::{RecordedSchema, data_type};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
 
-use crate::contexts::{ContextSettings, Contexts};
+use crate::contexts::{ContextSettings, Contexts, MAX_BUFFERS};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
 use crate::ntuple::{NtupleColumn, NtupleFormat, NtupleSettings};
 use crate::pipeline::{Pipeline, TablePipeline, Written};
+use crate::queue::Manner;
 use crate::settings::{ColumnCodec, ColumnLayout, Format, PAGE_BYTES, Precision, TableSettings, TreeNotes};
 use crate::table_format::TableFormat;
 use crate::tree::{IndexValues, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
@@ -172,7 +173,7 @@ impl TableWriter {
             let stored =
                 self.columns.store(slice, self.n_entries).inspect_err(|error| self.stop_if_begun(number, error))?;
             lock(&self.pipeline)
-                .append(&stored, slice.num_rows())
+                .append(stored, slice.num_rows(), &mut Manner::helping())
                 .inspect_err(|error| self.file.queue().stop(error.clone()))?;
             self.n_entries += slice.num_rows() as u64;
         }
@@ -183,12 +184,16 @@ impl TableWriter {
     /// it gives the same.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] if it has entries, or for other settings than the first time.
+    /// [`Error::InvalidRequest`] if it has entries, for other settings than the first time, and for more than
+    /// [`MAX_BUFFERS`](crate::contexts::MAX_BUFFERS) buffers.
     pub fn contexts(&mut self, settings: ContextSettings) -> Result<Contexts> {
         let what = match &self.contexts {
             Some(contexts) if contexts.settings() == settings => return Ok(contexts.clone()),
-            Some(_) => "its contexts have other settings",
-            None if self.n_entries > 0 => "it has entries already: contexts fill it from the first one on",
+            Some(_) => "its contexts have other settings".to_owned(),
+            None if self.n_entries > 0 => "it has entries already: contexts fill it from the first one on".to_owned(),
+            None if settings.n_buffers > MAX_BUFFERS => {
+                format!("{} buffers: it has at most {MAX_BUFFERS}", settings.n_buffers)
+            }
             None => {
                 let contexts = Contexts::new(&self.file, &self.columns, &self.pipeline, settings);
                 return Ok(self.contexts.insert(contexts).clone());

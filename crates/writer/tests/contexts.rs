@@ -11,8 +11,8 @@ use arrowroot_format::codec::CompressionSetting;
 use arrowroot_storage::testing::FullDisk;
 use arrowroot_storage::{MemoryFile, MemorySink, MemorySource, Sink};
 use arrowroot_writer::{
-    Appender, Cluster, ContextSettings, Contexts, EncodeTask, Encoded, Error, FileSettings, FileWriter, Flush, Format,
-    Order, Policy, ROOT_DIRECTORY, Step, TableFormat, TableSettings, TableWriter,
+    Appender, Cluster, ContextSettings, Contexts, Doing, EncodeTask, Encoded, Error, FileSettings, FileWriter, Flush,
+    Format, Order, Policy, ROOT_DIRECTORY, Step, TableFormat, TableSettings, TableWriter,
 };
 
 mod numbered;
@@ -240,6 +240,9 @@ fn what_was_not_filled_or_twice_is_said_and_no_file_is_left() {
     let other = settings(Policy::Fifo, 4, Order::Free, true);
     let changed = message(&|table, _| table.contexts(other).err(), Order::Free);
     assert!(changed.contains("other settings"), "{changed}");
+    let mut many = table(&file(1, 1 << 20).1, Format::Tree, Flush::Entries(10));
+    let many = many.contexts(settings(Policy::Fullest, usize::MAX, Order::Free, true)).err().unwrap().to_string();
+    assert!(many.contains("it has at most 4096"), "{many}");
     let half = message(
         &|table, contexts| {
             let context = contexts.context(None);
@@ -417,6 +420,70 @@ impl TableFormat for Gated {
     fn finish(&mut self, _: &FileWriter) -> arrowroot_writer::Result<()> {
         Ok(())
     }
+}
+
+/// A file of two threads whose compression waits for a gate, and its table.
+fn gated(flush: Flush, buffer_bytes: usize) -> (Arc<FileWriter>, TableWriter, Arc<(Mutex<bool>, Condvar)>) {
+    let (_, file) = file(2, buffer_bytes);
+    let gate = Arc::new((Mutex::new(true), Condvar::new()));
+    let format = Gated { n_entries: Arc::default(), gate: Arc::clone(&gate) };
+    let settings = TableSettings { flush, ..TableSettings::default() };
+    let table = TableWriter::with_format(&file, "T", &schema(), format, &settings).unwrap();
+    (file, table, gate)
+}
+
+fn open(gate: &(Mutex<bool>, Condvar)) {
+    *gate.0.lock().unwrap() = false;
+    gate.1.notify_all();
+}
+
+#[test]
+fn a_fill_in_a_promised_order_is_full_without_room_in_memory_and_takes_nothing() {
+    for order in [Order::Filled, Order::Numbered] {
+        let (file, mut table, gate) = gated(Flush::Entries(10), 1000);
+        let contexts = table.contexts(settings(Policy::Fullest, 4, order, false)).unwrap();
+        let context = contexts.context(None);
+        let first = |number: u64| (order == Order::Numbered).then_some(number);
+        context.begin(&batch(0..10), first(0)).unwrap().complete().unwrap();
+        let mut fill = context.begin(&batch(10..20), first(10)).unwrap();
+        assert!(matches!(fill.advance().unwrap(), Step::Full) && !fill.has_begun(), "{order:?}");
+        assert!(!fill.wait(&AtomicBool::new(true)).unwrap());
+        open(&gate);
+        fill.complete().unwrap();
+        drop(context);
+        let report = file.stalls().reports().swap_remove(0);
+        assert!(report.n_waits >= 1, "{order:?}: {report:?}");
+        assert_eq!(table.close().unwrap().n_entries, 20);
+    }
+}
+
+#[test]
+fn a_wait_between_the_clusters_of_one_fill_is_a_stall_and_no_writing() {
+    let (file, mut table, gate) = gated(Flush::Entries(10), 1000);
+    file.stalls().set_threshold(Duration::from_nanos(1));
+    let contexts = table.contexts(settings(Policy::Fullest, 4, Order::Filled, false)).unwrap();
+    let context = contexts.context(None);
+    let report = || file.stalls().reports().swap_remove(0);
+    let mut fill = context.begin(&batch(0..30), None).unwrap();
+    let Step::Work(work) = fill.advance().unwrap() else { panic!("they are next") };
+    let before = report();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| work.complete().unwrap());
+        let started = std::time::Instant::now();
+        // It says so before it sleeps, as long as nobody can let it go on.
+        while report().end_ns == before.end_ns {
+            assert!(started.elapsed() < Duration::from_secs(600), "nobody knows that it waits");
+            std::thread::yield_now();
+        }
+        open(&gate);
+        worker.join().unwrap();
+    });
+    let report = report();
+    assert!(report.n_stalls == 1 && report.stalls_ns == report.times_ns[Doing::Stalled as usize], "{report:?}");
+    assert_eq!((before.n_waits, report.n_waits, report.times_ns[Doing::Helping as usize]), (0, 1, 0));
+    assert!(matches!(fill.advance().unwrap(), Step::Done));
+    drop((fill, context));
+    assert_eq!(table.close().unwrap().n_entries, 30);
 }
 
 #[test]

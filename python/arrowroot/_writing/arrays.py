@@ -34,7 +34,7 @@ def by_column(name: str) -> Iterator[None]:
         raise
     except (pa.ArrowNotImplementedError, NotImplementedError) as error:
         raise UnsupportedError(f"column {name!r}: {error}") from error
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InvalidRequestError(f"column {name!r}: {error}") from error
 
 

@@ -98,12 +98,15 @@ def producer_rule(given: object) -> ProducerRule:
                 f"producers: {name}={given[name]!r}: expected {', '.join(map(repr, choices))}"
             )
     full, on_growth = given.get("full", "block"), given.get("on_growth")
-    if full not in {"block", "refuse"} and not callable(full):
+    if full not in ("block", "refuse") and not callable(full):
         raise InvalidRequestError(
             f"producers: full={full!r}: expected 'block', 'refuse' or what is to be called"
         )
     if on_growth is not None and not callable(on_growth):
         raise InvalidRequestError(f"producers: on_growth={on_growth!r} cannot be called")
+    helps = given.get("help", True)
+    if not isinstance(helps, bool):
+        raise InvalidRequestError(f"producers: help={helps!r}: expected True or False")
     n_buffers = checked_count(given.get("buffers", N_BUFFERS), "producers: buffers")
     if n_buffers < 1:
         raise InvalidRequestError("producers: buffers=0: there is at least one")
@@ -112,7 +115,7 @@ def producer_rule(given: object) -> ProducerRule:
         n_buffers,
         given.get("order", "free"),
         full,
-        bool(given.get("help", True)),
+        helps,
         on_growth,
     )
 
@@ -150,7 +153,8 @@ class FillContext:
             and each is filled once.
 
         Returns when they are taken, which is before they are in the file. Waits for a buffer, or for room in memory,
-        and compresses meanwhile; what happens then instead is said by ``full``.
+        and compresses meanwhile; what happens then instead is said by ``full``. If it raises, nothing is taken,
+        or the file is given up, as by an interruption when some was taken.
 
         Raises: QueueFullError where it would wait and ``full`` is "refuse"; InvalidRequestError for other columns,
             other types, missing values where none are stored, and entries that were filled before: nothing of these
@@ -165,8 +169,10 @@ class FillContext:
                 "from it"
             )
         number = None if first_entry is None else checked_count(first_entry, "first_entry")
+        # Now, as nothing is taken yet: who is told may raise.
+        self._tell_of_growth()
         try:
-            batch = self._batch_of(data)
+            batch = self._batch_of(data, self._table.num_entries if number is None else number)
         except pa.ArrowException as error:
             ours = reraised(error)
             if ours is None:
@@ -176,8 +182,11 @@ class FillContext:
         if batch is not None:
             self._fill(batch, number)
 
-    def _batch_of(self, data: TableData) -> pa.RecordBatch | None:
-        """Return all of some data as one batch of the table's schema; the first data make the table."""
+    def _batch_of(self, data: TableData, first_entry: int) -> pa.RecordBatch | None:
+        """Return all of some data as one batch of the table's schema; the first data make the table.
+
+        first_entry: number of the first of them, for messages.
+        """
         parts = list(parts_of(data, copied=True))
         batches: list[pa.RecordBatch] = []
         for part in parts:
@@ -185,7 +194,8 @@ class FillContext:
             table = given[0] if part.table is not None else pa.Table.from_batches(given, part.schema)
             schema = self._table.begun(part, table)
             for batch in table.to_batches():
-                batches += conformed(batch, schema, self._table.where, self._table.num_entries)
+                batches += conformed(batch, schema, self._table.where, first_entry)
+                first_entry += batch.num_rows
         if len(batches) <= 1:
             return batches[0] if batches else None
         combined = pa.Table.from_batches(batches).combine_chunks().to_batches()
@@ -213,8 +223,6 @@ class FillContext:
             error.args = (f"{self._table.where}: {error.args[0]}",)
             raise
         self._table.count_filled(batch.num_rows)
-        if self._file.n_growths() > self._table.n_growths_told:
-            self._tell_of_growth()
 
     def _begin(self) -> _native.FillContext:
         is_shared = threading.get_ident() != self._thread
@@ -222,17 +230,21 @@ class FillContext:
         return self._native
 
     def _tell_of_growth(self) -> None:
+        """Tell once of each time that the queue has grown; without somebody to call, once of the first for the file."""
+        # In a child that was forked, a thread that is not there may have the lock of the queue.
+        if os.getpid() != self._process or self._file.n_growths() <= self._table.n_growths_told:
+            return
         state = queue_state(self._file.queue())
         is_first = self._table.tell_of_growth(state.n_growths)
         if self._rule.on_growth is not None:
             self._rule.on_growth(state)
-        elif is_first:
+        elif is_first and self._table.may_warn_of_growth():
             warnings.warn(
                 f"{self._table.where}: compression has not kept up for {format_seconds(state.growth_ns / 1e9)}, and "
                 f"{format_bytes(state.bytes)} wait: producers will wait for it; a faster codec (compression='lz4' or "
                 "'zstd:1'), more threads (n_threads) or fewer producers help",
                 QueueGrowthWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     @contextmanager
@@ -253,6 +265,11 @@ class FillContext:
 
     def close(self) -> None:
         """End it: its entries are the table's. Nothing happens if it is closed."""
+        if not self._is_closed:
+            self._end()
+            self._tell_of_growth()
+
+    def _end(self) -> None:
         self._is_closed = True
         if self._native is not None:
             self._native.close()
@@ -264,9 +281,11 @@ class FillContext:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
+        if kind is None:
+            self.close()
+        else:
             self._table.spoil()
-        self.close()
+            self._end()
 
     def __del__(self) -> None:
         # Filled entries are the table's.

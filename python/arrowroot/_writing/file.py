@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -89,7 +90,8 @@ class WritableDirectory:
         directory, name = self._place_of(name)
         root = self._root
         where = f"{printable(root.path)}:{'/'.join(filter(None, (directory, name)))}"
-        table = TableWriter(root.native, (directory, name), where, schema, root.codec, options)
+        place = (directory, name)
+        table = TableWriter(root.native, place, where, schema, root.codec, options, root.growth_warnings)
         root.tables.append(table)
         return table
 
@@ -158,6 +160,8 @@ class WritableFile(WritableDirectory):
         #: ROOT's number of the codec; None: each layout's own.
         self.codec = codec
         self.tables: list[TableWriter] = []
+        #: Counts the warnings of the growth of its queue.
+        self.growth_warnings = itertools.count()
 
     @property
     def path(self) -> str:

@@ -56,8 +56,12 @@ class TableWriter:
         schema: SchemaLike | None,
         of_file: int | None,
         options: TableOptions,
+        growth_warnings: Iterator[int],
     ) -> None:
-        """``place``: directory and name; ``of_file``: ROOT's number of the file's codec, None for the layout's own."""
+        """``place``: directory and name; ``of_file``: ROOT's number of the file's codec, None for the layout's own.
+
+        growth_warnings: counts them, for all tables of the file.
+        """
         self._file = file
         self._place = place
         self._where = where
@@ -85,6 +89,7 @@ class TableWriter:
         self._lock = threading.RLock()
         #: How often its contexts told of the growth of the file's queue.
         self.n_growths_told = 0
+        self._growth_warnings = growth_warnings
 
     @property
     def where(self) -> str:
@@ -232,6 +237,10 @@ class TableWriter:
             is_first = self.n_growths_told == 0
             self.n_growths_told = max(n_growths, self.n_growths_told)
             return is_first
+
+    def may_warn_of_growth(self) -> bool:
+        """Return whether nobody of the file has warned of growth yet."""
+        return next(self._growth_warnings) == 0
 
     def spoil(self) -> None:
         """An exception has left a context: the file cannot be whole any more, and nobody waits for what is missing."""

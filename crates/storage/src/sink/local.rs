@@ -135,12 +135,17 @@ impl Sink for LocalSink {
     }
 
     fn abort(&self) {
+        if std::process::id() != self.process {
+            // Not waited for: a thread that is not here may have the lock.
+            if let Ok(mut state) = self.state.try_write() {
+                *state = State::Ended(Ending::Aborted);
+            }
+            return;
+        }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let State::Open(_) = &*state {
-            if std::process::id() == self.process {
-                // While it is still locked. If it cannot be removed, there is nobody to tell; the next one replaces it.
-                let _ = std::fs::remove_file(&self.part);
-            }
+            // While it is still locked. If it cannot be removed, there is nobody to tell; the next one replaces it.
+            let _ = std::fs::remove_file(&self.part);
             *state = State::Ended(Ending::Aborted);
         }
     }

@@ -8,7 +8,7 @@ use std::thread::ThreadId;
 use crate::cutter::PART_BYTES;
 use crate::error::{Error, Result};
 use crate::pipeline::Submission;
-use crate::queue::{Alarm, InLine, Patience, Pause};
+use crate::queue::{Alarm, InLine, Manner, Patience, Pause};
 use crate::table::Slice;
 
 use super::arrivals::Arrived;
@@ -71,14 +71,35 @@ impl Work {
     pub fn complete(mut self) -> Result<()> {
         let filling = &self.inner.filling;
         let _guard = StopOnPanic(Arc::clone(&self.inner));
+        let record = &self.inner.record;
+        let mut has_waited = false;
+        let mut note = |pause| {
+            has_waited = true;
+            record.mark(doing_in(pause));
+        };
+        let mut manner = Manner { helps: filling.settings.helps, note: Some(&mut note) };
         let done = match self.kind.take() {
             Some(Kind::Submit(submission)) => submission.submit(),
-            Some(Kind::Take(slices, n_entries)) => filling.take_in_order(slices, n_entries, filling.n_open()),
-            Some(Kind::TakeKept) => filling.take_kept(filling.n_open()),
+            Some(Kind::Take(slices, n_entries)) => {
+                filling.take_in_order(slices, n_entries, filling.n_open(), &mut manner)
+            }
+            Some(Kind::TakeKept) => filling.take_kept(filling.n_open(), &mut manner),
             None => Ok(()),
         };
-        self.inner.record.mark(Doing::Writing);
+        record.mark(Doing::Writing);
+        if has_waited {
+            record.waited();
+        }
         done.inspect_err(|error| filling.stop(error))
+    }
+}
+
+/// The doing that a pause ends.
+fn doing_in(pause: Pause) -> Doing {
+    match pause {
+        Pause::Begun => Doing::Writing,
+        Pause::Slept => Doing::Stalled,
+        Pause::Helped => Doing::Helping,
     }
 }
 
@@ -95,7 +116,7 @@ impl Drop for Work {
 
 impl Inner {
     /// Stops the file, as some of a fill is lost.
-    fn give_up(&self) {
+    pub(super) fn give_up(&self) {
         let what = format!("table {:?}: a fill was given up half way", self.filling.columns.table);
         self.filling.stop(&Error::InvalidRequest { what });
     }
@@ -181,12 +202,13 @@ impl Fill {
         let (filling, record) = (&inner.filling, &inner.record);
         let queue = filling.file.queue();
         queue.check()?;
-        let mut note = |pause| {
-            record.mark(if pause == Pause::Helped { Doing::Helping } else { Doing::Stalled });
-        };
+        let mut note = |pause| record.mark(doing_in(pause));
         let helps = filling.settings.helps;
-        let patience = Patience { helps, is_cancelled, note: &mut note, line: None };
-        let found = if filling.settings.order != Order::Free {
+        let patience = Patience { helps, is_cancelled, note: Some(&mut note), line: None };
+        let found = if filling.settings.order != Order::Free && !queue.has_room() {
+            // Those who compress make it, and not other producers.
+            queue.wait_for(patience, |has_room| has_room.then_some(())).map(|found| found.is_some())
+        } else if filling.settings.order != Order::Free {
             let number = first_entry.unwrap_or(u64::MAX);
             if let State::Ordered(ordered) = &mut *filling.lock() {
                 ordered.arrivals.wait(number);
@@ -267,7 +289,7 @@ impl Fill {
         });
         self.has_begun = true;
         let mut is_end = false;
-        while let Some((stored, n_slice)) = self.values.front().filter(|_| !is_end) {
+        while let Some((stored, n_slice)) = self.values.front_mut().filter(|_| !is_end) {
             let (n_taken, is_cut) = collected.cutter.take(stored, self.start..*n_slice, collected.border);
             self.start += n_taken;
             is_end = is_cut;
@@ -305,6 +327,9 @@ impl Fill {
     fn take_ordered(&mut self) -> Result<Step> {
         let filling = &self.inner.filling;
         let queue = filling.file.queue();
+        if !queue.has_room() {
+            return Ok(Step::Full);
+        }
         // Before it is kept, as whoever takes it from there counts it no longer.
         queue.count(self.n_bytes);
         // A thread that waits for this fill does no other one before.

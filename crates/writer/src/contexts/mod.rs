@@ -21,14 +21,14 @@ use crate::cutter::{Border, Cutter};
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
 use crate::pipeline::Pipeline;
-use crate::queue::{Alarm, Producer, Waker};
+use crate::queue::{Alarm, Manner, Producer, Waker};
 use crate::table::{Slice, TableColumns};
 
 use arrivals::{Arrivals, Offer};
 use behind::{But, Home, OpenContexts};
 pub use fill::{Fill, Step, Work};
 use policy::Buffers;
-pub use settings::{ContextSettings, Order};
+pub use settings::{ContextSettings, MAX_BUFFERS, Order};
 use stalls::{Doing, Record};
 
 /// The share of a file's buffers that entries may take which wait for those before them.
@@ -205,7 +205,7 @@ impl Contexts {
         }
         // The error that stopped the file is told, and not what is missing because of it.
         filling.file.queue().check()?;
-        filling.take_kept(usize::MAX)?;
+        filling.take_kept(usize::MAX, &mut Manner::helping())?;
         let (collected, missing) = match &mut *filling.lock() {
             State::Free(free) => (free.collected.iter_mut().filter_map(Option::take).collect::<Vec<_>>(), None),
             State::Ordered(ordered) => {
@@ -276,6 +276,11 @@ impl FillContext {
         Ok(Fill::new(Arc::clone(&self.inner), thread, values, batch.num_rows() as u64, first_entry))
     }
 
+    /// Gives the file up, as nobody will say whether the entries of a fill were taken: one that was interrupted.
+    pub fn give_up(&self) {
+        self.inner.give_up();
+    }
+
     /// Has all that wait look whether they were cancelled.
     pub fn wake(&self) {
         self.inner.waker.wake_everyone();
@@ -317,12 +322,12 @@ impl Filling {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives slices to the table, and of those that are kept and follow at most so many offers.
-    fn take_in_order(&self, slices: Vec<Slice>, n_entries: u64, n_more: usize) -> Result<()> {
+    /// Gives slices to the table, and of those that are kept and follow at most so many offers. It waits in this manner.
+    fn take_in_order(&self, slices: Vec<Slice>, n_entries: u64, n_more: usize, manner: &mut Manner<'_>) -> Result<()> {
         let (mut slices, mut n_entries) = (slices, n_entries);
         for n_done in 0..=n_more {
             for (stored, n_slice) in slices {
-                lock(&self.pipeline).append(&stored, n_slice)?;
+                lock(&self.pipeline).append(stored, n_slice, manner)?;
             }
             let mut state = self.lock();
             let State::Ordered(Ordered { arrivals }) = &mut *state else { return Ok(()) };
@@ -344,7 +349,7 @@ impl Filling {
     }
 
     /// Gives what is kept and next to the table: at most so many offers.
-    fn take_kept(&self, n_most: usize) -> Result<()> {
+    fn take_kept(&self, n_most: usize, manner: &mut Manner<'_>) -> Result<()> {
         let first = match &mut *self.lock() {
             State::Ordered(ordered) => ordered.arrivals.follow(),
             State::Free(_) => None,
@@ -356,7 +361,7 @@ impl Filling {
             return Ok(());
         };
         self.file.queue().let_go(first.n_bytes);
-        self.take_in_order(first.values, first.n_entries, n_most)
+        self.take_in_order(first.values, first.n_entries, n_most, manner)
     }
 
     /// Contexts that are open, of which each may still fill.

@@ -5,6 +5,9 @@ use super::policy::Policy;
 /// Buffers of a table, if nobody says how many.
 const N_BUFFERS: usize = 4;
 
+/// The most buffers of a table: more are of no use to anybody.
+pub const MAX_BUFFERS: usize = 4096;
+
 /// The order in which entries stand in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {

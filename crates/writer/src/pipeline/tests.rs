@@ -112,11 +112,11 @@ fn written(n_threads: usize, buffer_bytes: usize, batches: &[u64], flush: Flush)
     let mut second = TablePipeline::new(&file, Toy::default(), 1, &settings(flush));
     let mut start = 0;
     for size in batches {
-        first.append(&column(start..start + size), usize::try_from(*size).unwrap()).unwrap();
+        first.append(column(start..start + size), usize::try_from(*size).unwrap(), &mut Manner::helping()).unwrap();
         start += size;
     }
     for (place, start) in (0..start).step_by(700).enumerate() {
-        second.append(&column(start..start + 700), 700).unwrap();
+        second.append(column(start..start + 700), 700, &mut Manner::helping()).unwrap();
         if place == 3 {
             file.directory("some/where").unwrap();
         }
@@ -174,7 +174,9 @@ fn a_full_disk_reaches_the_producer_and_the_end_and_nothing_is_left() {
                 (start..start + 5000).map(|value| value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             vec![Stored::Numbers { primitive: Primitive::UInt64, values: Buffer::from_vec(values) }]
         };
-        let error = (0..1000_u64).find_map(|batch| table.append(&noise(batch * 5000), 5000).err()).unwrap();
+        let error = (0..1000_u64)
+            .find_map(|batch| table.append(noise(batch * 5000), 5000, &mut Manner::helping()).err())
+            .unwrap();
         assert!(error.to_string().contains("the disk is full; make room"), "{error}");
         assert!(table.close().unwrap_err().to_string().contains("the disk is full"));
         assert!(file.close().unwrap_err().to_string().contains("the disk is full"));
@@ -189,7 +191,8 @@ fn a_value_that_cannot_be_stored_stops_the_file() {
         let file = file(Arc::new(MemorySink::create("toy", &place)), n_threads, 100_000);
         let toy = Toy { is_bad_at: Some(12_345), ..Toy::default() };
         let mut table = TablePipeline::new(&file, toy, 1, &settings(Flush::Entries(1000)));
-        let error = (0..100).find_map(|batch| table.append(&column(batch * 500..batch * 500 + 500), 500).err());
+        let error = (0..100)
+            .find_map(|batch| table.append(column(batch * 500..batch * 500 + 500), 500, &mut Manner::helping()).err());
         assert_eq!(error.unwrap().to_string(), "column x, entry 12300: cannot be stored");
         assert_eq!(file.directory("a").unwrap_err().to_string(), "column x, entry 12300: cannot be stored");
         file.close().unwrap_err();
@@ -206,7 +209,7 @@ fn giving_up_ends_whoever_is_writing() {
             let writer = scope.spawn(|| {
                 let mut table = TablePipeline::new(&file, Toy::default(), 1, &settings(Flush::Entries(1000)));
                 // Until it is told to stop.
-                (0_u64..).find_map(|batch| table.append(&column(batch..batch + 500), 500).err())
+                (0_u64..).find_map(|batch| table.append(column(batch..batch + 500), 500, &mut Manner::helping()).err())
             });
             while file.queue().report().n_placed < 3 {
                 std::thread::yield_now();

@@ -17,6 +17,8 @@ pub(super) struct TaskId {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Entry<P> {
     is_submitted: bool,
+    /// True if there is nothing to place.
+    is_passed_over: bool,
     n_tasks_left: usize,
     place: Option<P>,
     /// Its share of the bytes in flight.
@@ -82,6 +84,16 @@ impl<T, P, E> State<T, P, E> {
         self.tasks.len()
     }
 
+    /// Number of tickets that were ever given out.
+    pub(super) fn n_given(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    /// Number of tickets whose turn is over: all before that one.
+    pub(super) fn n_done(&self) -> u64 {
+        self.first
+    }
+
     /// Number of tickets that are out.
     pub(super) fn n_tickets(&self) -> usize {
         self.entries.len()
@@ -101,6 +113,7 @@ impl<T, P, E> State<T, P, E> {
     pub(super) fn ticket(&mut self, n_bytes: u64) -> u64 {
         self.entries.push_back(Entry {
             is_submitted: false,
+            is_passed_over: false,
             n_tasks_left: 0,
             place: None,
             n_bytes,
@@ -108,7 +121,7 @@ impl<T, P, E> State<T, P, E> {
             n_placed: 0,
             made_bytes: 0,
         });
-        self.first + self.entries.len() as u64 - 1
+        self.n_given() - 1
     }
 
     /// Takes the tasks of a ticket; none, and no `place`, for one that is passed over. After an error they are given back.
@@ -117,7 +130,7 @@ impl<T, P, E> State<T, P, E> {
             return Some((tasks, place));
         }
         if let Some(entry) = self.entry(number) {
-            entry.is_submitted = true;
+            (entry.is_submitted, entry.is_passed_over) = (true, place.is_none());
             entry.n_tasks_left = tasks.len();
             entry.place = place;
             entry.made = vec![None; tasks.len()];
@@ -188,9 +201,9 @@ impl<T, P, E> State<T, P, E> {
         }
         self.settle(number);
         if is_last {
-            self.report.n_placed += 1;
             self.first += 1;
-            self.entries.pop_front();
+            let is_passed_over = self.entries.pop_front().is_none_or(|entry| entry.is_passed_over);
+            self.report.n_placed += u64::from(!is_passed_over);
         }
         is_last || self.report.bytes < before
     }

@@ -168,6 +168,28 @@ fn what_a_task_made_is_placed_before_the_next_task_is_done_where_there_is_one_th
 }
 
 #[test]
+fn who_waits_for_what_was_queued_does_not_wait_for_what_comes_later() {
+    let queue = queue(3, 1000);
+    let mut producer = queue.producer();
+    producer.ticket().unwrap().submit(vec![making(1)], nothing()).unwrap();
+    let n_given = queue.shared.lock().n_given();
+    let (sender, receiver) = channel::<()>();
+    let (begun, has_begun) = channel();
+    let later: Task = Box::new(move |_| {
+        begun.send(()).unwrap();
+        receiver.recv_timeout(Duration::from_secs(600)).unwrap();
+        Ok(0)
+    });
+    producer.ticket().unwrap().submit(vec![later], nothing()).unwrap();
+    // Whoever waits does not help with it.
+    has_begun.recv().unwrap();
+    queue.shared.wait_for_first(n_given).unwrap();
+    sender.send(()).unwrap();
+    queue.wait().unwrap();
+    assert_eq!(queue.report().n_placed, 2);
+}
+
+#[test]
 fn a_ticket_larger_than_the_buffer_is_placed_alone() {
     for n_threads in [0, 1, 3] {
         let queue = queue(n_threads, 10);

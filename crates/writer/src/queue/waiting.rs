@@ -5,9 +5,11 @@ use std::sync::{Arc, Condvar, Weak};
 
 use super::Shared;
 
-/// The work of a producer while it waited.
+/// The work of a producer up to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pause {
+    /// Its own: it begins to wait.
+    Begun,
     /// Nothing.
     Slept,
     /// Tasks of others.
@@ -43,10 +45,36 @@ pub(crate) struct Patience<'a> {
     pub(crate) helps: bool,
     /// Set by whoever has the waiting end without what was waited for; [`Waker::wake_everyone`] must follow.
     pub(crate) is_cancelled: &'a AtomicBool,
-    /// Told at the end of each part of the waiting.
-    pub(crate) note: &'a mut dyn FnMut(Pause),
+    /// Told when the waiting begins, and at the end of each part of it.
+    pub(crate) note: Option<&'a mut dyn FnMut(Pause)>,
     /// Where others are served before.
     pub(crate) line: Option<InLine<'a>>,
+}
+
+/// Never set.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// How a producer waits wherever it must on its way: for room, and for what was before.
+pub(crate) struct Manner<'a> {
+    /// As [`Patience`] has it.
+    pub(crate) helps: bool,
+    /// As [`Patience`] has it.
+    pub(crate) note: Option<&'a mut dyn FnMut(Pause)>,
+}
+
+impl Manner<'_> {
+    /// Tasks are done meanwhile, and nobody is told.
+    pub(crate) fn helping() -> Self {
+        Manner { helps: true, note: None }
+    }
+
+    pub(super) fn patience(&mut self) -> Patience<'_> {
+        let note: Option<&mut dyn FnMut(Pause)> = match &mut self.note {
+            Some(note) => Some(&mut **note),
+            None => None,
+        };
+        Patience { helps: self.helps, is_cancelled: &NEVER, note, line: None }
+    }
 }
 
 /// Has those look again who wait for a queue.
