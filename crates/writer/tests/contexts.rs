@@ -394,10 +394,12 @@ fn a_full_disk_reaches_every_producer_and_nothing_is_left() {
     }
 }
 
+type Gate = (Mutex<bool>, Condvar);
+
 /// A format that notes the entries of clusters, whose tasks wait until they are let go on.
 struct Gated {
     n_entries: Arc<Mutex<Vec<usize>>>,
-    gate: Arc<(Mutex<bool>, Condvar)>,
+    gate: Arc<Gate>,
 }
 
 impl TableFormat for Gated {
@@ -423,7 +425,7 @@ impl TableFormat for Gated {
 }
 
 /// A file of two threads whose compression waits for a gate, and its table.
-fn gated(flush: Flush, buffer_bytes: usize) -> (Arc<FileWriter>, TableWriter, Arc<(Mutex<bool>, Condvar)>) {
+fn gated(flush: Flush, buffer_bytes: usize) -> (Arc<FileWriter>, TableWriter, Arc<Gate>) {
     let (_, file) = file(2, buffer_bytes);
     let gate = Arc::new((Mutex::new(true), Condvar::new()));
     let format = Gated { n_entries: Arc::default(), gate: Arc::clone(&gate) };
@@ -432,7 +434,7 @@ fn gated(flush: Flush, buffer_bytes: usize) -> (Arc<FileWriter>, TableWriter, Ar
     (file, table, gate)
 }
 
-fn open(gate: &(Mutex<bool>, Condvar)) {
+fn open(gate: &Gate) {
     *gate.0.lock().unwrap() = false;
     gate.1.notify_all();
 }

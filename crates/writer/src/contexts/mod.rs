@@ -194,6 +194,8 @@ impl Contexts {
     /// Ends the filling: what is still in buffers goes to the table.
     pub(crate) fn end(&self) -> Result<()> {
         let filling = &self.filling;
+        // The error that stopped the file is told, and not what is missing because of it.
+        filling.file.queue().check()?;
         let n_open = filling.n_open();
         if n_open > 0 {
             let what = format!(
@@ -203,8 +205,6 @@ impl Contexts {
             );
             return Err(Error::InvalidRequest { what });
         }
-        // The error that stopped the file is told, and not what is missing because of it.
-        filling.file.queue().check()?;
         filling.take_kept(usize::MAX, &mut Manner::helping())?;
         let (collected, missing) = match &mut *filling.lock() {
             State::Free(free) => (free.collected.iter_mut().filter_map(Option::take).collect::<Vec<_>>(), None),
