@@ -441,7 +441,7 @@ def list_of(kind: pa.DataType) -> pa.DataType:
 
 PAIR = struct(pt=pa.float32(), n=pa.int32())
 NAMED = struct(pt=pa.float32(), name=pa.string())
-OVERLOOKED = struct(n=pa.int32(), s=struct(n=PAIR))
+MISTAKEN = struct(n=pa.int32(), s=struct(n=PAIR))
 
 
 @pytest.mark.parametrize(
@@ -457,10 +457,10 @@ OVERLOOKED = struct(n=pa.int32(), s=struct(n=PAIR))
         (pa.list_(pa.field("item", NAMED, nullable=False), 2), False, {"split": 99}, "whole objects"),
         (list_of(struct(s=PAIR)), False, {"split": 1}, "whole objects"),
         (list_of(struct(s=pa.list_(pa.field("item", PAIR), 2))), False, {"split": 9}, "whole objects"),
-        (list_of(OVERLOOKED), False, {"split": 99}, "name of another beside"),
-        (struct(v=OVERLOOKED), False, {"split": 99}, "name of another beside"),
-        (struct(v=list_of(OVERLOOKED)), False, {"split": 99}, "name of another beside"),
-        (OVERLOOKED, False, {"split": 99}, None),
+        (list_of(MISTAKEN), False, {"split": 99}, "name of another beside"),
+        (struct(v=MISTAKEN), False, {"split": 99}, "name of another beside"),
+        (struct(v=list_of(MISTAKEN)), False, {"split": 99}, "name of another beside"),
+        (MISTAKEN, False, {"split": 99}, None),
         (list_of(struct(s=PAIR, n=pa.int32())), False, {"split": 99}, None),
         (PAIR, True, {"format": "rntuple"}, "records that may be missing"),
         (pa.list_(pa.field("item", PAIR)), False, {"format": "rntuple"}, "records that may be missing"),

@@ -52,6 +52,8 @@ class ObjectBranch:
     values: list[Any]
     #: True if each value is a fixed array.
     is_array: bool = False
+    #: The branch that it is in, "" for none.
+    parent: str = ""
 
 
 def has_objects(kind: pa.DataType) -> bool:
@@ -67,7 +69,7 @@ def object_branches(name: str, field: pa.Field, column: Any, level: int) -> list
     (*_, value) = _values(stored_name(name), field, stored_values(column), 0)
     assert value.is_objects
     if value.around == (None,) and level > 0:
-        return list(_unrolled(value, value.name, level, depth=1))
+        return list(_unrolled(value, value.name, level, parent=value.name))
     if value.around or level == 0:
         return [ObjectBranch(value.name, "objects", is_inside=False, values=value.values)]
     return [
@@ -132,41 +134,40 @@ def _member(member: Member, name: str, level: int) -> Iterator[ObjectBranch]:
     if member.is_objects and level > 0:
         if not member.around:
             for inner in _members(member, 0):
-                yield from _nested(inner, f"{name}.{inner.name}", level)
+                yield from _nested(inner, f"{name}.{inner.name}", level, name)
             return
         if member.around == (None,):
-            yield from _unrolled(member, name, level, depth=1)
+            yield from _unrolled(member, name, level, parent=name)
             return
     yield _whole(member, name, is_inside=False)
 
 
-def _nested(member: Member, name: str, level: int) -> Iterator[ObjectBranch]:
+def _nested(member: Member, name: str, level: int, parent: str) -> Iterator[ObjectBranch]:
     """The branches of a member of a member."""
     if member.is_objects and not member.around and level > 1:
         for inner in _members(member, 0):
-            yield from _nested(inner, f"{name}.{inner.name}", level - 1)
+            yield from _nested(inner, f"{name}.{inner.name}", level - 1, parent)
     elif member.is_objects and member.around:
         yield from _member(member, name, level - 1)
     else:
-        yield _whole(member, name, is_inside=False)
+        yield _whole(member, name, is_inside=False, parent=parent)
 
 
-def _unrolled(objects: Member, name: str, level: int, depth: int) -> Iterator[ObjectBranch]:
+def _unrolled(objects: Member, name: str, level: int, parent: str) -> Iterator[ObjectBranch]:
     """The branches of the items of a collection."""
-    for member in _members(objects, depth):
+    for member in _members(objects, depth=1):
         if member.is_objects and not member.around and level > 1:
-            yield from _unrolled(member, f"{name}.{member.name}", level - 1, depth)
+            yield from _unrolled(member, f"{name}.{member.name}", level - 1, parent)
         else:
-            yield _whole(member, f"{name}.{member.name}", is_inside=True)
+            yield _whole(member, f"{name}.{member.name}", is_inside=True, parent=parent)
 
 
-def _whole(member: Member, name: str, *, is_inside: bool) -> ObjectBranch:
+def _whole(member: Member, name: str, *, is_inside: bool, parent: str = "") -> ObjectBranch:
     if member.is_objects:
         kind = "objects"
     elif member.is_array:
         kind = "numbers"
     else:
         kind = "vectors" if member.around else "texts"
-    return ObjectBranch(
-        name, kind, is_inside, member.values, is_array=kind == "numbers" and bool(member.around)
-    )
+    is_array = kind == "numbers" and bool(member.around)
+    return ObjectBranch(name, kind, is_inside, member.values, is_array, parent)

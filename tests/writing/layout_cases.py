@@ -186,6 +186,14 @@ OBJECTS: dict[str, Kind] = {
             "Packs", a=_RANGE, b=Packed("Double32_t", _RANGE.annotation, (2,)), p=_class("Packs_p", e=_RANGE)
         )
     ),
+    # Draw takes the branch x.n for the part n of x.s.n.k.
+    "beside": Vector(
+        _class(
+            "Beside",
+            n="int",
+            s=_class("Beside_s", n=_class("Beside_s_n", k="int"), m=_class("Beside_s_m", k="int")),
+        )
+    ),
     # One dictionary cannot have vector<Float16_t> and vector<float>, which are one type in C++.
     "halves": Vector(_class("Halves", a=Packed("Float16_t"), s="string")),
     "shorter": _class("Shorter", a=Packed("Double32_t"), v=Vector(Vector(Packed("Double32_t")))),

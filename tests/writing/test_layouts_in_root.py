@@ -16,7 +16,9 @@ from tests.differential import root_peer
 
 from .invariants import assert_sound
 from .layout_cases import OBJECTS, Array, Case, Class, Kind, Packed, Vector, cases, precision_of
+from .root_reading import read_all
 from .test_root_identity import recorded_schema, records
+from .test_who_reads_what import as_drawn
 
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 
@@ -115,6 +117,25 @@ def parts_of(path: Path) -> list[tuple[str, bytes]]:
 def test_the_classes_are_described_as_root_describes_them(directories, case):
     ours, of_root = (infos_of(directory / case.file_name) for directory in directories)
     assert ours == of_root
+
+
+def test_draw_takes_a_member_for_a_part_of_a_name_in_files_of_root_too(directories):
+    """As docs/writing.md says, and as ``FewReadersWarning`` does."""
+    case = next(one for one in CASES if (one.kind, one.split) == ("beside", 99))
+    paths = [directory / case.file_name for directory in directories]
+    names = dict.fromkeys(["x.n", "x.s.m.k", "x.s.n.k", "s.n.k"], "RVec<int>")
+    read = read_all(
+        [(path, "T", "ttree") for path in paths], paths[0].parent, names=dict.fromkeys(paths, names)
+    )
+    items = [one for entry in case.values for one in entry]
+    for path in paths:
+        drawn = {name: column.values for name, column in read[path]["Draw"].items()}
+        assert drawn["x.n"] == as_drawn([one["n"] for one in items])
+        assert drawn["x.s.m.k"] == as_drawn([one["s"]["m"]["k"] for one in items])
+        assert drawn["x.s.n.k"] == drawn["x.n"]
+        assert drawn["s.n.k"] == as_drawn([one["s"]["n"]["k"] for one in items])
+        by_frame = read[path]["RDataFrame"]["x.s.n.k"].values
+        assert by_frame == [[one["s"]["n"]["k"] for one in entry] for entry in case.values]
 
 
 def infos_of(path: Path) -> dict[str, Any]:

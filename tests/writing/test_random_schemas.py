@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +19,14 @@ from .expected import flat, shown
 from .invariants import assert_sound
 from .root_reading import RootColumn, read_all
 from .schemas import draw_table
+from .seeds import seeds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
 
-SEEDS = range(1000 if os.environ.get("ARROWROOT_SOAK") else 50)
+SEEDS = seeds_of(50)
 LAYOUTS = ("ttree", "rntuple")
 SETTINGS: list[dict[str, Any]] = [
     {}, {"flush": 7}, {"compression": None}, {"compression": "lz4", "flush": "1 kB"},

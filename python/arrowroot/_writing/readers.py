@@ -69,10 +69,10 @@ def _reasons_of_objects(kind: pa.DataType, level: int, depth: int = 0) -> Iterat
         yield _WHOLE
         return
     # The branch of a column has one inside for each member that is a struct: the members of that one's are flat.
-    if (items is not None or depth == 1) and _is_overlooked(items or kind, level):
+    if (items is not None or depth == 1) and _is_mistaken(items or kind, level):
         yield (
-            "members inside of one that has the name of another beside: TTree::Draw does not find them; "
-            "the other readers do"
+            "members inside of one that has the name of another beside: TTree::Draw shows that one's values for "
+            "theirs; the other readers take them"
         )
     if items is not None:
         yield from _reasons_of_items(items, level)
@@ -90,14 +90,15 @@ def _reasons_of_items(record: pa.DataType, level: int) -> Iterator[str]:
             yield from _reasons_of_items(kind, level - 1)
         elif _is_long(kind):
             yield (
-                "texts or lists in a split collection: RDataFrame and TTreeReader do not take them, TTreeReader may "
-                "crash, and TTree::Draw does not show all texts, or crashes; uproot, jsroot and arrowroot take them"
+                "texts or lists in a split collection: RDataFrame and TTreeReader do not take them, TTree::Draw does "
+                "not show all texts, and all three may crash, also of other members beside texts; uproot, jsroot and "
+                "arrowroot take them"
             )
         elif _has_objects(kind):
             yield _WHOLE
 
 
-def _is_overlooked(record: pa.DataType, level: int, beside: Collection[str] | None = None) -> bool:
+def _is_mistaken(record: pa.DataType, level: int, beside: Collection[str] | None = None) -> bool:
     """Return whether TTree::Draw takes the branch of a member for a part of another one's name.
 
     It looks for each part in the branch that has both: of ``x.s.n.pt`` it takes ``x.n`` for the part ``n``.
@@ -110,8 +111,8 @@ def _is_overlooked(record: pa.DataType, level: int, beside: Collection[str] | No
     inner = [one for one in members if level > 1 and pa.types.is_struct(one.type)]
     if beside is None:
         names = [one.name for one in members if one not in inner]
-        return any(_is_overlooked(one.type, level - 1, names) for one in inner)
-    return any(one.name in beside or _is_overlooked(one.type, level - 1, beside) for one in inner)
+        return any(_is_mistaken(one.type, level - 1, names) for one in inner)
+    return any(one.name in beside or _is_mistaken(one.type, level - 1, beside) for one in inner)
 
 
 def _items(kind: pa.DataType) -> pa.DataType | None:
