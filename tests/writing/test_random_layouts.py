@@ -171,14 +171,22 @@ def read_by_root(files: dict[int, Path]) -> dict[Path, dict[str, dict[str, RootC
 def undrawn_of(seed: int) -> list[str]:
     """The branches that Draw may crash of, and those that it takes for others (docs/writing.md).
 
-    It may crash of any branch of a split collection that has lists, too.
+    It may crash of any branch of a split collection that has lists, too, and takes a member of one for a column of that
+    name.
     """
-    found = {name: of for name, (_, of) in branches_of(seed).items() if of is not None}
-    with_lists = {of.parent for of in found.values() if of.is_inside and of.kind != "numbers"}
+    branches = branches_of(seed)
+    found = {name: of for name, (_, of) in branches.items() if of is not None}
+    inside = [of for of in found.values() if of.is_inside]
+    with_lists = {of.parent for of in inside if of.kind != "numbers"}
+    members = {of.name.rpartition(".")[2] for of in inside}
     return [
         name
-        for name, of in found.items()
-        if (of.is_inside and of.parent in with_lists) or is_mistaken(of, found)
+        for name, (_, of) in branches.items()
+        if (
+            name in members
+            if of is None
+            else is_mistaken(of, found) or (of.is_inside and of.parent in with_lists)
+        )
     ]
 
 
