@@ -191,9 +191,14 @@ def undrawn_of(seed: int) -> list[str]:
 
 
 def is_mistaken(of: ObjectBranch, names: Collection[str]) -> bool:
-    """True if a part of the name is that of a branch beside: `x.n` for the part `n` of `x.s.n.pt`."""
+    """True if Draw takes a branch beside for a part of the name: `x.n` for the part `n` of `x.s.n.pt`.
+
+    It looks for the column's name before the part, too: `x.x.x` for the part `x` of `x.x.pt`.
+    """
     parts = of.name.removeprefix(f"{of.parent}.").split(".") if of.parent else []
-    return any(f"{of.parent}.{part}" in names for part in parts[1:-1])
+    column = of.name.partition(".")[0]
+    asked = parts[1:-1] + [".".join([column, *parts[:n]]) for n in range(1, len(parts))]
+    return any(f"{of.parent}.{one}" in names for one in asked)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
