@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 types = pa.types
 BYTE = pa.field("item", pa.uint8(), nullable=False)
@@ -159,8 +159,8 @@ class Branch:
         self.kind = kind
 
 
-def branches(table: pa.Table) -> dict[str, Branch]:
-    """The branches of a tree but the counters."""
+def branches(table: pa.Table, others: Collection[str] = ()) -> dict[str, Branch]:
+    """The branches of a tree but the counters. ``others``: its columns that are objects, whose names are taken, too."""
     own: list[Branch] = []
     ended: list[Branch] = []
     for place, field in enumerate(table.schema):
@@ -168,9 +168,10 @@ def branches(table: pa.Table) -> dict[str, Branch]:
         for branch in _of_field(stored_name(field.name), field, values, 0):
             (own if branch.name == stored_name(field.name) else ended).append(branch)
     found = {branch.name: branch for branch in own}
+    taken = {stored_name(name) for name in others}
     for branch in ended:
         name = branch.name
-        while name in found:
+        while name in found or name in taken:
             name += "_"
         found[name] = branch
     return found

@@ -115,7 +115,8 @@ def branches_of(seed: int) -> dict[str, tuple[list[Any], ObjectBranch | None]]:
             objects = object_branches(field.name, field, table.column(place), level)
             found |= {one.name: (one.values, one) for one in objects}
     names = [name for name in table.column_names if splits.get(name) is None]
-    found |= {name: (branch.values, None) for name, branch in expected.branches(table.select(names)).items()}
+    plain = expected.branches(table.select(names), others=splits.keys() - set(names))
+    found |= {name: (branch.values, None) for name, branch in plain.items()}
     return found
 
 
