@@ -29,8 +29,8 @@ N_STARTS = 3
 MORE_PATHS = "/usr/sbin:/usr/local/sbin:/usr/local/go/bin"
 #: Programs that were built for these servers: versitygw, libraries for LD_PRELOAD.
 CACHE = Path(os.environ.get("ARROWROOT_TEST_TOOLS") or Path.home() / ".cache" / "arrowroot-test")
-#: Ports that servers of this process had, each with the socket whose name tells other processes so.
-_GIVEN: dict[int, socket.socket] = {}
+#: Ports that servers of this process had, each with the descriptor of a socket whose name tells other processes so.
+_GIVEN: dict[int, int] = {}
 
 
 class NotInstalledError(RuntimeError):
@@ -75,7 +75,7 @@ def take(port: int) -> bool:
         if error.errno != errno.EADDRINUSE:
             raise
         return False
-    _GIVEN[port] = name
+    _GIVEN[port] = name.detach()
     return True
 
 
