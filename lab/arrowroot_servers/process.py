@@ -48,8 +48,8 @@ def find_program(name: str, package: str) -> str:
 def free_port() -> int:
     """Return a port that nobody listens on now, that no server of this process had, and none of another has.
 
-    What the engine remembers of a server, for all files that come from it, would be held against the next one there. A
-    server about to lose its port to that of another process would seem to answer when the other one does.
+    The engine remembers things of a server for all files that come from it, and would hold them against the next one
+    there. A server about to lose its port to that of another process would seem to answer when the other one does.
     """
     with contextlib.ExitStack() as not_taken:
         while True:

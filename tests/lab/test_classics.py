@@ -295,7 +295,7 @@ def test_the_guesses_of_2008_are_told_apart_by_plain_arithmetic():
 
 
 def test_a_file_that_is_smaller_than_the_buffer_moves_once_if_its_beginning_is_read_first(tmp_path):
-    """What the source of 2008 says of small files, and the page explains: a job opens its file before it reads."""
+    """The source of 2008 says so of small files, and the page why: a job opens its file before it reads."""
     header_bytes, buffer_bytes = 300, 128 * MIB
     job = liverpool_published.job(file_bytes=buffer_bytes // 2, n_events=400)
     opened = traces.Trace(

@@ -1,4 +1,4 @@
-"""What jsroot reads.
+"""Columns as jsroot reads them.
 
 It is tried where there is node, and ``ARROWROOT_JSROOT`` is the folder of its package, of ``npm pack jsroot``.
 """
@@ -32,7 +32,7 @@ def read_all(asked: list[tuple[Path, list[str]]], jobs: Path) -> list[dict[str, 
 
 
 def typed_as(values: list[Any], read: Any) -> Any:
-    """What was read with numbers of the type of some values: JavaScript has one type of them."""
+    """Values as read, with numbers of the type of some others: JavaScript has one type of them."""
     return _as_type(type(next(iter(expected.flat(values)), None)), read)
 
 

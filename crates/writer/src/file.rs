@@ -149,7 +149,7 @@ impl FileWriter {
         self.lock().directories.seek_of(directory)
     }
 
-    /// What clusters of tables go through. Everything else that is appended has a turn in it, so that the file depends on the
+    /// Clusters of tables go through it. Everything else that is appended has a turn in it, so that the file depends on the
     /// order of calls alone, and no record has anything of another one in it.
     pub fn queue(&self) -> &Queue {
         &self.queue
@@ -169,7 +169,7 @@ impl FileWriter {
     /// nobody else uses meanwhile, and calls nothing of this file.
     ///
     /// # Errors
-    /// What `append` says, what stopped the queue, and [`Error::Closed`].
+    /// Errors of `append`, the error that stopped the queue, and [`Error::Closed`].
     pub fn with_appender<T>(&self, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
         let _turn = self.queue.turn()?;
         self.place(append)

@@ -66,7 +66,7 @@ pub trait TableFormat: Send + Sync + 'static {
     /// for that do nothing.
     fn be_reshuffled(&mut self) {}
 
-    /// What saves the table as its metadata has it now, if it is time for that: asked for behind each cluster.
+    /// Saves the table as its metadata has it now, if it is time for that: asked for behind each cluster.
     ///
     /// # Errors
     /// If the metadata have no room for it.

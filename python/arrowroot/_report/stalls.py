@@ -86,7 +86,7 @@ def read(path: str | Path, *, threshold_ns: int = THRESHOLD_NS, writers: Sequenc
 
 
 class _NoStallsError(Exception):
-    """What is wrong with the lines of a file."""
+    """An error in the lines of a file."""
 
 
 def _lines(file: TextIO) -> Iterator[str]:

@@ -76,7 +76,7 @@ class TableWriter:
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
-        # What waits until the layout can be told from it: parts, and batches of each.
+        # Parts, and batches of each, that wait until the layout can be told from them.
         self._held: list[tuple[Part, list[pa.RecordBatch]]] = []
         self._is_filled = False
         self._is_closed = False

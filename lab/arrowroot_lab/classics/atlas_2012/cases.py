@@ -1,4 +1,4 @@
-"""What the campaign ``atlas-2012`` found, in sentences: levels, picking, making D3PDs, several workers."""
+"""Sentences on the results of the campaign ``atlas-2012``: levels, picking, making D3PDs, several workers."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def _auto_text(found: Results) -> str:
 
 
 def _disk_text(found: Results) -> str:
-    """What auto makes of the unoptimised file on a disk, where it is no help."""
+    """Auto with the unoptimised file on a disk, where it is no help."""
     rows = found.rows("replay", layout="unoptimised", line="disk")
     auto, cached = (next(row for row in rows if row["strategy"] == name) for name in ("auto", "treecache"))
     return (
@@ -325,7 +325,7 @@ def _bandwidth_figure(found: Results) -> Figure:
 
 
 def _far_real_text(found: Results) -> str:
-    """What prefetching gains for real, where batches are larger than windows; "" without times."""
+    """The gain of prefetching for real, where batches are larger than windows; "" without times."""
     rows = {row["title"]: row for row in found.rows("real", workload="with CPU time") if row["wall_ns"]}
     if not rows.keys() >= _FAR_REAL.keys():
         return ""
