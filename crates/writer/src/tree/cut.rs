@@ -15,7 +15,7 @@ const FITTED_BYTES: usize = 512 << 10;
 /// A basket of the entries that would fit on average may become so large, where lengths differ; then it is halved.
 const MAX_FITTED_BYTES: usize = 4 * FITTED_BYTES;
 /// Bytes of where an entry begins.
-const OFFSET_BYTES: usize = 4;
+pub(super) const OFFSET_BYTES: usize = 4;
 
 /// How baskets are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ use crate::file::{DirectoryId, FileWriter};
 use crate::settings::{Baskets, Flush, TreeNotes};
 use crate::table_format::{EncodeTask, Encoded, Save, TableFormat};
 
-use cut::{Begun, Cutting, Parts};
+use cut::{Begun, Cutting, OFFSET_BYTES, Parts};
 pub use encode::Basket;
 use encode::{Carried, Encoding, Job};
 pub use index::IndexValues;
@@ -252,7 +252,9 @@ impl TreeFormat {
     fn grouped(&self, cluster: Arc<Cluster>, parts: Parts, jobs: Vec<Job>) -> Vec<EncodeTask<Vec<Basket>>> {
         let mut groups: Vec<(usize, Vec<Job>)> = Vec::new();
         for job in jobs {
-            let n_bytes = job.n_bytes + self.branches[job.branch].basket_head.key_bytes as usize;
+            // Before the offsets is their number, and behind them an end.
+            let head_bytes = self.branches[job.branch].basket_head.key_bytes as usize + 2 * OFFSET_BYTES;
+            let n_bytes = job.n_bytes + head_bytes;
             match groups.last_mut() {
                 Some((group_bytes, group)) if *group_bytes < TASK_BYTES => {
                     *group_bytes += n_bytes;
