@@ -10,8 +10,9 @@ PROFILE := --release
 PYTEST_ARGS ?=
 # Most tests of the stores wait, for deadlines and pauses: more of them at a time than there are cores.
 RUST_TEST_THREADS ?= 8
-# Processes of pytest beside each other; a file's tests stay together, as they share what its fixtures make. 0: no others.
-PYTEST_WORKERS ?= 0
+# Processes of pytest beside each other, one more than the cores that it is made for, as tests wait for servers, too. A file's
+# tests stay together: they share what its fixtures make. 0: no others, for a debugger.
+PYTEST_WORKERS ?= 3
 PYTEST := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 BENCH_ARGS ?=
 PERF_ARGS ?=

@@ -4,6 +4,8 @@ import os
 
 # ROOT's interpreter compiles what runs once, for a moment: to optimise it takes longer than it saves.
 os.environ.setdefault("EXTRA_CLING_ARGS", "-O0")
+# The terminal's width is not that of what tests read: workers of pytest-xdist have one of 80.
+os.environ.pop("COLUMNS", None)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -77,9 +78,16 @@ SERVED = [
 ]
 
 
+@pytest.fixture
+def temporaries(monkeypatch):
+    """Where temporary directories are made; its path is short, for the names of the servers' sockets."""
+    with tempfile.TemporaryDirectory() as directory:
+        monkeypatch.setattr("tempfile.tempdir", directory)
+        yield Path(directory)
+
+
 @pytest.mark.parametrize("storage", SERVED, ids=lambda storage: storage.name)
-def test_a_served_place_gives_the_files_and_nothing_is_left_of_it(storage, sample, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_a_served_place_gives_the_files_and_nothing_is_left_of_it(storage, sample, temporaries):
     before = children()
     wanted = read(local.Local(Storage("l", "local"), [sample]))
     with place_of(storage, sample) as place:
@@ -93,7 +101,7 @@ def test_a_served_place_gives_the_files_and_nothing_is_left_of_it(storage, sampl
         started = children() - before
         assert started
     assert children() == before
-    assert list(tmp_path.iterdir()) == []
+    assert list(temporaries.iterdir()) == []
     told = (storage.line or Line(0, 0.0)).latency_ns
     assert line["latency_ns"] >= told
     if storage.line:
@@ -142,8 +150,7 @@ def test_two_files_of_one_name_are_two(sample, tmp_path):
             assert read(place, 1).split()[0] == "7"
 
 
-def test_a_place_ends_with_its_servers_when_its_block_is_left_by_an_error(sample, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_a_place_ends_with_its_servers_when_its_block_is_left_by_an_error(sample, temporaries):
     before = children()
 
     def use_it():
@@ -153,7 +160,7 @@ def test_a_place_ends_with_its_servers_when_its_block_is_left_by_an_error(sample
     with pytest.raises(KeyboardInterrupt):
         use_it()
     assert children() == before
-    assert list(tmp_path.iterdir()) == []
+    assert list(temporaries.iterdir()) == []
 
 
 def test_a_server_that_is_not_installed_is_a_reason_to_skip(sample, monkeypatch):

@@ -58,14 +58,27 @@ SOURCES = ["in.parquet", "in.arrow", "in.ipc", "ttree.root:Events", "rntuple.roo
 TARGETS = [("out.parquet", []), ("out.arrow", []), ("out.root", []), ("out.root", ["--layout", "rntuple"])]
 
 
+@pytest.fixture
+def convert(capsys):
+    """Runs the command in this process, which has loaded pyarrow; returns what it prints."""
+
+    def run(*arguments):
+        code = main(["convert", *map(str, arguments)])
+        printed = capsys.readouterr()
+        assert code == 0, printed.err
+        return printed
+
+    return run
+
+
 @pytest.mark.parametrize("output", TARGETS, ids=["parquet", "ipc", "ttree", "rntuple"])
 @pytest.mark.parametrize("source", SOURCES)
-def test_from_every_format_to_every_format(files, tmp_path, arrowroot_command, source, output):
+def test_from_every_format_to_every_format(files, tmp_path, convert, source, output):
     target, options = output
     out = tmp_path / target
-    done = arrowroot_command("convert", files / source, out, "--verify", "--batch-size", "20 kB", *options)
-    assert "2,000 entries" in done.stdout
-    assert "read back: the same" in done.stdout
+    done = convert(files / source, out, "--verify", "--batch-size", "20 kB", *options)
+    assert "2,000 entries" in done.out
+    assert "read back: the same" in done.out
     table = table_of()
     expected = (
         nullable_as_found(table.schema, lambda names: iter(table.select(names).to_batches())),
@@ -73,7 +86,7 @@ def test_from_every_format_to_every_format(files, tmp_path, arrowroot_command, s
     )
     assert compare.difference(expected, content_of(out)) is None
     assert [path.name for path in tmp_path.iterdir()] == [target]
-    assert not done.stderr
+    assert not done.err
 
 
 def notes_of(path, tree):
@@ -149,19 +162,15 @@ def test_columns_entries_and_a_filter_are_chosen(files, tmp_path, arrowroot_comm
     "condition",
     ["event >= 10 && x > 0", "any(Jet_pt > 1)", "maybe % 2 == 0", 'startswith(word, "w1")', "x > 100"],
 )
-def test_a_filter_means_the_same_whatever_the_format_is(
-    files, tmp_path, arrowroot_command, condition, target
-):
+def test_a_filter_means_the_same_whatever_the_format_is(files, tmp_path, convert, condition, target):
     (tmp_path / "expected").mkdir()
     chosen = ("--filter", condition, "--entries", "5:1500", "-c", "event,Jet_pt,maybe")
     expected = tmp_path / "expected" / target
-    arrowroot_command("convert", files / "ttree.root", expected, *chosen)
+    convert(files / "ttree.root", expected, *chosen)
     for source in ("in.parquet", "in.arrow", "in.ipc"):
         out = tmp_path / target
-        done = arrowroot_command(
-            "convert", files / source, out, *chosen, "--verify", "--json", "--batch-size", "20 kB"
-        )
-        assert json.loads(done.stdout)["verified"]
+        done = convert(files / source, out, *chosen, "--verify", "--json", "--batch-size", "20 kB")
+        assert json.loads(done.out)["verified"]
         assert compare.difference(content_of(expected), content_of(out)) is None
 
 

@@ -19,7 +19,8 @@ from . import data, places
 from .conftest import EVENTS
 
 ROUND_TRIP_S = 0.3
-N_TRIES = 3
+#: One of so many is not disturbed by what else the machine does.
+N_TRIES = 20
 #: Requests that are not for the file's content.
 CONNECTION = ("protocol", "login", "auth", "query", "bind", "ping", "close", "endsess", "set")
 KINDS = [kind for kind in places.KINDS if kind not in ("http-0-ranges", "xrootd-http")]
@@ -55,13 +56,15 @@ def requests_of(place, name):
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_opening_takes_two_round_trips_by_the_clock(place, name):
     place.relay.link(1000 * ROUND_TRIP_S)
-    seconds = []
-    for _ in range(N_TRIES):  # others use the machine, too
+    round_trips = []
+    for _ in range(N_TRIES):
         place.relay.cut()
         start = time.perf_counter()
         assert branches(place, name) == (BRANCHES | FIELDS)[name]
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) / ROUND_TRIP_S < 2.7
+        round_trips.append((time.perf_counter() - start) / ROUND_TRIP_S)
+        if round_trips[-1] < 2.7:
+            return
+    raise AssertionError(f"two round trips were due: {round_trips}")
 
 
 @pytest.mark.usefixtures("of_root")

@@ -20,7 +20,6 @@ from . import data, places
 from .conftest import EVENTS
 
 KINDS = [kind for kind in places.KINDS if kind != "http-0-ranges"]
-#: At once for a person, with room for a busy machine.
 #: Less than any timeout of the options; what it takes is the turn of a busy machine.
 AT_ONCE_S = 15.0
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,11 @@ import arrowroot
 from tests.robustness import hostile
 from tests.robustness.hostile_bytes import Record, RootFile
 
-#: At once for a person, with room for a busy machine.
-ALLOWED_S = 3.0
+#: What a process may still compute after a signal: at once for a person, on two cores. A clock would measure what else
+#: the machine does.
+ALLOWED_CPU_S = 1.0
 
-#: Prints "reading" before a read that it repeats until it is interrupted, then when it was. The consumer of
+#: Prints "reading" before a read that it repeats until it is interrupted, then its CPU time. The consumer of
 #: an Arrow stream sees an error of its own first, because a stream carries no exceptions.
 PROGRAM = """
 import sys, time, numpy as np, pyarrow as pa, arrowroot
@@ -33,7 +35,7 @@ with arrowroot.open(sys.argv[1]) as file:
         except pa.ArrowException:
             time.sleep(1)
     except KeyboardInterrupt:
-        print(time.monotonic(), flush=True)
+        print(time.process_time(), flush=True)
     # The tree is still good.
     assert pa.table(tree.to_arrow(["x0"], entries=slice(0, 3)))["x0"].to_pylist() == [0.0, 1.0, 2.0]
 """
@@ -46,14 +48,20 @@ READS = {
 }
 
 
+def cpu_s(pid: int) -> float:
+    """Return the CPU time of a process so far, in s (``man 5 proc``: utime and stime of ``stat``)."""
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(ticks) for ticks in after_name[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
 def interrupted(program: str, arguments: list[str], after_s: float) -> float:
-    """Return the time from a signal to the end of what a program was doing, in s."""
+    """Return the CPU time from a signal to the end of what a program was doing, in s."""
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "reading\n"
         time.sleep(after_s)
-        sent = time.monotonic()
+        sent = cpu_s(process.pid)
         os.kill(process.pid, signal.SIGINT)
         stopped = float(process.stdout.readline())
         assert process.wait(timeout=120) == 0
@@ -67,7 +75,7 @@ def interrupted(program: str, arguments: list[str], after_s: float) -> float:
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_an_interrupt_stops_reading(large_file, read):
     took_s = interrupted(PROGRAM.format(read=read), [str(large_file)], 0.3)
-    assert took_s < ALLOWED_S, f"stopped after {took_s:.2f} s"
+    assert took_s < ALLOWED_CPU_S, f"stopped after {took_s:.2f} s of CPU"
 
 
 #: Reads through Arrow streams until a handler of the program's own raises, however often.
@@ -120,7 +128,7 @@ def test_what_a_signal_handler_raises_is_what_the_program_sees(large_file, read,
     assert (done.returncode, done.stdout) == (0, f"alarm {int(signal.SIGALRM)}\n" * 3), done.stderr
 
 
-#: Does to small files what `bounds_worker.py` does, over and over, until it is interrupted; prints when that was.
+#: Does to small files what `bounds_worker.py` does, over and over, until it is interrupted; prints its CPU time.
 STEPS = """
 import sys, time, warnings, arrowroot
 from tests.robustness.bounds_worker import SOUND, STEPS
@@ -137,7 +145,7 @@ try:
         except arrowroot.ArrowrootError:
             pass
 except KeyboardInterrupt:
-    print(time.monotonic(), flush=True)
+    print(time.process_time(), flush=True)
 """
 #: Those that take the longest, with what does.
 SLOW = {
@@ -151,12 +159,17 @@ SLOW = {
 }
 
 
+@pytest.fixture(scope="module")
+def hostile_files():
+    return dict(hostile.cases())
+
+
 @pytest.mark.parametrize("name", SLOW)
-def test_an_interrupt_stops_what_a_small_file_asks_for(tmp_path, name):
+def test_an_interrupt_stops_what_a_small_file_asks_for(tmp_path, hostile_files, name):
     path = tmp_path / "hostile.root"
-    path.write_bytes(dict(hostile.cases())[name])
+    path.write_bytes(hostile_files[name])
     took_s = interrupted(STEPS, [str(path), SLOW[name]], 0.3)
-    assert took_s < ALLOWED_S, f"stopped after {took_s:.2f} s"
+    assert took_s < ALLOWED_CPU_S, f"stopped after {took_s:.2f} s of CPU"
 
 
 #: Lists the keys of a file, over and over.
@@ -168,7 +181,7 @@ try:
         with arrowroot.open(sys.argv[1]) as file:
             file._native.keys()
 except KeyboardInterrupt:
-    print(time.monotonic(), flush=True)
+    print(time.process_time(), flush=True)
 """
 
 
@@ -178,9 +191,9 @@ def test_an_interrupt_stops_the_listing_of_many_keys(tmp_path):
     whole_s = math.inf
     for _ in range(2):
         with arrowroot.open(path) as file:
-            started = time.monotonic()
+            started = time.process_time()
             assert len(file._native.keys()) == 250_000
-            whole_s = min(whole_s, time.monotonic() - started)
-    # Somewhere in the first of them: it is not waited for.
+            whole_s = min(whole_s, time.process_time() - started)
+    # Somewhere in one of them: it is not waited for.
     took_s = interrupted(LISTING, [str(path)], 0.2 * whole_s)
-    assert took_s < 0.5 * whole_s, f"stopped after {took_s:.2f} of {whole_s:.2f} s"
+    assert took_s < 0.5 * whole_s, f"stopped after {took_s:.2f} of {whole_s:.2f} s of CPU"
