@@ -10,7 +10,7 @@ import pytest
 
 from arrowroot_lab import classics
 from arrowroot_lab.classics import results, traces
-from arrowroot_lab.classics.atlas_2012 import layouts, measuring, published, real
+from arrowroot_lab.classics.atlas_2012 import cases, layouts, measuring, published, real
 from arrowroot_lab.classics.atlas_2012.published import NEW, OLD
 from arrowroot_lab.store import Store
 from tests.lab.made import Made
@@ -277,3 +277,25 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     row["wall_ns"] *= 3
     failed = [claim.text for claim in ATLAS.claims(whole) if not claim.holds]
     assert failed == [text for text in failed if text.startswith("For real, from a disk of 2009")] != []
+
+
+def test_versions_are_told_by_the_two_that_differ_most(kept):
+    def text(rows):
+        return cases.version_text(results.Results({**kept.document, "rows": rows}))
+
+    def row(engine, version, ms, storage="local"):
+        of_all = {"study": real.SIDE_BY_SIDE, "dataset": "tree", "storage": storage}
+        return {**of_all, "engine": engine, "version": version, "wall_ns": ms * 1e6}
+
+    old, new = "0123456789" * 4, "abcdef6789" * 4
+    rows = [
+        row("arrowroot", old, 100),
+        row("arrowroot", new, 80),
+        row("root", "6", 210),
+        row("root", "7", 200),
+    ]
+    rows += [row("arrowroot", new, 800, "far"), row("arrowroot", old, 880, "far")]
+    assert text(rows).endswith(
+        "differ by 25% at most: arrowroot 012345678 against arrowroot abcdef678 (tree, local)."
+    )
+    assert "campaigns/versions.toml" in text([])

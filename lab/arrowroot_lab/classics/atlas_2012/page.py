@@ -22,7 +22,7 @@ from .measuring import (
     without_work,
 )
 from .published import NEW, OLD, PICKED_SHARE
-from .real import CASES, SIDE_BY_SIDE
+from .real import CASES
 
 if TYPE_CHECKING:
     from arrowroot_lab.classics.results import Results
@@ -179,12 +179,6 @@ def _today(found: Results, real: Found) -> tuple[str, ...]:
     alone, in_a_row = (4 * moved[n] / found.model["file_bytes"] for n in (1, 10))
     faster, old = without_work(found), f"{touched(found, OLD):.0%}"
     untold, told, by_auto = (_share(found, reader) for reader in ("cache, not told", "cache", "auto"))
-    versions = "Versions of today are beside each other in a figure."
-    if not found.rows(SIDE_BY_SIDE):
-        versions = """
-            No results of versions are kept here: arrowroot lab run campaigns/versions.toml, then arrowroot lab
-            classics atlas-2012 --db FILE --write, puts their bars here.
-        """
     return points(f"""
         Tell the cache which events are wanted, by TTree::SetEventList: TTreeCache looks at no TEntryList (ROOT
         6.40). One that is not told reads {untold} of the new file for one event in a hundred, one that is told
@@ -208,7 +202,7 @@ def _today(found: Results, real: Found) -> tuple[str, ...]:
 
         {cases.text(found)}
 
-        {versions}
+        {cases.version_text(found)}
     """)
 
 
