@@ -21,7 +21,8 @@ mod clock;
 mod directories;
 mod saved;
 
-pub(crate) use classes::Classes;
+use classes::Classes;
+pub(crate) use classes::NeededClasses;
 use directories::Directories;
 pub use directories::{DirectoryId, ROOT_DIRECTORY};
 pub(crate) use saved::Saving;
@@ -33,6 +34,8 @@ const ROOT_VERSION: u32 = 64_000;
 const BEGIN: u64 = 100;
 /// Objects of so many bytes are not compressed. Source: `TKey::TKey` (ROOT 6.40).
 const MAX_PLAIN_BYTES: usize = 256;
+/// The compressor of a larger object is not kept: its tables grow with what it compresses, to tens of MB.
+const MAX_KEPT_BYTES: usize = 1 << 20;
 /// The class of a file, in the keys of its own records.
 const FILE_CLASS: &str = "TFile";
 
@@ -197,8 +200,7 @@ impl FileWriter {
     }
 
     /// Writes an object as a record of its own, and lists it in a directory: with the next cycle if one of its name is there.
-    /// `write` writes the object; it may be called again if the file has grown over 2 GB meanwhile, and calls nothing of this
-    /// file. Returns the key.
+    /// `write` writes the object, and calls nothing of this file. Returns the key.
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
@@ -212,28 +214,19 @@ impl FileWriter {
         name: &str,
         title: &str,
         setting: CompressionSetting,
-        write: impl Fn(&mut Output) -> format::Result<()>,
+        write: impl FnOnce(&mut Output) -> format::Result<()>,
     ) -> Result<Key> {
+        // References in the object count from the start of its key, whose length depends on where it is: nothing comes before it.
         let _turn = self.queue.turn()?;
-        loop {
-            let is_large = self.is_large();
-            let (key, payload) = self.pack(is_large, [class, name, title], setting, &write)?;
-            let mut state = self.lock();
-            let State { appender, directories, saved, .. } = &mut *state;
-            let appended = self.append(appender, |appender| {
-                // References in the object count from the start of its key, so its length must stay.
-                if is_large != (appender.position() > START_OF_LARGE) {
-                    return Ok(None);
-                }
-                let key = directories.list(directory, key, appender.position())?;
-                append_record(appender, &key, &payload)?;
-                saved.remove(directory, name);
-                Ok(Some(key))
-            })?;
-            if let Some(key) = appended {
-                return Ok(key);
-            }
-        }
+        let (key, payload) = self.pack(self.is_large(), [class, name, title], setting, write)?;
+        let mut state = self.lock();
+        let State { appender, directories, saved, .. } = &mut *state;
+        self.append(appender, |appender| {
+            let key = directories.list(directory, key, appender.position())?;
+            append_record(appender, &key, &payload)?;
+            saved.remove(directory, name);
+            Ok(key)
+        })
     }
 
     /// Has the file describe a class that is not ROOT's own.
@@ -259,12 +252,12 @@ impl FileWriter {
         self.lock().classes.need_for_null(name);
     }
 
-    /// Has classes described as `describe` says it.
+    /// Has the file describe the classes of a record.
     ///
     /// # Errors
-    /// If `describe` returns one.
-    pub(crate) fn with_classes(&self, describe: impl FnOnce(&mut Classes) -> Result<()>) -> Result<()> {
-        describe(&mut self.lock().classes)
+    /// [`Error::InvalidRequest`] if one is not known here.
+    pub(crate) fn need_classes(&self, needed: &NeededClasses) -> Result<()> {
+        self.lock().classes.need_all(needed)
     }
 
     /// Saves a table that is not complete: the file can be read so far where its sink keeps it, whatever becomes of its writer.
@@ -272,27 +265,25 @@ impl FileWriter {
     ///
     /// # Errors
     /// [`Error::Format`] if the record has no room for the table, [`Error::Storage`], [`Error::Closed`].
-    pub(crate) fn save(&self, saving: &Saving) -> Result<()> {
+    pub(crate) fn save(&self, saving: Saving) -> Result<()> {
         let mut state = self.lock();
         let State { appender, directories, classes, saved, .. } = &mut *state;
         self.append(appender, |appender| {
-            let [class, name, title] = &saving.texts;
-            let texts = [class.as_str(), name.as_str(), title.as_str()];
+            let Saving { directory, texts: [class, name, title], compression, write, needed } = saving;
             let is_large = appender.position() > START_OF_LARGE;
-            let (key, payload) = self.pack(is_large, texts, saving.compression, &saving.write)?;
+            let (key, payload) = self.pack(is_large, [&class, &name, &title], compression, write)?;
             // These are only as they are now: in the end tables are listed and described in the order of their ends.
             let (mut directories, mut classes) = (directories.clone(), classes.clone());
-            let others = saved.tables().filter(|other| (other.directory, &other.key.name) != (saving.directory, name));
+            let others = saved.tables().filter(|other| (other.directory, &other.key.name) != (directory, &name));
             for other in others {
                 directories.list_again(other.directory, other.key.clone());
-                (other.describe)(&mut classes)?;
+                classes.need_all(&other.needed)?;
             }
-            (saving.describe)(&mut classes)?;
-            let key = directories.list(saving.directory, key, appender.position())?;
+            classes.need_all(&needed)?;
+            let key = directories.list(directory, key, appender.position())?;
             append_record(appender, &key, &payload)?;
             let start = appender.position();
-            let table = SavedTable { directory: saving.directory, key, describe: Arc::clone(&saving.describe) };
-            saved.insert(table);
+            saved.insert(SavedTable { directory, key, needed });
             let header = self.append_ending(appender, &mut directories, &classes, &saved.segments())?;
             saved.set_ending(start..appender.position());
             appender.flush()?;
@@ -431,7 +422,7 @@ impl FileWriter {
         is_large: bool,
         [class, name, title]: [&str; 3],
         setting: CompressionSetting,
-        write: impl Fn(&mut Output) -> format::Result<()>,
+        write: impl FnOnce(&mut Output) -> format::Result<()>,
     ) -> Result<(Key, Vec<u8>)> {
         let mut key = Key::new(is_large, class, name, title)?;
         key.head.datime = self.datime;
@@ -440,8 +431,11 @@ impl FileWriter {
         let object = output.into_bytes();
         let mut payload = Vec::new();
         if object.len() > MAX_PLAIN_BYTES {
-            let mut compressor = self.compressor.lock().unwrap_or_else(PoisonError::into_inner);
-            compressor.compress(setting, &object, &mut payload)?;
+            let mut kept = self.compressor.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.compress(setting, &object, &mut payload)?;
+            if object.len() > MAX_KEPT_BYTES {
+                *kept = Compressor::new();
+            }
             key.set_payload(object.len(), payload.len())?;
         } else {
             key.set_payload(object.len(), object.len())?;

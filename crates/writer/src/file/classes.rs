@@ -22,6 +22,29 @@ pub(crate) struct Classes {
     described: HashSet<String>,
 }
 
+/// The classes that a record needs to be described, in the order in which they are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NeededClasses {
+    /// Those of the objects in it.
+    written: Vec<String>,
+    /// Those of pointers to nothing, behind the others.
+    of_null: Vec<&'static str>,
+}
+
+impl NeededClasses {
+    /// Adds the class of an object.
+    pub(crate) fn add(&mut self, name: &str) {
+        if !self.written.iter().any(|written| written == name) {
+            self.written.push(name.to_owned());
+        }
+    }
+
+    /// Adds the class that a pointer to nothing could have pointed to.
+    pub(crate) fn add_of_null(&mut self, name: &'static str) {
+        self.of_null.push(name);
+    }
+}
+
 impl Classes {
     /// Adds a class that is not ROOT's own.
     pub(crate) fn add(&mut self, info: StreamerInfo) -> Result<()> {
@@ -49,6 +72,13 @@ impl Classes {
         let info = self.make(name).ok_or_else(|| unknown(name))?;
         let bases: Vec<String> = info.bases().map(|base| base.name.to_string()).collect();
         bases.iter().try_for_each(|base| self.need(base))
+    }
+
+    /// Describes the classes of a record.
+    pub(crate) fn need_all(&mut self, needed: &NeededClasses) -> Result<()> {
+        needed.written.iter().try_for_each(|name| self.need(name))?;
+        needed.of_null.iter().for_each(|name| self.need_for_null(name));
+        Ok(())
     }
 
     /// Describes a class that a pointer to nothing could have pointed to, and all that it needs, as far as that is known.

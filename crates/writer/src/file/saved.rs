@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
 use arrowroot_format as format;
 use format::Output;
@@ -18,7 +17,7 @@ use format::codec::CompressionSetting;
 use format::container::{FreeSegment, Key};
 
 use super::DirectoryId;
-use super::classes::Classes;
+use super::classes::NeededClasses;
 use crate::appender::Appender;
 use crate::error::Result;
 
@@ -32,15 +31,12 @@ pub(crate) struct Saving {
     pub(crate) compression: CompressionSetting,
     /// Writes the record.
     pub(crate) write: WriteRecord,
-    /// Has the classes in it described.
-    pub(crate) describe: Describe,
+    /// The classes in it.
+    pub(crate) needed: NeededClasses,
 }
 
 /// Writes a record.
-type WriteRecord = Box<dyn Fn(&mut Output) -> format::Result<()>>;
-
-/// Has classes described.
-pub(crate) type Describe = Arc<dyn Fn(&mut Classes) -> Result<()> + Send + Sync>;
+type WriteRecord = Box<dyn FnOnce(&mut Output) -> format::Result<()>>;
 
 impl fmt::Debug for Saving {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,7 +59,7 @@ pub(super) struct Saved {
 pub(super) struct SavedTable {
     pub(super) directory: DirectoryId,
     pub(super) key: Key,
-    pub(super) describe: Describe,
+    pub(super) needed: NeededClasses,
 }
 
 impl fmt::Debug for Saved {
@@ -137,6 +133,8 @@ impl Saved {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use arrowroot_storage::{MemoryFile, MemorySink};
 
     use super::*;

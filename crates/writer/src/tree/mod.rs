@@ -409,7 +409,7 @@ impl TableFormat for TreeFormat {
             return Ok(None);
         }
         let saving = self.saving_of_record()?;
-        Ok(Some(Box::new(move |file: &FileWriter| file.save(&saving))))
+        Ok(Some(Box::new(move |file: &FileWriter| file.save(saving))))
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

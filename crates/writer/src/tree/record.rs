@@ -1,7 +1,5 @@
 //! The record of a tree that was written.
 
-use std::sync::Arc;
-
 use arrowroot_arrow::stored::SCHEMA_RECORD;
 use arrowroot_format::tree::{
     Branch as BranchRecord, BranchId, ElementPart, GENERATE_OFFSET_MAP, Leaf, LeafId, LeafKind, TreeRecord, UserInfo,
@@ -11,7 +9,7 @@ use super::layout::{self, Branch, EntrySize};
 use super::placed::{FIRST_CAPACITY, PlacedBranch};
 use super::{Cutting, TreeFormat, elements};
 use crate::error::{Error, Result};
-use crate::file::{Classes, FileWriter, Saving};
+use crate::file::{FileWriter, NeededClasses, Saving};
 use crate::settings::Flush;
 
 /// Bytes of a branch in the record, without names, and of each of its baskets; for a message before the record is made.
@@ -42,14 +40,15 @@ impl TreeFormat {
         }
         let mut record = self.record(&self.placed)?;
         record.index = settings.index.as_ref().map(|index| index.record()).transpose()?;
-        file.with_classes(|classes| describe_classes(classes, &record))?;
+        file.need_classes(&needed_classes(&record))?;
         file.write_object(
             settings.directory,
             "TTree",
             &settings.name,
             &settings.title,
             settings.compression,
-            |output| record.write(&[], output),
+            // It is gone before it is compressed: with many baskets it is large.
+            move |output| record.write(&[], output),
         )?;
         Ok(())
     }
@@ -66,14 +65,13 @@ impl TreeFormat {
     /// The tree as far as it is placed. An index comes with the last entries alone.
     pub(super) fn saving_of_record(&self) -> Result<Saving> {
         let settings = &self.settings;
-        let record = Arc::new(self.record(&self.placed)?);
-        let described = Arc::clone(&record);
+        let record = self.record(&self.placed)?;
         Ok(Saving {
             directory: settings.directory,
             texts: ["TTree".to_owned(), settings.name.clone(), settings.title.clone()],
             compression: settings.compression,
+            needed: needed_classes(&record),
             write: Box::new(move |output| record.write(&[], output)),
-            describe: Arc::new(move |classes| describe_classes(classes, &described)),
         })
     }
 
@@ -185,34 +183,31 @@ impl TreeFormat {
     }
 }
 
-/// Has the classes of a record described, in the order in which ROOT writes their objects.
-fn describe_classes(classes: &mut Classes, record: &TreeRecord) -> Result<()> {
-    classes.need("TTree")?;
-    classes.need("ROOT::TIOFeatures")?;
+/// The classes in a record, in the order in which ROOT writes their objects.
+fn needed_classes(record: &TreeRecord) -> NeededClasses {
+    let mut needed = NeededClasses::default();
+    needed.add("TTree");
+    needed.add("ROOT::TIOFeatures");
     for branch in &record.branches {
-        classes.need(&branch.class)?;
-        for leaf in &branch.leaves {
-            classes.need(&record.leaf(*leaf).class)?;
-        }
+        needed.add(&branch.class);
+        branch.leaves.iter().for_each(|leaf| needed.add(&record.leaf(*leaf).class));
     }
     if !record.aliases.is_empty() {
-        classes.need("TNamed")?;
+        needed.add("TNamed");
     }
     if record.index.is_some() {
-        classes.need("TVirtualIndex")?;
+        needed.add("TVirtualIndex");
     }
     if !record.friends.is_empty() {
-        classes.need("TFriendElement")?;
+        needed.add("TFriendElement");
     }
-    for info in &record.user_info {
-        classes.need(&info.class_name)?;
-    }
+    record.user_info.iter().for_each(|info| needed.add(&info.class_name));
     // The tree could have pointed to these: aliases, friends, what users add, and references.
     if record.aliases.is_empty() || record.friends.is_empty() || record.user_info.is_empty() {
-        classes.need_for_null("TList");
+        needed.add_of_null("TList");
     }
-    classes.need_for_null("TBranchRef");
-    Ok(())
+    needed.add_of_null("TBranchRef");
+    needed
 }
 
 /// Adds the leaf of a branch, and titles both.
