@@ -204,6 +204,10 @@ def test_a_log_of_the_tracer_goes_on_after_midnight(tmp_path):
             "more than 100,000 modules",
         ),
         ("# Transition\n" + "".join(f"S {number} 1\n" for number in range(4_097)), "more than 4,096 streams"),
+        (
+            "".join(f"++ {hour}:00:00 processing event : stream = 0\n" for hour in 1_002 * (23, 1)),
+            "midnights in 1,000 days",
+        ),
     ],
 )
 def test_what_is_no_file_of_stalls_is_said(tmp_path, capsys, text, message):

@@ -44,6 +44,9 @@ _MAX_LINE = 1 << 16
 _MAX_STREAMS = 4096
 _MAX_MODULES = 100_000
 _MAX_US = 1 << 53
+_DAY_US = 86_400_000_000
+#: No job of the Tracer lasts longer.
+_MAX_DAYS = 1_000
 _NAME = re.compile(r"'([^']*)'")
 _CLOCK = re.compile(r"(\d\d?):(\d\d):(\d\d(?:\.\d{1,9})?)")
 _STREAM = re.compile(r"stream = (\d{1,9})")
@@ -80,7 +83,8 @@ def read(path: str | Path, *, threshold_ns: int = THRESHOLD_NS, writers: Sequenc
                 return read_json(path, file.read())
             return _stalls_of(_steps_of(_lines(file)), threshold_ns, writers)
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}") from None
+        # Pipes cannot be read twice, and say so without a number.
+        raise StorageError(f"{path}: {error.strerror or error}") from None
     except _NoStallsError as error:
         raise CorruptFileError(f"{path}: {error}") from None
 
@@ -185,9 +189,13 @@ def _of_tracer(lines: Iterable[str]) -> Iterator[_Step]:
             continue
         hours, minutes, seconds = clock.groups()
         time_us = day_us + round(((int(hours) * 60 + int(minutes)) * 60 + float(seconds)) * 1e6)
-        if time_us < before_us - 43_200_000_000:  # midnight has passed
-            day_us += 86_400_000_000
-            time_us += 86_400_000_000
+        if time_us < before_us - _DAY_US // 2:  # midnight has passed
+            day_us += _DAY_US
+            time_us += _DAY_US
+            if day_us > _MAX_DAYS * _DAY_US:
+                raise _NoStallsError(
+                    f"its clock goes back more often than there are midnights in {_MAX_DAYS:,} days"
+                )
         before_us = time_us
         started_us = time_us if started_us is None else started_us
         number, time_us = int(stream[1]), max(0, time_us - started_us)
