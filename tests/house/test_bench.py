@@ -15,6 +15,7 @@ from arrowroot._writing.settings import codec_number
 from bench import catalogue, nano_schema, runner
 from bench.catalogue import Engine
 from bench.digest import digest, digest_values
+from bench.parallel_output import scale
 from bench.reading import told
 from bench.run import complain
 from bench.write import tables
@@ -319,3 +320,16 @@ def test_a_part_that_is_none_is_named_with_those_that_are(module, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "no part 'nonsense': there are policy, threads" in done.stderr
+
+
+def test_memory_may_grow_by_the_record_of_the_tree_and_by_nothing_else():
+    def complaints(most_mb: int, n_columns: int, n_clusters: int) -> list[str]:
+        steps = ("conversion", "collecting", "tasks", "placing", "closing")
+        memory = [*[100e6] * 30, *[most_mb * 1e6] * 10]
+        run = {f"{step}_ns": 1 for step in steps} | {"cpu_ns": len(steps), "sampling_ns": 0}
+        samples = [(number, 0, 0, 0, n_bytes) for number, n_bytes in enumerate(memory)]
+        return scale.check("a run", n_columns, run | {"queue": samples, "n_clusters": n_clusters})
+
+    assert complaints(120, 100, 100) == complaints(240, 10_000, 60) == []
+    assert complaints(250, 100, 100) == ["a run: memory grows from 100 to 250 MB"]
+    assert complaints(400, 10_000, 60) == ["a run: memory grows from 100 to 400 MB"]
