@@ -284,8 +284,8 @@ class FileWriter:
         """Write all that the file lacks and return where it is until it is published. Its tables must be closed."""
     def close(self) -> None:
         """Publish the file, completed."""
-    def abort(self) -> None:
-        """Leave nothing."""
+    def abort(self, why: str | None = None) -> None:
+        """Leave nothing; ``why`` is told to those who still fill it."""
     def watch(self, *, stall_ns: int, growth_ns: int, keeps_intervals: bool) -> None:
         """Say from when on a wait is a stall, how long the queue may grow, and whether intervals are kept."""
     def n_growths(self) -> int:

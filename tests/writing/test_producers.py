@@ -286,20 +286,6 @@ def test_a_table_is_not_closed_under_its_contexts(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_exception_in_a_context_leaves_no_file(tmp_path):
-    def produce(table: ar.TableWriter) -> None:
-        with table.context() as context:
-            context.fill(batch_of(np.arange(3)))
-            raise ValueError("of the producer")
-
-    file = ar.create(tmp_path / "a.root")
-    with pytest.raises(ValueError, match="of the producer"):
-        produce(file.tree("T", SCHEMA))
-    with pytest.raises(ar.ArrowrootError, match="an exception left 'T' unfinished"):
-        file.close()
-    assert not list(tmp_path.iterdir())
-
-
 def test_growth_is_told_once_with_a_remedy_and_to_who_asked(tmp_path):
     def write(producers: dict[str, Any]) -> ar.QueueState:
         with ar.create(tmp_path / "a.root", n_threads=2, buffers="1 MB", growth_threshold=0) as file:
@@ -440,74 +426,6 @@ def test_records_have_nothing_of_others_in_them_that_come_meanwhile(tmp_path):
         assert [read[f"t{number}"].to_arrow()["x"].to_pylist() for number in range(40)] == [
             [n] for n in range(40)
         ]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_leaves_the_blocks_of_its_parent_at_once(tmp_path):
-    data = pa.table({"x": np.random.default_rng(1).normal(size=500_000)})
-    is_over = threading.Event()
-
-    def produce(table: ar.TableWriter) -> None:
-        with table.context() as context:
-            while not is_over.is_set():
-                context.fill(data)
-
-    with ar.create(tmp_path / "a.root", n_threads=2) as file:
-        # One that is written as fast as the disk takes it has its locks nearly always.
-        table = file.tree("T", data.schema, compression=None, flush=50_000)
-        threads = [threading.Thread(target=produce, args=(table,)) for _ in range(2)]
-        [thread.start() for thread in threads]
-        try:
-            for _ in range(20):
-                child = os.fork()
-                if child == 0:
-                    try:
-                        file.__exit__(SystemExit, SystemExit(0), None)
-                    finally:
-                        os._exit(0)
-                assert ended_within(child, 60), "a child waits for a thread that it does not have"
-        finally:
-            is_over.set()
-            [thread.join() for thread in threads]
-    with ar.open(tmp_path / "a.root") as read:
-        assert read["T"].num_entries % 500_000 == 0
-
-
-def ended_within(child: int, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
-        if time.monotonic() > deadline:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return False
-        time.sleep(0.001)
-    return True
-
-
-@pytest.mark.parametrize("size", [200_000, 300_000, None])
-def test_an_interrupted_fill_has_taken_nothing_or_the_file_is_given_up(tmp_path, size):
-    """A buffer takes 200,000 entries: of the second size some are left when it is full. None: those of append."""
-    data = {"x": np.random.default_rng(1).normal(size=size or 200_000)}
-    file = ar.create(tmp_path / "a.root", n_threads=1)
-    table = file.tree("T", compression="lzma:9", flush=200_000)
-
-    def interrupt() -> None:
-        while file.queue().n_waiting_clusters == 0:
-            time.sleep(0.001)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    context, thread = table.context() if size else None, threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        table.append(data) if context is None else context.fill(data)
-    thread.join()
-    if context is not None:
-        context.close()
-    # What it has begun may still be under way.
-    with pytest.raises(ar.InvalidRequestError, match="given up half way"):
-        file.close()
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("order", ["filled", "numbered"])

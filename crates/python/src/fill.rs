@@ -73,8 +73,12 @@ impl PyFillContext {
         Ok(())
     }
 
+    /// Ends it; a fill of another thread goes on.
     fn close(&self, py: Python<'_>) {
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(context) = &context {
+            context.end();
+        }
         py.detach(|| drop(context));
     }
 }

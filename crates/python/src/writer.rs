@@ -179,8 +179,15 @@ impl PyFileWriter {
         patiently(py, true, move || file.close().map(|_| ()))?.map_err(writing_to_python)
     }
 
-    fn abort(&self, py: Python<'_>) {
-        py.detach(|| self.file.abort());
+    /// Gives it up; `why` is told to those who still fill it, or that it is closed.
+    #[pyo3(signature = (why = None))]
+    fn abort(&self, py: Python<'_>, why: Option<String>) {
+        py.detach(|| {
+            if let Some(what) = why {
+                self.file.queue().stop(Error::InvalidRequest { what });
+            }
+            self.file.abort();
+        });
     }
 
     /// Says what counts as a stall and as growth of the queue, and whether intervals are kept.

@@ -489,6 +489,30 @@ fn a_wait_between_the_clusters_of_one_fill_is_a_stall_and_no_writing() {
 }
 
 #[test]
+fn a_table_is_closed_once_the_fills_of_ended_contexts_are_done() {
+    for order in [Order::Free, Order::Filled] {
+        let (file, mut table, gate) = gated(Flush::Entries(10), 1000);
+        let contexts = table.contexts(settings(Policy::Single, 1, order, false)).unwrap();
+        let context = contexts.context(None);
+        let fill = context.begin(&batch(0..30), None).unwrap();
+        context.end();
+        let written = std::thread::scope(|scope| {
+            // The first cluster is compressed once the gate is open, and the others want its buffer, or its room.
+            scope.spawn(|| fill.complete().unwrap());
+            let closing = scope.spawn(|| table.close());
+            while !closing.is_finished() && file.queue().n_waiting().1 == 0 {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            open(&gate);
+            closing.join().unwrap()
+        });
+        assert_eq!(written.unwrap().n_entries, 30, "{order:?}");
+        assert!(context.fill(&batch(0..1)).unwrap_err().to_string().contains("the context is closed"));
+    }
+}
+
+#[test]
 fn clusters_are_wider_once_the_queue_has_grown_where_nobody_said_how_wide() {
     let n_entries = |is_reproducible: bool, max_cluster_bytes: Option<u64>| {
         let sink = MemorySink::create("file.root", &MemoryFile::default());

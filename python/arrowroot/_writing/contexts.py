@@ -264,7 +264,10 @@ class FillContext:
             native.mark_data(True)
 
     def close(self) -> None:
-        """End it: its entries are the table's. Nothing happens if it is closed."""
+        """End it: its entries are the table's. Nothing happens if it is closed.
+
+        A fill that another thread has begun goes on; the table waits for it when it is closed.
+        """
         if not self._is_closed:
             self._end()
             self._tell_of_growth()

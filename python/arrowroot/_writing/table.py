@@ -245,7 +245,7 @@ class TableWriter:
     def spoil(self) -> None:
         """An exception has left a context: the file cannot be whole any more, and nobody waits for what is missing."""
         self.failed = True
-        self._file.abort()
+        self._file.abort(f"an exception left {self.path!r} unfinished: the file is given up")
 
     def n_fills(self) -> list[int]:
         """Return how often each of its buffers was filled from; nothing where entries go to one at a time."""

@@ -22,8 +22,32 @@ pub(super) struct But {
     pub(super) thread: Option<ThreadId>,
 }
 
+/// A context that is open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenContext {
+    home: Home,
+    /// Fills that are on their way.
+    pub(super) n_fills: usize,
+    /// True once its producer has ended it, which waits for its fills.
+    pub(super) is_ended: bool,
+}
+
+impl OpenContext {
+    pub(super) fn of(home: Home) -> Self {
+        OpenContext { home, n_fills: 0, is_ended: false }
+    }
+
+    /// Begins a fill by a thread.
+    pub(super) fn begin(&mut self, thread: ThreadId) {
+        self.n_fills += 1;
+        if self.home != Home::Thread(thread) {
+            self.home = Home::Any;
+        }
+    }
+}
+
 /// The contexts of a table that are open, by their numbers in the file.
-pub(super) type OpenContexts = HashMap<u64, Home>;
+pub(super) type OpenContexts = HashMap<u64, OpenContext>;
 
 /// The producers that wait for the entries of others. A thread that waits fills none of its other contexts meanwhile.
 #[derive(Debug, Default)]
@@ -78,7 +102,7 @@ impl Behind {
             return open.len().saturating_sub(n_waiting);
         }
         let waiting = self.lock();
-        let is_held = |(context, home): &(&u64, &Home)| {
+        let is_held = |(context, OpenContext { home, .. }): &(&u64, &OpenContext)| {
             but.is_some_and(|but| but.context == **context)
                 || waiting.contexts.contains(context)
                 || matches!(home, Home::Thread(of) if thread == Some(*of) || waiting.threads.contains_key(of))
@@ -103,12 +127,8 @@ mod tests {
         let other = std::thread::spawn(|| std::thread::current().id()).join().unwrap();
         let contexts: Vec<u64> = (0..4).map(|_| behind.number()).collect();
         assert_eq!(contexts, [0, 1, 2, 3]);
-        let open = OpenContexts::from([
-            (0, Home::Thread(own)),
-            (1, Home::Thread(own)),
-            (2, Home::Thread(other)),
-            (3, Home::Any),
-        ]);
+        let homes = [Home::Thread(own), Home::Thread(own), Home::Thread(other), Home::Any];
+        let open: OpenContexts = (0..).zip(homes.map(OpenContext::of)).collect();
         let but = |context, thread| Some(But { context, thread });
         assert_eq!((behind.n_running(&open, None), behind.n_running(&open, but(0, None))), (4, 3));
         assert_eq!((behind.n_running(&open, but(0, Some(own))), behind.n_running(&open, but(3, Some(own)))), (2, 1));
@@ -117,7 +137,10 @@ mod tests {
         behind.begin(3, other);
         assert_eq!(behind.n_running(&open, None), 0);
         // A table whose contexts nobody has filled: who waits elsewhere may be what it would wait for.
-        assert_eq!(behind.n_running(&OpenContexts::from([(7, Home::Any), (8, Home::Any), (9, Home::Any)]), None), 1);
+        assert_eq!(
+            behind.n_running(&OpenContexts::from([7, 8, 9].map(|number| (number, OpenContext::of(Home::Any)))), None),
+            1
+        );
         behind.end(1, own);
         behind.end(3, other);
         assert_eq!(behind.n_running(&open, None), 4);

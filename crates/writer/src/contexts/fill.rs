@@ -388,6 +388,8 @@ impl Drop for Fill {
                 false
             });
         }
+        // Whoever closes the table may wait for it.
+        self.inner.waker.wake_after(|| filling.note(self.inner.number, |context| context.n_fills -= 1));
     }
 }
 

@@ -11,7 +11,7 @@ mod settings;
 pub mod stalls;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
@@ -21,11 +21,11 @@ use crate::cutter::{Border, Cutter};
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
 use crate::pipeline::Pipeline;
-use crate::queue::{Alarm, Manner, Producer, Waker};
+use crate::queue::{Alarm, Manner, Patience, Producer, Waker};
 use crate::table::{Slice, TableColumns};
 
 use arrivals::{Arrivals, Offer};
-use behind::{But, Home, OpenContexts};
+use behind::{But, Home, OpenContext, OpenContexts};
 pub use fill::{Fill, Step, Work};
 use policy::Buffers;
 pub use settings::{ContextSettings, MAX_BUFFERS, Order};
@@ -162,7 +162,7 @@ impl Contexts {
     fn context_of(&self, home: Home, name: Option<String>) -> FillContext {
         let filling = Arc::clone(&self.filling);
         let number = filling.file.behind().number();
-        lock(&filling.open).insert(number, home);
+        lock(&filling.open).insert(number, OpenContext::of(home));
         let n_contexts = filling.n_contexts.fetch_add(1, Relaxed) + 1;
         if filling.settings.is_by_chance(n_contexts) {
             // From now on, as the table may be saved before it ends.
@@ -196,7 +196,7 @@ impl Contexts {
         let filling = &self.filling;
         // The error that stopped the file is told, and not what is missing because of it.
         filling.file.queue().check()?;
-        let n_open = filling.n_open();
+        let n_open = lock(&filling.open).values().filter(|context| !context.is_ended).count();
         if n_open > 0 {
             let what = format!(
                 "table {:?} is closed while {n_open} of its contexts are still open, whose entries would be missing: close them \
@@ -205,6 +205,7 @@ impl Contexts {
             );
             return Err(Error::InvalidRequest { what });
         }
+        filling.wait_for_fills()?;
         filling.take_kept(usize::MAX, &mut Manner::helping())?;
         let (collected, missing) = match &mut *filling.lock() {
             State::Free(free) => (free.collected.iter_mut().filter_map(Option::take).collect::<Vec<_>>(), None),
@@ -266,14 +267,23 @@ impl FillContext {
             };
             return Err(Error::InvalidRequest { what: format!("table {:?}: {what}", filling.columns.table) });
         }
-        let thread = thread::current().id();
-        if let Some(home) = lock(&filling.open).get_mut(&self.inner.number)
-            && *home != Home::Thread(thread)
-        {
-            *home = Home::Any;
-        }
         let values = filling.columns.store_all(batch, first_entry.unwrap_or_default())?;
+        let thread = thread::current().id();
+        let mut open = lock(&filling.open);
+        let Some(context) = open.get_mut(&self.inner.number).filter(|context| !context.is_ended) else {
+            let what = format!("table {:?}: the context is closed, nothing can be filled", filling.columns.table);
+            return Err(Error::InvalidRequest { what });
+        };
+        context.begin(thread);
+        drop(open);
         Ok(Fill::new(Arc::clone(&self.inner), thread, values, batch.num_rows() as u64, first_entry))
+    }
+
+    /// Says that nothing more is filled, as dropping it does. But fills that other threads have begun go on, and whoever closes the
+    /// table waits for them.
+    pub fn end(&self) {
+        let inner = &self.inner;
+        inner.waker.wake_after(|| inner.filling.note(inner.number, |context| context.is_ended = true));
     }
 
     /// Gives the file up, as nobody will say whether the entries of a fill were taken: one that was interrupted.
@@ -362,6 +372,25 @@ impl Filling {
         };
         self.file.queue().let_go(first.n_bytes);
         self.take_in_order(first.values, first.n_entries, n_most, manner)
+    }
+
+    /// Notes something of an open context. Returns true if it was ended, and nothing of it is on its way any more.
+    fn note(&self, number: u64, note: impl FnOnce(&mut OpenContext)) -> bool {
+        let mut open = lock(&self.open);
+        let Some(context) = open.get_mut(&number) else { return false };
+        note(context);
+        let is_over = context.is_ended && context.n_fills == 0;
+        if is_over {
+            open.remove(&number);
+        }
+        is_over
+    }
+
+    /// Waits until no context is open, and compresses meanwhile.
+    fn wait_for_fills(&self) -> Result<()> {
+        let never = AtomicBool::new(false);
+        let patience = Patience { helps: true, is_cancelled: &never, note: None, line: None };
+        self.file.queue().wait_for(patience, |_| (self.n_open() == 0).then_some(())).map(drop)
     }
 
     /// Contexts that are open, of which each may still fill.

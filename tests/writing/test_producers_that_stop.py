@@ -1,0 +1,167 @@
+"""Producers that stop half way: exceptions, cancelled tasks, Ctrl-C, forked children. Nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from .producers_worker import SCHEMA, MishapError, batch_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_an_exception_in_a_context_leaves_no_file(tmp_path):
+    def produce(table: ar.TableWriter) -> None:
+        with table.context() as context:
+            context.fill(batch_of(np.arange(3)))
+            raise ValueError("of the producer")
+
+    file = ar.create(tmp_path / "a.root")
+    with pytest.raises(ValueError, match="of the producer"):
+        produce(file.tree("T", SCHEMA))
+    with pytest.raises(ar.ArrowrootError, match="an exception left 'T' unfinished"):
+        file.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_exception_in_a_context_ends_all_who_fill_the_file_and_says_why(tmp_path):
+    told: list[str] = []
+    all_fill = threading.Barrier(5)
+
+    def produce(table: ar.TableWriter) -> None:
+        try:
+            with table.context() as context:
+                context.fill({"x": np.arange(7)})
+                all_fill.wait(60)
+                while True:
+                    context.fill({"x": np.arange(7)})
+        except ar.InvalidRequestError as error:
+            told.append(str(error))
+
+    def fail(table: ar.TableWriter) -> None:
+        with suppress(MishapError), table.context() as context:
+            context.fill({"x": np.arange(7)})
+            all_fill.wait(60)
+            raise MishapError
+
+    file = ar.create(tmp_path / "a.root", n_threads=2)
+    tables = [file.tree("T", flush=100), file.tree("U", layout="rntuple", flush=100)]
+    work = [(fail, tables[0]), *[(produce, table) for table in 2 * tables]]
+    threads = [threading.Thread(target=what, args=(table,), daemon=True) for what, table in work]
+    [thread.start() for thread in threads]
+    [thread.join(60) for thread in threads]
+    assert len(told) == 4, "some fill on"
+    assert all("an exception left 'T' unfinished: the file is given up" in error for error in told), told
+    with pytest.raises(ar.ArrowrootError, match="an exception left 'T', 'U' unfinished"):
+        file.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_fill_of_a_cancelled_task_goes_on_and_the_table_waits_for_it(tmp_path):
+    data = {"x": np.random.default_rng(1).normal(size=100_000)}
+
+    async def produce(table: ar.TableWriter, has_filled: asyncio.Event) -> None:
+        context = table.context()
+        try:
+            while True:
+                await asyncio.to_thread(context.fill, data)
+                has_filled.set()
+        finally:
+            context.close()
+
+    async def produce_for_a_while(path: Path) -> None:
+        with ar.create(path, n_threads=1) as file:
+            table = file.tree("T", compression="lzma:5", flush=50_000, producers={"policy": "single"})
+            has_filled = asyncio.Event()
+            tasks = [asyncio.create_task(produce(table, has_filled)) for _ in range(4)]
+            await has_filled.wait()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(produce_for_a_while(tmp_path / "a.root"))
+    with ar.open(tmp_path / "a.root") as read:
+        values = read["T"].to_arrow()["x"].to_numpy().reshape(-1, 100_000)
+    # Other fills may be between the clusters of one.
+    assert len(values) > 1
+    assert np.array_equal(np.sort(values, axis=None), np.sort(np.tile(data["x"], len(values))))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_leaves_the_blocks_of_its_parent_at_once(tmp_path):
+    data = pa.table({"x": np.random.default_rng(1).normal(size=500_000)})
+    is_over = threading.Event()
+
+    def produce(table: ar.TableWriter) -> None:
+        with table.context() as context:
+            while not is_over.is_set():
+                context.fill(data)
+
+    with ar.create(tmp_path / "a.root", n_threads=2) as file:
+        # One that is written as fast as the disk takes it has its locks nearly always.
+        table = file.tree("T", data.schema, compression=None, flush=50_000)
+        threads = [threading.Thread(target=produce, args=(table,)) for _ in range(2)]
+        [thread.start() for thread in threads]
+        try:
+            for _ in range(20):
+                child = os.fork()
+                if child == 0:
+                    try:
+                        file.__exit__(SystemExit, SystemExit(0), None)
+                    finally:
+                        os._exit(0)
+                assert ended_within(child, 60), "a child waits for a thread that it does not have"
+        finally:
+            is_over.set()
+            [thread.join() for thread in threads]
+    with ar.open(tmp_path / "a.root") as read:
+        assert read["T"].num_entries % 500_000 == 0
+
+
+def ended_within(child: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(0.001)
+    return True
+
+
+@pytest.mark.parametrize("size", [200_000, 300_000, None])
+def test_an_interrupted_fill_has_taken_nothing_or_the_file_is_given_up(tmp_path, size):
+    """A buffer takes 200,000 entries: of the second size some are left when it is full. None: those of append."""
+    data = {"x": np.random.default_rng(1).normal(size=size or 200_000)}
+    file = ar.create(tmp_path / "a.root", n_threads=1)
+    table = file.tree("T", compression="lzma:9", flush=200_000)
+
+    def interrupt() -> None:
+        while file.queue().n_waiting_clusters == 0:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    context, thread = table.context() if size else None, threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        table.append(data) if context is None else context.fill(data)
+    thread.join()
+    if context is not None:
+        context.close()
+    # What it has begun may still be under way.
+    with pytest.raises(ar.InvalidRequestError, match="given up half way"):
+        file.close()
+    assert not list(tmp_path.iterdir())
