@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -123,7 +123,7 @@ def test_a_forked_child_leaves_the_blocks_of_its_parent_at_once(tmp_path):
                         file.__exit__(SystemExit, SystemExit(0), None)
                     finally:
                         os._exit(0)
-                assert ended_within(child, 60), "a child waits for a thread that it does not have"
+                assert status_of(child) == 0, "a child waits for a thread that it does not have"
         finally:
             is_over.set()
             [thread.join() for thread in threads]
@@ -131,23 +131,58 @@ def test_a_forked_child_leaves_the_blocks_of_its_parent_at_once(tmp_path):
         assert read["T"].num_entries % 500_000 == 0
 
 
-def ended_within(child: int, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_writes_nothing_and_says_so(tmp_path):
+    data = {"x": np.arange(3)}
+    with ar.create(tmp_path / "a.root", n_threads=2) as file:
+        table, filled = file.tree("T"), file.tree("U")
+        table.append(data)
+        with filled.context() as context:
+            context.fill(data)
+            for work in (
+                lambda: context.fill(data), lambda: table.append(data), lambda: file.tree("V").append(data),
+                lambda: file.directory("d"), lambda: file.__setitem__("o", "text"), table.close, filled.close,
+                file.complete, file.close,
+            ):  # fmt: skip
+                child = os.fork()
+                if child == 0:
+                    status = 1
+                    try:
+                        work()
+                    except ar.InvalidRequestError as error:
+                        status = 0 if "only the process that created a file" in str(error) else 2
+                    finally:
+                        os._exit(status)
+                assert status_of(child) == 0
+    with ar.open(tmp_path / "a.root") as read:
+        keys = read.keys()
+        assert [key.path for key in keys] == ["T", "U"]
+        assert [read[name].to_arrow()["x"].to_pylist() for name in "TU"] == [[0, 1, 2]] * 2
+
+
+def status_of(child: int) -> int | None:
+    """The exit status of a child; None if it has not ended within a minute."""
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
         if time.monotonic() > deadline:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            return False
+            return None
         time.sleep(0.001)
-    return True
+    return os.waitstatus_to_exitcode(ended[1])
 
 
-@pytest.mark.parametrize("size", [200_000, 300_000, None])
-def test_an_interrupted_fill_has_taken_nothing_or_the_file_is_given_up(tmp_path, size):
-    """A buffer takes 200,000 entries: of the second size some are left when it is full. None: those of append."""
+@pytest.mark.parametrize(("size", "n_threads"), [(200_000, 1), (300_000, 1), (300_000, 2), (None, 1)])
+def test_an_interrupted_fill_has_taken_nothing_or_the_file_is_given_up(tmp_path, size, n_threads):
+    """The one buffer takes 200,000 entries: of 300,000 some are left when it is full. None: those of append.
+
+    The fill compresses, or waits for its buffer where another thread does.
+    """
     data = {"x": np.random.default_rng(1).normal(size=size or 200_000)}
-    file = ar.create(tmp_path / "a.root", n_threads=1)
-    table = file.tree("T", compression="lzma:9", flush=200_000)
+    file = ar.create(tmp_path / "a.root", n_threads=n_threads)
+    producers: Any = {"policy": "single", "help": False}
+    table = file.tree("T", compression="lzma:9", flush=200_000, producers=producers)
 
     def interrupt() -> None:
         while file.queue().n_waiting_clusters == 0:

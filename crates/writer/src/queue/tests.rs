@@ -1,5 +1,5 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::*;
@@ -167,26 +167,42 @@ fn what_a_task_made_is_placed_before_the_next_task_is_done_where_there_is_one_th
     assert_eq!((n_placed.load(Relaxed), queue.report().n_placed), (5, 1));
 }
 
-#[test]
-fn who_waits_for_what_was_queued_does_not_wait_for_what_comes_later() {
-    let queue = queue(3, 1000);
-    let mut producer = queue.producer();
-    producer.ticket().unwrap().submit(vec![making(1)], nothing()).unwrap();
-    let n_given = queue.shared.lock().n_given();
-    let (sender, receiver) = channel::<()>();
-    let (begun, has_begun) = channel();
-    let later: Task = Box::new(move |_| {
-        begun.send(()).unwrap();
-        receiver.recv_timeout(Duration::from_secs(600)).unwrap();
+/// A task that says when it begins, and lasts until it is let go on.
+fn lasting() -> (Task, Sender<()>, Receiver<()>) {
+    let ((open, gate), (begin, begun)) = (channel(), channel());
+    let task: Task = Box::new(move |_| {
+        begin.send(()).unwrap();
+        gate.recv_timeout(Duration::from_secs(600)).unwrap();
         Ok(0)
     });
-    producer.ticket().unwrap().submit(vec![later], nothing()).unwrap();
-    // Whoever waits does not help with it.
-    has_begun.recv().unwrap();
-    queue.shared.wait_for_first(n_given).unwrap();
-    sender.send(()).unwrap();
+    (task, open, begun)
+}
+
+#[test]
+fn who_waits_for_what_was_queued_does_not_wait_for_what_comes_later() {
+    let queue = queue(2, 1000);
+    let mut producer = queue.producer();
+    let [(first, end_first, first_begun), (second, end_second, second_begun), (later, end_later, later_begun)] =
+        [lasting(), lasting(), lasting()];
+    producer.ticket().unwrap().submit(vec![first], nothing()).unwrap();
+    first_begun.recv().unwrap();
+    producer.ticket().unwrap().submit(vec![second], nothing()).unwrap();
+    std::thread::scope(|scope| {
+        let (done, is_done) = channel();
+        let queue = &queue;
+        scope.spawn(move || done.send(queue.wait()).unwrap());
+        // Only who waits can have begun this one, as the other thread is at the first. So it does not help with what comes later.
+        second_begun.recv().unwrap();
+        producer.ticket().unwrap().submit(vec![later], nothing()).unwrap();
+        end_first.send(()).unwrap();
+        later_begun.recv().unwrap();
+        end_second.send(()).unwrap();
+        let waited = is_done.recv_timeout(Duration::from_secs(60));
+        end_later.send(()).unwrap();
+        waited.expect("it waits for what came later").unwrap();
+    });
     queue.wait().unwrap();
-    assert_eq!(queue.report().n_placed, 2);
+    assert_eq!(queue.report().n_placed, 3);
 }
 
 #[test]
