@@ -357,6 +357,17 @@ def test_a_picture_is_drawn(tmp_path, suffix):
         assert len(picture.page("many", many(64, 20_000))) < 8_000_000
 
 
+@pytest.mark.parametrize("suffix", ["png", "html"])
+def test_a_picture_of_a_file_that_nobody_filled_by_contexts_is_empty(tmp_path, capsys, suffix):
+    with ar.create(tmp_path / "a.root", trace_stalls=True) as file:
+        file.tree("T").append({"x": [1]})
+    file.stalls().save(tmp_path / "s.json")
+    path = tmp_path / f"s.{suffix}"
+    assert main(["stalls", str(tmp_path / "s.json"), "--plot", str(path)]) == 0
+    assert path.stat().st_size > 0
+    assert not capsys.readouterr().err
+
+
 def test_a_picture_that_cannot_be_drawn_is_refused_before(tmp_path, capsys):
     assert main(["stalls", str(tmp_path / "none.log"), "--plot", "stalls.gif"]) == 2
     assert "must end in" in capsys.readouterr().err

@@ -63,7 +63,7 @@ def draw(path: str, title: str, stalls: Stalls) -> None:
         norm=BoundaryNorm(np.arange(-1.5, len(STATES)), colours.N),
         aspect="auto",
         interpolation="nearest",
-        extent=(0, last, len(rows) - 0.5, -0.5),
+        extent=(0, last, max(len(rows), 1) - 0.5, -0.5),
     )
     # A line between streams keeps them apart without hiding a thin one.
     axes.hlines(
