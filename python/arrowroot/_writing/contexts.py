@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import pyarrow as pa
 
@@ -130,7 +130,7 @@ class FillContext:
 
     Each thread has one of its own, and an asyncio task calls ``await asyncio.to_thread(context.fill, data)``. The
     interpreter's lock is released while it waits, converts and compresses. An exception that leaves the block of
-    ``with`` spoils the file: an entry may be missing, and none is left.
+    ``with`` spoils the file: an entry may be missing, and none is left. One that is dropped is closed.
     """
 
     def __init__(
@@ -289,12 +289,6 @@ class FillContext:
         else:
             self._table.spoil()
             self._end()
-
-    def __del__(self) -> None:
-        # Filled entries are the table's.
-        native: Any = getattr(self, "_native", None)
-        if native is not None:
-            native.close()
 
     def __reduce__(self) -> NoReturn:
         """Raise TypeError: an open file cannot go to another process."""
