@@ -10,9 +10,12 @@ import random
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 from arrowroot_lab.documents import Outcome, Result, Sample
 
+#: An example of each version of the documents' form.
+FORMS = sorted((Path(__file__).parent / "forms").glob("*.json"))
 #: storage -> (kind, round trip in ms, bytes a second)
 STORAGES = {
     "local": ("local", 0.0, 2.0e9),

@@ -22,7 +22,7 @@ from arrowroot_lab.pages import publish
 from arrowroot_lab.store import Store
 
 from .made import Made
-from .test_pages import a_classic
+from .parsed_pages import a_classic
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MISSING = [

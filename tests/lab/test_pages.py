@@ -2,121 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import signal
 import statistics
-import subprocess
-import sys
 import uuid
 from collections import Counter
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
-from html.parser import HTMLParser
-from pathlib import Path
+from datetime import datetime, timedelta
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from arrowroot_lab.classics.classic import Classic
 from arrowroot_lab.documents import Outcome, decode
-from arrowroot_lab.errors import LabError, RequestError
-from arrowroot_lab.figures.curves import Point, Series, curves
-from arrowroot_lab.figures.headlines import Headline
 from arrowroot_lab.mining import compare
-from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.pages import publish
 from arrowroot_lab.pages.html import slug
-from arrowroot_lab.pages.site import MARKER
 from arrowroot_lab.store import Filter, Store
 
 from .made import Made
+from .parsed_pages import NOW, Page, a_classic
 
-NOW = datetime(2026, 10, 25, 12, tzinfo=timezone.utc)
 HOSTILE = '"><script>alert(1)</script>{{ 7*7 }}\u202e'
-VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
-
-
-class Page(HTMLParser):
-    """One page: its tables, links, identifiers, attributes and text."""
-
-    def __init__(self, path):
-        super().__init__(convert_charrefs=True)
-        self.path = path
-        self.tables, self.links, self.identifiers, self.tags, self.attributes = {}, [], [], [], []
-        self.text, self.open = [], []
-        self._table = self._cell = None
-        source = path.read_text(encoding="utf-8")
-        self.source = source
-        self.feed(source)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        told = dict(attributes)
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value) for name, value in attributes]
-        if tag not in VOID:
-            self.open.append(tag)
-        if "id" in told:
-            self.identifiers.append(told["id"])
-        for name in ("href", "src"):
-            if name in told:
-                self.links.append((tag, told[name]))
-        if tag == "table":
-            self._table = self.tables[told["data-table"]] = {"keys": [], "rows": []}
-        elif tag == "th" and self._table is not None:
-            self._table["keys"].append(told["data-key"])
-        elif tag == "tr" and self._table is not None and self._table["keys"]:
-            self._table["rows"].append([])
-        elif tag == "td":
-            self._cell = {"text": "", "value": None, "href": None}
-            self._table["rows"][-1].append(self._cell)
-        elif tag == "data" and self._cell is not None:
-            self._cell["value"] = told["value"]
-        elif tag == "a" and self._cell is not None:
-            self._cell["href"] = told["href"]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, (self.path, tag)
-        if tag == "td":
-            self._cell = None
-        elif tag == "table":
-            self._table = None
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
-    def handle_data(self, data):
-        if self._cell is not None:
-            self._cell["text"] += data
-        self.text.append(data)
-
-    def records(self, name):
-        """The rows of a table: numbers as numbers, all else as it is written."""
-        told = self.tables[name]
-        rows = [row for row in told["rows"] if len(row) == len(told["keys"])]
-        return [{key: self._value(cell) for key, cell in zip(told["keys"], row, strict=True)} for row in rows]
-
-    def hrefs(self, name, key):
-        told = self.tables[name]
-        return [row[told["keys"].index(key)]["href"] for row in told["rows"]]
-
-    def words(self):
-        return " ".join("".join(self.text).split())
-
-    @staticmethod
-    def _value(cell):
-        if cell["value"] is not None:
-            return (
-                {"True": True, "False": False}.get(cell["value"])
-                if cell["value"] in ("True", "False")
-                else float(cell["value"])
-            )
-        text = cell["text"].replace("✓ ", "").replace("✗ ", "").strip()
-        return None if text == "-" else text
 
 
 @pytest.fixture(scope="module")
@@ -136,40 +41,6 @@ def store(tmp_path_factory):
             n_runs=1,
         )
         for result in one.results():
-            opened.put(result)
-        yield opened
-
-
-def a_classic():
-    line = Series("published", (Point(4096, 1e9), Point(1e6, 2e9)), is_published=True)
-    columns = (Column("buffer_bytes", "Buffer", "bytes"), Column("n_bytes", "Read", "bytes"))
-    return Classic(
-        name="liverpool-2008",
-        title="Liverpool 2008: the read-ahead buffer",
-        answer="A larger buffer read more then, and does so now.",
-        headline=Headline(
-            "Bytes moved", "bytes", (("buffer of 10 MiB", 174e9, 159e9), ("no buffer", None, 1e9))
-        ),
-        figures=(curves("Bytes", "By buffer.", [line], *columns, is_log_x=True, is_log_y=True),),
-        tables=(
-            Table("Both", columns, ((4096, 1e9),)),
-            Table("Many", columns, tuple((n, 1e9) for n in range(41)), ("All are alike.",)),
-        ),
-        scale=("Full scale, in virtual time.",),
-        same=("The peak.", "The fall."),
-        differs=("The layout is unknown.",),
-        today=("The same job with auto.",),
-        command="arrowroot lab classics liverpool-2008",
-        real_command="arrowroot lab run campaigns/classics/liverpool-2008.toml",
-        sources=("Liverpool, 2008", "https://far.example/" + "a-long-address/" * 8),
-    )
-
-
-@pytest.fixture(scope="module")
-def little(tmp_path_factory):
-    """A store whose pages are written at once."""
-    with Store.open(tmp_path_factory.mktemp("little") / "lab.db") as opened:
-        for result in Made(storages=("local",), workloads=("ten columns",), n_runs=1).results():
             opened.put(result)
         yield opened
 
@@ -569,108 +440,3 @@ def test_an_empty_store_says_what_to_do(tmp_path):
     with Store.open(tmp_path / "lab.db") as store:
         publish(store, tmp_path / "pages", at=NOW)
     assert "arrowroot lab run CAMPAIGN" in Page(tmp_path / "pages" / "index.html").words()
-
-
-def test_publishing_again_replaces_all_and_leaves_nothing_behind(little, tmp_path):
-    directory = tmp_path / "pages"
-    directory.mkdir()
-    publish(little, directory, at=NOW)
-    (directory / "results" / "of-an-older-site.html").write_text("old")
-    before = directory.stat().st_ino
-    publish(little, directory, at=NOW)
-    assert directory.stat().st_ino != before
-    assert not (directory / "results" / "of-an-older-site.html").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
-
-
-@pytest.mark.parametrize("kind", ["file", "foreign", "forged", "dangling"])
-def test_a_directory_that_is_not_ours_is_refused(little, tmp_path, kind):
-    directory = tmp_path / "pages"
-    if kind == "file":
-        directory.write_text("mine")
-    elif kind == "dangling":
-        directory.symlink_to(tmp_path / "nowhere")
-    else:
-        directory.mkdir()
-        (directory / "thesis.tex").write_text("mine")
-        if kind == "forged":
-            (directory / MARKER).write_text("[]")
-    with pytest.raises(RequestError, match=re.escape(str(directory))):
-        publish(little, directory)
-    if kind in ("foreign", "forged"):
-        assert (directory / "thesis.tex").read_text() == "mine"
-    assert {path.name for path in tmp_path.iterdir()} == {"pages"}
-
-
-def test_a_link_to_a_site_stays_a_link(little, tmp_path):
-    (tmp_path / "disk").mkdir()
-    (tmp_path / "www").symlink_to(tmp_path / "disk")
-    publish(little, tmp_path / "www", at=NOW)
-    assert (tmp_path / "www").is_symlink()
-    assert (tmp_path / "disk" / "index.html").is_file()
-
-
-def test_a_site_that_cannot_be_finished_leaves_the_old_one(little, tmp_path, monkeypatch):
-    directory = tmp_path / "pages"
-    publish(little, directory, at=NOW)
-    old = (directory / "index.html").read_bytes()
-    n_files = len(list(directory.rglob("*")))
-    write = Path.write_text
-
-    def full(self, *arguments, **options):
-        if self.suffix == ".html" and self.name == "index.html":
-            raise OSError(28, "No space left on device", str(self))
-        return write(self, *arguments, **options)
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(LabError, match="No space left on device"):
-        publish(little, directory, at=NOW)
-    assert (directory / "index.html").read_bytes() == old
-    assert len(list(directory.rglob("*"))) == n_files
-    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
-
-
-def publishing(directory, db):
-    return [sys.executable, "-m", "arrowroot", "lab", "publish", str(directory), "--db", str(db)]
-
-
-def test_the_command_says_where_to_begin(little, tmp_path):
-    command = publishing(tmp_path / "pages", little.place)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == (tmp_path / "pages" / "index.html").as_uri()
-    assert "begin with" in done.stderr
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.tex").write_text("mine")
-    command = publishing(tmp_path / "mine", little.place)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "not empty" in done.stderr
-
-
-def test_ctrl_c_leaves_no_half_site(tmp_path):
-    with Store.open(tmp_path / "lab.db") as store:
-        for result in Made(n_runs=2).results():
-            store.put(result)
-    command = publishing(tmp_path / "pages", tmp_path / "lab.db")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not list(tmp_path.glob(".pages.new-*/results/*.html")):
-        pass
-    if process.poll() is None:
-        os.kill(process.pid, signal.SIGINT)
-    _, told = process.communicate()
-    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("lab.db")}
-    if process.returncode == 130:
-        assert left == set()
-        assert "interrupted" in told
-    else:  # it was faster than the signal
-        assert process.returncode == 0
-        assert left == {"pages"}
-
-
-def test_pages_are_readable_by_all_whom_the_umask_lets(little, tmp_path):
-    shutil.rmtree(tmp_path / "pages", ignore_errors=True)
-    publish(little, tmp_path / "pages", at=NOW)
-    mask = os.umask(0)
-    os.umask(mask)
-    assert (tmp_path / "pages").stat().st_mode & 0o777 == 0o777 & ~mask

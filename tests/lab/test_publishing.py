@@ -1,0 +1,135 @@
+"""Publishing: a site is swapped in as a whole, and nothing that is not ours is touched."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.pages import publish
+from arrowroot_lab.pages.site import MARKER
+from arrowroot_lab.store import Store
+
+from .made import Made
+from .parsed_pages import NOW
+
+
+@pytest.fixture(scope="module")
+def little(tmp_path_factory):
+    """A store whose pages are written at once."""
+    with Store.open(tmp_path_factory.mktemp("little") / "lab.db") as opened:
+        for result in Made(storages=("local",), workloads=("ten columns",), n_runs=1).results():
+            opened.put(result)
+        yield opened
+
+
+def test_publishing_again_replaces_all_and_leaves_nothing_behind(little, tmp_path):
+    directory = tmp_path / "pages"
+    directory.mkdir()
+    publish(little, directory, at=NOW)
+    (directory / "results" / "of-an-older-site.html").write_text("old")
+    before = directory.stat().st_ino
+    publish(little, directory, at=NOW)
+    assert directory.stat().st_ino != before
+    assert not (directory / "results" / "of-an-older-site.html").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+@pytest.mark.parametrize("kind", ["file", "foreign", "forged", "dangling"])
+def test_a_directory_that_is_not_ours_is_refused(little, tmp_path, kind):
+    directory = tmp_path / "pages"
+    if kind == "file":
+        directory.write_text("mine")
+    elif kind == "dangling":
+        directory.symlink_to(tmp_path / "nowhere")
+    else:
+        directory.mkdir()
+        (directory / "thesis.tex").write_text("mine")
+        if kind == "forged":
+            (directory / MARKER).write_text("[]")
+    with pytest.raises(RequestError, match=re.escape(str(directory))):
+        publish(little, directory)
+    if kind in ("foreign", "forged"):
+        assert (directory / "thesis.tex").read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"pages"}
+
+
+def test_a_link_to_a_site_stays_a_link(little, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "www").symlink_to(tmp_path / "disk")
+    publish(little, tmp_path / "www", at=NOW)
+    assert (tmp_path / "www").is_symlink()
+    assert (tmp_path / "disk" / "index.html").is_file()
+
+
+def test_a_site_that_cannot_be_finished_leaves_the_old_one(little, tmp_path, monkeypatch):
+    directory = tmp_path / "pages"
+    publish(little, directory, at=NOW)
+    old = (directory / "index.html").read_bytes()
+    n_files = len(list(directory.rglob("*")))
+    write = Path.write_text
+
+    def full(self, *arguments, **options):
+        if self.suffix == ".html" and self.name == "index.html":
+            raise OSError(28, "No space left on device", str(self))
+        return write(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(LabError, match="No space left on device"):
+        publish(little, directory, at=NOW)
+    assert (directory / "index.html").read_bytes() == old
+    assert len(list(directory.rglob("*"))) == n_files
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+def publishing(directory, db):
+    return [sys.executable, "-m", "arrowroot", "lab", "publish", str(directory), "--db", str(db)]
+
+
+def test_the_command_says_where_to_begin(little, tmp_path):
+    command = publishing(tmp_path / "pages", little.place)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == (tmp_path / "pages" / "index.html").as_uri()
+    assert "begin with" in done.stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("mine")
+    command = publishing(tmp_path / "mine", little.place)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "not empty" in done.stderr
+
+
+def test_ctrl_c_leaves_no_half_site(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in Made(n_runs=2).results():
+            store.put(result)
+    command = publishing(tmp_path / "pages", tmp_path / "lab.db")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not list(tmp_path.glob(".pages.new-*/results/*.html")):
+        pass
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGINT)
+    _, told = process.communicate()
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("lab.db")}
+    if process.returncode == 130:
+        assert left == set()
+        assert "interrupted" in told
+    else:  # it was faster than the signal
+        assert process.returncode == 0
+        assert left == {"pages"}
+
+
+def test_pages_are_readable_by_all_whom_the_umask_lets(little, tmp_path):
+    shutil.rmtree(tmp_path / "pages", ignore_errors=True)
+    publish(little, tmp_path / "pages", at=NOW)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "pages").stat().st_mode & 0o777 == 0o777 & ~mask
