@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page.
 _BRANCH_BYTES, _BASKET_BYTES = 1300, 32
 #: The name of the record with the Arrow schema among what users added.
-_SCHEMA_RECORD = "ARROW:schema"
+SCHEMA_RECORD = "ARROW:schema"
 
 
 def _number(class_name: str, value: str) -> int | float | bool:
@@ -164,7 +164,7 @@ class TreeMetadata:
         """
         found: dict[str, str | int | float | bool] = {}
         for class_name, name, value in self._native.user_info:
-            if name == _SCHEMA_RECORD:
+            if name == SCHEMA_RECORD:
                 continue
             if class_name == "TObjString":
                 found[name] = name

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from arrowroot._api.tree_metadata import SCHEMA_RECORD
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._sizes import LARGEST
 from arrowroot._storage.url import split_url
-
-#: The name of the Arrow schema among the user info of a tree.
-SCHEMA_RECORD = "ARROW:schema"
 
 if TYPE_CHECKING:
     #: Expressions by the names that they go by.
