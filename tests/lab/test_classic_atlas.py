@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -230,6 +231,47 @@ def layout_results():
     ]
 
 
+def version_results():
+    """Results of the campaign versions as it is run: two commits, the later one first by name, and two of ROOT."""
+    commits = ("c" * 40, "0123456789abcdef" + "a" * 24)
+    told = [("arrowroot", {"arrowroot": commit, "python": "3.11"}) for commit in commits]
+    # An environment is known by the package, beside what ROOT says of itself.
+    told += [
+        ("root", {"ROOT": own, "root": package})
+        for own, package in (("6.38.00", "0.1a10"), ("6.40.00", "0.1a12"))
+    ]
+    numbers = itertools.count(200)
+    for minute, (engine, versions) in enumerate(told):
+        one = result_of(
+            made_of("versions", engine), next(numbers), engine, dataset_name="tree", storage_name="local",
+            workload_name="all columns", n_entries=10, wall_ns=10**9, counters={},
+        )  # fmt: skip
+        yield replace(one, versions=versions, created_at=f"2026-10-01T04:{minute:02d}:00.000Z")
+
+
+def test_versions_are_beside_each_other_old_to_new_by_names_for_people(kept, tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        for one in version_results():
+            store.put(one)
+        rows = real.rows(store)
+    named = [f"{row['engine']} {row['version']}" for row in rows]
+    assert named == ["arrowroot cccccccccc", "arrowroot 0123456789", "root 6.38.00", "root 6.40.00"]
+    without = [row for row in kept.document["rows"] if row["study"] != real.SIDE_BY_SIDE]
+
+    def page(rows):
+        return ATLAS.page(results.Results({**kept.document, "rows": rows}))
+
+    (figure,) = [one for one in page(without + rows).figures if one.title.startswith("Versions side by side")]
+    assert [record["series"] for record in figure.table.records()] == named
+    empty = page(without)
+    assert not [one for one in empty.figures if one.title.startswith("Versions")]
+    # Each command is one to copy, up to its results on the page.
+    assert (
+        "arrowroot lab run campaigns/versions.toml --db lab.db && arrowroot lab classics atlas-2012 --db lab.db --write"
+        in " ".join(empty.today)
+    )
+
+
 def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_path):
     with Store.open(tmp_path / "lab.db") as store:
         for one in [*layout_results(), *case_results(), *made_of("versions").results()]:
@@ -296,6 +338,6 @@ def test_versions_are_told_by_the_two_that_differ_most(kept):
     ]
     rows += [row("arrowroot", new, 800, "far"), row("arrowroot", old, 880, "far")]
     assert text(rows).endswith(
-        "differ by 25% at most: arrowroot 012345678 against arrowroot abcdef678 (tree, local)."
+        "differ by 25% at most: arrowroot 0123456789 against abcdef0123 (tree, local)."
     )
     assert "campaigns/versions.toml" in text([])

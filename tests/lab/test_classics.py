@@ -541,6 +541,17 @@ def test_wrong_requests_are_told_before_anything_is_measured(arguments, words, c
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in classics.NAMES if hasattr(classics.module(name), "real_rows")]
+)
+def test_a_database_without_results_of_a_classic_is_refused(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(virtual, "arrowroot", lambda *_: pytest.fail("something was replayed"))
+    with Store.open(tmp_path / "lab.db") as store:
+        store.put(Made().results()[0])
+    assert main(["classics", name, "--db", str(tmp_path / "lab.db")]) == 2
+    assert f"lab.db: it has no results of the campaigns of {name}" in capsys.readouterr().err
+
+
 def test_the_command_lists_the_classics(capsys):
     assert main(["classics"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(classics.NAMES)

@@ -84,6 +84,8 @@ def run(options: argparse.Namespace) -> int:
     if options.db:
         with Store.open(options.db, must_exist=True) as store:
             measured = classic.real_rows(store)
+            if not measured:
+                raise RequestError(f"{store.place}: it has no results of the campaigns of {options.name}")
     document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
     document["rows"] += measured
     results.keep(document, results.stored(options.name).document if kept.exists() else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from arrowroot_lab.classics.results import Results, Row
 
 _FIGURES = (("wall_ns", "time"), ("read_bytes", "bytes"))
-_COMMIT = re.compile("[0-9a-f]{40}")
 _LEVEL_1, _LEVEL_6 = "zip 1, flush 3 MB", "zip 6, flush 3 MB"
 
 
@@ -48,12 +46,6 @@ def text(found: Results) -> str:
     return "For real: " + "; ".join(one for one in told if one) + "." if any(told) else ""
 
 
-def version_name(row: Row) -> str:
-    """Return how a row of a version is called: a commit by its first letters."""
-    version = str(row["version"])
-    return f"{row['engine']} {version[:9] if _COMMIT.fullmatch(version) else version}"
-
-
 def version_text(found: Results) -> str:
     """Return what became of the versions of today."""
     of_one: dict[tuple[str, ...], list[Row]] = {}
@@ -61,8 +53,9 @@ def version_text(found: Results) -> str:
         of_one.setdefault(tuple(str(row[key]) for key in ("engine", "dataset", "storage")), []).append(row)
     if not of_one:
         return (
-            "No results of versions are kept here: arrowroot lab run campaigns/versions.toml, then arrowroot lab "
-            "classics atlas-2012 --db FILE --write, puts their bars here."
+            "Versions of today have no picture here, as no results of theirs are kept: campaigns/versions.toml builds two "
+            "commits and installs two versions of ROOT. In a checkout arrowroot lab run campaigns/versions.toml --db "
+            "lab.db && arrowroot lab classics atlas-2012 --db lab.db --write puts their bars here."
         )
     pairs = [
         (*(choose(rows, key=lambda row: row["wall_ns"]) for choose in (max, min)),)
@@ -70,9 +63,9 @@ def version_text(found: Results) -> str:
     ]
     slow, quick = max(pairs, key=lambda pair: pair[0]["wall_ns"] / pair[1]["wall_ns"])
     return (
-        "Versions of today are beside each other in a figure (ROOT's are those of PyPI: 0.1a10 is 6.38, 0.1a12 is "
-        f"6.40). Two of one engine differ by {slow['wall_ns'] / quick['wall_ns'] - 1:.0%} at most: "
-        f"{version_name(slow)} against {version_name(quick)} ({slow['dataset']}, {slow['storage']})."
+        "Versions of today are beside each other in a figure. Two of one engine differ by "
+        f"{slow['wall_ns'] / quick['wall_ns'] - 1:.0%} at most: {slow['engine']} {slow['version']} against "
+        f"{quick['version']} ({slow['dataset']}, {slow['storage']})."
     )
 
 

@@ -8,7 +8,7 @@ from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.mining.table import Column
 
-from . import cases, layouts, published
+from . import layouts, published
 from .layouts import CACHED, DISK, TOLD, WORK, event_ns, reads_figure
 from .measuring import READ_AHEAD, READERS, SMALL_CACHE, STORAGES, cpu_share, ms_an_event
 from .published import CACHES, FLUSHES, LAYOUTS, PICKED_SHARE
@@ -231,7 +231,7 @@ def version_figure(found: Results) -> Figure | None:
         [
             Bar(
                 f"{row['dataset']}, {row['storage']}",
-                cases.version_name(row),
+                f"{row['engine']} {row['version']}",
                 row["wall_ns"],
                 row["low_ns"],
                 row["high_ns"],
