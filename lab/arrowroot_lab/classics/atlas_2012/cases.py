@@ -53,9 +53,9 @@ def version_text(found: Results) -> str:
         of_one.setdefault(tuple(str(row[key]) for key in ("engine", "dataset", "storage")), []).append(row)
     if not of_one:
         return (
-            "Versions of today have no picture here, as no results of theirs are kept: campaigns/versions.toml builds two "
-            "commits and installs two versions of ROOT. In a checkout arrowroot lab run campaigns/versions.toml --db "
-            "lab.db && arrowroot lab classics atlas-2012 --db lab.db --write puts their bars here."
+            "Versions of today have no picture here, as no results of theirs are kept: campaigns/versions.toml builds "
+            "two commits and installs two versions of ROOT. In a checkout arrowroot lab run campaigns/versions.toml "
+            "--db lab.db && arrowroot lab classics atlas-2012 --db lab.db --write puts their bars here."
         )
     pairs = [
         (*(choose(rows, key=lambda row: row["wall_ns"]) for choose in (max, min)),)
