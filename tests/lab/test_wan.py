@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -163,14 +164,26 @@ def test_the_command_says_where_to_send_it(grid, tmp_path, capsys):
     walls = [one["wall_ns"] for one in document["places"]]
     assert walls == sorted(walls)
     for wrong, problem in (
-        (["--columns", "Tau_*"], "no cell of the grid has read Tau_*; measured were all, jets"),
+        (["--columns", "Tau_*"], "no cell of the grid has read Tau_*; measured were all; jets; jets, 0.1 ms; muons: name"),
         (["--share", "200 %"], "--share 200 %"),
+        (["--share", "1.2.3"], "--share 1.2.3: expected a share such as '1 %' or 0.01"),
         (["--share", "0.1", "--entries", "0"], "--entries 0"),
         (["--columns", "all", "--cpu-ms", "nan"], "--cpu-ms nan"),
         (["--columns", "all", "--storage", "campus"], "are no grid"),
     ):
         assert main(["wan", "--db", str(database), *wrong]) == 2
         assert problem in capsys.readouterr().err
+
+
+def test_a_job_is_known_by_its_columns_in_any_order_or_by_a_name_with_commas(grid, tmp_path, capsys):
+    database = tmp_path / "lab.db"
+    with Store.open(database) as store:
+        for one in grid:
+            workload = {**one.case["workload"], "columns": ["run", "Jet_*"]}
+            store.put(replace(one, case={**one.case, "workload": workload}))
+    for columns in ("run,Jet_*", "Jet_*, run", "jets, 0.1 ms"):
+        assert main(["wan", "--db", str(database), "--columns", columns]) == 0, columns
+        assert "Send it to here, campus: " in capsys.readouterr().out
 
 
 def test_cells_without_a_grid_are_refused(grid):

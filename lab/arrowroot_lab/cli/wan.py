@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import statistics
 from typing import TYPE_CHECKING, Any
 
@@ -85,14 +84,28 @@ def _job(options: argparse.Namespace) -> Job:
     share = None
     if options.share is not None:
         try:
-            is_number = re.fullmatch(r"[\d.]+(e-?\d+)?", options.share) is not None
-            share = parse_share(float(options.share) if is_number else options.share)
+            share = parse_share(_number(options.share) or options.share)
         except ValueError as error:
             raise RequestError(f"--share {options.share}: {error}") from None
-    columns = tuple(word.strip() for word in (options.columns or "").split(",") if word.strip())
+    told = (options.columns or "").strip()
+    columns = tuple(word.strip() for word in told.split(",") if word.strip())
     if options.columns is not None and not columns:
         raise RequestError("--columns: expected names of columns, or of a workload")
-    return Job(columns or None, share, options.entries, options.cpu_ms * 1e6, options.cpu_s * 1e9)
+    return Job(
+        columns or None,
+        share,
+        options.entries,
+        options.cpu_ms * 1e6,
+        options.cpu_s * 1e9,
+        workload=told or None,
+    )
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) -> Table:

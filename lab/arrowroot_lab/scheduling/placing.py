@@ -36,6 +36,8 @@ class Job:
     #: CPU time of the job's own, for each entry, or for all.
     cpu_ns_per_entry: float = 0.0
     cpu_ns: float = 0.0
+    #: The name of a workload, which may have commas of its own; None: no other than ``columns`` say.
+    workload: str | None = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Grid:
         if not found:
             names = sorted({cell.workload for cell in self.cells}, key=natural)
             raise RequestError(
-                f"no cell of the grid has read {', '.join(job.columns or ())}; measured were {', '.join(names)}: name "
+                f"no cell of the grid has read {', '.join(job.columns or ())}; measured were {'; '.join(names)}: name "
                 "one of them, the same columns, or --share"
             )
         return sorted(found, key=lambda one: one.wall_ns)
@@ -207,11 +209,15 @@ def _nearest(alike: Sequence[Cell], like: Cell) -> Cell:
 
 
 def _reads(cell: Cell, job: Job) -> bool:
-    """True if a cell has read the columns of a job: its workload is named so, or has the same globs."""
+    """True if a cell has read the columns of a job: its workload is named so, or has the same globs in any order."""
     wanted = job.columns or ()
+    if cell.workload == job.workload:
+        return True
     if wanted == ("*",):
         return cell.columns is None
-    return any(fnmatchcase(cell.workload, name) for name in wanted) or cell.columns == wanted
+    return any(fnmatchcase(cell.workload, name) for name in wanted) or sorted(cell.columns or ()) == sorted(
+        wanted
+    )
 
 
 def _of_one_kind(alike: Sequence[Cell]) -> list[Cell]:
