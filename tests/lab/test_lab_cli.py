@@ -219,6 +219,22 @@ def test_export_to_a_directory_is_by_campaign_and_month_and_is_replaced_whole(la
     assert pyarrow.dataset.dataset(out / "samples", partitioning="hive").count_rows() > 0
 
 
+@pytest.mark.parametrize("table", ["results", "documents"])
+def test_export_removes_nothing_that_no_export_wrote(lab, tmp_path, table):
+    mine = tmp_path / table / "campaign=thesis" / "chapter.tex"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    code, _, told = lab("export", f"{tmp_path}/")
+    assert (code, mine.read_text()) == (2, "mine")
+    assert f"{mine}: no export wrote this" in told
+    assert sorted(path.name for path in tmp_path.iterdir()) == [table]
+    mine.unlink()
+    (tmp_path / table / "link").symlink_to(tmp_path)
+    assert lab("export", f"{tmp_path}/")[0] == 2
+    (tmp_path / table / "link").unlink()
+    assert lab("export", f"{tmp_path}/")[0] == 0
+
+
 def test_export_that_cannot_be_written_leaves_nothing(lab, tmp_path):
     if os.geteuid() == 0:
         blocked = tmp_path / "file"

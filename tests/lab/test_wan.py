@@ -164,7 +164,10 @@ def test_the_command_says_where_to_send_it(grid, tmp_path, capsys):
     walls = [one["wall_ns"] for one in document["places"]]
     assert walls == sorted(walls)
     for wrong, problem in (
-        (["--columns", "Tau_*"], "no cell of the grid has read Tau_*; measured were all; jets; jets, 0.1 ms; muons: name"),
+        (
+            ["--columns", "Tau_*"],
+            "no cell of the grid has read Tau_*; measured were all; jets; jets, 0.1 ms; muons: name",
+        ),
         (["--share", "200 %"], "--share 200 %"),
         (["--share", "1.2.3"], "--share 1.2.3: expected a share such as '1 %' or 0.01"),
         (["--share", "0.1", "--entries", "0"], "--entries 0"),

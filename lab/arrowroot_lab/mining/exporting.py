@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Rows of a group in Parquet: smaller groups are slow to read.
 _LEAST_ROWS = 20_000
+#: The files of a table.
+_WRITTEN = re.compile(r"campaign=[^/]*/month=[^/]*/part-\d+\.parquet")
 #: Documents of a group, which whoever imports them has in memory.
 _DOCUMENTS_OF_GROUP = 64
 _DOCUMENT = pa.schema([("uuid", pa.string()), ("document", pa.string())])
@@ -69,8 +72,12 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
     Besides them there are the documents, which ``lab import`` takes on another machine.
 
     The tables that an earlier export left there are replaced; nothing else in the directory is touched.
+
+    Raises: RequestError if a directory of a table has files of somebody else's, or cannot be made.
     """
     counts: dict[str, int] = {}
+    for name in (*TABLES, DOCUMENTS):
+        _check_is_ours(out / name)
     with _scratch(out / "results") as scratch:
         keys = store.rows(where, ("uuid", "campaign", "created_at"))
         uuids, campaigns, dates = (pa.array([row[place] for row in keys], pa.string()) for place in range(3))
@@ -108,6 +115,16 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
             if (scratch / name).exists():  # it has rows
                 (scratch / name).rename(out / name)
     return counts
+
+
+def _check_is_ours(place: Path) -> None:
+    """Raise RequestError if there is anything that no export wrote, as it would be gone with the table."""
+    foreign = place if place.is_symlink() or place.is_file() else None
+    for path in place.rglob("*"):
+        if path.is_symlink() or not (path.is_dir() or _WRITTEN.fullmatch(str(path.relative_to(place)))):
+            foreign = path
+    if foreign is not None:
+        raise RequestError(f"{foreign}: no export wrote this, and it would be lost: name another directory")
 
 
 def _documents(store: Store, where: Filter | None) -> Iterator[pa.RecordBatch]:
