@@ -23,14 +23,6 @@ from arrowroot_lab.canonical import canonical
 from arrowroot_lab.documents import case_id
 from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import CampaignError
-from arrowroot_lab.quantities import (
-    parse_bytes,
-    parse_rate,
-    parse_share,
-    parse_time_ns,
-    size_text,
-    time_text,
-)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -584,23 +576,3 @@ n = 4
 
 
 # Quantities.
-
-
-def test_quantities_are_read_as_people_write_them():
-    assert [parse_time_ns(text) for text in ("50 ms", "1.5s", " 2 min ", "0 ns", "10 µs")] == [
-        50_000_000, 1_500_000_000, 120_000_000_000, 0, 10_000,
-    ]  # fmt: skip
-    assert [parse_bytes(text) for text in ("10 MB", "4KiB", "1.5 kB")] == [10_000_000, 4096, 1500]
-    assert [parse_rate(text) for text in ("12 MB/s", "1 Gbit/s")] == [12e6, 125e6]
-    assert [parse_share(told) for told in ("2 %", 0.5, "100%", 1)] == [0.02, 0.5, 1.0, 1.0]
-    for parse in (parse_time_ns, parse_bytes, parse_rate, parse_share):
-        for wrong in ("", "5", "MB", "-1 s", "1e9 s", "1 parsec", "1 s s", "\u0661 s", "nan s", "inf"):
-            with pytest.raises(ValueError):
-                parse(wrong)
-
-
-def test_quantities_are_written_for_people():
-    assert [time_text(ns) for ns in (5, 45.6e6, 1.234e9, 125e9, 7260e9)] == [
-        "5 ns", "45.6 ms", "1.23 s", "2 min 5 s", "2 h 1 min",
-    ]  # fmt: skip
-    assert [size_text(n) for n in (12, 1500, 2.5e9)] == ["12 B", "1.5 kB", "2.5 GB"]
