@@ -44,15 +44,23 @@ def test_an_evicted_file_is_read_from_the_device(file):
     if "device_read_bytes" not in read.values:
         pytest.skip("the kernel does not count what this file's device reads")
     assert (
-        cold.prove(file, share, read.values["device_read_bytes"], N_BYTES)["device_read_bytes"] >= N_BYTES / 2
+        cold.prove([file], share, read.values["device_read_bytes"], N_BYTES)["device_read_bytes"]
+        >= N_BYTES / 2
     )
+
+
+def test_what_several_workers_read_is_cold_if_it_came_from_the_device_once(file):
+    size = file.stat().st_size
+    assert cold.prove([file], 0.0, float(size), 3 * size)["wanted_bytes"] == 3 * size
+    with pytest.raises(RefusedError, match="it was not cold"):
+        cold.prove([file, file], 0.0, float(size) / 2, 3 * size)
 
 
 def test_a_warm_read_is_not_called_cold(file):
     with pytest.raises(RefusedError, match="it was not cold"):
-        cold.prove(file, 0.0, 4096.0, N_BYTES)
+        cold.prove([file], 0.0, 4096.0, N_BYTES)
     with pytest.raises(RefusedError, match="cannot be proved"):
-        cold.prove(file, 0.0, None, N_BYTES)
+        cold.prove([file], 0.0, None, N_BYTES)
 
 
 def test_nothing_on_a_tmpfs_is_cold():

@@ -6,10 +6,14 @@ import ctypes
 import mmap
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import RefusedError
 
 from . import proc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: The share of a file that may be left in the page cache for a read to count as cold.
 MAX_SHARE = 0.01
@@ -45,20 +49,23 @@ def evict(path: str | Path) -> float:
 
 
 def prove(
-    path: str | Path, share_before: float, device_read_bytes: float | None, wanted_bytes: int
+    files: Sequence[Path], share_before: float, device_read_bytes: float | None, wanted_bytes: int
 ) -> dict[str, float]:
-    """Return what shows that a read was cold. ``wanted_bytes`` are those that it asked the file for.
+    """Return what shows that a read was cold. ``wanted_bytes`` are those that it asked the files for.
 
-    Raises: RefusedError if the disk gave less than half of them: something between kept them, as a host does for its
+    What is asked for twice, as by several workers, comes from the disk once: no more than the files have is expected.
+
+    Raises: RefusedError if the disk gave less than half of that: something between kept them, as a host does for its
     virtual machines' disks only where the guest sees no reads.
     """
+    path = files[0]
     told = {"cached_share_before": share_before, "wanted_bytes": float(wanted_bytes)}
     if device_read_bytes is None:
         raise RefusedError(
             f"{path}: the kernel does not count what its device reads, so that a cold read cannot be proved"
         )
     told["device_read_bytes"] = device_read_bytes
-    if device_read_bytes < wanted_bytes / 2:
+    if device_read_bytes < min(wanted_bytes, sum(one.stat().st_size for one in files)) / 2:
         raise RefusedError(
             f"{path}: the device read {device_read_bytes:.0f} bytes, {wanted_bytes} were asked for: it was not cold"
         )

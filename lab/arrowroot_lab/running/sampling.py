@@ -75,7 +75,7 @@ class Sampler:
             if place and not place.is_virtual:
                 sample.counters.update(place.counters())
             if "cached_share_before" in prepared and place:
-                sample.cold = _proved(sample, place.files[0], prepared["cached_share_before"])
+                sample.cold = _proved(sample, place.files, prepared["cached_share_before"])
             _check_entries(subject, sample)
         except LabError as error:
             sample.outcome, sample.reason = outcome_of(error), str(error)
@@ -163,10 +163,10 @@ def _fill(sample: Sample, asked: list[Asked]) -> None:
     sample.details = details
 
 
-def _proved(sample: Sample, path: Path, share: float) -> dict[str, float]:
+def _proved(sample: Sample, files: Sequence[Path], share: float) -> dict[str, float]:
     device = sample.counters.get("device", {}).get("n_bytes")
     wanted = sample.counters.get("store", sample.counters.get("process", {})).get("n_bytes", 0)
-    return cold.prove(path, share, None if device is None else float(device), wanted)
+    return cold.prove(files, share, None if device is None else float(device), wanted)
 
 
 def _check_entries(subject: Subject, sample: Sample) -> None:
