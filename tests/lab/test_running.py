@@ -21,6 +21,7 @@ from arrowroot_lab.mining import compare, history
 from arrowroot_lab.running import checking, predicting, sampling, virtual_first
 from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.store import Filter, Store
+from arrowroot_lab.watching.sides import matched, run_of
 from tests.lab.running import CASES, LOCAL, N_ENTRIES, calls, descendants, engine, is_there, run, wait_until
 
 
@@ -441,6 +442,11 @@ def test_a_dask_cluster_measures_all_one_after_the_other_on_a_machine(campaign, 
             spans.append((taken[0][0], taken[-1][0]))
         first, second = sorted(spans)
         assert first[1] < second[0]
+        # Each group is a run, and the beginning of one means all that the command measured.
+        runs = {one.campaign["run"] for one in results}
+        assert len(runs) == len(CASES)
+        for told in (*runs, results[0].campaign["run"][:8]):
+            assert len(matched(store, Filter(), run_of(store, told), None)) == 4
         assert measure_there(path, store, cluster).n_known == 4
         assert store.count() == 4
     assert not any(is_there(call["pid"]) for call in calls(log))

@@ -123,7 +123,7 @@ def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
     from arrowroot_lab.store import Filter
     from arrowroot_lab.watching.confirming import Confirming
 
-    first = next(iter(store.results(Filter(run=(run_of(store, options.baseline),)), limit=1)))
+    first = next(iter(store.results(Filter(run=(f"{run_of(store, options.baseline)}*",)), limit=1)))
     path = Path(options.file or first.campaign.get("path") or "")
     if not path.is_file():
         if options.file:

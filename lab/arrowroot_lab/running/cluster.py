@@ -19,6 +19,7 @@ from arrowroot_lab.campaign.read import read
 from arrowroot_lab.campaign.site import here
 from arrowroot_lab.documents import Outcome, decode, encode
 from arrowroot_lab.errors import LabError, RequestError, StoreError
+from arrowroot_lab.runs import another_of, new_run
 from arrowroot_lab.store import Store
 
 from .events import Progress, State
@@ -46,6 +47,7 @@ class Errand:
     site: str | None
     chosen: tuple[str, ...]
     is_again: bool
+    run: str
     labels: frozenset[str] = frozenset()
     #: The URL of the store if it is a server, without a password: that is each worker's own affair.
     server: str | None = None
@@ -118,12 +120,18 @@ def run_there(
         site,
         chosen,
         is_again,
+        new_run(),
         server=store.server,
     )
     summary = Summary()
     with client:
         futures = [
-            client.submit(measure_there, replace(errand, labels=group), pure=False, retries=0)
+            client.submit(
+                measure_there,
+                replace(errand, labels=group, run=another_of(errand.run)),
+                pure=False,
+                retries=0,
+            )
             for group in _groups(campaign)
         ]
         n_done = 0
@@ -182,7 +190,14 @@ def _measured(errand: Errand, kept: Kept) -> dict[str, Any]:
         }
     progress = Progress(lambda *_: None)
     session = Session(
-        campaign, kept, errand.site or here().name, progress, errand.chosen, errand.is_again, errand.labels
+        campaign,
+        kept,
+        errand.site or here().name,
+        progress,
+        errand.chosen,
+        errand.is_again,
+        errand.labels,
+        run_id=errand.run,
     )
     try:
         summary = session.run()

@@ -7,7 +7,6 @@ import os
 import statistics
 import tempfile
 import time
-import uuid
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Sample, now
 from arrowroot_lab.errors import LabError, RunnerError, StoreError
 from arrowroot_lab.quantities import size_text
+from arrowroot_lab.runs import new_run
 
 from . import failing, virtual_first
 from .checking import Checker, check_number, kept
@@ -91,6 +91,8 @@ class Session:
     only: frozenset[str] | None = None
     #: The repository of commits of arrowroot; None: the one that the current directory or this package is in.
     checkout: Path | None = None
+    #: The UUID of the run.
+    run_id: str = field(default_factory=new_run)
 
     def run(self) -> Summary:
         """Measure what is not measured yet.
@@ -99,7 +101,6 @@ class Session:
 
         Raises: CampaignError, RequestError; StoreError if a result cannot be kept.
         """
-        self._run = str(uuid.uuid4())
         self.summary = Summary()
         key = key_of(
             [str(self.campaign.path.resolve()), self.site, self.store.place, sorted(self.only or ())]
@@ -110,13 +111,13 @@ class Session:
             self._began = time.monotonic()
             # The servers' directories are in it, too.
             self.directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
-            self._guardian = stack.enter_context(Guardian(self._run, self.directory))
+            self._guardian = stack.enter_context(Guardian(self.run_id, self.directory))
             stack.enter_context(_temporary_files_in(self.directory))
             engines = Engines(self.progress, self.campaign.path.parent, checkout=self.checkout)
             preparation = Preparation(
                 self.campaign,
                 self.site,
-                self._run,
+                self.run_id,
                 self.directory,
                 self.store,
                 engines,

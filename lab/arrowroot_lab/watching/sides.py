@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.runs import command_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,17 +45,19 @@ def _identity(result: Result) -> dict[str, Value]:
 
 
 def run_of(store: Store, told: str) -> str:
-    """Return the UUID of a run, of which the beginning is enough.
+    """Return the UUID of a run, of which the beginning is enough; of several of one command what they begin with.
 
     Raises: RequestError if none or several begin so.
     """
-    runs = [run for run in store.names("run") if run.startswith(told)]
-    if len(runs) == 1 and len(told) >= 4:
-        return runs[0]
+    there = store.names("run")
+    runs = [run for run in there if run.startswith(told)]
+    if len({command_of(run) for run in runs}) == 1 and len(told) >= 4:
+        of_command = [run for run in there if command_of(run) == command_of(runs[0])]
+        return of_command[0] if len(of_command) == 1 else command_of(runs[0])
     problem = "several runs begin so" if runs and told else "there is no such run"
     newest = dict.fromkeys(row.run for row in store.rows(None, ("run",)) if row.run)
-    there = ", ".join(run[:8] for run in list(newest)[:8]) or "none"
-    raise RequestError(f"{store.place}: {told or 'no name'}: {problem}; the newest runs are {there}")
+    known = ", ".join(list(dict.fromkeys(run[:8] for run in newest))[:8]) or "none"
+    raise RequestError(f"{store.place}: {told or 'no name'}: {problem}; the newest runs are {known}")
 
 
 def matched(store: Store, where: Filter, baseline: str, run: str | None) -> list[Sides]:
@@ -63,23 +66,25 @@ def matched(store: Store, where: Filter, baseline: str, run: str | None) -> list
     Args:
         store: where from
         where: which results; what it says of runs and dates is not looked at
-        baseline: the UUID of a run
-        run: the run of the results now; None: the newest result of each series since
+        baseline: a run, as ``run_of`` returns it
+        run: that of the results now; None: the newest result of each series since
 
     Raises: RequestError if the baseline has no result that matches.
     """
     where = replace(where, since=None, until=None)
-    before = list(store.results(replace(where, run=(baseline,))))
+    before = list(store.results(replace(where, run=(f"{baseline}*",))))
     if not before:
         raise RequestError(f"{store.place}: run {baseline} has no result that matches")
-    wanted = replace(where, version=(), run=(run,) if run else ())
+    wanted = replace(where, version=(), run=(f"{run}*",) if run else ())
     since: dict[str, list[Result]] = {}
     campaigns = {result.campaign["name"] for result in before}
     series = {result.series_id for result in before}
     keys = [
         row.uuid
         for row in store.rows(wanted, ("uuid", "series_id", "campaign", "run"))
-        if row.series_id in series and row.run != baseline and (run or row.campaign in campaigns)
+        if row.series_id in series
+        and not (row.run or "").startswith(baseline)
+        and (run or row.campaign in campaigns)
     ]
     for result in store.of(keys):
         since.setdefault(result.series_id, []).append(result)
