@@ -17,6 +17,12 @@ class LabError(Exception):
     exit_code = EXIT_FAILED
 
 
+def os_problem(error: OSError) -> str:
+    """Return what the operating system refuses, for people: the file, and why."""
+    problem = error.strerror or str(error)
+    return problem if error.filename is None else f"{error.filename}: {problem}"
+
+
 class RequestError(LabError):
     """The request is at fault: options, names that are not there."""
 

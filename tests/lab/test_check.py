@@ -195,6 +195,29 @@ def test_the_command_fails_and_writes_reports(tmp_path, capsys):
         assert "arrowroot lab: " in capsys.readouterr().err
 
 
+def test_times_of_another_machine_are_suspected_and_not_measured_here(tmp_path, capsys):
+    now = planted(run_of(1, seed=2), 3, lambda sample: setattr(sample, "wall_ns", int(sample.wall_ns * 1.5)))
+    before = run_of(0)
+    for result in (*before, *now):
+        result.machine = {**result.machine, "cpu": "one that is nowhere here"}
+    for result in now:
+        result.versions["engine"] = "5.7.8"
+    store, (old, _) = stored(tmp_path, before, now)
+    store.close()
+    path = tmp_path / "c.toml"
+    path.write_text(
+        '[dataset.n]\nfiles = "n.root"\ntable = "T"\n[storage.here]\nkind = "local"\n[engine.uproot]\n[workload.all]\n'
+    )
+    told = ["check", "--baseline", old, "--db", str(tmp_path / "lab.db"), "--file", str(path), "--json"]
+    assert main(told) == 0
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert {one["state"] for one in findings} == {"suspect"}
+    notes = {one["note"] for one in findings}
+    assert notes == {"not confirmed: the baseline was measured on another machine: check it there"}
+    with Store.open(tmp_path / "lab.db") as store:
+        assert store.count(Filter(campaign=("* (check)",))) == 0
+
+
 def test_a_confirming_run_finds_three_per_cent_and_nothing_where_nothing_is():
     assert share_confirmed(1.0, Noise(), n_trials=2000) == 0
     assert share_confirmed(1.03, Noise(sample=0.01), n_trials=300) > 0.95

@@ -94,6 +94,30 @@ def test_a_round_whose_campaign_is_broken_meanwhile_is_told_and_the_next_one_is_
         assert not watch.round().is_alarm
 
 
+def test_a_baseline_that_is_gone_with_its_database_is_told_and_another_one_taken(tmp_path, campaign, capfd):
+    told = ["watch", str(campaign()), "--once", "--db", str(tmp_path / "lab.db")]
+    assert main(told) == 0
+    for path in tmp_path.glob("lab.db*"):
+        path.unlink()
+    assert main(told) == 0
+    said = capfd.readouterr().out
+    assert f", the baseline so far, is not in {tmp_path / 'lab.db'} any more" in said
+    assert said.count("is the baseline of all that follow") == 2
+
+
+def test_a_disk_that_takes_nothing_ends_no_watch(tmp_path, campaign, monkeypatch):
+    path, said = campaign(), []
+    watch = Watch(path, str(tmp_path / "lab.db"), "here", said.append, lambda *_: None)
+    cache = tmp_path / "cache"
+    with watch.alone():
+        cache.touch()
+        with monkeypatch.context() as patched:
+            patched.setenv("ARROWROOT_LAB_CACHE", str(cache))
+            assert watch.round().is_alarm
+        assert said[-1].startswith(str(cache))
+        assert not watch.round().is_alarm
+
+
 def test_two_processes_do_not_watch_one_campaign(tmp_path, campaign, capsys):
     path = campaign()
     watch = Watch(path, str(tmp_path / "lab.db"), "here", print, lambda *_: None)

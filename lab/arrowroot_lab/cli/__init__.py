@@ -12,7 +12,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import EXIT_DONE, EXIT_INTERRUPTED, LabError
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, LabError, os_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LabError as error:
         print(f"arrowroot lab: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:  # a cache that cannot be written, a full disk
+        print(f"arrowroot lab: {os_problem(error)}", file=sys.stderr)
+        return EXIT_FAILED
     return EXIT_DONE if code is None else code
 
 

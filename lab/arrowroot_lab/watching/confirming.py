@@ -11,6 +11,7 @@ from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines import builds
 from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import LabError, SkippedError
+from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.running.subjects import Engines
 from arrowroot_lab.statistics import paired
@@ -83,6 +84,8 @@ class Confirming:
             raise SkippedError(
                 "its engine is a command of the campaign: which one it was before nobody knows"
             )
+        if not _is_of_this_machine(sides.before):
+            raise SkippedError("the baseline was measured on another machine: check it there")
         if not any(name.startswith("versions.") for name in sides.changed()):
             raise SkippedError("the engine is the same: the machine, or what lies between, became slower")
         engines = Engines(self.progress, self.campaign.path.parent, checkout=self.checkout)
@@ -170,6 +173,12 @@ class Confirming:
             repeats=N_PAIRS * N_IN_PAIR,
             mode="real",
         )
+
+
+def _is_of_this_machine(result: Result) -> bool:
+    """True if a result is of a machine as this one is, whatever the disk."""
+    mine = coarse(fingerprint())
+    return all(result.machine.get(key) == value for key, value in mine.items() if key != "storage")
 
 
 def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: str) -> Finding:

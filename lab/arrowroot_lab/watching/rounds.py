@@ -18,7 +18,7 @@ from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of
-from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.errors import LabError, RequestError, os_problem
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Filter, Store
@@ -156,6 +156,8 @@ class Watch:
             done = self._round(commit)
         except LabError as error:
             done = Round(None, (str(error),))
+        except OSError as error:
+            done = Round(None, (os_problem(error),))
         if done.checked:
             self.tell(telling.title(done.checked))
         for text in done.troubles:
@@ -171,7 +173,7 @@ class Watch:
         if checkout is not None and commit:
             campaign = _of_commit(campaign, commit)
         with Store.open(self.db) as store:
-            before = self._memory.get("baseline") or _newest_run(store, campaign.name, self.site)
+            before = self._baseline(store) or _newest_run(store, campaign.name, self.site)
             progress = Progress(self.show)
             summary = Session(campaign, store, self.site, progress, is_again=True, checkout=checkout).run()
             run = next((result.campaign["run"] for result in summary.results), None)
@@ -195,6 +197,14 @@ class Watch:
                 check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming),
                 tuple(troubles),
             )
+
+    def _baseline(self, store: Store) -> str | None:
+        """The baseline that is remembered, if its results are still there."""
+        run: str | None = self._memory.get("baseline")
+        if run and not store.count(Filter(run=(f"{run}*",))):
+            self.tell(f"run {run[:8]}, the baseline so far, is not in {store.place} any more")
+            return None
+        return run
 
     def _start_command(self, done: Round) -> None:
         try:
