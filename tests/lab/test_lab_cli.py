@@ -235,6 +235,12 @@ def test_export_removes_nothing_that_no_export_wrote(lab, tmp_path, table):
     assert lab("export", f"{tmp_path}/")[0] == 0
 
 
+def test_one_table_is_of_a_file_and_not_of_a_directory(lab, tmp_path):
+    code, _, told = lab("export", f"{tmp_path}/out/", "--table", "samples")
+    assert (code, list(tmp_path.iterdir())) == (2, [])
+    assert "--table samples: a directory gets all tables" in told
+
+
 def test_export_that_cannot_be_written_leaves_nothing(lab, tmp_path):
     if os.geteuid() == 0:
         blocked = tmp_path / "file"

@@ -32,7 +32,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "out", metavar="OUT", help=f"a file ({', '.join(_FORMATS)}), or a directory with / at its end"
     )
-    parser.add_argument("--table", default="results", choices=_TABLES, help="default: results")
+    parser.add_argument("--table", choices=_TABLES, help="of a file (default: results)")
     parser.add_argument("--newest", action="store_true", help="only the newest result of each series")
     asking.add_filters(parser)
     asking.add_database(parser)
@@ -48,11 +48,14 @@ def run(options: argparse.Namespace) -> int:
         raise RequestError(
             f"{out}: the suffix says the format: {', '.join(_FORMATS)}; a directory ends with /"
         )
+    if is_directory and options.table:
+        raise RequestError(f"--table {options.table}: a directory gets all tables; name a file for one")
+    table = options.table or "results"
     with asking.opened(options) as store:
         where = asking.filter_from(options, store, newest=options.newest)
         if is_directory:
             counts = export_directory(store, where, out)
             print(f"{out}: {', '.join(f'{n:,} {name}' for name, n in counts.items())}")
         else:
-            print(f"{out}: {export(store, where, out, options.table):,} {options.table}")
+            print(f"{out}: {export(store, where, out, table):,} {table}")
     return EXIT_DONE

@@ -162,13 +162,15 @@ class Grid:
             alike = [cell for cell in members if cell.what == what]
             need = self._need(alike, like, like.n_entries, like.work_ns)
             whole = alike[0].file_bytes
-            if whole:
+            if whole and need.n_bytes:
                 points.append(
                     (need.n_bytes / (whole / max(cell.n_entries for cell in members) * like.n_entries), need)
                 )
         points.sort()
         if not points:
-            raise RequestError("--share: the results do not tell the size of the file; tell --columns")
+            raise RequestError(
+                "--share: the results do not tell how much of the file was read; tell --columns"
+            )
         return _between(points, share, like.work_ns / like.n_cores)
 
     def _factor(self, model: Model, like: Cell) -> float:
