@@ -91,6 +91,25 @@ def test_what_is_no_reference_is_said(tmp_path, text, problem, capsys):
     assert problem in capsys.readouterr().err
 
 
-def test_a_reference_that_cannot_be_written_is_said_before_anything_is_measured(tmp_path, capsys):
-    assert main(["stress", "--save-reference", str(tmp_path / "nowhere" / "a.json")]) == 2
-    assert "there is no such directory" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("nowhere/a.json", "there is no such directory"), (".", "this is a directory; name a file")],
+)
+def test_a_reference_that_cannot_be_written_is_said_before_anything_is_measured(
+    tmp_path, name, problem, capsys, monkeypatch
+):
+    monkeypatch.setattr(stress, "Parts", lambda *_: pytest.fail("files were made"))
+    assert main(["stress", "--save-reference", str(tmp_path / name)]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_reference_of_other_parts_is_said_before_anything_is_measured(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(parts.Part, "take_ns", lambda _: pytest.fail("something was measured"))
+    place = tmp_path / "reference.json"
+    place.write_text(
+        json.dumps(
+            {"form": marks.FORM, "work": marks.work_told(), "machine": {}, "parts_ns": {"decode: none": 1}}
+        )
+    )
+    assert main(["stress", "--reference", str(place)]) == 2
+    assert "the reference is of other work" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from arrowroot._saving.replacing import replacing
 from . import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 FORM = "arrowroot.stress/1"
 #: The number of the reference.
@@ -88,9 +88,12 @@ def compare(times: Times, reference: Times) -> Marks:
     return Marks(OF_REFERENCE * geometric_mean(of_groups.values()), of_groups, faster)
 
 
-def check_work(reference: Times) -> None:
-    """Raise InvalidRequestError if a reference is of other work than what would be measured."""
-    if reference.work != work_told():
+def check_work(reference: Times, parts: Iterable[str] | None = None) -> None:
+    """Raise InvalidRequestError if a reference is of other work than what would be measured.
+
+    parts: the names of what is measured, once they are known
+    """
+    if reference.work != work_told() or (parts is not None and reference.ns.keys() != set(parts)):
         raise InvalidRequestError(_OTHER_WORK)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -35,12 +36,14 @@ def run(options: argparse.Namespace) -> None:
     reference = None if options.save_reference else marks.load(options.reference or marks.REFERENCE)
     if reference is not None:
         marks.check_work(reference)
-    if options.save_reference and not Path(options.save_reference).absolute().parent.is_dir():
-        raise InvalidRequestError(f"--save-reference {options.save_reference}: there is no such directory")
+    if options.save_reference:
+        _check_place(Path(options.save_reference).absolute())
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="arrowroot-stress-") as directory:
         done, show = _progress()
         parts = Parts(Path(directory), lambda text: show(text, 0.0)).make()
+        if reference is not None:
+            marks.check_work(reference, [part.key for part in parts])
         rounds = []
         for number in range(N_ROUNDS):
             taken = {}
@@ -59,6 +62,18 @@ def run(options: argparse.Namespace) -> None:
         _print_text(parts, times, found, reference or times)
     if options.save_reference:
         print(f"reference: {printable(options.save_reference)}", file=sys.stderr)
+
+
+def _check_place(place: Path) -> None:
+    problem = None
+    if not place.parent.is_dir():
+        problem = "there is no such directory"
+    elif place.is_dir():
+        problem = "this is a directory; name a file"
+    elif not os.access(place.parent, os.W_OK):
+        problem = "its directory may not be written"
+    if problem:
+        raise InvalidRequestError(f"--save-reference {place}: {problem}")
 
 
 def _progress() -> tuple[Callable[[], None], Callable[[str, float], None]]:
