@@ -226,6 +226,7 @@ def layout_results():
         read(new, "1 %", layouts.TOLD, layouts.COLD, n_bytes=10),
         read(old, "all", layouts.PLAIN, layouts.COLD, n_reads=20_000),
         read(new, "all", layouts.CACHED, layouts.COLD, n_reads=20),
+        read(new, "all", "arrowroot", "a storage of somebody's"),
         write(old, 24, 200),
         write(new, 20, 100),
     ]

@@ -92,11 +92,13 @@ def rows(store: Store) -> list[Row]:
 def _place(row: Row) -> tuple[Any, ...]:
     if row["study"] == WRITTEN:
         return (1, row["layout"])
-    order = (
-        known.index(row[key]) if row[key] in known else len(known)
-        for key, known in (("storage", _STORAGES), ("dataset", _DATASETS), ("engine", _ENGINES))
-    )
-    return (0, *order, row["workload"])
+    order = (("storage", _STORAGES), ("dataset", _DATASETS), ("engine", _ENGINES))
+    return (0, *(_rank(row[key], known) for key, known in order), row["workload"])
+
+
+def _rank(name: str, known: Sequence[str]) -> int:
+    """The place of a name; what a campaign has besides comes last."""
+    return known.index(name) if name in known else len(known)
 
 
 def event_ns(row: Row) -> float:
@@ -260,7 +262,7 @@ def reading_table(found: Found) -> Table:
             )
             for row in sorted(
                 (row for row in found.rows if row["study"] == READ),
-                key=lambda row: (_STORAGES.index(row["storage"]), row["workload"], _place(row)),
+                key=lambda row: (_rank(row["storage"], _STORAGES), row["workload"], _place(row)),
             )
         ),
         ("The time of an event is without the opening. ROOT reads whole events, one after the other.",),
