@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from arrowroot_lab import classics
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.pages import publish
 from arrowroot_lab.store import Store
@@ -153,30 +154,49 @@ def test_axe_finds_nothing(page, site):
         assert [(kind, one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
 
 
+def check_figures(page, kind):
+    """Check that no text of a page's figures touches another one, or leaves its figure; return how many there are."""
+    n_texts = 0
+    figures = page.evaluate(
+        """() => [...document.querySelectorAll('svg.figure')].filter(svg => svg.getBoundingClientRect().width)
+             .map(svg => [svg.getBoundingClientRect(), ...svg.querySelectorAll('text')]
+               .map(one => one instanceof Element ? one.getBoundingClientRect() : one)
+               .map(box => [box.left, box.top, box.right, box.bottom]))"""
+    )
+    for outer, *boxes in figures:
+        n_texts += len(boxes)
+        for place, (left, top, right, bottom) in enumerate(boxes):
+            assert left >= outer[0] - 1, kind
+            assert right <= outer[2] + 1, kind
+            assert top >= outer[1] - 2, kind
+            assert bottom <= outer[3] + 2, kind
+            for other in boxes[:place]:
+                across = min(right, other[2]) - max(left, other[0])
+                down = min(bottom, other[3]) - max(top, other[1])
+                # A line of text is higher than its letters.
+                assert across <= 0.5 or down <= 4, (kind, (left, top, right, bottom), other)
+    return n_texts
+
+
 @each_look
 def test_no_text_of_a_figure_touches_another_or_leaves_it(page, site):
     n_texts = 0
     for kind in KINDS:
         page.goto(address(site, kind))
-        figures = page.evaluate(
-            """() => [...document.querySelectorAll('svg.figure')].filter(svg => svg.getBoundingClientRect().width)
-                 .map(svg => [svg.getBoundingClientRect(), ...svg.querySelectorAll('text')]
-                   .map(one => one instanceof Element ? one.getBoundingClientRect() : one)
-                   .map(box => [box.left, box.top, box.right, box.bottom]))"""
-        )
-        for outer, *boxes in figures:
-            n_texts += len(boxes)
-            for place, (left, top, right, bottom) in enumerate(boxes):
-                assert left >= outer[0] - 1, kind
-                assert right <= outer[2] + 1, kind
-                assert top >= outer[1] - 2, kind
-                assert bottom <= outer[3] + 2, kind
-                for other in boxes[:place]:
-                    across = min(right, other[2]) - max(left, other[0])
-                    down = min(bottom, other[3]) - max(top, other[1])
-                    # A line of text is higher than its letters.
-                    assert across <= 0.5 or down <= 4, (kind, (left, top, right, bottom), other)
+        n_texts += check_figures(page, kind)
     assert n_texts > 100
+
+
+@pytest.mark.parametrize("page", [{"screen": screen} for screen in SCREENS], indirect=True, ids=SCREENS)
+def test_pages_of_the_kept_results_fit_the_screen_and_have_legible_figures(page, tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        publish(store, tmp_path / "pages", at=NOW, classics=classics.pages())
+    for name in ("index", *classics.NAMES):
+        page.goto((tmp_path / "pages" / "classics" / f"{name}.html").as_uri())
+        widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert widths[0] <= widths[1], name
+        assert check_figures(page, name) > 30, name
+    assert page.troubles == []
 
 
 @pytest.mark.parametrize("page", [{"screen": "telephone"}], indirect=True, ids=["telephone"])

@@ -19,6 +19,7 @@ from arrowroot_lab.store import Store
 
 from .made import Made
 from .parsed_pages import NOW
+from .running import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +114,7 @@ def test_ctrl_c_leaves_no_half_site(tmp_path):
             store.put(result)
     command = publishing(tmp_path / "pages", tmp_path / "lab.db")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not list(tmp_path.glob(".pages.new-*/results/*.html")):
-        pass
+    wait_until(lambda: process.poll() is not None or list(tmp_path.glob(".pages.new-*/results/*.html")))
     if process.poll() is None:
         os.kill(process.pid, signal.SIGINT)
     _, told = process.communicate()

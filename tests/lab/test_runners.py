@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -204,8 +205,17 @@ def checksum(name, job, **more):
     return ask(BUILT_IN[name].command(), "run", {**job, **more}).answer
 
 
+def answers(asked):
+    """The answers to pairs of an engine and a job. Two at a time: each is a process of its own, and starts slowly."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda one: checksum(*one), asked))
+
+
 def test_engines_agree_about_values(file, job, values):
-    told = checksum("arrowroot", job)
+    others = ["uproot"]
+    if "ROOT" in _installed():  # first, as it takes the longest
+        others.insert(0, "root" if file.stem == "ttree" else "root-rntuple")
+    *said, told = answers((name, job) for name in (*others, "arrowroot"))
     assert told["n_entries"] == N_ENTRIES
     assert set(told["checksum"]) == set(values.column_names)
     # By hand: the sum of bit patterns, and that of them times their places.
@@ -214,11 +224,7 @@ def test_engines_agree_about_values(file, job, values):
     assert told["checksum"]["run"] == {
         "n": N_ENTRIES, "sum": f"{sum(numbers.tolist()):016x}", "order": f"{order:016x}"
     }  # fmt: skip
-    others = {"uproot": checksum("uproot", job)}
-    if "ROOT" in _installed():
-        name = "root" if file.stem == "ttree" else "root-rntuple"
-        others[name] = checksum(name, job)
-    for name, other in others.items():
+    for name, other in zip(others, said, strict=True):
         assert other["n_entries"] == N_ENTRIES, name
         common = set(other["checksum"]) & set(values.column_names)
         assert len(common) >= len(values.column_names) - 1, name
@@ -231,42 +237,41 @@ def test_a_part_of_the_entries_is_the_same_from_all(file, job, tmp_path):
     entries = tmp_path / "entries"
     entries.write_text("".join(f"{n}\n" for n in (0, 7, 999, 1000, 2999, 3000, 5999)))
     more = {"urls": [str(file), str(file)], "columns": ["run", "pt"]}
-    for part in ({"entries": str(entries)}, {"entry_range": [2500, 4000]}):
-        names = ["arrowroot", "uproot"]
-        if "ROOT" in _installed() and file.stem == "ttree":
-            # cling takes a third of a second for each type of a frame's columns.
-            names.append("root" if "entries" in part else "root-rdataframe")
-        told = [checksum(name, job, **more, **part) for name in names]
-        assert told[0]["n_entries"] == (7 if "entries" in part else 1500)
-        assert all(one["checksum"] == told[0]["checksum"] for one in told)
+    parts = ({"entries": str(entries)}, {"entry_range": [2500, 4000]})
+    asked = [(name, part) for part in parts for name in ("arrowroot", "uproot")]
+    if "ROOT" in _installed() and file.stem == "ttree":
+        # cling takes a third of a second for each type of a frame's columns.
+        asked = [*zip(("root-rdataframe", "root"), reversed(parts), strict=True), *asked]
+    told = answers((name, {**job, **more, **part}) for name, part in asked)
+    for part in parts:
+        of_part = [one for (_, of), one in zip(asked, told, strict=True) if of is part]
+        assert {one["n_entries"] for one in of_part} == {7 if "entries" in part else 1500}
+        assert all(one["checksum"] == of_part[0]["checksum"] for one in of_part)
 
 
 def test_entry_by_entry_root_reads_the_same(tree):
     if "ROOT" not in _installed():
         pytest.skip("ROOT is not installed")
-    more = {"columns": ["run", "is_good", "pt", "tight"]}
-    assert (
-        checksum("root", tree, order="entry", **more)["checksum"]
-        == checksum("arrowroot", tree, **more)["checksum"]
-    )
+    job = {**tree, "columns": ["run", "is_good", "pt", "tight"]}
+    one, other = answers([("root", {**job, "order": "entry"}), ("arrowroot", job)])
+    assert one["checksum"] == other["checksum"]
     with pytest.raises(SkippedError, match="entry by entry"):
         checksum("uproot", tree, order="entry")
 
 
 def test_copies_have_the_values_of_their_origin(file, job, tmp_path):
-    expected = checksum("arrowroot", job, columns=["run", "pt"])["checksum"]
     is_roots = "ROOT" in _installed() and file.stem == "ttree"
-    writers = ["arrowroot", "uproot"] + (["root"] if is_roots else [])
-    for name in writers:
-        out = tmp_path / f"{name}.root"
-        told = checksum(
-            name, job, kind="write", columns=["run", "pt"], out=str(out), settings={"compression": "zstd:3"}
-        )
+    writers = [*(["root"] if is_roots else []), "arrowroot", "uproot"]
+    outs = {name: tmp_path / f"{name}.root" for name in writers}
+    job = {**job, "columns": ["run", "pt"]}
+    copying = {**job, "kind": "write", "settings": {"compression": "zstd:3"}}
+    written = answers((name, {**copying, "out": str(out)}) for name, out in outs.items())
+    for out, told in zip(outs.values(), written, strict=True):
         assert told["n_entries"] == N_ENTRIES
         assert told["counters"]["written"]["n_bytes"] == out.stat().st_size
-        assert (
-            checksum("arrowroot", {**job, "urls": [str(out)]}, columns=["run", "pt"])["checksum"] == expected
-        ), name
+    read = answers(("arrowroot", {**job, "urls": [str(path)]}) for path in (file, *outs.values()))
+    origin, *copies = [one["checksum"] for one in read]
+    assert dict.fromkeys(outs, origin) == dict(zip(outs, copies, strict=True))
 
 
 def test_a_prediction_follows_the_line(tree):

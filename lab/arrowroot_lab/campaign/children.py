@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -48,11 +49,10 @@ def run(
         deadline = time.monotonic() + timeout_s
         try:
             # It is not reaped yet: its number is that of the group, which nobody else can have so long.
-            while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            while not has_ended(process.pid, _LOOK_S):
                 look()
                 if time.monotonic() > deadline:
                     raise LabError(f"{name}: not done after {timeout_s:g} s")
-                time.sleep(_LOOK_S)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -61,6 +61,17 @@ def run(
             output.seek(0)
             said = _told(output.read().decode(errors="replace"))
             raise LabError(f"{name}: exit status {process.returncode}: {said}")
+
+
+def has_ended(pid: int, most_s: float) -> bool:
+    """Wait for the end of a child, so long at most; return whether it has ended. It is not reaped."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(1000 * most_s))
+    finally:
+        os.close(descriptor)
 
 
 def _told(text: str) -> str:

@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+from arrowroot_lab.campaign.children import has_ended
 
 from .digests import PIECE_BYTES
 from .target import PushError
@@ -35,9 +36,8 @@ def output_of(
     """
     with tempfile.TemporaryFile() as output, _running(command, told, output) as (process, errors):
         # It is not reaped yet: its counts are there so long.
-        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        while not has_ended(process.pid, _LOOK_S):
             moved(_read_bytes(process.pid))
-            time.sleep(_LOOK_S)
         process.wait()
         _check(process, errors, command, about)
         output.seek(0)
