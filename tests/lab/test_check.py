@@ -7,6 +7,7 @@ import shlex
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -186,6 +187,7 @@ def test_the_command_fails_and_writes_reports(tmp_path, capsys):
     assert {path.stat().st_mode for path in (junit, markdown)} == {(tmp_path / "plain").stat().st_mode}
     for wrong in (
         ["--baseline", "ffff"],
+        ["--baseline", old[:3]],
         ["--baseline", old, "--accept", "no reason"],
         ["--baseline", new],
         ["--baseline", old, "--junit", str(tmp_path / "nowhere" / "check.xml")],
@@ -193,6 +195,20 @@ def test_the_command_fails_and_writes_reports(tmp_path, capsys):
     ):
         assert main(["check", *wrong, *database]) == 2
         assert "arrowroot lab: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("is_least", "shown"), [(False, (100, 200)), (True, (50, 60))])
+def test_a_suspected_time_is_shown_by_what_grew(tmp_path, is_least, shown):
+    before, now = run_of(0), run_of(1, seed=2)
+    times = (
+        ([50, 100, 100, 100, 300], [60, 70, 80, 90, 100]) if is_least else ([50, 100, 150], [50, 200, 250])
+    )
+    for result, wall_ns in ((before[0], times[0]), (now[0], times[1])):
+        result.samples = [replace(one, wall_ns=ns) for one, ns in zip(result.samples, wall_ns, strict=False)]
+    store, (old, new) = stored(tmp_path, before[:1], now[:1])
+    with store:
+        (suspect,) = check(store, Filter(), old, run=new).of(State.SUSPECT)
+    assert (suspect.before, suspect.now) == shown
 
 
 def test_times_of_another_machine_are_suspected_and_not_measured_here(tmp_path, capsys):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Runs of a check that measure a suspicion once more are kept as a campaign of this name.
 CONFIRMING = "{} (check)"
+#: Digits that a beginning of a run has.
+_LEAST_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,13 @@ def run_of(store: Store, told: str) -> str:
     """
     there = store.names("run")
     runs = [run for run in there if run.startswith(told)]
-    if len({command_of(run) for run in runs}) == 1 and len(told) >= 4:
+    if len({command_of(run) for run in runs}) == 1 and len(told) >= _LEAST_DIGITS:
         of_command = [run for run in there if command_of(run) == command_of(runs[0])]
         return of_command[0] if len(of_command) == 1 else command_of(runs[0])
-    problem = "several runs begin so" if runs and told else "there is no such run"
+    problem = "there is no such run"
+    if runs and told:
+        is_short = len(told) < _LEAST_DIGITS
+        problem = f"tell at least {_LEAST_DIGITS} digits" if is_short else "several runs begin so"
     newest = dict.fromkeys(row.run for row in store.rows(None, ("run",)) if row.run)
     known = ", ".join(list(dict.fromkeys(run[:8] for run in newest))[:8]) or "none"
     raise RequestError(f"{store.place}: {told or 'no name'}: {problem}; the newest runs are {known}")
