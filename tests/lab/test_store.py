@@ -434,6 +434,29 @@ def test_database_in_a_directory_that_may_not_be_written_is_read(is_closed):
     assert "may" in lines[1]
 
 
+def test_a_server_that_lets_a_user_read_alone_is_read_and_refused_before_anything_is_measured(server):
+    engine = engine_of(resolve(server))
+    schema, url = f"read_{os.urandom(6).hex()}", "{}&options=-csearch_path%3D{}"
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(f"CREATE SCHEMA {schema}"))
+        with Store.open(url.format(server, schema)) as store:
+            store.put(RESULTS[0])
+        reader = url.format(server.replace("lab@", f"{schema}@"), schema)
+        with pytest.raises(StoreError, match=r"the server does not know the user \(.*role"):
+            Store.open(reader, must_exist=True)
+        with engine.begin() as connection:
+            connection.execute(text(f"CREATE ROLE {schema} LOGIN"))
+            connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {schema}"))
+            connection.execute(text(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}"))
+        with Store.open(reader, must_exist=True) as store:
+            assert store.count() == 1
+        with pytest.raises(StoreError, match="this user may not write it; ask for INSERT"):
+            Store.open(reader)
+    finally:
+        engine.dispose()
+
+
 def test_what_cannot_be_opened_is_told(tmp_path, monkeypatch):
     with pytest.raises(RequestError, match=r"no database is there; .arrowroot lab run"):
         Store.open(tmp_path / "none.db", must_exist=True)

@@ -39,6 +39,7 @@ _MEANINGS = (
     ("could not translate host name", "the host has no such name"),
     ("failed to resolve host", "the host has no such name"),
     ("password authentication failed", "the server refuses user or password"),
+    ("fatal: role", "the server does not know the user"),
     ("does not exist", "it is not there; make it with createdb"),
 )
 

@@ -9,6 +9,8 @@ from sqlalchemy import inspect, text
 
 from arrowroot_lab.errors import StoreError
 
+from .tables import metadata
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
@@ -22,16 +24,28 @@ _LOCK = 0x6C61_6221
 def bring_up_to_date(engine: Engine, place: str) -> None:
     """Make the tables, or add what they lack; several processes may do so at the same time.
 
-    Raises: StoreError if the database is another program's, or of a newer laboratory.
+    Raises: StoreError if the database is another program's, or of a newer laboratory, or may not be written.
     """
     with engine.connect() as connection:
         if revision_of(connection, place) == REVISION:
+            _check_rights(connection, place)
             return
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         if revision_of(connection, place) != REVISION:
             upgrade(connection, REVISION)
+
+
+def _check_rights(connection: Connection, place: str) -> None:
+    """Raise StoreError if a server does not let the user write: it is told before hours of measuring."""
+    if connection.dialect.name != "postgresql":
+        return
+    query = text("SELECT has_table_privilege(:name, 'INSERT')")
+    if not all(connection.execute(query, {"name": name}).scalar_one() for name in metadata.tables):
+        raise StoreError(
+            f"{place}: this user may not write it; ask for INSERT on its tables, or name another one by --db"
+        )
 
 
 def revision_of(connection: Connection, place: str) -> str | None:
