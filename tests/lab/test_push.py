@@ -27,6 +27,7 @@ from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
 from arrowroot_servers import S3, Nginx, Relay, XRootD
+from arrowroot_servers.process import find_program, free_port
 from tests.servers.fixtures import installed
 
 CAMPAIGN = """
@@ -193,6 +194,14 @@ def test_a_run_pushes_before_it_measures_and_reads_what_is_there(tmp_path, numbe
     (result,) = summary.results
     assert result.outcome is Outcome.OK
     assert result.samples[0].counters["store"]["n_bytes"] > 0
+
+
+def test_a_server_that_is_away_is_told(numbers, monkeypatch):
+    installed(lambda: find_program("xrdfs", "xrootd-client"))
+    url = f"root://127.0.0.1:{free_port()}//{{file}}"
+    monkeypatch.setenv("XRD_CONNECTIONWINDOW", "1")  # of its own it waits half a minute
+    with pytest.raises(PushError, match=r"numbers.root: xrdfs: .*Connection error"):
+        push(Storage("there", "url", push=url), [numbers])
 
 
 def test_a_storage_that_takes_nothing_is_told(tmp_path, numbers):

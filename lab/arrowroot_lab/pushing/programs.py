@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: How often it is looked how far a program is.
 _LOOK_S = 0.1
+#: XRootD's clients try a server that does not answer for 8 minutes of their own: so they do for half a minute.
+_PATIENCE = {"XRD_CONNECTIONWINDOW": "15", "XRD_CONNECTIONRETRY": "3"}
 #: So many characters are told of what a program said.
 _SAID_CHARACTERS = 300
 
@@ -63,8 +65,9 @@ def _running(
         text.seek(0)
         try:
             process = subprocess.Popen(
-                command, stdin=text, stdout=output, stderr=errors, start_new_session=True
-            )
+                command, stdin=text, stdout=output, stderr=errors, start_new_session=True,
+                env={**_PATIENCE, **os.environ},
+            )  # fmt: skip
         except OSError as error:
             raise PushError(f"cannot run {command[0]}: {error.strerror}") from None
         try:
