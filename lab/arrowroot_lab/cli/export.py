@@ -18,7 +18,7 @@ _DESCRIPTION = """\
 Writes results, samples or counters to a file; its suffix says the format: .csv, .parquet or .root (a tree with the name
 of the table, written by arrowroot). A directory gets all three as Parquet, by campaign and month, as DuckDB, Spark and
 R read them, and the documents, which `arrowroot lab import` puts into the database of another machine. What is written
-is there when it is whole, and replaces what was there.
+is there when it is whole, and replaces what was there; of a directory only what an export wrote: else it is refused.
 
   arrowroot lab export results.csv
   arrowroot lab export samples.root --table samples --campaign storages
