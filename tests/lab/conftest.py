@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import arrowroot
+from arrowroot_lab.machine import control
 from arrowroot_lab.running import checking, sampling
 from tests.lab.postgresql import postgresql, program
-from tests.lab.running import CAMPAIGN, LOCAL, N_ENTRIES, WORKLOADS
+from tests.lab.running import CAMPAIGN, LOCAL, N_ENTRIES, SMALL_KERNEL_BYTES, WORKLOADS
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,6 +21,16 @@ def _no_site(tmp_path_factory):
         patch.delenv("ARROWROOT_SITE", raising=False)
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _small_kernel():
+    """What is timed around each sample takes a tenth of a second of its own: here it is less."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(control, "N_BYTES", SMALL_KERNEL_BYTES)
+        control._data.cache_clear()
+        yield
+    control._data.cache_clear()
 
 
 @pytest.fixture(scope="session")

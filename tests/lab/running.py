@@ -29,6 +29,15 @@ table = "T"
 {engines}
 {workloads}
 """
+#: Bytes of the control kernel.
+SMALL_KERNEL_BYTES = 1 << 14
+#: The command ``arrowroot``, with a small control kernel.
+PROGRAM = f"""\
+import runpy
+from arrowroot_lab.machine import control
+control.N_BYTES = {SMALL_KERNEL_BYTES}
+runpy.run_module("arrowroot", run_name="__main__", alter_sys=True)
+"""
 LOCAL = '[storage.here]\nkind = "local"\n'
 WORKLOADS = "".join(
     f'[workload.{name}]\ncolumns = ["{column}"]\n' for name, column in zip(CASES, "xy", strict=True)
@@ -55,7 +64,7 @@ def run(path, *, chosen=(), again=False, site="site", events=None):
 def lab_run(path, *more, **options):
     more = ("--db", str(path.with_suffix(".db")), "--site", "s", *more)
     return subprocess.Popen(
-        [sys.executable, "-m", "arrowroot", "lab", "run", str(path), *more],
+        [sys.executable, "-c", PROGRAM, "lab", "run", str(path), *more],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
     )  # fmt: skip
 
