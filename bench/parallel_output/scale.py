@@ -21,8 +21,9 @@ OF_LIMIT, QUEUE_SHARE, PLAIN_BYTES_PER_S = 0.9, 0.01, 1.5e9
 #: Memory is flat if its most in the last quarter is at most so much more than in the second, but for the tree's record.
 GROWTH, GROWTH_BYTES = 1.1, 16e6
 #: The record is made when the tree is saved and closed. It takes so many bytes for each branch and each basket then, as
-#: objects and as it is written; most columns are lists, which have a second branch.
-BRANCH_BYTES, BASKET_BYTES = 2_500, 72
+#: objects and as it is written; what it was made of before stays with the allocator of another thread. Most columns
+#: are lists, which have a second branch.
+BRANCH_BYTES, BASKET_BYTES = 4_000, 72
 BRANCHES_OF_COLUMN = 1.8
 
 

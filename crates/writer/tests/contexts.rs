@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -123,6 +124,7 @@ fn entries_in_the_order_of_their_numbers_are_the_bytes_that_one_thread_writes() 
                 table.close().unwrap();
                 file.close().unwrap();
                 assert!(place.bytes() == alone.bytes(), "{layout:?}, {flush:?}, {n_threads} threads");
+                assert_eq!(file.queue().report().bytes, 0);
             }
         }
     }
@@ -257,6 +259,16 @@ fn what_was_not_filled_or_twice_is_said_and_no_file_is_left() {
         Order::Free,
     );
     assert!(half.contains("a fill was given up half way"), "{half}");
+    let undone = message(
+        &|_, contexts| {
+            let context = contexts.context(None);
+            let mut fill = context.begin(&batch(0..10), None).unwrap();
+            drop(fill.advance().unwrap());
+            contexts.context(None).fill(&batch(0..1)).err()
+        },
+        Order::Free,
+    );
+    assert!(undone.contains("a fill was given up half way"), "{undone}");
 }
 
 #[test]
@@ -313,6 +325,31 @@ fn a_thread_does_not_wait_for_what_only_it_could_bring() {
 }
 
 #[test]
+fn a_producer_that_waits_goes_on_once_all_others_have_ended_or_wait() {
+    for is_filled in [false, true] {
+        let (place, file) = file(2, 100);
+        let mut table = table(&file, Format::Tree, Flush::Entries(10));
+        let contexts = table.contexts(settings(Policy::Fullest, 4, Order::Numbered, false)).unwrap();
+        let (ahead, other) = (contexts.context(None), contexts.context(None));
+        let (done, is_done) = channel();
+        std::thread::spawn(move || {
+            (20..40_i64).for_each(|entry| ahead.fill_at(entry.unsigned_abs(), &batch(entry..entry + 1)).unwrap());
+            ahead.fill_at(0, &batch(0..20)).unwrap();
+            drop(ahead);
+            done.send(()).unwrap();
+        });
+        // There is no room for its second entry while the other one may bring what is before.
+        std::thread::sleep(Duration::from_millis(20));
+        let others = std::thread::spawn(move || is_filled.then(|| other.fill_at(40, &batch(40..41)).unwrap()));
+        is_done.recv_timeout(Duration::from_secs(60)).expect("it waits for ever");
+        others.join().unwrap();
+        table.close().unwrap();
+        file.close().unwrap();
+        assert!(read(&place).into_iter().eq(0..40 + i64::from(is_filled)));
+    }
+}
+
+#[test]
 fn an_order_by_chance_is_noted_in_the_tree() {
     for (policy, order, n_contexts, is_noted) in [
         (Policy::Fullest, Order::Free, 1, false),
@@ -358,6 +395,16 @@ fn a_table_is_not_closed_under_its_producers() {
     assert_eq!(context.fill(&batch(5..6)).unwrap_err().to_string(), error);
     file.close().unwrap_err();
     assert!(place.bytes().is_none());
+}
+
+#[test]
+fn the_error_that_stopped_a_file_is_told_before_contexts_that_are_open_because_of_it() {
+    let (_, file) = file(2, 1 << 20);
+    let mut table = table(&file, Format::Tree, Flush::Entries(10));
+    let context = table.contexts(ContextSettings::default()).unwrap().context(None);
+    file.abort();
+    assert_eq!(table.close().unwrap_err().to_string(), "file.root is closed");
+    drop(context);
 }
 
 #[test]
@@ -494,7 +541,7 @@ fn a_table_is_closed_once_the_fills_of_ended_contexts_are_done() {
         let (file, mut table, gate) = gated(Flush::Entries(10), 1000);
         let contexts = table.contexts(settings(Policy::Single, 1, order, false)).unwrap();
         let context = contexts.context(None);
-        let fill = context.begin(&batch(0..30), None).unwrap();
+        let fill = context.begin(&batch(0..25), None).unwrap();
         context.end();
         let written = std::thread::scope(|scope| {
             // The first cluster is compressed once the gate is open, and the others want its buffer, or its room.
@@ -507,7 +554,7 @@ fn a_table_is_closed_once_the_fills_of_ended_contexts_are_done() {
             open(&gate);
             closing.join().unwrap()
         });
-        assert_eq!(written.unwrap().n_entries, 30, "{order:?}");
+        assert_eq!(written.unwrap().n_entries, 25, "{order:?}");
         assert!(context.fill(&batch(0..1)).unwrap_err().to_string().contains("the context is closed"));
     }
 }
