@@ -25,7 +25,7 @@ def _no_site(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def _small_kernel():
-    """What is timed around each sample takes a tenth of a second of its own: here it is less."""
+    """The control kernel around each sample takes a tenth of a second of its own: here it is less."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(control, "N_BYTES", SMALL_KERNEL_BYTES)
         control._data.cache_clear()

@@ -196,7 +196,7 @@ def test_an_interrupted_fill_has_taken_nothing_or_the_file_is_given_up(tmp_path,
     thread.join()
     if context is not None:
         context.close()
-    # What it has begun may still be under way.
+    # The work of the fill may still be under way.
     with pytest.raises(ar.InvalidRequestError, match="given up half way"):
         file.close()
     assert not list(tmp_path.iterdir())

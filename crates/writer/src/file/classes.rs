@@ -25,9 +25,9 @@ pub(crate) struct Classes {
 /// The classes that a record needs to be described, in the order in which they are.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NeededClasses {
-    /// Those of the objects in it.
+    /// The classes of the objects in it.
     written: Vec<String>,
-    /// Those of pointers to nothing, behind the others.
+    /// The classes that pointers to nothing could have pointed to, behind the others.
     of_null: Vec<&'static str>,
 }
 
