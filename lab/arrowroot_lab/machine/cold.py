@@ -53,7 +53,8 @@ def prove(
 ) -> dict[str, float]:
     """Return what shows that a read was cold. ``wanted_bytes`` are those that it asked the files for.
 
-    Bytes that are asked for twice, as by several workers, come from the disk once: no more than the files have is expected.
+    Bytes that are asked for twice, as by several workers, come from the disk once: no more than the files have is
+    expected.
 
     Raises: RefusedError if the disk gave less than half of that: something between kept them, as a host does for its
     virtual machines' disks only where the guest sees no reads.
