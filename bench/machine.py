@@ -6,6 +6,7 @@ import datetime as dt
 import importlib.metadata
 import os
 import platform
+import re
 from pathlib import Path
 
 PACKAGES = ("ROOT", "awkward", "numpy", "uproot", "xrootd")
@@ -27,10 +28,18 @@ def packages() -> str:
     found = []
     for name in PACKAGES:
         try:
-            found.append(f"{name.lower()} {importlib.metadata.version(name)}")
+            package = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+        found.append(f"{name} {_root_version(package) if name == 'ROOT' else package.version}")
     return ", ".join(found)
+
+
+def _root_version(package: importlib.metadata.Distribution) -> str:
+    """Return ROOT's own version: that of its package (0.1a12 of 6.40.00) says nothing to a user of ROOT."""
+    header = Path(str(package.locate_file("ROOT/include/ROOT/RVersion.hxx"))).read_text()
+    major, minor, patch = re.findall(r"#define ROOT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)
+    return f"{major}.{minor:0>2}.{patch:0>2}"
 
 
 def today() -> str:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from tests.robustness.hostile_bytes import Record, RootFile
 #: What a process may still compute after a signal: at once for a person, on two cores. A clock would measure what else
 #: the machine does.
 ALLOWED_CPU_S = 1.0
+#: A process that runs this long, in s, has not seen its signal: also on a machine that does much else.
+HANGS_S = 300
 
 #: Prints "reading" before a read that it repeats until it is interrupted, then its CPU time. The consumer of
 #: an Arrow stream sees an error of its own first, because a stream carries no exceptions.
@@ -58,18 +61,22 @@ def interrupted(program: str, arguments: list[str], after_s: float) -> float:
     """Return the CPU time from a signal to the end of what a program was doing, in s."""
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
+    watchdog = threading.Timer(HANGS_S, process.kill)
+    watchdog.start()
     try:
         assert process.stdout.readline() == "reading\n"
         time.sleep(after_s)
         sent = cpu_s(process.pid)
         os.kill(process.pid, signal.SIGINT)
-        stopped = float(process.stdout.readline())
+        stopped = process.stdout.readline()
+        assert stopped, f"not stopped within {HANGS_S} s"
         assert process.wait(timeout=120) == 0
     finally:
+        watchdog.cancel()
         process.kill()
         process.wait()
         process.stdout.close()
-    return stopped - sent
+    return float(stopped) - sent
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
