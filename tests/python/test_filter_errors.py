@@ -1,0 +1,177 @@
+"""A wrong filter is told with its place, before anything is read, and what is shown of it drives no terminal."""
+
+import contextlib
+import pickle
+import random
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+import uproot
+
+import arrowroot as ar
+
+from .conftest import write_tree
+
+
+@pytest.fixture(scope="module")
+def tree(sample):
+    return ar.open(sample[0])["Events"]
+
+
+WRONG = {
+    "npt >": "expected where the filter ends",
+    "pt > 1": "a list for each entry",
+    "npt = 2": 'write "=="',
+    "0 < npt < 3": "comparison of a comparison",
+    "npt and good": 'write "&&"',
+    "pt[0": "']' is expected",
+    "foo(npt)": "there is no function 'foo'",
+    "Max$(pt, 1)": "takes 1, not 2",
+    "max()": "takes 1 or more, not 0",
+    "run & 1 == 1": "binds less than a comparison",
+    "any(npt)": "is of a list",
+    "npt[0] == 1": "is no list",
+    "pt[0.5] == 1": "one integer",
+    "npt == 'a'": "text cannot be compared",
+    "__import__('os').system('id')": "there is no function",
+    "1 + 1": "names no column",
+    "": "the filter is empty",
+    "npt @ 2": "unexpected '@'",
+    "12npt": "a number that goes on as a name",
+    "npt == 99999999999999999999": "64 bits",
+    "!" * 200 + "npt": "more than 100 operations",
+    "(" * 200 + "npt" + ")" * 200: "more than 50 parentheses",
+    "count(pt) > 1": "count() is of conditions",
+    "'open": "not closed",
+    r"'\q' == npt": "no escape",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_is_said_with_its_place_before_anything_is_read(tree, text):
+    with pytest.raises(ar.FilterError) as caught:
+        tree.scan(filter=text)
+    assert WRONG[text] in str(caught.value)
+    if text:
+        assert str(caught.value).splitlines()[-1].strip(" ~") == "^"
+    assert isinstance(caught.value, ar.InvalidRequestError)
+
+
+def test_the_place_is_that_of_the_mistake(tree):
+    with pytest.raises(ar.NoSuchColumnError, match="did you mean 'npt'") as caught:
+        tree.scan(filter="weight > 0 && npts > 3")
+    assert str(caught.value).splitlines()[1:] == ["    weight > 0 && npts > 3", " " * 18 + "^~~~"]
+    assert caught.value.nearest[0] == "npt"
+    with pytest.raises(ar.FilterError, match=r"does not fit into 64 bits.* in entry 0") as caught:
+        tree.to_arrow("npt", filter="run * 9223372036854775807 > 0")
+    assert (caught.value.start, caught.value.end) == (0, 25)
+
+
+@pytest.mark.parametrize("wrong", [5, ["npt > 1"], True, b"npt > 1"])
+def test_what_is_no_filter_is_an_error(tree, wrong):
+    with pytest.raises(ar.InvalidRequestError, match="limit"):
+        tree.entries_where("good", limit=-1)
+    with pytest.raises(ar.InvalidRequestError, match="expected text or an expression"):
+        tree.scan(filter=wrong)
+
+
+def test_expressions_that_cannot_be_bound_are_errors(tree):
+    for wrong in (pc.field("npt") + 1, pc.field(0) > 1, pc.scalar(value=True)):
+        with pytest.raises(ar.InvalidRequestError, match="filter"):
+            tree.scan(filter=wrong)
+    with pytest.raises(ar.NoSuchColumnError, match="filter: no branch 'nptt'; did you mean 'npt'"):
+        tree.scan(filter=pc.field("nptt") > 1)
+
+
+def test_names_that_are_more_than_a_name_are_suggested_as_a_filter_has_them(tmp_path):
+    with uproot.recreate(tmp_path / "f.root") as file:
+        file.mktree("T", {"x[2]": np.dtype((np.int32, 2)), "y-z": np.int32}).extend(
+            {"x[2]": np.arange(8, dtype=np.int32).reshape(4, 2), "y-z": np.arange(4, dtype=np.int32)}
+        )
+    tree = ar.open(tmp_path / "f.root")["T"]
+    with pytest.raises(ar.NoSuchColumnError, match=r"no branch 'y_z'; did you mean `y-z`\?") as caught:
+        tree.scan(filter="y_z > 1")
+    assert caught.value.nearest == ["y-z"]
+    # "x" is what ROOT calls it.
+    assert tree.entries_where("x[1] > 3").tolist() == tree.entries_where("`x[2]`[1] > 3").tolist() == [2, 3]
+    assert tree.to_arrow(["!x"]).column_names == ["y-z"]
+    assert tree.to_arrow(["x"])["x[2]"].to_pylist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_a_filter_error_survives_the_way_between_processes():
+    error = ar.FilterError("wrong", "a + b", 4, 5)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    assert str(again) == str(error)
+    assert (again.start, again.end) == (4, 5)
+
+
+def test_what_an_error_shows_of_names_and_filters_drives_no_terminal(tmp_path):
+    path = tmp_path / "a\x1b[31m\n b.root"
+    write_tree(path, n_entries=3)
+    tree = ar.open(path)["Events"]
+    letters = [
+        "run",
+        "é",
+        " ",
+        ">",
+        "1",
+        "\n",
+        "\r",
+        "\x1b",
+        "\u2028",
+        "`",
+        "'",
+        "(",
+        ")",
+        ".",
+        "&&",
+        "\x85",
+        "\x0b",
+    ]
+    chance = random.Random(1)
+    shown = set()
+    for _ in range(2000):
+        text = "".join(chance.choices(letters, k=chance.randrange(1, 9)))
+        with contextlib.suppress(ar.FilterError, ar.NoSuchColumnError):
+            tree.scan(filter=text)
+            continue
+        with pytest.raises((ar.FilterError, ar.NoSuchColumnError)) as caught:
+            tree.scan(filter=text)
+        shown.add(str(caught.value))
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - of our own
+    for text in shown:
+        lines = text.split("\n")
+        assert len(lines) in (1, 3), text
+        assert all(line.isprintable() for line in lines), text
+    assert len(shown) > 100
+    with pytest.raises(ar.NoSuchColumnError) as caught:
+        tree.to_arrow("nowhere")
+    assert str(caught.value).isprintable()
+
+
+def test_what_an_error_and_an_index_show_of_its_path_drives_no_terminal(tmp_path):
+    path = tmp_path / "a\x1b[31m\n b.parquet"
+    for content in (None, b"nothing"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(ar.ArrowrootError) as caught:
+            ar.EventIndex(path)
+        assert str(caught.value).isprintable()
+    path.unlink()
+    write_tree(tmp_path / "a.root", n_entries=3)
+    ar.index(tmp_path / "a.root", path, "Events", columns=["run"])
+    index = ar.EventIndex(path)
+    assert repr(index).isprintable()
+    events = ar.EventList([(10**9,)], index=index)
+    assert repr(events).isprintable()
+    tree = ar.open(tmp_path / "a.root")["Events"]
+    write_tree(tmp_path / "b.root", n_entries=4)
+    for read in (lambda: tree.to_arrow(entries=events), lambda: ar.pick(index, [(10**9,)])):
+        with pytest.raises(ar.MissingEventsError) as caught:
+            read()
+        assert str(caught.value).isprintable()
+    for ids, one in (([(1, 2)], tree), ([(1,)], ar.open(tmp_path / "b.root")["Events"])):
+        with pytest.raises(ar.InvalidRequestError, match="x1b") as caught:
+            one.to_arrow(entries=ar.EventList(ids, index=index))
+        assert str(caught.value).isprintable()
