@@ -128,6 +128,32 @@ def test_steps_of_event_setup_and_framework_are_passed_over(tmp_path):
     assert report.read(newer).streams == older.streams
 
 
+#: The header of StallMonitor before February 2018, when modules had no transition, and times were the ms that it says.
+OLD_HEADER = """\
+# Step                       Symbol Entries
+# -------------------------- ------ ------------------------------------------
+# preSourceEvent                S   <Stream ID> <Time since beginJob (ms)>
+# preModuleEvent                M   <Stream ID> <Module ID> <Time since beginJob (ms)>
+# postModuleEvent               m   <Stream ID> <Module ID> <Time since beginJob (ms)>
+
+#M 2          tracks
+#M 13         RAWoutput
+
+"""
+
+
+def test_a_file_of_the_first_stall_monitor_has_no_transitions_and_is_in_milliseconds(tmp_path):
+    _, steps = STALL_MONITOR.split("M 2 2 4 10\nm 2 2 4 20\n")
+    newer = write(tmp_path / "newer.log", "# Transition\n#M 2 tracks\n#M 13 RAWoutput\n" + steps)
+    in_ms = re.sub(r"(?m)(\d+)000$", r"\1", re.sub(r"(?m)^([Mm] \d+ \d+) 0 ", r"\1 ", steps))
+    older = write(tmp_path / "older.log", OLD_HEADER + in_ms)
+    assert rows_of(report.read(older)) == rows_of(report.read(newer))
+    assert report.read(older).modules == report.read(newer).modules
+    late = write(tmp_path / "late.log", OLD_HEADER + f"S 0 {2**53 // 1000 + 1}\n")
+    with pytest.raises(ar.CorruptFileError, match="is no number of a stream or time"):
+        report.read(late)
+
+
 def test_the_last_line_of_a_killed_job_is_left_out(tmp_path):
     whole = report.read(write(tmp_path / "whole.log", STALL_MONITOR))
     for rest in ("M 0 2 0 40", "M 0", "e"):

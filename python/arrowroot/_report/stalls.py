@@ -1,7 +1,9 @@
 """Stalls of a job, read from what it left: our own JSON, and CMSSW's StallMonitor and Tracer.
 
 Source: ``FWCore/Services/plugins/StallMonitor.cc`` and ``FWCore/Concurrency/scripts/edmStreamStallGrapher.py`` of
-CMSSW. Times of the StallMonitor are in µs, whatever the header of its file says (ms).
+CMSSW. Times of the StallMonitor are in µs, whatever the header of its file says (ms), but for files of its first form:
+those of before February 2018 have no transitions, and are in ms. From then until December 2018 they were in ms, too,
+which nothing in a file says.
 """
 
 from __future__ import annotations
@@ -113,8 +115,8 @@ def _steps_of(lines: Iterator[str]) -> Iterator[_Step]:
     if any("++" in line for line in first):
         return _of_tracer(every)
     raise _NoStallsError(
-        "neither stalls of arrowroot (JSON) nor a file of CMSSW's StallMonitor, which begins with '# Transition', or "
-        "Tracer, whose lines have '++'"
+        "neither stalls of arrowroot (JSON) nor a file of CMSSW's StallMonitor, which begins with '# Transition' or "
+        "'# Step', or Tracer, whose lines have '++'"
     )
 
 
@@ -125,6 +127,7 @@ def _of_stall_monitor(lines: Iterable[str]) -> Iterator[_Step]:
         "m": ("module", False), "A": ("acquire", True), "a": ("acquire", False), "R": ("read", True),
         "r": ("read", False),
     }  # fmt: skip
+    n_module_words, unit_us = 5, 1
     for number, line in enumerate(lines, 1):
         words = line.split()
         if not words or line.startswith("#"):
@@ -132,20 +135,23 @@ def _of_stall_monitor(lines: Iterable[str]) -> Iterator[_Step]:
             if words and words[0] == "#M" and len(words) >= 3:
                 names[words[1]] = words[2]
                 _check_modules(names)
+            elif words[:3] == ["#", "preModuleEvent", "M"]:
+                # The first form, whose modules have no transition; now they are "preModuleTransition".
+                n_module_words, unit_us = 4, 1000
             continue
         if words[0] in _PASSED_OVER:
             continue
         if words[0] not in kinds:
             raise _NoStallsError(f"line {number}: {words[0]!r} is no step of StallMonitor")
         what, is_begin = kinds[words[0]]
-        n_words = {"source": 3, "module": 5}.get(what, 4)
+        n_words = {"source": 3, "module": n_module_words}.get(what, 4)
         if len(words) != n_words:
             raise _NoStallsError(f"line {number}: {len(words)} words, a step {words[0]!r} has {n_words}")
-        stream, time_us = (_number(words[place], number) for place in (1, -1))
+        stream, time_us = _number(words[1], number), _number(words[-1], number, unit_us)
         if what in {"source", "read"}:
             yield _Step(what, is_begin, stream, time_us, SOURCE)
             continue
-        is_event = what != "module" or words[3] == "0"
+        is_event = what != "module" or n_words < 5 or words[3] == "0"
         yield _Step(what, is_begin, stream, time_us, names.get(words[2], f"module {words[2]}"), is_event)
 
 
@@ -154,10 +160,10 @@ def _check_modules(modules: Sized) -> None:
         raise _NoStallsError(f"more than {_MAX_MODULES:,} modules")
 
 
-def _number(word: str, line: int) -> int:
-    if not (word.isascii() and word.isdigit() and len(word) < 20 and int(word) < _MAX_US):
+def _number(word: str, line: int, unit: int = 1) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) < 20 and unit * int(word) < _MAX_US):
         raise _NoStallsError(f"line {line}: {word!r} is no number of a stream or time")
-    return int(word)
+    return unit * int(word)
 
 
 def _of_tracer(lines: Iterable[str]) -> Iterator[_Step]:

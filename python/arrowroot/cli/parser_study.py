@@ -68,7 +68,8 @@ examples:
 _STALLS = """\
 Says who waited for the output, how often and how long: as the table of CMSSW's StallMonitor, as JSON, and as a picture
 of what each stream did when. FILE is what WritableFile.stalls().save(...) wrote, a file of CMSSW's StallMonitor, or a
-log of its Tracer with printTimestamps. Times of the StallMonitor are taken as the microseconds that they are.
+log of its Tracer with printTimestamps. Times of the StallMonitor are taken as the microseconds that they are, and as
+milliseconds in files of before February 2018, whose header has no transitions.
 
 examples:
   arrowroot stalls stalls.json
