@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import threading
 import time
@@ -31,7 +32,9 @@ def test_an_exception_in_a_context_leaves_no_file(tmp_path):
     file = ar.create(tmp_path / "a.root")
     with pytest.raises(ValueError, match="of the producer"):
         produce(file.tree("T", SCHEMA))
-    with pytest.raises(ar.ArrowrootError, match="an exception left 'T' unfinished"):
+    with pytest.raises(
+        ar.ArrowrootError, match=r"a\.root: an exception left 'T' unfinished \(ValueError: of the producer\)"
+    ):
         file.close()
     assert not list(tmp_path.iterdir())
 
@@ -54,7 +57,7 @@ def test_an_exception_in_a_context_ends_all_who_fill_the_file_and_says_why(tmp_p
         with suppress(MishapError), table.context() as context:
             context.fill({"x": np.arange(7)})
             all_fill.wait(60)
-            raise MishapError
+            raise MishapError("of one")
 
     file = ar.create(tmp_path / "a.root", n_threads=2)
     tables = [file.tree("T", flush=100), file.tree("U", layout="rntuple", flush=100)]
@@ -63,10 +66,50 @@ def test_an_exception_in_a_context_ends_all_who_fill_the_file_and_says_why(tmp_p
     [thread.start() for thread in threads]
     [thread.join(60) for thread in threads]
     assert len(told) == 4, "some fill on"
-    assert all("an exception left 'T' unfinished: the file is given up" in error for error in told), told
-    with pytest.raises(ar.ArrowrootError, match="an exception left 'T', 'U' unfinished"):
+    why = "an exception left 'T' unfinished (MishapError: of one): the file is given up"
+    assert all(why in error for error in told), told
+    # That was the first one: the others are told of it.
+    with pytest.raises(
+        ar.ArrowrootError, match=r"an exception left 'T', 'U' unfinished \(MishapError: of one\):"
+    ):
         file.close()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_disk_that_is_full_under_contexts_is_told_by_who_closes_the_file(tmp_path, n_threads):
+    """The tree is saved on its way all the time: the disk is full in the middle of that, too."""
+    values = np.random.default_rng(1).integers(0, 1 << 60, 400)
+
+    def produce(table: ar.TableWriter) -> None:
+        # Nobody looks what a thread of a pool has raised.
+        with suppress(ar.StorageError), table.context() as context:
+            for _ in range(50):
+                context.fill({f"x{number}": values for number in range(8)})
+
+    def write(path: Path) -> None:
+        with ar.create(path, n_threads=n_threads) as file:
+            layout = ar.Layout(autosave="50 kB", flush=100, compression=None)
+            tables = [file.tree("T", layout=layout), file.tree("U", layout=layout)]
+            threads = [threading.Thread(target=produce, args=(table,)) for table in 2 * tables]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+
+    write(tmp_path / "a.root")
+    before = (tmp_path / "a.root").read_bytes()
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        for size in range(1_000, len(before) - 400_000, 400_009):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+            with pytest.raises(ar.ArrowrootError, match=r"a\.root\.part: file too large"):
+                write(tmp_path / "a.root")
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            assert [path.name for path in tmp_path.iterdir()] == ["a.root"]
+            assert (tmp_path / "a.root").read_bytes() == before
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_the_fill_of_a_cancelled_task_goes_on_and_the_table_waits_for_it(tmp_path):

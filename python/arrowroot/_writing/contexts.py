@@ -283,11 +283,11 @@ class FillContext:
             self._begin()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if kind is None:
             self.close()
         else:
-            self._table.spoil()
+            self._table.spoil(error)
             self._end()
 
     def __reduce__(self) -> NoReturn:

@@ -234,7 +234,7 @@ class WritableFile(WritableDirectory):
     def _close_tables(self) -> None:
         from arrowroot._writing.table import check_finished
 
-        check_finished(self.tables)
+        check_finished(self._file_path, self.tables)
         for table in self.tables:
             table.close()
 

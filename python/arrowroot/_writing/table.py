@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from arrowroot._errors import (
     nearest,
     not_picklable,
 )
+from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.contexts import FillContext, producer_rule
@@ -82,7 +84,8 @@ class TableWriter:
         self._is_closed = False
         #: True if it is written for a plan: reading gives branches or fields, and nothing is warned of.
         self.is_trial = False
-        self.failed = False
+        #: When an exception left it unfinished, by ``time.monotonic_ns``, and its text.
+        self.failure: tuple[int, str] | None = None
         #: Entries, clusters and bytes of it, once it is closed.
         self.written: dict[str, int] | None = None
         # Several threads may fill it.
@@ -242,10 +245,14 @@ class TableWriter:
         """Return whether nobody of the file has warned of growth yet."""
         return next(self._growth_warnings) == 0
 
-    def spoil(self) -> None:
+    def spoil(self, error: BaseException | None) -> None:
         """An exception has left a context: the file cannot be whole any more, and nobody waits for what is missing."""
-        self.failed = True
-        self._file.abort(f"an exception left {self.path!r} unfinished: the file is given up")
+        self._fail(error)
+        self._file.abort(f"an exception left {self.path!r} unfinished ({_told(error)}): the file is given up")
+
+    def _fail(self, error: BaseException | None) -> None:
+        """Note that an exception left it unfinished; its text alone, as its frames hold entries."""
+        self.failure = self.failure or (time.monotonic_ns(), _told(error))
 
     def n_fills(self) -> list[int]:
         """Return how often each of its buffers was filled from; nothing where entries go to one at a time."""
@@ -383,11 +390,12 @@ class TableWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if kind is None:
             self.close()
         else:
-            self.failed = self._is_closed = True
+            self._fail(error)
+            self._is_closed = True
 
     def __reduce__(self) -> NoReturn:
         """Raise TypeError: an open file cannot go to another process."""
@@ -423,10 +431,17 @@ def _check_names_in(field: pa.Field, where: str) -> None:
         _check_names_in(inner, where)
 
 
-def check_finished(tables: list[TableWriter]) -> None:
-    """Raise ArrowrootError if an exception left a table unfinished: its file cannot be whole."""
-    failed = [table.path for table in tables if table.failed]
-    if failed:
+def _told(error: BaseException | None) -> str:
+    text = printable(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def check_finished(path: str, tables: list[TableWriter]) -> None:
+    """Raise ArrowrootError if an exception left a table unfinished: the file cannot be whole. The first one is told."""
+    failures = [(table.failure, table.path) for table in tables if table.failure is not None]
+    if failures:
+        (_, why), _ = min(failures)
+        names = ", ".join(repr(name) for _, name in failures)
         raise ArrowrootError(
-            f"an exception left {', '.join(map(repr, failed))} unfinished: the file is not whole, and not kept"
+            f"{path}: an exception left {names} unfinished ({why}): the file is not whole, and not kept"
         )
