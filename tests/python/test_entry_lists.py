@@ -53,6 +53,29 @@ def test_a_list_of_one_file_chooses_entries_of_that_file(files):
     assert whole == [runs[1][0], runs[1][7]]
 
 
+@pytest.mark.parametrize(
+    "made_of", [("TEntryListArray", ("TEntryList",)), ("Mine", ("Further", "TEntryList", "TNamed"))]
+)
+def test_lists_of_derived_classes_are_of_the_trees_that_they_name(files, made_of):
+    files, runs = files
+    factory = Factory()
+
+    def derived(like):
+        made = factory.record(*made_of)
+        own = {"fN": "hides", "fLists": 8, "fTreeName": 9, "fList": 10}
+        hidden = {f"TEntryList::{name}": like.get(name) for name in own if name != "fList"}
+        others = {name: value for name, value in like.items() if name not in own}
+        factory.fill(made, own | hidden | others, own=tuple(own))
+        return made
+
+    one = derived(entry_list([0, 7], file=files[1]))
+    assert read(files, one) == [runs[1][0], runs[1][7]]
+    with pytest.raises(ar.InvalidRequestError, match="not of"):
+        ar.open(files[0])["Events"].to_arrow(entries=one)
+    both = derived(joined(derived(entry_list([3], file=files[2])), one))
+    assert read(files, both) == [runs[1][0], runs[1][7], runs[2][3]]
+
+
 def test_lists_go_to_the_files_that_they_name_in_the_order_of_the_files(files):
     files, runs = files
     both = joined(entry_list([3], file=files[2]), entry_list([1, 5], file=files[0]))

@@ -40,7 +40,7 @@ class EntryList(Named):
             one = waiting.pop()
             if not isinstance(one, EntryList):
                 raise CorruptFileError(f"{self.class_name} {self.name!r}: a {kind_text(one)} among its lists")
-            inside = one.get("fLists")
+            inside = one._root_member("fLists")  # noqa: SLF001 - another one of its kind
             if not inside:
                 found.append(one)
             elif id(one) in opened:
@@ -58,12 +58,12 @@ class EntryList(Named):
     @property
     def tree_name(self) -> str:
         """The tree of the entries; "" if the list does not say."""
-        return text_of(self.get("fTreeName"))
+        return text_of(self._root_member("fTreeName"))
 
     @property
     def file_name(self) -> str:
         """The file of that tree; "" if the list does not say."""
-        return text_of(self.get("fFileName"))
+        return text_of(self._root_member("fFileName"))
 
     @property
     def num_entries(self) -> int:
@@ -119,15 +119,15 @@ class EntryList(Named):
         """
         import numpy as np
 
-        if self.get("fLists"):
+        if self._root_member("fLists"):
             raise InvalidRequestError(
                 f"{self.class_name} {self.name!r}: of {counted(len(self.lists), 'tree')} ({quoted(self._named())}): "
                 "take one of .lists"
             )
-        if "fList" in self:
+        if self.is_a("TEventList"):
             found = self.array_of("fList").astype(np.int64) if self.num_entries else np.zeros(0, np.int64)
         else:
-            blocks = [_entries_of(block) for block in self.get("fBlocks") or []]
+            blocks = [_entries_of(block) for block in self._root_member("fBlocks") or []]
             found = np.concatenate(
                 [np.zeros(0, np.int64), *(i * _BLOCK_ENTRIES + block for i, block in enumerate(blocks))]
             )

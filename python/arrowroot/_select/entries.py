@@ -68,8 +68,9 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
 
 
 def is_of_trees(entries: Entries) -> TypeIs[EntryList]:
-    """Return whether ``entries`` is a TEntryList, which names the trees of its entries."""
-    return getattr(entries, "class_name", None) == "TEntryList"
+    """Return whether ``entries`` is a TEntryList or of a class derived from it: such lists name their trees."""
+    is_a = getattr(entries, "is_a", None)
+    return callable(is_a) and bool(is_a("TEntryList"))
 
 
 def of_trees(entries: EntryList, trees: Sequence[Member]) -> EntrySet:
