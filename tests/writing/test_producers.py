@@ -321,6 +321,20 @@ def test_the_bound_holds_after_a_file_of_large_baskets(tmp_path):
     assert 0 < state.peak_bytes <= 1_000_000 + 2 * 8 * (2000 * 8 + 128)
 
 
+@pytest.mark.parametrize("policy", ["fifo", "fullest"])
+def test_the_bound_holds_while_nothing_but_open_buffers_is_in_memory(tmp_path, policy):
+    """Sixteen buffers with a cluster each would be six times the bound: it ends the fullest one first."""
+    n_entries, values = 50_000, np.random.default_rng(1).normal(size=5_000)
+    with ar.create(tmp_path / "a.root", n_threads=2, buffers="1 MB") as file:
+        table = file.tree("T", flush=n_entries, producers={"policy": policy, "buffers": 16})
+        with table.context() as first, table.context() as second:
+            for _ in range(100):
+                first.fill({"x": values})
+                second.fill({"x": values})
+    # A fill may come to what is there, the buffer is filled up, and becomes a cluster and its baskets.
+    assert file.queue().peak_bytes <= 1_000_000 + 8 * (values.size + 2 * n_entries) + 20_000
+
+
 def test_who_is_told_of_growth_may_raise_and_nothing_is_taken(tmp_path):
     def refuse(state: ar.QueueState) -> None:
         raise MishapError(state.n_growths)

@@ -24,6 +24,7 @@ mod state;
 mod waiting;
 
 pub use producer::{Producer, Ticket};
+pub use state::Room;
 use state::TaskId;
 pub(crate) use waiting::{Alarm, InLine, Manner, Patience, Pause, Waker};
 
@@ -203,23 +204,23 @@ impl Queue {
         self.shared.lock().error.clone().map_or(Ok(()), Err)
     }
 
-    /// True if what is in flight is within the bound, or nothing is that could make room.
-    pub(crate) fn has_room(&self) -> bool {
-        self.shared.lock().has_room(0, self.shared.settings.buffer_bytes)
+    /// The room in the buffers.
+    pub(crate) fn room(&self) -> Room {
+        self.shared.lock().room(0, self.shared.settings.buffer_bytes)
     }
 
-    /// Waits until something is found, which is looked for whenever anything has changed; `found` is told whether there is room
-    /// in the buffers. `None` if the waiting was cancelled.
+    /// Waits until something is found, which is looked for whenever anything has changed; `found` is told the room in the
+    /// buffers. `None` if the waiting was cancelled.
     ///
     /// # Errors
     /// The error that stopped the queue.
     pub(crate) fn wait_for<T>(
         &self,
         patience: Patience<'_>,
-        mut found: impl FnMut(bool) -> Option<T>,
+        mut found: impl FnMut(Room) -> Option<T>,
     ) -> Result<Option<T>> {
         let limit = self.shared.settings.buffer_bytes;
-        self.shared.wait_until(patience, self.shared.max_helping, |state| found(state.has_room(0, limit)))
+        self.shared.wait_until(patience, self.shared.max_helping, |state| found(state.room(0, limit)))
     }
 
     /// Counts bytes among those in flight.

@@ -3,6 +3,7 @@
 use std::collections::BinaryHeap;
 
 use arrowroot_writer::contexts::policy::Buffers;
+use arrowroot_writer::queue::Room;
 
 use crate::{BUFFER_EVENTS, COMPRESS_NS, Case, EVENT_NS, Random, STALL_NS};
 
@@ -49,7 +50,7 @@ impl Virtual {
         while let Some(std::cmp::Reverse((now_ns, stream, done))) = self.due.pop() {
             self.last_ns = now_ns;
             match done {
-                Done::Work => match self.buffers.lend(None, true) {
+                Done::Work => match self.buffers.lend(None, Room::Within) {
                     Some(buffer) => self.fill(stream, buffer, now_ns),
                     None => {
                         let waiter = self.buffers.queue_up(false);
@@ -102,7 +103,7 @@ impl Virtual {
     /// Lends what is free to those who wait.
     fn serve(&mut self, now_ns: u64) {
         if let Some(&(stream, since_ns, waiter)) = self.waiting.first()
-            && let Some(buffer) = self.buffers.lend(Some(waiter), true)
+            && let Some(buffer) = self.buffers.lend(Some(waiter), Room::Within)
         {
             self.waiting.remove(0);
             self.waits.push(now_ns - since_ns);

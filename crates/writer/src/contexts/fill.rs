@@ -8,7 +8,7 @@ use std::thread::ThreadId;
 use crate::cutter::PART_BYTES;
 use crate::error::{Error, Result};
 use crate::pipeline::Submission;
-use crate::queue::{Alarm, InLine, Manner, Patience, Pause};
+use crate::queue::{Alarm, InLine, Manner, Patience, Pause, Room};
 use crate::table::Slice;
 
 use super::arrivals::Arrived;
@@ -205,9 +205,9 @@ impl Fill {
         let mut note = |pause| record.mark(doing_in(pause));
         let helps = filling.settings.helps;
         let patience = Patience { helps, is_cancelled, note: Some(&mut note), line: None };
-        let found = if filling.settings.order != Order::Free && !queue.has_room() {
+        let found = if filling.settings.order != Order::Free && queue.room() == Room::None {
             // Those who compress make it, and not other producers.
-            queue.wait_for(patience, |has_room| has_room.then_some(())).map(|found| found.is_some())
+            queue.wait_for(patience, |room| (room != Room::None).then_some(())).map(|found| found.is_some())
         } else if filling.settings.order != Order::Free {
             let number = first_entry.unwrap_or(u64::MAX);
             if let State::Ordered(ordered) = &mut *filling.lock() {
@@ -244,8 +244,8 @@ impl Fill {
                 State::Ordered(_) => true,
             };
             let patience = Patience { line: Some(InLine { alarm, is_first: &is_first }), ..patience };
-            let found = queue.wait_for(patience, |has_room| match &mut *filling.lock() {
-                State::Free(free) => free.buffers.lend(Some(waiter), has_room),
+            let found = queue.wait_for(patience, |room| match &mut *filling.lock() {
+                State::Free(free) => free.buffers.lend(Some(waiter), room),
                 State::Ordered(_) => None,
             });
             // Whoever is next in line looks again.
@@ -271,10 +271,10 @@ impl Fill {
     /// Takes entries into a buffer, up to its end.
     fn take_free(&mut self) -> Result<Step> {
         let filling = &self.inner.filling;
-        let has_room = filling.file.queue().has_room();
+        let room = filling.file.queue().room();
         let (number, collected) = match &mut *filling.lock() {
             State::Free(Free { buffers, collected, .. }) => {
-                let Some(number) = self.lent.take().or_else(|| buffers.lend(None, has_room)) else {
+                let Some(number) = self.lent.take().or_else(|| buffers.lend(None, room)) else {
                     return Ok(Step::Full);
                 };
                 (number, collected[number].take())
@@ -327,7 +327,7 @@ impl Fill {
     fn take_ordered(&mut self) -> Result<Step> {
         let filling = &self.inner.filling;
         let queue = filling.file.queue();
-        if !queue.has_room() {
+        if queue.room() == Room::None {
             return Ok(Step::Full);
         }
         // Before it is kept, as whoever takes it from there counts it no longer.

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::queue::Room;
+
 /// Which of the buffers that are there a producer fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
@@ -92,12 +94,17 @@ impl Buffers {
     }
 
     /// Lends a buffer to one who waits with this number, or has just come (`None`), if there is one and nobody was earlier.
-    /// `has_room`: false while memory has no room for more entries.
-    pub fn lend(&mut self, waiter: Option<u64>, has_room: bool) -> Option<usize> {
-        if !has_room || self.waiting.front().copied() != waiter {
+    ///
+    /// Beyond the bound of memory one buffer at a time is filled up, the fullest whatever the policy: it makes room soonest.
+    pub fn lend(&mut self, waiter: Option<u64>, room: Room) -> Option<usize> {
+        if self.waiting.front().copied() != waiter {
             return None;
         }
-        let number = self.choice()?;
+        let number = match room {
+            Room::Within => self.choice(self.policy),
+            Room::Beyond if self.buffers.iter().all(|buffer| buffer.is != Use::Lent) => self.choice(Policy::Fullest),
+            Room::Beyond | Room::None => None,
+        }?;
         if waiter.is_some() {
             self.waiting.pop_front();
         }
@@ -106,10 +113,10 @@ impl Buffers {
         Some(number)
     }
 
-    fn choice(&self) -> Option<usize> {
+    fn choice(&self, policy: Policy) -> Option<usize> {
         let buffers = self.buffers.iter().enumerate();
         let mut free = buffers.filter(|(_, buffer)| matches!(buffer.is, Use::Empty | Use::Open));
-        match self.policy {
+        match policy {
             Policy::Single => free.next(),
             // The first one of equals.
             Policy::Fifo => free.min_by_key(|(number, buffer)| (buffer.turn, *number)),
@@ -157,14 +164,14 @@ mod tests {
     #[test]
     fn the_fullest_buffer_is_filled_first_and_an_empty_one_last() {
         let mut buffers = Buffers::new(Policy::Fullest, 3);
-        let (first, second) = (buffers.lend(None, true).unwrap(), buffers.lend(None, true).unwrap());
+        let (first, second) = (buffers.lend(None, Room::Within).unwrap(), buffers.lend(None, Room::Within).unwrap());
         assert_eq!((first, second), (0, 1));
         buffers.give_back(first, 10);
         buffers.give_back(second, 20);
-        assert_eq!(buffers.lend(None, true), Some(1));
-        assert_eq!(buffers.lend(None, true), Some(0));
-        assert_eq!(buffers.lend(None, true), Some(2));
-        assert_eq!(buffers.lend(None, true), None);
+        assert_eq!(buffers.lend(None, Room::Within), Some(1));
+        assert_eq!(buffers.lend(None, Room::Within), Some(0));
+        assert_eq!(buffers.lend(None, Room::Within), Some(2));
+        assert_eq!(buffers.lend(None, Room::Within), None);
         assert_eq!(buffers.n_fills(), [2, 2, 1]);
     }
 
@@ -173,7 +180,7 @@ mod tests {
         let mut buffers = Buffers::new(Policy::Fifo, 3);
         let lent: Vec<usize> = (0..7)
             .map(|fill| {
-                let number = buffers.lend(None, true).unwrap();
+                let number = buffers.lend(None, Room::Within).unwrap();
                 buffers.give_back(number, 10 * fill);
                 number
             })
@@ -184,34 +191,49 @@ mod tests {
     #[test]
     fn a_single_buffer_is_the_only_one() {
         let mut buffers = Buffers::new(Policy::Single, 8);
-        assert_eq!((buffers.lend(None, true), buffers.lend(None, true)), (Some(0), None));
+        assert_eq!((buffers.lend(None, Room::Within), buffers.lend(None, Room::Within)), (Some(0), None));
         buffers.end(0);
-        assert_eq!(buffers.lend(None, true), None);
+        assert_eq!(buffers.lend(None, Room::Within), None);
         buffers.renew(0);
-        assert_eq!(buffers.lend(None, true), Some(0));
+        assert_eq!(buffers.lend(None, Room::Within), Some(0));
     }
 
     #[test]
     fn who_waits_is_served_in_order_and_before_those_who_come() {
         let mut buffers = Buffers::new(Policy::Fullest, 1);
-        buffers.lend(None, true).unwrap();
+        buffers.lend(None, Room::Within).unwrap();
         let (first, second) = (buffers.queue_up(false), buffers.queue_up(false));
         let begun = buffers.queue_up(true);
         assert!(buffers.give_back(0, 1));
-        assert_eq!((buffers.lend(None, true), buffers.lend(Some(second), true)), (None, None));
-        assert_eq!(buffers.lend(Some(first), true), None);
-        assert_eq!(buffers.lend(Some(begun), true), Some(0));
+        assert_eq!((buffers.lend(None, Room::Within), buffers.lend(Some(second), Room::Within)), (None, None));
+        assert_eq!(buffers.lend(Some(first), Room::Within), None);
+        assert_eq!(buffers.lend(Some(begun), Room::Within), Some(0));
         assert_eq!(buffers.leave(first), Some(second));
         assert!(buffers.give_back(0, 2));
-        assert_eq!(buffers.lend(Some(second), true), Some(0));
+        assert_eq!(buffers.lend(Some(second), Room::Within), Some(0));
         assert!(!buffers.give_back(0, 3));
-        assert_eq!(buffers.lend(None, true), Some(0));
+        assert_eq!(buffers.lend(None, Room::Within), Some(0));
     }
 
     #[test]
     fn nothing_is_lent_without_room() {
         let mut buffers = Buffers::new(Policy::Fullest, 2);
-        assert_eq!(buffers.lend(None, false), None);
-        assert_eq!(buffers.lend(None, true), Some(0));
+        assert_eq!(buffers.lend(None, Room::None), None);
+        assert_eq!(buffers.lend(None, Room::Within), Some(0));
+    }
+
+    #[test]
+    fn beyond_the_bound_the_fullest_is_filled_up_by_one_at_a_time_whatever_the_policy() {
+        for policy in [Policy::Fullest, Policy::Fifo, Policy::Single] {
+            let mut buffers = Buffers::new(policy, 3);
+            let n_buffers = buffers.n_fills().len();
+            (0..n_buffers).for_each(|number| assert_eq!(buffers.lend(None, Room::Within), Some(number)));
+            (0..n_buffers).for_each(|number| assert!(!buffers.give_back(number, [10, 30, 20][number])));
+            let fullest = n_buffers.min(2) - 1;
+            assert_eq!(buffers.lend(None, Room::Beyond), Some(fullest));
+            assert_eq!(buffers.lend(None, Room::Beyond), None, "{policy:?}");
+            buffers.give_back(fullest, 40);
+            assert_eq!(buffers.lend(None, Room::Beyond), Some(fullest));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::arrivals::{Arrivals, Arrived, Offer};
 use super::policy::{Buffers, Policy};
 use crate::interleavings::visit;
+use crate::queue::Room;
 
 mod in_order;
 mod sleeping;
@@ -59,11 +60,17 @@ impl Free {
         }
     }
 
-    /// Room for `most` entries in memory; where nothing is being compressed there always is room.
-    fn has_room(&self, most: usize) -> bool {
+    /// Room for `most` entries in memory.
+    fn room(&self, most: usize) -> Room {
         let n_compressing: usize = self.compressing.iter().map(Vec::len).sum();
         let n_collected: usize = self.collected.iter().map(Vec::len).sum();
-        n_compressing == 0 || n_collected + n_compressing <= most
+        if n_collected + n_compressing <= most {
+            Room::Within
+        } else if n_compressing == 0 {
+            Room::Beyond
+        } else {
+            Room::None
+        }
     }
 
     fn steps(&self, most: usize) -> Vec<Free> {
@@ -83,18 +90,18 @@ impl Free {
 
     fn step(&self, number: usize, most: usize) -> Option<Free> {
         let mut world = self.clone();
-        let has_room = self.has_room(most);
+        let room = self.room(most);
         let mut producer = world.producers[number].clone();
         match producer.next {
             Next::Nothing => return None,
             Next::Ask if producer.entries.is_empty() => producer.next = Next::Nothing,
             Next::Ask => {
-                producer.next = match world.buffers.lend(None, has_room) {
+                producer.next = match world.buffers.lend(None, room) {
                     Some(buffer) => Next::Fill(buffer),
                     None => Next::Wait(world.buffers.queue_up(false)),
                 }
             }
-            Next::Wait(waiter) => producer.next = Next::Fill(world.buffers.lend(Some(waiter), has_room)?),
+            Next::Wait(waiter) => producer.next = Next::Fill(world.buffers.lend(Some(waiter), room)?),
             Next::Fill(buffer) => {
                 // Two entries fill a buffer.
                 world.collected[buffer].push(producer.entries.remove(0));

@@ -6,6 +6,17 @@ use std::collections::VecDeque;
 use super::QueueReport;
 use super::growth::Growth;
 
+/// The room in memory for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Room {
+    /// The bytes in flight are within the bound.
+    Within,
+    /// They are not, but none of them are on their way to the file: no room comes before more is handed over.
+    Beyond,
+    /// None, until some of them are in the file.
+    None,
+}
+
 /// The number of a ticket, and of one of its tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TaskId {
@@ -99,9 +110,20 @@ impl<T, P, E> State<T, P, E> {
         self.entries.len()
     }
 
+    /// The room for so many more bytes.
+    pub(super) fn room(&self, more_bytes: u64, limit: u64) -> Room {
+        if self.report.bytes.saturating_add(more_bytes) <= limit {
+            Room::Within
+        } else if self.is_empty() {
+            Room::Beyond
+        } else {
+            Room::None
+        }
+    }
+
     /// True if so many more bytes are within the limit. Where nothing is in flight that could make room, there always is room.
     pub(super) fn has_room(&self, more_bytes: u64, limit: u64) -> bool {
-        self.is_empty() || self.report.bytes.saturating_add(more_bytes) <= limit
+        self.room(more_bytes, limit) != Room::None
     }
 
     pub(super) fn add(&mut self, n_bytes: u64) {

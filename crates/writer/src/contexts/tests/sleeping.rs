@@ -2,6 +2,7 @@
 
 use crate::contexts::policy::{Buffers, Policy};
 use crate::interleavings::visit;
+use crate::queue::Room;
 
 /// The next step of a producer. Each is what is done under one lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,18 +42,20 @@ struct World {
     producers: Vec<(Next, u32, bool)>,
     /// True if each fill has an entry more than a buffer takes.
     fills_are_long: bool,
+    room: Room,
     /// The producer that has the lock of the queue's state.
     locked_by: Option<usize>,
 }
 
 impl World {
-    fn new(policy: Policy, n_buffers: usize, producers: &[(u32, bool)], fills_are_long: bool) -> World {
+    fn new(policy: Policy, n_buffers: usize, producers: &[(u32, bool)], fills_are_long: bool, room: Room) -> World {
         let buffers = Buffers::new(policy, n_buffers);
         World {
             n_collected: vec![0; buffers.n_fills().len()],
             buffers,
             producers: producers.iter().map(|&(n_entries, gives_up)| (Next::Ask, n_entries, gives_up)).collect(),
             fills_are_long,
+            room,
             locked_by: None,
         }
     }
@@ -94,12 +97,12 @@ impl World {
             Next::Nothing | Next::Asleep(_) | Next::AsleepBehind(_) => return None,
             Next::Look(_) | Next::Ring(..) | Next::Wake if is_locked => return None,
             Next::Ask if n_entries == 0 => Next::Nothing,
-            Next::Ask => world.buffers.lend(None, true).map_or(Next::StandInLine { has_begun: false }, Next::Fill),
+            Next::Ask => world.buffers.lend(None, self.room).map_or(Next::StandInLine { has_begun: false }, Next::Fill),
             Next::AskForMore => {
-                world.buffers.lend(None, true).map_or(Next::StandInLine { has_begun: true }, Next::Fill)
+                world.buffers.lend(None, self.room).map_or(Next::StandInLine { has_begun: true }, Next::Fill)
             }
             Next::StandInLine { has_begun } => Next::Look(world.buffers.queue_up(has_begun)),
-            Next::Look(waiter) => match world.buffers.lend(Some(waiter), true) {
+            Next::Look(waiter) => match world.buffers.lend(Some(waiter), self.room) {
                 Some(buffer) => Next::Leave(waiter, Some(buffer)),
                 None => {
                     world.locked_by = Some(number);
@@ -175,8 +178,10 @@ fn nobody_sleeps_while_a_buffer_is_free_though_only_the_first_in_line_is_woken()
             &[(1, false), (1, false), (1, true), (1, false)],
         ] {
             for n_buffers in [1, 2] {
-                for fills_are_long in [false, true] {
-                    let start = World::new(policy, n_buffers, producers, fills_are_long);
+                for (fills_are_long, room) in
+                    [(false, Room::Within), (true, Room::Within), (false, Room::Beyond), (true, Room::Beyond)]
+                {
+                    let start = World::new(policy, n_buffers, producers, fills_are_long, room);
                     n_states += visit(start, World::steps, World::check_end);
                 }
             }
