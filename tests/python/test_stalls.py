@@ -246,6 +246,21 @@ def test_what_is_no_file_of_stalls_is_said(tmp_path, capsys, text, message):
         report.read(tmp_path / "none")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("end_ns", 0, "ends before it begins"),
+        ("n_fills", True, "True is no number"),
+        ("times_ns", {"running": -1}, "-1 is no number"),
+    ],
+)
+def test_a_stream_that_contradicts_itself_is_refused(tmp_path, name, value, message):
+    told = report.read(write(tmp_path / "s.log", STALL_MONITOR)).as_dict()
+    told["streams"][1][name] = value
+    with pytest.raises(ar.CorruptFileError, match=re.escape(message)):
+        report.read(write(tmp_path / "s.json", json.dumps(told)))
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A file that three threads filled, and its stalls."""

@@ -12,6 +12,7 @@ from arrowroot._render import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import TypeGuard
 
     import numpy as np
     import numpy.typing as npt
@@ -213,24 +214,30 @@ def _stream(told: Mapping[str, Any]) -> Stream:
     numbers = {
         name: _number(told[name]) for name in Stream._fields if name not in {"name", "module", "times_ns"}
     }
+    if numbers["end_ns"] < numbers["start_ns"]:
+        raise ValueError(f"stream {told['name']!r} ends before it begins")
     return Stream(name=str(told["name"]), module=str(told["module"]), times_ns=times, **numbers)
 
 
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _place(number: object, length: int) -> int:
-    if not isinstance(number, int) or not 0 <= number < length:
+    if not _is_whole(number) or not 0 <= number < length:
         raise ValueError(f"no number {number!r} of {length}")
     return number
 
 
 def _time(microseconds: object) -> int:
-    if not isinstance(microseconds, int) or not 0 <= microseconds < 1 << 53:
+    if not _is_whole(microseconds) or not 0 <= microseconds < 1 << 53:
         raise ValueError(f"{microseconds!r} is no time in µs")
     return microseconds
 
 
 def _number(value: object) -> int:
     """Return a count, or a time in ns."""
-    if not isinstance(value, int) or not 0 <= value < 1 << 63:
+    if not _is_whole(value) or not 0 <= value < 1 << 63:
         raise ValueError(f"{value!r} is no number from 0 on")
     return value
 
