@@ -153,7 +153,7 @@ def queue(options: argparse.Namespace, directory: Path, out: Path) -> Found:
 
 
 def autosave(options: argparse.Namespace, directory: Path, _: Path) -> Found:
-    """Compare sizes of clusters, and how many of them TBufferMerger merges at a time: arrowroot has no autosave."""
+    """Compare sizes of clusters, and how many of them TBufferMerger merges at a time; no file comes to our autosave."""
     rows, told = [], {}
     n_events = 4 * options.real_events
     for engine, flush, n_merged in (
