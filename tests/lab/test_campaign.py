@@ -204,6 +204,7 @@ def test_every_key_is_read(reads, tmp_path):
     some, events, copy, theirs = campaign.workloads
     assert (some.column_share, some.threads, some.seed) == (0.02, 2, 9)
     assert some.entry_list_hash
+    assert some.n_listed == 3
     assert (events.order, events.work_ns_per_entry, events.workers) == ("entry", 20_000, 4)
     assert copy.settings == {"layout": "rntuple", "compression": "zstd:5"}
     assert theirs.report == "fjr"

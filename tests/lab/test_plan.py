@@ -278,6 +278,9 @@ def test_what_is_asked_for_takes_longer_the_more_it_is(campaign):
         replace(busier, dataset=replace(script, about_bytes=1e6, about_entries=n)) for n in (1, 1_000_000)
     )
     assert sample_ns(many, None) - sample_ns(few, None) > 0.9e9
+    # Those of a list, whatever there is besides.
+    listed = replace(many, workload=replace(many.workload, entry_list="l", n_listed=1))
+    assert sample_ns(listed, None) == sample_ns(few, None)
     # In virtual time there is one sample, and nothing waits for the line.
     far = replace(one, storage=replace(slower.storage, kind="simulated"))
     assert case_ns(far, None, 5, sample_ns(far, None)) < case_ns(slower, None, 5, sample_ns(slower, None))

@@ -111,6 +111,8 @@ class Workload:
     entry_list: str | None = None
     #: Hash of its numbers: they are asked for, wherever the list stands.
     entry_list_hash: str = ""
+    #: How many numbers it has.
+    n_listed: int = 0
     order: Order = "cluster"
     #: CPU time that is burnt for each entry.
     work_ns_per_entry: int = 0

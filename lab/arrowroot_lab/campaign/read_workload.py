@@ -34,7 +34,8 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
     values["entry_share"] = table.share("entry_share", parse_share)
     if "entry_list" in table:
         values["entry_list"] = inside(table, "entry_list", table.text("entry_list", ""), directory)
-        values["entry_list_hash"] = _list_hash(table, directory / values["entry_list"])
+        path = directory / values["entry_list"]
+        values["entry_list_hash"], values["n_listed"] = _hash_and_number(table, path)
         if "entry_share" in table:
             table.fault("entry_list", "tell a share of the entries or a list, not both")
     values["order"] = table.one_of("order", "cluster", ("cluster", "entry"))
@@ -93,18 +94,18 @@ def _command(table: Table) -> tuple[str, ...]:
     return command
 
 
-def _list_hash(table: Table, path: Path) -> str:
-    """The hash of the numbers of a list of entries; a fault unless they are whole and ascend."""
+def _hash_and_number(table: Table, path: Path) -> tuple[str, int]:
+    """The hash of the numbers of a list of entries, and how many; a fault unless they are whole and ascend."""
     try:
         if path.stat().st_size > MAX_LIST_BYTES:
             table.fault("entry_list", f"{path}: a list has at most {MAX_LIST_BYTES >> 20} MiB")
-            return ""
+            return "", 0
         text = path.read_text(encoding="ascii")
     except (OSError, ValueError) as error:
         if path.is_file():
             table.fault("entry_list", f"{path}: it cannot be read: {error}")
-        return ""
-    last = -1
+        return "", 0
+    last, n_listed = -1, 0
     whole = hashlib.sha256()
     for line, word in enumerate(text.split("\n"), 1):
         if not word.strip():
@@ -113,7 +114,7 @@ def _list_hash(table: Table, path: Path) -> str:
             table.fault(
                 "entry_list", f"{path}:{line}: expected a number of an entry, greater than the one before it"
             )
-            return ""
-        last = number
+            return "", 0
+        last, n_listed = number, n_listed + 1
         whole.update(b"%d\n" % number)
-    return whole.hexdigest()[:16]
+    return whole.hexdigest()[:16], n_listed

@@ -186,6 +186,8 @@ def _n_columns(dataset: Dataset) -> int | None:
 
 def _n_entries(case: Case, found: Found | None, size: float) -> float:
     recipe = case.dataset.recipe
+    if case.workload.entry_list is not None:
+        return float(case.workload.n_listed)
     if found is not None:
         n = float(found.identity.n_entries)
     elif recipe is not None and recipe.by == "sample":
