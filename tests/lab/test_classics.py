@@ -31,6 +31,7 @@ from tests.lab.made import Made
 
 MIB = 1 << 20
 ROOT = Path(__file__).parents[2]
+KEPT = results.DIRECTORY
 
 
 @pytest.fixture(scope="module", params=classics.NAMES)
@@ -227,6 +228,13 @@ def test_results_of_the_cms_campaign_become_rows_of_its_page(tmp_path):
     assert {len(row["ratios"]) for row in rows} == {7}
     assert rows[0]["wall_ns"] == 8 * rows[1]["wall_ns"]
     assert {row["n_requests"] for row in rows} == {14}
+    # A case all of whose samples were disturbed has no figures.
+    with Store.open(tmp_path / "lab.db") as store:
+        one.uuid, one.created_at = f"9{one.uuid[1:]}", "2026-12-01T00:00:00.000Z"
+        for sample in one.samples:
+            sample.disturbed = ["other processes took 99% of the cores"]
+        store.put(one)
+        assert [row["case"] for row in cms_real.rows(store)] == ["original", "tree cache"]
 
 
 def test_the_figures_of_the_liverpool_page_are_those_of_its_results():
@@ -550,6 +558,21 @@ def test_a_database_without_results_of_a_classic_is_refused(name, tmp_path, caps
         store.put(Made().results()[0])
     assert main(["classics", name, "--db", str(tmp_path / "lab.db")]) == 2
     assert f"lab.db: it has no results of the campaigns of {name}" in capsys.readouterr().err
+
+
+def test_results_that_make_no_page_are_not_kept(tmp_path, capsys, monkeypatch):
+    name = "root-2009"
+    monkeypatch.setattr(results, "DIRECTORY", tmp_path)
+    before = json.loads((KEPT / f"{name}.json").read_text())
+    document = {**before, "rows": [row for row in before["rows"] if row["study"] != "corner"]}
+    monkeypatch.setattr(classics.module(name), "measure", lambda *_: document)
+    (tmp_path / f"{name}.json").write_text(results.text(before))
+    out = tmp_path / "out.json"
+    assert main(["classics", name, "--write"]) == 1
+    assert "root-2009: its page needs results that are not there" in capsys.readouterr().err
+    assert json.loads((tmp_path / f"{name}.json").read_text()) == before
+    assert main(["classics", name, "--out", str(out)]) == 1
+    assert json.loads(out.read_text()) == document
 
 
 def test_the_command_lists_the_classics(capsys):

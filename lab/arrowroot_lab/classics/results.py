@@ -101,8 +101,8 @@ def _commit() -> str | None:
             return None
         told.append(done.stdout.strip())
     commit, changes = told
-    # The results themselves are what a measurement changes.
-    is_changed = any(not line.endswith(".json") for line in changes.splitlines())
+    # The results themselves, and their picture, are what a measurement changes.
+    is_changed = any(not line.endswith((".json", "classics.svg")) for line in changes.splitlines())
     return f"{commit}, changed" if is_changed else commit
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError
 
 if TYPE_CHECKING:
     import argparse
@@ -89,11 +89,18 @@ def run(options: argparse.Namespace) -> int:
     document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
     document["rows"] += measured
     results.keep(document, results.stored(options.name).document if kept.exists() else None)
-    if place is not None:
-        writing.to_file(place, results.text(document))
+    if options.out is not None:
+        writing.to_file(options.out, results.text(document))
     found = results.Results(document)
-    print(classic.page(found).answer)
-    claims = classic.claims(found)
+    try:
+        page, claims = classic.page(found), classic.claims(found)
+    except (LookupError, ValueError, TypeError, LabError) as error:
+        # As after a case that failed, or all of whose samples were disturbed.
+        at = f": `arrowroot lab show --overview --db {options.db}` tells what failed" if options.db else ""
+        raise LabError(f"{options.name}: its page needs results that are not there ({error!r}){at}") from None
+    if options.write:
+        writing.to_file(kept, results.text(document))
+    print(page.answer)
     for claim in claims:
         print(f"{'holds' if claim.holds else 'FAILS':<6} {claim.text}")
     return EXIT_DONE if all(claim.holds for claim in claims) else EXIT_FAILED

@@ -27,10 +27,10 @@ def rows(store: Store) -> list[Row]:
     told = []
     for summary, result in zip(found, store.of(one.uuid for one in found), strict=True):
         original = originals.get(summary.dataset)
-        if summary.dataset not in PARTS or original is None:
+        counted = result.counted()
+        if summary.dataset not in PARTS or original is None or not counted:
             continue
         sides = [[(one.run, samples[one.uuid])] for one in (original, summary)]
-        counted = result.counted()
         told.append(
             {
                 "study": "real",
