@@ -155,21 +155,9 @@ bench-adl: build $(VENV)/.dependencies $(VENV)/.root ## measure the eight analys
 bench-parallel: build $(VENV)/.dependencies $(VENV)/.bench ## measure what streams lose by waiting for their output (BENCH_ARGS='--parts policy,threads')
 	$(BIN)/python -m bench.parallel_output $(BENCH_ARGS)
 
-# A statement that does not hold is told at the end, when all is published. The results are kept where the pages take them from.
 .PHONY: classics
 classics: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.bench ## the classics again, in virtual time and for real, and their pages in demo/classics: an hour
-	@mkdir -p demo
-	for campaign in campaigns/layouts.toml campaigns/classics/*.toml; do $(BIN)/arrowroot lab run $$campaign --db demo/classics.db; done
-	$(BIN)/python campaigns/classics/unflushed.py demo
-	$(BIN)/python -m bench.parallel_output.told --parts peers demo/peers.json
-	@failed=0; \
-	classic() { $(BIN)/arrowroot lab classics "$$@" --write || failed=1; }; \
-	classic liverpool-2008 --file demo/unflushed.root:events; \
-	for name in root-2009 cms-2010 atlas-2012; do classic $$name --db demo/classics.db; done; \
-	classic cms-2017 --file demo/peers.json; \
-	$(BIN)/arrowroot lab classics --picture docs/classics.svg; \
-	$(BIN)/arrowroot lab publish demo/classics --db demo/classics.db; \
-	exit $$failed
+	@tools/classics.sh
 
 .PHONY: faults
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')

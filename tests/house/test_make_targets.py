@@ -3,7 +3,10 @@
 import functools
 import os
 import re
+import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,3 +55,81 @@ def test_ci_runs_make_test():
     assert os.access(script, os.X_OK)
     assert "set -euo pipefail" in text
     assert text.rstrip().endswith("exec make test")
+
+
+#: Stands for Python and arrowroot: notes what it is asked, and fails or waits at some of it.
+PROGRAM = """#!{python}
+import os, signal, sys, time
+asked = " ".join(sys.argv[1:])
+with open("asked", "a") as file:
+    file.write(asked + "\\n")
+if os.environ.get("WAITS", "nothing") in asked:
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
+    print("waiting", flush=True)
+    time.sleep(60)
+sys.exit(os.environ.get("FAILS", "nothing") in asked)
+"""
+
+
+@pytest.fixture
+def steps(tmp_path):
+    """The script of the classics with programs that only note what they are asked."""
+    (tmp_path / "tools").mkdir()
+    shutil.copy(REPOSITORY / "tools" / "classics.sh", tmp_path / "tools")
+    shutil.copytree(REPOSITORY / "campaigns", tmp_path / "campaigns")
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in ("python", "arrowroot"):
+        path = tmp_path / ".venv" / "bin" / name
+        path.write_text(PROGRAM.format(python=sys.executable))
+        path.chmod(0o755)
+
+    def start(**variables):
+        # A shell in the background would have it ignore the interrupt.
+        command = ["env", "--default-signal=INT", tmp_path / "tools" / "classics.sh"]
+        return subprocess.Popen(
+            command, env={**ENVIRONMENT, **variables}, start_new_session=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    return start, lambda: (tmp_path / "asked").read_text().splitlines()
+
+
+def test_a_classic_that_fails_leaves_the_others_their_turn_and_is_told_at_the_end(steps):
+    start, asked = steps
+    process = start()
+    process.communicate()
+    assert process.returncode == 0
+    whole = asked()
+    assert [line for line in whole if line.startswith("lab publish")]
+    written = [line for line in whole if line.endswith("--write")]
+    assert len(written) == 5
+    process = start(FAILS="lab run campaigns/classics/cms-2010.toml")
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert asked() == 2 * whole
+    assert said.splitlines()[-1].endswith("lab run campaigns/classics/cms-2010.toml --db demo/classics.db")
+    # What was not written again is not taken for new.
+    process = start(FAILS="bench.parallel_output.told")
+    process.communicate()
+    assert process.returncode == 1
+    assert set(written) - set(asked()[2 * len(whole) :]) == {
+        "lab classics cms-2017 --file demo/peers.json --write"
+    }
+
+
+def test_an_interrupt_ends_the_classics(steps):
+    start, asked = steps
+    process = start(WAITS="cms-2010.toml")
+    assert process.stdout.readline() == "waiting\n"
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    assert "cms-2010.toml" in asked()[-1]
+
+
+def test_without_root_no_classic_is_begun(steps):
+    start, asked = steps
+    process = start(FAILS="check_root.py")
+    _, said = process.communicate()
+    assert (process.returncode, asked()) == (1, ["tools/check_root.py"])
+    assert "need ROOT" in said
