@@ -7,9 +7,12 @@ import importlib.metadata
 import os
 import platform
 import re
+import sysconfig
 from pathlib import Path
 
 PACKAGES = ("ROOT", "awkward", "numpy", "uproot", "xrootd")
+#: A header of ROOT's wheel, whose own version says nothing to people.
+ROOT_VERSION = Path(sysconfig.get_path("purelib")) / "ROOT" / "include" / "ROOT" / "RVersion.hxx"
 
 
 def machine() -> str:
@@ -28,18 +31,20 @@ def packages() -> str:
     found = []
     for name in PACKAGES:
         try:
-            package = importlib.metadata.distribution(name)
+            version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-        found.append(f"{name} {_root_version(package) if name == 'ROOT' else package.version}")
+        found.append(f"ROOT {_root_version() or version}" if name == "ROOT" else f"{name} {version}")
     return ", ".join(found)
 
 
-def _root_version(package: importlib.metadata.Distribution) -> str:
-    """Return ROOT's own version: that of its package (0.1a12 of 6.40.00) says nothing to a user of ROOT."""
-    header = Path(str(package.locate_file("ROOT/include/ROOT/RVersion.hxx"))).read_text()
-    major, minor, patch = re.findall(r"#define ROOT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)
-    return f"{major}.{minor:0>2}.{patch:0>2}"
+def _root_version() -> str | None:
+    """ROOT's own version, as 6.40.00; None: its wheel does not tell it."""
+    if not ROOT_VERSION.exists():
+        return None
+    numbers = re.findall(r"#define ROOT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", ROOT_VERSION.read_text())
+    major, minor, patch = map(int, numbers)
+    return f"{major}.{minor:02d}.{patch:02d}"
 
 
 def today() -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import uuid
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
@@ -25,6 +26,10 @@ FORM, FORM_VERSION = "arrowroot-lab/result", 1
 
 #: Bounds of a document, as it may come from anywhere: its text, its depth, and its integers, which are SQL's.
 MAX_BYTES, MAX_DEPTH, MAX_INTEGER = 64 * 2**20, 40, 2**63 - 1
+
+#: Digits of a commit, where people read it.
+N_COMMIT = 12
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 #: Values of the metrics of one layer ("application", "store", "line", "device", ...), exact counts and bytes.
 Counters = dict[str, dict[str, int]]
@@ -169,13 +174,23 @@ class Result:
 
     @property
     def version(self) -> str:
-        """The version of the engine, for people: the key "engine", else the one with the engine's name."""
+        """The version of the engine, for people: the key "engine", else the one with the engine's name.
+
+        ROOT's own ("ROOT") goes before that of its package on PyPI ("root"); of a commit there are its first digits.
+        """
         engine = self.case.get("engine", "")
-        named = {name.lower(): version for name, version in self.versions.items()}
+        named: dict[str, str] = {}
+        for name, version in sorted(self.versions.items()):  # upper case first
+            named.setdefault(name.lower(), version)
         for name in ("engine", engine.lower(), engine.lower().partition("-")[0]):
             if name in named:
-                return named[name]
+                return version_text(named[name])
         return ", ".join(f"{name} {version}" for name, version in sorted(self.versions.items()))
+
+
+def version_text(version: str) -> str:
+    """Return a version as people read it: a commit by its first digits."""
+    return version[:N_COMMIT] if _COMMIT.fullmatch(version) else version
 
 
 def case_id(case: CaseDocument) -> str:

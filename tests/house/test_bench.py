@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from arrowroot._writing.settings import codec_number
-from bench import catalogue, nano_schema, runner
+from bench import catalogue, machine, nano_schema, runner
 from bench.catalogue import Engine
 from bench.digest import digest, digest_values
 from bench.parallel_output import scale
@@ -333,3 +333,14 @@ def test_memory_may_grow_by_the_record_of_the_tree_and_by_nothing_else():
     assert complaints(120, 100, 100) == complaints(240, 10_000, 60) == []
     assert complaints(250, 100, 100) == ["a run: memory grows from 100 to 250 MB"]
     assert complaints(400, 10_000, 60) == ["a run: memory grows from 100 to 400 MB"]
+
+
+def test_the_version_of_root_is_its_own_and_not_that_of_its_wheel():
+    pytest.importorskip("ROOT")
+    done = subprocess.run(
+        [sys.executable, "-c", "import ROOT; print(ROOT.gROOT.GetVersion())"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert machine.packages().startswith(f"ROOT {done.stdout.strip()}, ")

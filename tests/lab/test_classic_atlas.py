@@ -256,7 +256,7 @@ def test_versions_are_beside_each_other_old_to_new_by_names_for_people(kept, tmp
             store.put(one)
         rows = real.rows(store)
     named = [f"{row['engine']} {row['version']}" for row in rows]
-    assert named == ["arrowroot cccccccccc", "arrowroot 0123456789", "root 6.38.00", "root 6.40.00"]
+    assert named == ["arrowroot cccccccccccc", "arrowroot 0123456789ab", "root 6.38.00", "root 6.40.00"]
     without = [row for row in kept.document["rows"] if row["study"] != real.SIDE_BY_SIDE]
 
     def page(rows):

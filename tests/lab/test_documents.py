@@ -29,6 +29,22 @@ def test_document_says_all_of_a_result(result):
     assert from_json(json.loads(json.dumps(to_json(result)))) == result
 
 
+@pytest.mark.parametrize(
+    ("engine", "versions", "told"),
+    [
+        ("root-rntuple", {"ROOT": "6.40.00", "python": "3.11.7", "root": "0.1a12"}, "6.40.00"),
+        ("root", {"root": "0.1a12", "ROOT": "6.40.00"}, "6.40.00"),
+        ("arrowroot", {"arrowroot": "0123456789abcdef" + 24 * "a", "numpy": "2.4.6"}, "0123456789ab"),
+        ("arrowroot", {"arrowroot": "0.1.0", "commit": 40 * "a"}, "0.1.0"),
+        ("mine", {"engine": "7", "mine": "8"}, "7"),
+        ("mine", {"b": "2", "a": "1"}, "a 1, b 2"),
+    ],
+)
+def test_the_version_is_the_one_that_people_call_it(engine, versions, told):
+    result = replace(RESULTS[0], versions=versions, case={**RESULTS[0].case, "engine": engine})
+    assert result.version == told
+
+
 BAD = [
     ("samples[0].wall_ns", -1, "integer of at least 0, found -1"),
     ("samples[0].wall_ns", 1.5, "integer of at least 0"),

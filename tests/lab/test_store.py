@@ -310,6 +310,40 @@ def test_database_of_an_older_laboratory_is_brought_up_to_date_by_whoever_reads_
         assert store.put(RESULTS[50])
 
 
+def test_versions_of_an_older_database_are_those_that_people_call_them(place):
+    """Until step 0003 commits stood there as a whole, and the version of ROOT's package."""
+    commits = [letter * 40 for letter in "ab"]
+    made = [one for one in Made().results() if one.case["engine"] == "root"][:4]
+    kept = [
+        replace(one, versions={"ROOT": "6.38.00", "root": "0.1a10"}, case={**made[0].case})
+        for one in made[:2]
+    ] + [
+        replace(one, versions={"arrowroot": commit}, case={**one.case, "engine": "arrowroot"})
+        for one, commit in zip(made[2:], commits, strict=True)
+    ]  # fmt: skip
+    raw = ["0.1a10", "6.38.00", *commits]
+    engine = engine_of(resolve(place))
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        upgrade(connection, "0003")
+        for result, version in zip(kept, raw, strict=True):
+            row = {**vars(summary_of(result)), "version": version}
+            key = connection.execute(tables.result.insert().returning(tables.result.c.id), row).scalar_one()
+            connection.execute(tables.document.insert(), {"result_id": key, "text": encode(result)})
+            newest = {name: row[name] for name in ("series_id", "version", "campaign", "created_at", "uuid")}
+            connection.execute(tables.newest.insert(), {"result_id": key, **newest})
+    engine.dispose()
+    with Store.open(place, must_exist=True) as store:
+        found = {one.uuid: one for one in store.summaries()}
+        newest = {one.uuid for one in store.summaries(Filter(newest_versions=True))}
+        # A whole commit means its results, too.
+        (of_commit,) = store.summaries(Filter(version=(commits[0],)))
+        assert of_commit.uuid == kept[2].uuid
+    assert [found[one.uuid].version for one in kept] == ["6.38.00", "6.38.00", "a" * 12, "b" * 12]
+    assert all(found[one.uuid].storage_group == summary_of(one).storage_group for one in kept)
+    of_each = {(one.series_id, one.version): one for one in sorted(kept, key=lambda one: one.created_at)}
+    assert newest == {one.uuid for one in of_each.values()}
+
+
 KEYS = (*METRICS, "store.n_reads", "store.wait_ns", "nowhere.n_reads")
 
 

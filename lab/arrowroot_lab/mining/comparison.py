@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.documents import Outcome
+from arrowroot_lab.documents import Outcome, version_text
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import CONFIDENCE, Comparison, Verdict, paired
 from arrowroot_lab.statistics import compare as judge
@@ -113,6 +113,7 @@ def compare_measured(
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
     asked = metric(key)
     groups, order = _groups(found, by)
+    before, now = (value and version_text(value) for value in (before, now))
     for value in (before, now):
         if value is not None and value not in order:
             raise RequestError(f"{by} {value}: no such results; there are {', '.join(order) or 'none'}")

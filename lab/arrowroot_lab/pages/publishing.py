@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import arrowroot_lab
+from arrowroot_lab.documents import N_COMMIT
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.figures.figure import style_sheet
 from arrowroot_lab.mining import overview, report
@@ -128,6 +129,7 @@ class _Site:
             "version": arrowroot_lab.__version__,
             "made_at": _date(snapshot.at),
             "now": snapshot.at,
+            "n_commit": N_COMMIT,
             "place": place,
             "navigation": navigation,
         }

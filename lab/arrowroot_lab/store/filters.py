@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, or_
 
+from arrowroot_lab.documents import version_text
+
 from .tables import result
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Filter:
         told: list[ColumnElement[bool]] = []
         for name in NAMES:
             globs = getattr(self, name)
+            if name == "version":
+                globs = [version_text(glob) for glob in globs]
             if globs:
                 told.append(or_(*(_matches(result.c[name], glob, dialect) for glob in globs)))
         for column, beginnings in ((result.c.series_id, self.series), (result.c.case_id, self.case)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.classics.counts import counts_of
@@ -12,12 +11,10 @@ from . import layouts
 
 if TYPE_CHECKING:
     from arrowroot_lab.classics.results import Row
-    from arrowroot_lab.documents import Result
     from arrowroot_lab.store import Store
 
 CAMPAIGN, VERSIONS = "atlas-2012", "versions"
 CASES, SIDE_BY_SIDE = "real cases", "real versions"
-_COMMIT, _DIGITS = re.compile("[0-9a-f]{40}"), 10
 
 
 def rows(store: Store) -> list[Row]:
@@ -52,11 +49,5 @@ def _version_rows(store: Store) -> list[Row]:
                 key: row[key]
                 for key in ("dataset", "storage", "engine", "n_samples", "wall_ns", "low_ns", "high_ns")
             }
-            told.append({"study": SIDE_BY_SIDE, "version": _called(result), **kept})
+            told.append({"study": SIDE_BY_SIDE, "version": result.version, **kept})
     return sorted(told, key=lambda row: [str(row[key]) for key in ("dataset", "storage", "engine")])
-
-
-def _called(result: Result) -> str:
-    """The version as people call it: ROOT's own, not that of its package; of a commit its first digits."""
-    version = result.versions.get("ROOT") or result.version
-    return version[:_DIGITS] if _COMMIT.fullmatch(version) else version
