@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,23 @@ def test_a_directory_that_is_not_ours_is_refused(little, tmp_path, kind):
     if kind in ("foreign", "forged"):
         assert (directory / "thesis.tex").read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"pages"}
+
+
+def test_versions_that_two_engines_share_are_compared_once(tmp_path):
+    made = Made(
+        storages=("local",), engines=("root",), workloads=("ten columns",), n_runs=1, with_trouble=False
+    ).results()
+    others = [
+        replace(one, uuid=f"9{one.uuid[1:]}", case={**one.case, "engine": "root-rntuple"}) for one in made
+    ]
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in made + others:
+            store.put(result)
+        publish(store, tmp_path / "pages", at=NOW)
+    page = (tmp_path / "pages" / "compare" / "storages-by-version.html").read_text()
+    names = re.findall(r'id="([^"]+)"', page)
+    assert names
+    assert len(names) == len(set(names))
 
 
 def test_a_link_to_a_site_stays_a_link(little, tmp_path):

@@ -400,13 +400,14 @@ def _pairs(found: Sequence[Measured], axis: str) -> tuple[list[tuple[str, str]],
         if axis in one.axes:
             values.setdefault(part, {})[one.axes[axis]] = None
     is_each = all(len(names) <= MAX_EACH_WITH_EACH for names in values.values())
-    pairs = [
+    # Engines of one program have the same versions: what is compared is all of theirs.
+    pairs = dict.fromkeys(
         (before, now)
         for names in map(list, values.values())
         for place, now in enumerate(names)
         for before in names[: place if len(names) <= MAX_EACH_WITH_EACH else min(place, 1)]
-    ]
-    return pairs, is_each
+    )
+    return list(pairs), is_each
 
 
 def _links_of(compared: Sequence[Compared]) -> dict[tuple[int, str], str]:
