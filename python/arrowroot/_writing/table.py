@@ -177,7 +177,7 @@ class TableWriter:
           "single", one for all.
         - buffers: how many may be in use, filled or being compressed (4). ``buffers`` of the file bounds their bytes.
         - order: of the entries: "free", as buffers are full; "filled", as ``fill`` took them; "numbered", by
-          ``first_entry``: then the file has the same bytes whatever the threads.
+          ``first_entry``: then the file has the same bytes whatever the threads, if one table is filled at a time.
         - full: what a fill does that would wait: "block"; "refuse", raise QueueFullError; or what is called before it
           waits, with a QueueState.
         - help: True: who would wait compresses instead.

@@ -15,7 +15,7 @@ pub enum Order {
     Free,
     /// That in which fills were taken.
     Filled,
-    /// That of the numbers that producers give them. The file is the same whatever the threads.
+    /// That of the numbers that producers give them. The file is the same whatever the threads, if they fill one table at a time.
     Numbered,
 }
 
