@@ -22,7 +22,7 @@ BASELINE = HERE / "passing.json"
 REPORT = REPOSITORY / "target" / "conformance-report.txt"
 N_WORKERS = 2
 #: A column that takes longer has failed.
-COLUMN_TIMEOUT_S = 60
+COLUMN_TIMEOUT_S = 300
 #: After so many crashes in one file the rest of its columns fails untried.
 MAX_CRASHES_PER_FILE = 20
 

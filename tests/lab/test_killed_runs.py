@@ -35,7 +35,7 @@ def test_servers_processes_and_files_of_a_killed_run_are_gone(campaign, tmp_path
     first = lab_run(path, env={**os.environ, "TMPDIR": str(scratch)})
     try:
         # Both are rehearsed; the first sample hangs.
-        wait_until(lambda: sum(call["verb"] == "run" for call in calls(log)) >= 3, first, seconds=400)
+        wait_until(lambda: sum(call["verb"] == "run" for call in calls(log)) >= 3, first)
         started = descendants(first.pid)
         assert {"nginx", "xrootd"} <= set(started.values()), started
         assert list(scratch.iterdir())
