@@ -311,7 +311,12 @@ impl FileWriter {
         let State { appender, complete, directories, classes, saved } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
         saved.clear();
-        let ended = self.append_ending(&mut open, directories, classes, &saved.segments()).and_then(|header| {
+        let gaps = saved.segments();
+        let ended = self.append_ending(&mut open, directories, classes, &gaps).and_then(|header| {
+            if !gaps.is_empty() {
+                // What was saved can be read until all that replaces it is there.
+                open.flush()?;
+            }
             write_beginning(&mut open, directories, &header)?;
             saved.mark(&mut open)?;
             open.flush()

@@ -186,6 +186,33 @@ fn what_is_left_at_any_write_has_whole_clusters_whoever_fills_and_says_if_their_
 }
 
 #[test]
+fn what_was_saved_is_there_at_any_write_of_the_end_of_a_file() {
+    let left = Arc::default();
+    let inner = MemorySink::create("file.root", &MemoryFile::default());
+    let sink = Watched { inner, bytes: Mutex::default(), left: Arc::clone(&left) };
+    let file = file_in(Arc::new(sink), 1, 1 << 20);
+    let deep = file.directory("deep/er").unwrap();
+    let settings = TableSettings { flush: Flush::Entries(300), autosave_bytes: 1, ..TableSettings::default() };
+    let mut tables = [(ROOT_DIRECTORY, "T"), (deep, "U")].map(|(directory, name)| {
+        TableWriter::create(&file, directory, name, "", &schema(), Format::Tree, settings.clone()).unwrap()
+    });
+    for first in (0..3_000).step_by(500) {
+        tables.iter_mut().for_each(|table| table.append(&batch(first..first + 500)).unwrap());
+    }
+    tables.into_iter().for_each(|table| assert_eq!(table.close().unwrap().n_entries, 3_000));
+    file.close().unwrap();
+    let mut lengths = [0, 0];
+    for (number, bytes) in left.lock().unwrap().iter().enumerate() {
+        let file = File::from_source(Arc::new(MemorySource::new("left.root", bytes.as_slice()))).unwrap();
+        let length = |name| open_table(&file, name).map_or(0, |table| numbers(table.table.as_ref()).len());
+        let found = ["T", "deep/er/U"].map(length);
+        assert!(found[0] >= lengths[0] && found[1] >= lengths[1], "write {number}: {found:?} after {lengths:?}");
+        lengths = found;
+    }
+    assert_eq!(lengths, [3_000, 3_000]);
+}
+
+#[test]
 fn saved_on_the_way_numbered_entries_are_the_same_bytes_from_any_threads() {
     let written = |n_threads, buffer_bytes, is_alone| {
         let place = MemoryFile::default();
