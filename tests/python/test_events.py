@@ -388,6 +388,17 @@ def test_what_is_no_index_is_never_replaced(files):
         ar.index(files / "run*.root", files / "x.parquet", columns=["x"])
 
 
+def test_a_device_without_an_end_is_no_index():
+    # Reading all of it would take all memory.
+    code = (
+        "import resource, arrowroot\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
+        "arrowroot.EventIndex('/dev/zero')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "/dev/zero: no index of arrowroot" in done.stderr
+
+
 def test_the_command_makes_and_renews_an_index(files, arrowroot_command):
     done = arrowroot_command("index", "run*.root", "-o", "index.parquet", cwd=files)
     assert "1,500 events in 3 trees by run, luminosityBlock, event" in done.stdout

@@ -51,7 +51,9 @@ def _place(file: IO[bytes]) -> int | None:
     end = file.seek(0, 2)
     first = max(0, end - _TAIL_BYTES)
     file.seek(first)
-    ends = [found.end() for found in re.finditer(_BEGIN + b"[0-9a-f]{%d}" % _N_DIGITS, file.read())]
+    ends = [
+        found.end() for found in re.finditer(_BEGIN + b"[0-9a-f]{%d}" % _N_DIGITS, file.read(_TAIL_BYTES))
+    ]
     return first + ends[-1] - _N_DIGITS if ends else None
 
 
