@@ -133,6 +133,18 @@ def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
         }
 
 
+def test_a_copy_of_entries_in_no_order_says_that_they_are(tmp_path, capsys):
+    source, out = tmp_path / "in.root", tmp_path / "out.root"
+    with ar.create(source) as file, file.tree("T", entries_reshuffled=True) as tree:
+        tree.append({"x": np.arange(5.0)})
+    for options in ([], ["--filter", "x > 2"]):
+        assert main(["convert", str(source), str(out), *options]) == 0
+        assert ar.open(out)["T"].entries_reshuffled
+        assert not capsys.readouterr().err
+    assert main(["convert", str(source), str(out), "--layout", "rntuple"]) == 0
+    assert "T: note 'entries_reshuffled' was left out: an RNTuple records none" in capsys.readouterr().err
+
+
 def test_columns_entries_and_a_filter_are_chosen(files, tmp_path, arrowroot_command):
     out = tmp_path / "out.parquet"
     arrowroot_command(

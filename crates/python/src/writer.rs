@@ -247,6 +247,7 @@ struct Notes {
     friends: Vec<(String, String, String)>,
     user_info: Vec<(String, String, String)>,
     index: Option<(String, Option<String>)>,
+    entries_reshuffled: bool,
 }
 
 impl Notes {
@@ -258,6 +259,7 @@ impl Notes {
             friends: self.friends.into_iter().map(friend).collect(),
             user_info: self.user_info.into_iter().map(info).collect(),
             index: self.index,
+            is_reshuffled: self.entries_reshuffled,
         }
     }
 }

@@ -56,6 +56,8 @@ def _notes(tree: Tree, schema: pa.Schema) -> Iterator[tuple[str, Any, str | None
     if info := tree.user_info:
         # Texts without a name are their own.
         yield "user_info", list(info) if all(name == text for name, text in info.items()) else info, None
+    if tree.entries_reshuffled:
+        yield "entries_reshuffled", True, None
     try:
         index = tree.recorded_index
     except ArrowrootError as error:

@@ -79,6 +79,8 @@ class WritableDirectory:
         friends: trees whose columns are read beside its own: "TREE" of the same file, "FILE:TREE", several of them, or
             such by the names that they go by. ROOT looks for FILE where it runs.
         user_info: numbers and texts by name, or a list of texts (``TTree::GetUserInfo``).
+        entries_reshuffled: True if the entries come in an order by chance, so that nobody joins them by their numbers
+            (``TTree::kEntriesReshuffled``); contexts that may fill in any order say so by themselves.
 
         Several tables may be open at a time.
 

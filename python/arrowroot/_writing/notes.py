@@ -34,10 +34,11 @@ class Notes:
     #: Class, name, value as text.
     user_info: list[tuple[str, str, str]]
     index: tuple[str, str | None] | None
+    entries_reshuffled: bool
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Notes:
-        """Return what the options aliases, friends, user_info and index say.
+        """Return what the options aliases, friends, user_info, index and entries_reshuffled say.
 
         Raises: InvalidRequestError for what makes no sense; UnsupportedError for what a tree cannot record.
         """
@@ -47,6 +48,7 @@ class Notes:
             _friends(options.get("friends") or ()),
             _user_info(options.get("user_info") or ()),
             None if index is None else _index(index),
+            bool(options.get("entries_reshuffled")),
         )
 
 

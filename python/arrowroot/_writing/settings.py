@@ -66,6 +66,7 @@ class TableOptions(TypedDict, total=False):
     index: Index | None
     friends: Friends
     user_info: UserInfo
+    entries_reshuffled: bool
     producers: ProducerOptions
 
 

@@ -92,7 +92,7 @@ impl TreeFormat {
             let leaf = branch.leaf.as_ref().map(|leaf| add_leaf(&mut record, id, branch, placed, leaf, counter));
             leaves.push(leaf.transpose()?);
         }
-        if self.is_reshuffled {
+        if self.is_reshuffled || settings.notes.is_reshuffled {
             record.be_reshuffled();
         }
         record.set_totals();
