@@ -297,6 +297,26 @@ def test_zeros_where_a_directory_or_its_keys_were_are_found(two_trees, capsys):
         assert "text;1" in capsys.readouterr().out
 
 
+def test_zeros_in_a_directory_are_damage_even_where_its_objects_are_lost_too(two_trees, capsys):
+    with ar.open(two_trees) as file:
+        keys = {key.path: key for key in file._native.keys()}  # noqa: SIM118 - no dict
+    of_directory, of_text = keys["dir"], keys["dir/text"]
+    payload = of_directory.offset + of_directory.stored_bytes - of_directory.object_bytes
+    with_text = with_zeros(two_trees, (of_text.offset, of_text.offset + of_text.stored_bytes))
+    # The last one, of its key list alone: its length is there.
+    for first in (payload + 2, payload + 14, payload + 26):
+        damaged = with_zeros(with_text, (first, payload + 30), f"{first}.root")
+        with pytest.warns(ar.RecoveredWarning, match="zeros where a directory says where it"):  # noqa: PT031 - any
+            file = ar.open(damaged)
+            assert file["B"].num_entries == 1000
+            assert [key.path for key in file.keys()] == ["A", "B", "dir"]  # noqa: SIM118 - no dict
+        assert f"at byte {payload} of the file" in file.damage
+        with pytest.raises(ar.LostKeyError):
+            file["dir/text"]
+        assert main(["ls", str(damaged)]) == 1
+        assert "keys may be lost" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", [b"TDirectory", b"TTree"])
 def test_zeros_in_the_name_of_a_class_in_the_key_list_are_found(two_trees, capsys, text):
     content = two_trees.read_bytes()

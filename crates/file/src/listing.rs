@@ -250,7 +250,7 @@ impl Listing {
                     node.state = State::Unlisted(Box::new(directory));
                     continue;
                 }
-                Ok(_) => None,
+                Ok(directory) => zeros_in(&directory).map(|error| (key.name.clone(), error.placed(key.object_place()))),
                 Err(error) => Some((key.name.clone(), error.placed(key.object_place()))),
             };
             node.state = State::Done;
@@ -335,6 +335,13 @@ pub(crate) fn depth_first(entries: Vec<FileKey>) -> Vec<FileKey> {
         }
     }
     ordered
+}
+
+/// What is wrong with a directory that has no list. One that was never saved has no list, and knows where it is itself.
+fn zeros_in(directory: &Directory) -> Option<format::Error> {
+    let Directory { n_bytes_keys, seek_keys, n_bytes_name, seek_dir, .. } = *directory;
+    let is_unsaved = n_bytes_keys == 0 && seek_keys == 0 && n_bytes_name != 0 && seek_dir != 0;
+    (!is_unsaved).then(|| format::Error::corrupt(0, "zeros where a directory says where it and its keys are"))
 }
 
 /// Whether the payload of a key is worth a read. Classes of objects that are as small as a directory are many; only these may
