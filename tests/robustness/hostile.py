@@ -222,6 +222,10 @@ def ntuple_cases() -> Iterator[tuple[str, bytes]]:
     columns = [Column(i, INT32, 32, first_element=1 << 20, is_listed=False) for i in range(1000)]
     yield "a thousand deferred", ntuple_file(absent, columns, 1 << 20)
     yield "many clusters", ntuple_file([top], [Column(0, INT32, 32, is_listed=False)], 1, n_clusters=30_000)
+    yield (
+        "a page list in many groups",
+        ntuple_file([top], [first], 1, n_clusters=3000, n_groups=1000, compresses=True),
+    )
     names = [Field(i, f"{'n' * 3000}{i}", "std::int32_t") for i in range(1000)]
     yield "long names", ntuple_file(names, [Column(i, INT32, 32, is_listed=False) for i in range(1000)], 1)
     nested_names = [Field(max(0, i - 1), f"{'n' * 20_000}{i}", "C", 2 if i < 59 else 0) for i in range(60)]

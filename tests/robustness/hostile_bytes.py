@@ -318,10 +318,11 @@ def ntuple_file(
     n_entries: int,
     *,
     n_clusters: int = 1,
+    n_groups: int = 1,
     aliases: Iterable[tuple[int, int]] = (),
     compresses: bool = False,
 ) -> bytes:
-    """Return a file with one RNTuple, all of whose clusters have the same pages.
+    """Return a file with one RNTuple, all of whose clusters have the same pages, and all groups the same page list.
 
     ``compresses``: the envelopes.
     """
@@ -360,7 +361,10 @@ def ntuple_file(
             link = struct.pack("<QiQ", len(page_list), len(as_stored(page_list)), at)
             group = record_frame(struct.pack("<QQI", 0, n_entries * n_clusters, n_clusters) + link)
             content = (
-                struct.pack("<QQ", 0, checksum) + record_frame(b"") + list_frame([group]) + list_frame([])
+                struct.pack("<QQ", 0, checksum)
+                + record_frame(b"")
+                + list_frame([group] * n_groups)
+                + list_frame([])
             )
             return envelope(2, content)[0]
 

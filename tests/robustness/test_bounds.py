@@ -40,6 +40,7 @@ WORST = {
     "tree: half as many clusters": ["columns"],
     "tree: many dimensions": ["columns", "batch"],
     "ntuple: a thousand deferred": ["batch"],
+    "ntuple: a page list in many groups": ["columns"],
 }
 
 

@@ -34,8 +34,8 @@ pub fn read_range(source: &dyn Source, offset: u64, n_bytes: u64) -> Result<Vec<
 
 /// Metadata that become so many bytes are read however well they compress, and beyond these so many for each byte that is
 /// stored. Those of large files are compressed to a third or a tenth.
-const MAX_METADATA_BYTES: usize = 8 << 20;
-const MAX_METADATA_RATIO: usize = 16;
+const MAX_METADATA_BYTES: u64 = 8 << 20;
+const MAX_METADATA_RATIO: u64 = 16;
 
 /// As [`check_size`] for what is read as a whole before anybody asks for a part of it: descriptions of classes, the record of a
 /// tree, the envelopes of an RNTuple. A few bytes of these would take any memory.
@@ -43,15 +43,23 @@ const MAX_METADATA_RATIO: usize = 16;
 /// # Errors
 /// For metadata that compress too well.
 pub fn check_metadata(stored: &[u8], n_bytes: usize) -> format::Result<()> {
-    let most = stored.len().saturating_mul(MAX_METADATA_RATIO).saturating_add(MAX_METADATA_BYTES);
+    check_metadata_bytes(stored.len() as u64, n_bytes as u64)?;
+    check_size(stored, n_bytes)
+}
+
+/// The same for metadata in several records together, by their sizes alone.
+///
+/// # Errors
+/// For metadata that compress too well.
+pub fn check_metadata_bytes(stored_bytes: u64, n_bytes: u64) -> format::Result<()> {
+    let most = stored_bytes.saturating_mul(MAX_METADATA_RATIO).saturating_add(MAX_METADATA_BYTES);
     if n_bytes > most {
         let what = format!(
-            "metadata of {n_bytes} bytes that are stored in {}: more than {most} bytes are not unpacked",
-            stored.len()
+            "metadata of {n_bytes} bytes that are stored in {stored_bytes}: more than {most} bytes are not unpacked"
         );
         return Err(format::Error::unsupported(0, what));
     }
-    check_size(stored, n_bytes)
+    Ok(())
 }
 
 /// Whether the blocks of a payload hold so many bytes, before memory is taken: a wrong size in a key costs nothing.

@@ -18,7 +18,8 @@ mod recover;
 mod scratch;
 
 pub use access::{
-    check_metadata, format_error, read_each, read_parts, read_range, read_ranges, read_together, unpack, unpack_at,
+    check_metadata, check_metadata_bytes, format_error, read_each, read_parts, read_range, read_ranges, read_together,
+    unpack, unpack_at,
 };
 pub use elsewhere::{Elsewhere, Unverified};
 pub use error::{Answers, Error, Result, nearest, permanent};

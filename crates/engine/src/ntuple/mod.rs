@@ -13,7 +13,7 @@ mod streamed;
 mod table;
 mod types;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -29,8 +29,8 @@ use format::streamer::StreamerInfos;
 
 use arrowroot_arrow::TextForm;
 use arrowroot_file::{
-    Error, File, PooledScratch, Result, Scratch, check_metadata, format_error, nearest, read_parts, read_range,
-    unpack_at,
+    Error, File, PooledScratch, Result, Scratch, check_metadata, check_metadata_bytes, format_error, nearest,
+    read_parts, read_range, unpack_at,
 };
 
 use crate::scan::ColumnId;
@@ -81,6 +81,19 @@ fn check_schema(blob: Blob) -> format::Result<()> {
     Ok(())
 }
 
+/// Refuses page lists that are few bytes in the file and very many together: groups may name one and the same.
+fn check_page_lists(footer: &Footer) -> format::Result<()> {
+    let mut places = HashSet::new();
+    let (mut stored_bytes, mut n_bytes) = (0_u64, 0_u64);
+    for list in footer.groups.iter().map(|group| &group.page_list) {
+        n_bytes = n_bytes.saturating_add(list.uncompressed_bytes);
+        if let Some(locator) = list.locator.filter(|locator| places.insert(locator.offset)) {
+            stored_bytes = stored_bytes.saturating_add(locator.n_bytes);
+        }
+    }
+    check_metadata_bytes(stored_bytes, n_bytes)
+}
+
 /// What the pages of a field and its parts take.
 #[derive(Debug, Clone, Copy, Default)]
 struct PageSizes {
@@ -123,6 +136,7 @@ impl Ntuple {
         let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
         let mut schema = Schema::parse(envelopes.at(0)).map_err(in_envelope(anchor.header))?;
         let footer = Footer::parse(envelopes.at(1), &mut schema).map_err(in_envelope(anchor.footer))?;
+        check_page_lists(&footer).map_err(in_envelope(anchor.footer))?;
         let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
         let groups = Groups::new(&footer);
         let (file, index, infos, streamed) = (file.clone(), OnceLock::new(), OnceLock::new(), Mutex::default());
