@@ -19,6 +19,7 @@ from tests.robustness.hostile_bytes import (
     Record,
     RootFile,
     basket,
+    frame,
     ntuple_file,
     streamer_infos,
     tree_file,
@@ -108,6 +109,13 @@ def class_cases() -> Iterator[tuple[str, bytes]]:
     for name, (classes, n_branches, n_keys) in shapes.items():
         for kind, content in of_classes(classes, n_branches=n_branches, n_keys=n_keys):
             yield f"{name}, {kind}", content
+
+
+def object_cases() -> Iterator[tuple[str, bytes]]:
+    """Return files of objects."""
+    n_lists = 500_000
+    lists = frame(6, struct.pack(">I", n_lists) + struct.pack(">II", 1, 7) * n_lists)
+    yield "many short lists", RootFile(keys=[Record("vector<vector<int> >", "v", lists)]).content()
 
 
 def lz4_claim(n_bytes: int) -> bytes:
@@ -240,6 +248,7 @@ def ntuple_cases() -> Iterator[tuple[str, bytes]]:
 
 def cases() -> Iterator[tuple[str, bytes]]:
     """Return all files by their names."""
-    for kind, found in (("class", class_cases()), ("tree", tree_cases()), ("ntuple", ntuple_cases())):
-        for name, content in found:
+    groups = {"class": class_cases, "object": object_cases, "tree": tree_cases, "ntuple": ntuple_cases}
+    for kind, found in groups.items():
+        for name, content in found():
             yield f"{kind}: {name}", content

@@ -35,6 +35,7 @@ WORST = {
     "class: refused by far, keys": ["all objects"],
     "class: deep, tree": ["schema"],
     "class: bases, tree": ["columns"],
+    "object: many short lists": ["object"],
     "tree: zeros in many branches": ["batch"],
     "ntuple: long names in each other": ["batch"],
     "tree: half as many clusters": ["columns"],

@@ -10,7 +10,7 @@ use arrowroot::format::decode::{OUTERMOST, Object, Values};
 use arrowroot::format::streamer::Primitive;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PySlice, PyString, PyTuple};
 
 use crate::errors::to_python;
 
@@ -255,7 +255,8 @@ impl<'py, 'g> Maker<'py, 'g> {
                 let n_items = *n_items as usize;
                 if let Some(dense) = Dense::of(values) {
                     let n_values = dense.bytes.len().checked_div(dense.item_bytes()).unwrap_or(0);
-                    return (0..n_values).map(|i| self.array(&dense, i..i + 1, &dense.shape).map(Some)).collect();
+                    let array = self.array(&dense, n_values)?;
+                    return (0..n_values).map(|i| self.piece(&array, i).map(Some)).collect();
                 }
                 let items = self.column(item_hint(hint), items)?;
                 items.chunks(n_items.max(1)).map(|items| self.list(items).map(Some)).collect()
@@ -286,11 +287,11 @@ impl<'py, 'g> Maker<'py, 'g> {
 
     fn lists(&mut self, item: Hint<'g>, ends: &[i32], items: &'g Values) -> PyResult<Column<'py>> {
         if let Some(dense) = Dense::of(items) {
-            let lists = parts(ends).map(|range| {
-                let shape = [&[range.len()], dense.shape.as_slice()].concat();
-                self.array(&dense, range, &shape).map(Some)
-            });
-            return lists.collect();
+            let n_items = parts(ends).last().map_or(0, |range| range.end);
+            let array = self.array(&dense, n_items)?;
+            let end = |end: usize| isize::try_from(end).unwrap_or(isize::MAX);
+            let slices = parts(ends).map(|range| PySlice::new(self.py, end(range.start), end(range.end), 1));
+            return slices.map(|slice| self.piece(&array, slice).map(Some)).collect();
         }
         let items = self.column(item, items)?;
         parts(ends).map(|range| self.list(items.get(range).unwrap_or_default()).map(Some)).collect()
@@ -324,12 +325,17 @@ impl<'py, 'g> Maker<'py, 'g> {
         }
     }
 
-    fn array(&self, dense: &Dense<'_>, items: std::ops::Range<usize>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
-        self.look_for_signals()?;
-        let item_bytes = dense.item_bytes();
-        let bytes = dense.bytes.get(items.start * item_bytes..items.end * item_bytes).unwrap_or_default();
-        let shape = PyTuple::new(self.py, shape)?;
+    /// The items of a column as one array.
+    fn array(&self, dense: &Dense<'_>, n_items: usize) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = dense.bytes.get(..n_items.saturating_mul(dense.item_bytes())).unwrap_or_default();
+        let shape = PyTuple::new(self.py, [&[n_items], dense.shape.as_slice()].concat())?;
         self.factory.call_method1("array", (PyByteArray::new(self.py, bytes), dtype(dense.primitive), shape))
+    }
+
+    /// Some items of an array. Arrays of their own would take hundreds of bytes each.
+    fn piece(&self, array: &Bound<'py, PyAny>, place: impl IntoPyObject<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.look_for_signals()?;
+        array.get_item(place)
     }
 
     fn number(&self, primitive: Primitive, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
