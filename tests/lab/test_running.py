@@ -17,6 +17,7 @@ from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.machine import readings
 from arrowroot_lab.mining import compare, history
 from arrowroot_lab.running import checking, predicting, sampling, virtual_first
 from arrowroot_lab.running.predicting import gap
@@ -84,6 +85,21 @@ def test_a_machine_that_is_always_disturbed_ends_the_case_nevertheless(campaign,
     _, (result,) = run(campaign(engine("a"), workloads="[workload.all]\n"))
     assert len(result.samples) == 6
     assert result.reason == "0 of 3 samples were undisturbed"
+
+
+@pytest.mark.parametrize(
+    ("first", "n_samples"), [([50, 60, 100, 100, 100], 3), ([100] * 5, 3), ([60] * 5, 5)]
+)
+def test_a_machine_that_was_faster_for_a_moment_is_not_disturbed_ever_after(
+    campaign, monkeypatch, first, n_samples
+):
+    times = iter(first)
+    monkeypatch.setattr(sampling, "control_ns", lambda: next(times, 100))
+    monkeypatch.setattr(readings, "MAX_OTHERS", 9)
+    monkeypatch.setattr(readings, "MAX_STOLEN", 9)
+    _, [result] = run(campaign(engine("a"), workloads="[workload.all]\n", repeats=3))
+    assert len(result.samples) == n_samples
+    assert len(result.counted()) == 3
 
 
 @pytest.mark.usefixtures("undisturbed")

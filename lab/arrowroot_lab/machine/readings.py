@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 SECTOR_BYTES = 512
 #: The share of all cores' time that others may take, by other processes or other machines.
 MAX_STOLEN, MAX_OTHERS = 0.02, 0.10
-#: By how much the control kernel may be slower than the fastest that was seen.
+#: By how much the control kernel may be slower than usual. Not than the fastest one: a processor that is faster for a
+#: moment, as in its first seconds, would have nothing counted ever after.
 MAX_CONTROL = 1.10
 #: /proc/stat counts in ticks of 10 ms, so that shares of short samples are rough.
 SHORTEST_NS = 200_000_000
@@ -58,7 +59,7 @@ class Readings:
 
 
 def disturbed(
-    values: dict[str, float], sample_cpu_ns: int, control_ns: tuple[int, int], best_control_ns: int
+    values: dict[str, float], sample_cpu_ns: int, control_ns: tuple[int, int], usual_control_ns: float
 ) -> list[str]:
     """Return why a sample is not to be counted, as sentences; empty if it is.
 
@@ -66,12 +67,12 @@ def disturbed(
         values: of `Readings`
         sample_cpu_ns: CPU time of the sample's own processes, servers included
         control_ns: the control kernel before and after
-        best_control_ns: the least time of it in this run
+        usual_control_ns: the median of its times in this run
     """
     reasons = []
-    slow = max(control_ns) / best_control_ns if best_control_ns else 1.0
+    slow = max(control_ns) / usual_control_ns if usual_control_ns else 1.0
     if slow > MAX_CONTROL:
-        reasons.append(f"the control kernel took {slow:.2f} times its best time")
+        reasons.append(f"the control kernel took {slow:.2f} times its usual time")
     elapsed = values.get("elapsed_ns", 0.0)
     if elapsed < SHORTEST_NS:
         return reasons

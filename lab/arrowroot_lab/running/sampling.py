@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .guardian import Guardian
     from .subject import Subject
 
-#: Kernels are timed so often before the first sample: the least of them is what is to be expected.
+#: Kernels are timed so often before the first sample: what is usual is known then.
 _N_CONTROLS = 5
 
 
@@ -51,8 +51,8 @@ class Sampler:
     directory: Path
     guardian: Guardian
     limits: Limits
-    #: The least time of the control kernel in this run.
-    best_control_ns: int = field(default_factory=lambda: min(control_ns() for _ in range(_N_CONTROLS)))
+    #: Times of the control kernel in this run.
+    controls_ns: list[int] = field(default_factory=lambda: [control_ns() for _ in range(_N_CONTROLS)])
 
     def take(self, subject: Subject, turn: int) -> Sample:
         """Take a sample. What goes wrong is its outcome; nothing is raised but by Ctrl-C."""
@@ -82,10 +82,11 @@ class Sampler:
         sample.readings = readings.values
         if before_ns:
             sample.control_ns = (before_ns, control_ns())
-            self.best_control_ns = min(self.best_control_ns, *sample.control_ns)
+            self.controls_ns += sample.control_ns
         # A replay does not wait for the machine.
         if sample.outcome is Outcome.OK and sample.control_ns and not subject.local:
-            sample.disturbed = disturbed(sample.readings, used_ns, sample.control_ns, self.best_control_ns)
+            usual_ns = statistics.median(self.controls_ns)
+            sample.disturbed = disturbed(sample.readings, used_ns, sample.control_ns, usual_ns)
         return sample
 
     def asked(self, subject: Subject, *, keeps_out: bool = False, **more: Any) -> list[Asked]:

@@ -197,9 +197,14 @@ def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: s
         ]
         for side in (before, now)
     ]  # fmt: skip
-    said = confirmed(paired(*taken))
+    found = paired(*taken)
+    said = confirmed(found)
     if said.low is None:
-        return replace(finding, note=f"not confirmed: {said.n_pairs} pairs are too few")
+        n_turns = len({sample.turn for one in (*before, *now) for sample in one.samples})
+        note = (
+            f"not confirmed: {len(found)} of {n_turns} turns were undisturbed: too few, as on a busy machine"
+        )
+        return replace(finding, note=note)
     pairs = f"{said.n_pairs} pairs in turns"
     if said.is_worse:
         note = f"confirmed by {pairs}: at least {100 * (said.low - 1):.1f} % slower"
