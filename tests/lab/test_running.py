@@ -88,9 +88,17 @@ def test_a_machine_that_is_always_disturbed_ends_the_case_nevertheless(campaign,
 
 
 @pytest.mark.parametrize(
-    ("first", "n_samples"), [([50, 60, 100, 100, 100], 3), ([100] * 5, 3), ([60] * 5, 5)]
+    ("first", "n_samples"),
+    [
+        ([50, 60, 100, 100, 100], 3),
+        ([100] * 5, 3),
+        # A processor that has waited, and one that stays slower.
+        ([100] * 6 + [130, 100], 3),
+        ([100] * 6 + [130, 130], 4),
+        ([60] * 5, 5),
+    ],
 )
-def test_a_machine_that_was_faster_for_a_moment_is_not_disturbed_ever_after(
+def test_a_machine_that_was_faster_or_slower_for_a_moment_is_not_disturbed(
     campaign, monkeypatch, first, n_samples
 ):
     times = iter(first)

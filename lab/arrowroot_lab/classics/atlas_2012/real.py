@@ -39,10 +39,13 @@ def _case_rows(store: Store) -> list[Row]:
 
 
 def _version_rows(store: Store) -> list[Row]:
-    """Each version of ROOT and arrowroot, in the order they were measured in: all columns, by layout and storage."""
+    """Each version of ROOT and arrowroot, the first that was measured first: all columns, by layout and storage."""
     told = []
-    found = layouts.ok_results(store, VERSIONS, of_each_version=True)
-    for result in sorted(found, key=lambda result: result.created_at):
+    found = sorted(
+        layouts.ok_results(store, VERSIONS, of_each_version=True), key=lambda result: result.created_at
+    )
+    versions = list(dict.fromkeys(result.version for result in found))
+    for result in found:
         row = layouts.figures_of(result)
         if row["workload"] == "all columns":
             kept = {
@@ -50,4 +53,5 @@ def _version_rows(store: Store) -> list[Row]:
                 for key in ("dataset", "storage", "engine", "n_samples", "wall_ns", "low_ns", "high_ns")
             }
             told.append({"study": SIDE_BY_SIDE, "version": result.version, **kept})
-    return sorted(told, key=lambda row: [str(row[key]) for key in ("dataset", "storage", "engine")])
+    keys = ("dataset", "storage", "engine")
+    return sorted(told, key=lambda row: ([str(row[key]) for key in keys], versions.index(row["version"])))
