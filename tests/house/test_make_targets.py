@@ -108,7 +108,7 @@ def test_a_classic_that_fails_leaves_the_others_their_turn_and_is_told_at_the_en
     assert process.returncode == 1
     assert asked() == 2 * whole
     assert said.splitlines()[-1].endswith("lab run campaigns/classics/cms-2010.toml --db demo/classics.db")
-    # What was not written again is not taken for new.
+    # A file that was not written again is not taken for new.
     process = start(FAILS="bench.parallel_output.told")
     process.communicate()
     assert process.returncode == 1

@@ -278,7 +278,7 @@ def test_what_is_asked_for_takes_longer_the_more_it_is(campaign):
         replace(busier, dataset=replace(script, about_bytes=1e6, about_entries=n)) for n in (1, 1_000_000)
     )
     assert sample_ns(many, None) - sample_ns(few, None) > 0.9e9
-    # Those of a list, whatever there is besides.
+    # The entries of a list count, whatever there is besides.
     listed = replace(many, workload=replace(many.workload, entry_list="l", n_listed=1))
     assert sample_ns(listed, None) == sample_ns(few, None)
     # In virtual time there is one sample, and nothing waits for the line.

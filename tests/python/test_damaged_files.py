@@ -65,7 +65,7 @@ def test_a_replica_that_is_whole_goes_before_one_that_is_not(two_trees, tmp_path
 def damage(path, tree):
     """Make the tree's object longer than its record, which uproot does not compress."""
     with ar.open(path) as file:
-        key = next(key for key in file._native.keys() if key.path == tree)  # noqa: SIM118 - no dict
+        key = next(key for key in file._native.keys() if key.path == tree)  # noqa: SIM118 - a list of keys, no dict
     content = bytearray(path.read_bytes())
     content[key.offset + key.stored_bytes - key.object_bytes + 1] = 0xFF
     path.write_bytes(content)
@@ -74,7 +74,7 @@ def damage(path, tree):
 def test_a_tree_of_less_than_no_entries_is_corrupt(two_trees):
     content = bytearray(two_trees.read_bytes())
     with ar.open(two_trees) as file:
-        key = next(key for key in file._native.keys() if key.path == "A")  # noqa: SIM118 - no dict
+        key = next(key for key in file._native.keys() if key.path == "A")  # noqa: SIM118 - a list of keys, no dict
         n_entries = file["A"].num_entries
     start = key.offset + key.stored_bytes - key.object_bytes
     place = content.index(n_entries.to_bytes(8, "big"), start)
@@ -279,7 +279,7 @@ def test_another_record_in_the_place_of_the_key_list_is_no_key_list(two_trees):
 def test_zeros_where_a_directory_or_its_keys_were_are_found(two_trees, capsys):
     content = two_trees.read_bytes()
     with ar.open(two_trees) as file:
-        (key,) = (key for key in file._native.keys() if key.path == "dir")  # noqa: SIM118 - no dict
+        (key,) = (key for key in file._native.keys() if key.path == "dir")  # noqa: SIM118 - a list of keys, no dict
     payload = key.offset + key.stored_bytes - key.object_bytes
     n_keys, _, _, _, seek_keys = struct.unpack_from(">5I", content, payload + 10)
     for name, place in {
@@ -299,17 +299,17 @@ def test_zeros_where_a_directory_or_its_keys_were_are_found(two_trees, capsys):
 
 def test_zeros_in_a_directory_are_damage_even_where_its_objects_are_lost_too(two_trees, capsys):
     with ar.open(two_trees) as file:
-        keys = {key.path: key for key in file._native.keys()}  # noqa: SIM118 - no dict
+        keys = {key.path: key for key in file._native.keys()}  # noqa: SIM118 - a list of keys, no dict
     of_directory, of_text = keys["dir"], keys["dir/text"]
     payload = of_directory.offset + of_directory.stored_bytes - of_directory.object_bytes
     with_text = with_zeros(two_trees, (of_text.offset, of_text.offset + of_text.stored_bytes))
     # The last one, of its key list alone: its length is there.
     for first in (payload + 2, payload + 14, payload + 26):
         damaged = with_zeros(with_text, (first, payload + 30), f"{first}.root")
-        with pytest.warns(ar.RecoveredWarning, match="zeros where a directory says where it"):  # noqa: PT031 - any
+        with pytest.warns(ar.RecoveredWarning, match="zeros where a directory says where it"):  # noqa: PT031 - the first use of any key warns
             file = ar.open(damaged)
             assert file["B"].num_entries == 1000
-            assert [key.path for key in file.keys()] == ["A", "B", "dir"]  # noqa: SIM118 - no dict
+            assert [key.path for key in file.keys()] == ["A", "B", "dir"]  # noqa: SIM118 - a list of keys, no dict
         assert f"at byte {payload} of the file" in file.damage
         with pytest.raises(ar.LostKeyError):
             file["dir/text"]

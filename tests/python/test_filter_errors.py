@@ -101,7 +101,7 @@ def test_names_that_are_more_than_a_name_are_suggested_as_a_filter_has_them(tmp_
 
 def test_a_filter_error_survives_the_way_between_processes():
     error = ar.FilterError("wrong", "a + b", 4, 5)
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - pickled here
     assert str(again) == str(error)
     assert (again.start, again.end) == (4, 5)
 
@@ -139,7 +139,7 @@ def test_what_an_error_shows_of_names_and_filters_drives_no_terminal(tmp_path):
         with pytest.raises((ar.FilterError, ar.NoSuchColumnError)) as caught:
             tree.scan(filter=text)
         shown.add(str(caught.value))
-        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - of our own
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - pickled here
     for text in shown:
         lines = text.split("\n")
         assert len(lines) in (1, 3), text

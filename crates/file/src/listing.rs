@@ -337,7 +337,7 @@ pub(crate) fn depth_first(entries: Vec<FileKey>) -> Vec<FileKey> {
     ordered
 }
 
-/// What is wrong with a directory that has no list. One that was never saved has no list, and knows where it is itself.
+/// The damage of a directory that has no list, if it is damage: one that was never saved has none, and knows where it is itself.
 fn zeros_in(directory: &Directory) -> Option<format::Error> {
     let Directory { n_bytes_keys, seek_keys, n_bytes_name, seek_dir, .. } = *directory;
     let is_unsaved = n_bytes_keys == 0 && seek_keys == 0 && n_bytes_name != 0 && seek_dir != 0;

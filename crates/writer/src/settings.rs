@@ -52,7 +52,7 @@ pub struct TreeNotes {
     /// The columns of integers by which its entries are found: one, or two. Their values are kept until the tree is closed, 16
     /// bytes for each entry.
     pub index: Option<(String, Option<String>)>,
-    /// Whether its entries come in an order by chance, however many contexts fill it.
+    /// True if its entries come in an order by chance, however many contexts fill it.
     pub is_reshuffled: bool,
 }
 

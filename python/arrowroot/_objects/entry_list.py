@@ -40,7 +40,7 @@ class EntryList(Named):
             one = waiting.pop()
             if not isinstance(one, EntryList):
                 raise CorruptFileError(f"{self.class_name} {self.name!r}: a {kind_text(one)} among its lists")
-            inside = one._root_member("fLists")  # noqa: SLF001 - another one of its kind
+            inside = one._root_member("fLists")  # noqa: SLF001 - of another EntryList
             if not inside:
                 found.append(one)
             elif id(one) in opened:
