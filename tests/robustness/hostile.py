@@ -142,6 +142,9 @@ def tree_cases() -> Iterator[tuple[str, bytes]]:
         yield f"arrays of {n_items} of nothing", tree_file(b"", [array], 3)
     claims = basket(b"", 1 << 20, lz4_claim((1 << 24) - 1) * 8, 8 * ((1 << 24) - 1))
     yield "claims of LZ4", tree_file(b"", [Branch("x", n_entries=1 << 20, basket=claims)], 1 << 20)
+    often = 150_000
+    listed = Branch("x", n_entries=often, basket=one, n_listed=often)
+    yield "a basket listed often", tree_file(b"", [listed], often)
     yield "small clusters", tree_file(b"", [Branch("x", n_entries=1, basket=one)], huge, 1)
     yield "half as many clusters", tree_file(b"", [Branch("x", n_entries=1, basket=one)], 3_999_999, 1)
     infos = streamer_infos([("C0", 1, [Member("x", code=INT + 20, n_items=huge)])])
@@ -233,6 +236,11 @@ def ntuple_cases() -> Iterator[tuple[str, bytes]]:
     yield (
         "a page list in many groups",
         ntuple_file([top], [first], 1, n_clusters=3000, n_groups=1000, compresses=True),
+    )
+    often = 150_000
+    yield (
+        "a page listed often",
+        ntuple_file([top], [Column(0, INT32, 32, [page] * often)], often, compresses=True),
     )
     names = [Field(i, f"{'n' * 3000}{i}", "std::int32_t") for i in range(1000)]
     yield "long names", ntuple_file(names, [Column(i, INT32, 32, is_listed=False) for i in range(1000)], 1)

@@ -171,7 +171,7 @@ class RootFile:
 
 @dataclass
 class Branch:
-    """A branch with one basket at most."""
+    """A branch with one basket at most, which may be listed several times: each time for as many entries."""
 
     name: str
     leaf: str = "TLeafI"
@@ -184,12 +184,15 @@ class Branch:
     branches: list[Branch] = field(default_factory=list)
     n_entries: int = 0
     basket: Record | None = None
+    n_listed: int = 1
 
     def content(self) -> bytes:
         attributes = frame(2, struct.pack(">hh", 0, 0))
-        n_baskets = int(self.basket is not None)
+        n_baskets = self.n_listed if self.basket is not None else 0
         numbers = struct.pack(">iiiiq", 101, 32000, 0, n_baskets, self.n_entries)
-        numbers += frame(1, bytes(5)) + struct.pack(">iiiqqqq", 0, 2, 0, self.n_entries, 0, 0, 0)
+        numbers += frame(1, bytes(5)) + struct.pack(
+            ">iiiqqqq", 0, self.n_listed + 1, 0, self.n_entries, 0, 0, 0
+        )
         is_element = bool(self.class_name)
         leaf_class = "TLeafElement" if is_element else self.leaf
         leaf = named(self.name, self.title or self.name)
@@ -200,9 +203,10 @@ class Branch:
             stored = compressed(self.basket.data) if self.basket.stored is None else self.basket.stored
             size = len(self.basket.key(0, stored)) + len(self.basket.head) + len(stored)
             seek = self.basket.at
-        arrays = b"\1" + struct.pack(">ii", size, 0)
-        arrays += b"\1" + struct.pack(">qq", 0, self.n_entries)
-        arrays += b"\1" + struct.pack(">qq", seek, 0)
+        first = [self.n_entries * i // self.n_listed for i in range(self.n_listed + 1)]
+        arrays = b"\1" + struct.pack(f">{self.n_listed}ii", *[size] * self.n_listed, 0)
+        arrays += b"\1" + struct.pack(f">{self.n_listed}qq", *first)
+        arrays += b"\1" + struct.pack(f">{self.n_listed}qq", *[seek] * self.n_listed, 0)
         lists = array([branch.content() for branch in self.branches])
         lists += array([pointer(leaf_class, leaf)]) + array([])
         base = frame(13, named(self.name, self.title) + attributes + numbers + lists + arrays + string(""))
@@ -324,30 +328,29 @@ def ntuple_file(
 ) -> bytes:
     """Return a file with one RNTuple, all of whose clusters have the same pages, and all groups the same page list.
 
-    ``compresses``: the envelopes.
+    Pages of equal bytes are stored once. ``compresses``: the envelopes.
     """
     as_stored = compressed if compresses else bytes
     aliased = [record_frame(struct.pack("<II", *alias)) for alias in aliases]
     lists = list_frame([one.content() for one in fields]) + list_frame([one.content() for one in columns])
     lists += list_frame(aliased) + list_frame([])
     header, checksum = envelope(1, struct.pack("<Q", 0) + text("n") + text("") + text("w") + lists)
-    blobs = [Record("RBlob", "", page, page) for column in columns for _, page in column.pages]
+    blobs = {page: Record("RBlob", "", page, page) for column in columns for _, page in column.pages}
     summaries = [
         record_frame(struct.pack("<QQ", number * n_entries, n_entries)) for number in range(n_clusters)
     ]
-    file = RootFile(records=[*blobs])
+    file = RootFile(records=[*blobs.values()])
 
     def place(record: Record) -> int:
         return record.at + 26 + len(string(record.class_name) + string(record.name) + string(""))
 
     def parts() -> tuple[bytes, Callable[[int], bytes]]:
-        waiting = iter(blobs)
         pages = []
         for column in columns:
             if not column.is_listed:
                 continue
             items = [
-                struct.pack("<iiQ", n_elements, len(page), place(next(waiting)))
+                struct.pack("<iiQ", n_elements, len(page), place(blobs[page]))
                 for n_elements, page in column.pages
             ]
             content = b"".join(items) + (

@@ -1,6 +1,5 @@
 //! A batch of an RNTuple while it is filled. All places are known when it begins: from the runs of its plan.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use arrowroot_arrow::{Fault, TextForm};
 use arrowroot_file::{Error, Result};
 
 use super::assemble::Assembly;
-use super::page::{ItemRun, Items, Stretch, Target};
+use super::page::{ItemRun, Items, Stretch, Stretches, Target};
 use super::plan::{NtuplePlan, PlannedSlot, SlotKind};
 use super::runs::BatchRuns;
 use crate::memory::{Arena, Column, Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large};
@@ -41,7 +40,15 @@ pub(super) enum Filled {
 /// The memory of a batch while it is filled.
 pub(crate) struct Builder {
     fillings: Vec<Filling>,
-    targets: HashMap<(u32, u32), (Target, Vec<Stretch>)>,
+    /// For each slot the places of its pages.
+    places: Vec<Vec<PagePlace>>,
+}
+
+/// The place of a page in a batch, until it is taken.
+struct PagePlace {
+    /// Number of the page in its slot.
+    page: usize,
+    left: Option<(Target, Stretches)>,
 }
 
 /// Bytes of the buffers of a slot with so many elements.
@@ -76,8 +83,11 @@ impl Builder {
                 SlotKind::Switches { .. } => Filling::Switches(column, arena.column(offsets)?),
             });
         }
-        let n_pages = plan.batches[number].windows.iter().map(|window| window.pieces.len()).sum();
-        let mut builder = Builder { fillings, targets: HashMap::with_capacity(n_pages) };
+        let mut n_pages = vec![0; pages.slots.len()];
+        for piece in plan.batches[number].windows.iter().flat_map(|window| &window.pieces) {
+            n_pages[piece.column as usize] += 1;
+        }
+        let mut builder = Builder { fillings, places: n_pages.into_iter().map(Vec::with_capacity).collect() };
         for (place, slot) in pages.slots.iter().enumerate() {
             match runs.ends.get(&place) {
                 Some(ends) => place_ends(&mut builder.fillings[place], ends)?,
@@ -90,15 +100,14 @@ impl Builder {
     /// Sets aside the places of a slot's pages, front to back.
     fn lease(&mut self, place: usize, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
         // The page whose stretches are being collected, with the element of the batch at which they begin.
-        let mut page: Option<(usize, usize, Vec<Stretch>)> = None;
+        let mut page: Option<(usize, usize, Stretches)> = None;
         let mut dest = 0_usize;
         let filling = &mut self.fillings[place];
-        let targets = &mut self.targets;
-        let mut finish = |filling: &mut Filling, page: Option<(usize, usize, Vec<Stretch>)>| -> Result<()> {
-            if let Some((number, start, stretches)) = page {
+        let places = &mut self.places[place];
+        let mut finish = |filling: &mut Filling, page: Option<(usize, usize, Stretches)>| -> Result<()> {
+            if let Some((page, start, stretches)) = page {
                 let n_elements = stretches.iter().map(|stretch| stretch.elements.len()).sum();
-                let key = (u32::try_from(place).unwrap_or(u32::MAX), u32::try_from(number).unwrap_or(u32::MAX));
-                targets.insert(key, (target(filling, start, n_elements)?, stretches));
+                places.push(PagePlace { page, left: Some((target(filling, start, n_elements)?, stretches)) });
             }
             Ok(())
         };
@@ -118,18 +127,23 @@ impl Builder {
                 let stretch = Stretch { elements: shared, items: items_of(slot, runs, run) };
                 match &mut page {
                     Some((current, _, stretches)) if *current == number => stretches.push(stretch),
-                    _ => finish(filling, page.replace((number, dest, vec![stretch])))?,
+                    _ => finish(filling, page.replace((number, dest, Stretches::One(stretch))))?,
                 }
                 dest += n_elements;
             }
             Ok(())
         })?;
-        finish(filling, page)
+        finish(filling, page)?;
+        // They are in order already, but where lists of a damaged file lead back.
+        places.sort_by_key(|place| place.page);
+        Ok(())
     }
 
     /// The place of a page and the stretches of it that go there; `None` if it has been taken.
-    pub(crate) fn place(&mut self, slot: u32, page: u32) -> Option<(Target, Vec<Stretch>)> {
-        self.targets.remove(&(slot, page))
+    pub(crate) fn place(&mut self, slot: usize, page: usize) -> Option<(Target, Stretches)> {
+        let places = self.places.get_mut(slot)?;
+        let found = places.binary_search_by_key(&page, |place| place.page).ok()?;
+        places[found].left.take()
     }
 
     /// Makes the batch, when all pages are done. Returns it and the bytes in its buffers.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -41,6 +41,33 @@ pub(crate) struct Stretch {
     pub(crate) items: Items,
 }
 
+/// The stretches of a page. Most have one, which takes no memory of its own.
+#[derive(Debug)]
+pub(crate) enum Stretches {
+    One(Stretch),
+    More(Vec<Stretch>),
+}
+
+impl Stretches {
+    pub(crate) fn push(&mut self, stretch: Stretch) {
+        match self {
+            Stretches::One(first) => *self = Stretches::More(vec![first.clone(), stretch]),
+            Stretches::More(all) => all.push(stretch),
+        }
+    }
+}
+
+impl Deref for Stretches {
+    type Target = [Stretch];
+
+    fn deref(&self) -> &[Stretch] {
+        match self {
+            Stretches::One(stretch) => std::slice::from_ref(stretch),
+            Stretches::More(all) => all,
+        }
+    }
+}
+
 /// What elements that point to items of other slots point to.
 #[derive(Debug, Clone)]
 pub(crate) enum Items {
@@ -67,7 +94,7 @@ pub(crate) struct ItemRun {
 pub(crate) struct PageWork {
     pub(crate) page: PlannedPage,
     pub(crate) payload: Payload,
-    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) stretches: Stretches,
     pub(crate) target: Target,
 }
 

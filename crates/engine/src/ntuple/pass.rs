@@ -49,8 +49,7 @@ impl Pass for NtuplePlan {
         for (piece, range) in window.planned.pieces.iter().zip(&window.fetched.ranges) {
             let (slot, number) = (piece.column as usize, piece.piece as usize);
             let page = self.slots.get(slot).and_then(|slot| slot.pages.get(number));
-            let (Some(&page), Some((target, stretches))) = (page, placing.batch.fill.place(piece.column, piece.piece))
-            else {
+            let (Some(&page), Some((target, stretches))) = (page, placing.batch.fill.place(slot, number)) else {
                 return Err(Error::Internal { what: "a page that its batch does not know".to_owned() });
             };
             let location = context.plan.location(piece);
@@ -81,7 +80,7 @@ impl Pass for NtuplePlan {
             if let Some(payload) = payload.kept(piece.kept, &context.held)? {
                 kept.insert(piece.key(), payload);
             }
-            placing.push(slot, logical, PageWork { page, payload, stretches, target });
+            placing.push(slot, logical, PageWork { page, payload, stretches, target })?;
         }
         Ok(())
     }

@@ -335,6 +335,8 @@ fn add_pages(
         slot.gaps.push(found.n_gap);
         let entry_end = cluster.first_entry + cluster.n_entries;
         let mut first = found.n_gap;
+        slot.pages.reserve(found.pages.len());
+        locations.reserve(found.pages.len());
         for page in found.pages.iter().filter(|page| page.n_elements > 0) {
             let at = |error: format::Error| in_slot(error.at(page.offset));
             page.check_place().map_err(in_slot)?;

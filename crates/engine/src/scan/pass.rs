@@ -12,6 +12,9 @@ use super::fetch::Fetched;
 use super::logical::LogicalId;
 use super::plan::PlannedWindow;
 
+/// Tasks that wait at a time: one takes some 300 bytes, which for small pieces are many times their own.
+const MAX_TASKS: usize = 1 << 12;
+
 /// One pass over columns of a kind of table. A plan was made for it; batches come one after the other.
 pub(crate) trait Pass: Send + Sync + Sized + 'static {
     /// What is to be done with a piece that has its place.
@@ -97,11 +100,12 @@ impl<P: Pass> Placing<'_, P> {
         self.batch.held_bytes += n_bytes;
     }
 
-    /// Adds a task.
-    pub(crate) fn push(&mut self, column: usize, logical: Option<LogicalId>, work: P::Work) {
+    /// Adds a task. Of a window of very many pieces the first are decoded before more are placed.
+    pub(crate) fn push(&mut self, column: usize, logical: Option<LogicalId>, work: P::Work) -> Result<()> {
         self.batch.open.fetch_add(1, Ordering::Relaxed);
         let (batch, open) = (self.batch.number, Arc::clone(&self.batch.open));
         self.tasks.push(Task { column, batch, open, logical, work });
+        if self.tasks.len() < MAX_TASKS { Ok(()) } else { self.decode_all() }
     }
 
     /// Hands the tasks to the threads.

@@ -262,13 +262,21 @@ impl PlannedWindow {
         self.pieces.iter().filter(|piece| piece.carried != Keeping::Unpacked).count() as u64
     }
 
-    /// Bytes of pieces in the file.
+    /// Bytes of pieces in the file. Bytes that several pieces share, as equal pages of an RNTuple do, are counted once.
     pub fn payload_bytes(&self, columns: &[Arc<PlannedColumn>]) -> u64 {
-        self.pieces
-            .iter()
-            .filter(|piece| piece.is_fetched())
-            .map(|piece| u64::from(location(columns, piece).stored_bytes))
-            .sum()
+        let fetched = self.pieces.iter().filter(|piece| piece.is_fetched());
+        let mut ranges: Vec<(u64, u64)> = fetched
+            .map(|piece| location(columns, piece))
+            .map(|piece| (piece.offset, piece.offset.saturating_add(piece.stored_bytes.into())))
+            .collect();
+        ranges.sort_unstable();
+        let mut covered = 0;
+        let new_bytes = ranges.iter().map(|&(start, end)| {
+            let before = covered;
+            covered = covered.max(end);
+            end.saturating_sub(start.max(before))
+        });
+        new_bytes.sum()
     }
 }
 
@@ -373,6 +381,16 @@ fn wanted(columns: &[Arc<PlannedColumn>], piece: &PlannedPiece) -> Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_that_pieces_share_are_counted_once() {
+        let at = |offset, stored_bytes| Piece { offset, stored_bytes, first_entry: 0, entry_end: 1, embedded: None };
+        let pieces = vec![at(100, 10), at(0, 4), at(100, 10), at(105, 20), at(106, 2)];
+        let columns = [Arc::new(PlannedColumn { path: "x".to_owned(), pieces, ratio: 1.0 })];
+        let planned = (0..5).map(|piece| PlannedPiece::new(0, piece, false)).collect();
+        let window = PlannedWindow { first_entry: 0, pieces: planned, spans: Vec::new() };
+        assert_eq!(window.payload_bytes(&columns), 4 + 25);
+    }
 
     #[test]
     fn a_piece_is_planned_for_a_bounded_number_of_batches() {

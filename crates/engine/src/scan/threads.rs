@@ -158,7 +158,7 @@ impl<P: Pass> Placer<P> {
                 None => fetch(context, planned, is_stopped)?,
             };
             let mut threads = shared;
-            let tasks = Vec::with_capacity(planned.pieces.len());
+            let tasks = Vec::new();
             let (batch, scratch, threads) = (&mut building, &mut self.scratch, &mut threads);
             let mut placing = Placing { context, batch, scratch, threads, tasks };
             shared.pass.place(&mut placing, &mut self.kept, Window { planned, fetched })?;

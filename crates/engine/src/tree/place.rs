@@ -123,7 +123,7 @@ impl<'a> Placer<'a, '_> {
         }
         let OpenedBasket { head, payload, offsets, .. } = opened;
         let work = BasketWork { head, payload, offsets, item_counts, wanted, target, basket: basket.piece };
-        self.placing.push(column_place, logical, work);
+        self.placing.push(column_place, logical, work)?;
         if self.waiting_bytes > MAX_WAITING_BYTES { self.decode_all() } else { Ok(()) }
     }
 
