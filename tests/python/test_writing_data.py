@@ -13,7 +13,7 @@ from arrowroot._writing.schema import conformed, inferred, nullable_as_found, sc
 def table_of(data, **options):
     """Return all of some data in the schema that its table would have."""
     batches, schema = [], None
-    for part in parts_of(data, **options):
+    for part in parts_of(data, "t", **options):
         parts = list(part.batches)
         sample = part.table if part.table is not None else pa.Table.from_batches(parts[:1], part.schema)
         schema = schema or inferred(part.schema, part, sample)
@@ -147,7 +147,7 @@ def test_a_structured_array_has_a_column_for_each_field():
 
 def test_numpy_arrays_are_copied_where_they_may_change():
     values = np.array([1, 2, 3])
-    (part,) = parts_of({"x": values}, copied=True)
+    (part,) = parts_of({"x": values}, "t", copied=True)
     values[:] = 0
     assert part.table["x"].to_pylist() == [1, 2, 3]
 
@@ -212,11 +212,15 @@ def test_other_columns_are_told():
         ([{"x": [1]}, 5], "among them"),
         (pa.chunked_array([[1, 2]]), "give one column a name"),
         (pa.array([1, 2]), "give it a name"),
+        ({"x": [1, 2**63]}, "column 'x': an integer beyond int64: .* uint64"),
     ],
 )
-def test_what_is_no_table_is_told(data, text):
-    with pytest.raises(ar.InvalidRequestError, match=text):
-        table_of(data)
+def test_what_is_no_table_is_told_with_file_and_table(tmp_path, data, text):
+    path = tmp_path / "f.root"
+    with pytest.raises(ar.InvalidRequestError, match=f"^{path}:t: .*{text}"):
+        ar.write(f"{path}:t", data)
+    with pytest.raises(ar.InvalidRequestError, match=f"^{path}:t: .*{text}"), ar.create(path) as file:
+        file.tree("t").context().fill(data)
 
 
 @pytest.mark.parametrize("values", [np.array([1j]), np.array([1.0], np.longdouble), np.zeros(1, "V4")])

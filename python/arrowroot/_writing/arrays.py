@@ -34,7 +34,11 @@ def by_column(name: str) -> Iterator[None]:
         raise
     except (pa.ArrowNotImplementedError, NotImplementedError) as error:
         raise UnsupportedError(f"column {name!r}: {error}") from error
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+    except OverflowError as error:
+        raise InvalidRequestError(
+            f"column {name!r}: an integer beyond int64: give an array of NumPy or pyarrow as uint64, or floats"
+        ) from error
+    except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidRequestError(f"column {name!r}: {error}") from error
 
 

@@ -187,7 +187,7 @@ class FillContext:
 
         first_entry: number of the first of them, for messages.
         """
-        parts = list(parts_of(data, copied=True))
+        parts = list(parts_of(data, self._table.where, copied=True))
         batches: list[pa.RecordBatch] = []
         for part in parts:
             given = [part.table] if part.table is not None else list(part.batches)

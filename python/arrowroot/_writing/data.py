@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
@@ -38,23 +39,38 @@ class Part(NamedTuple):
     wide: frozenset[str] = frozenset()
 
 
-def parts_of(data: TableData, *, copied: bool = False) -> Iterator[Part]:
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Name a table in errors that know columns and entries alone; those of a store have the file."""
+    try:
+        yield
+    except (InvalidRequestError, UnsupportedError) as error:
+        error.args = (f"{where}: {error.args[0]}",)
+        raise
+
+
+def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[Part]:
     """Yield what was given, part by part.
 
+    where: what it is for, in messages.
     copied: NumPy arrays are copied, as they may change before they are written.
 
     Raises: InvalidRequestError for what holds no columns; UnsupportedError for values that Arrow has no type for.
     """
-    one = _part_of(data, copied=copied)
+    with naming(where):
+        one = _part_of(data, copied=copied)
     if one is not None:
         yield one
         return
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
-        raise InvalidRequestError(f"{_EXPECTED}; got {_kind_of(data)}")
+        raise InvalidRequestError(f"{where}: {_EXPECTED}; got {_kind_of(data)}")
     for item in data:
-        part = _part_of(item, copied=copied)
+        with naming(where):
+            part = _part_of(item, copied=copied)
         if part is None:
-            raise InvalidRequestError(f"{_EXPECTED}, or several of those; got {_kind_of(item)} among them")
+            raise InvalidRequestError(
+                f"{where}: {_EXPECTED}, or several of those; got {_kind_of(item)} among them"
+            )
         yield part
 
 

@@ -187,7 +187,7 @@ def plan_of(layout: Layout, data: Any, n_entries: int | None, name: str) -> Layo
     if isinstance(data, pa.Schema):
         schema, sample = data, None
     else:
-        part = next(parts_of(data), None)
+        part = next(parts_of(data, name), None)
         table = None if part is None else part.table
         if part is not None and table is None:
             table = pa.Table.from_batches(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
     NoSuchColumnError,
-    UnsupportedError,
     nearest,
     not_picklable,
 )
@@ -23,7 +21,7 @@ from arrowroot._sizes import counted, parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.contexts import FillContext, producer_rule
 from arrowroot._writing.counters import counters_of
-from arrowroot._writing.data import parts_of, reraised
+from arrowroot._writing.data import naming, parts_of, reraised
 from arrowroot._writing.layout import layout_with
 from arrowroot._writing.notes import Notes
 from arrowroot._writing.readers import warn_of_few_readers
@@ -152,11 +150,11 @@ class TableWriter:
         Raises: InvalidRequestError for other columns, other types, and missing values where none are stored;
             StorageError for a disk that is full. No file is left then, unless it was the data that were refused.
         """
-        self._add(parts_of(data, copied=True))
+        self._add(parts_of(data, self._where, copied=True))
 
     def add_all(self, data: TableData, progress: Callable[[int], object] | None = None) -> None:
         """Add entries that do not change until the file is closed; ``progress`` gets the number after each batch."""
-        self._add(parts_of(data), progress)
+        self._add(parts_of(data, self._where), progress)
 
     def context(self, name: str | None = None) -> FillContext:
         """Return a place to fill the table from, for one more thread; all entries come through contexts then.
@@ -217,7 +215,7 @@ class TableWriter:
 
         Raises: InvalidRequestError if the table is closed.
         """
-        with self._lock, self._named():
+        with self._lock, naming(self._where):
             if self._native is None or self._is_closed:
                 raise InvalidRequestError("the table is closed, nothing can be filled")
             return self._native.context(
@@ -305,18 +303,9 @@ class TableWriter:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
         # All of it is checked before some of it is taken.
         for one in list(conformed(batch, self._schema, self._where, self._n_entries)):
-            with self._named():
+            with naming(self._where):
                 self._native.append(one)
             self._n_entries += one.num_rows
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Name the table in errors of the engine, which knows columns and entries; those of the store have the file."""
-        try:
-            yield
-        except (InvalidRequestError, UnsupportedError) as error:
-            error.args = (f"{self._where}: {error.args[0]}",)
-            raise
 
     def _begin(
         self, part: Part | None, sample: pa.Table | None, first: list[pa.Table]
@@ -351,7 +340,7 @@ class TableWriter:
         counters: list[str | None] = [None] * len(schema)
         if layout.format == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
             counters = counters_of(schema, sample)
-        with self._named():
+        with naming(self._where):
             self._native = self._file.table(
                 self._place[0],
                 self._place[1],
@@ -384,7 +373,7 @@ class TableWriter:
             self._write(batch)
         native = self._native or self._begin(None, None, [])
         self._is_closed = True
-        with self._named():
+        with naming(self._where):
             self.written = native.close()
 
     def __enter__(self) -> Self:
