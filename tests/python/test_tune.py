@@ -38,6 +38,9 @@ def test_the_store_of_a_file_is_measured(sample):
 SINGLE = _native.Protocol("http", max_ranges=1, max_parallel=40)
 
 
+LATENCY_S = 0.004
+
+
 class SlowFile:
     """A store with a latency and a bandwidth for each request, and no limit for all of them."""
 
@@ -47,31 +50,31 @@ class SlowFile:
     protocol = SINGLE
 
     def time_reads(self, ranges):
-        start = time.perf_counter_ns()
-        for first in range(0, len(ranges), self.max_parallel):
-            time.sleep(
-                0.004 + max(n_bytes for _, n_bytes in ranges[first : first + self.max_parallel]) / 50e6
-            )
-        return time.perf_counter_ns() - start
+        rounds = [
+            ranges[first : first + self.max_parallel] for first in range(0, len(ranges), self.max_parallel)
+        ]
+        taken_s = sum(LATENCY_S + max(n_bytes for _, n_bytes in one) / 50e6 for one in rounds)
+        # A busy machine sleeps longer; tune looks at the clock itself only for many large reads at once.
+        time.sleep(taken_s)
+        return round(taken_s * 1e9)
 
 
 def test_latency_bandwidth_and_parallelism_are_told_apart():
-    # A busy machine may leave too little to tell a bandwidth by, which is then not told; it does not do so each time.
+    # Many reads at once are timed, and on a busy machine they come one after the other; not each time.
     for _ in range(10):
         store = tune.measure_store(SlowFile(), time.monotonic() + 20)
-        if store.bytes_per_s is not None and store.parallel_bytes_per_s is not None:
+        if (store.parallel_bytes_per_s or 0) > 2 * 50e6:
             break
-    # It makes the store slower, never faster.
-    assert store.latency_s >= 0.004
-    assert store.bytes_per_s <= 60e6
-    assert store.parallel_bytes_per_s > 2 * store.bytes_per_s
+    assert store.parallel_bytes_per_s > 2 * 50e6
+    assert store.latency_s == pytest.approx(LATENCY_S, rel=0.05)
+    assert store.bytes_per_s == pytest.approx(50e6, rel=0.01)
     # As many as the store makes, not as many as tune has threads.
     assert store.n_parallel > 8
     assert store.line().n_streams == 40
     assert store.line().protocol == SINGLE
     assert store.data()["protocol"] == {"name": "http", "max_ranges": 1, "max_parallel": 40}
     # 160 in four rounds: the last answer comes a latency after its request began.
-    assert 2.5 * 0.004 / 159 < store.line().interval_s < store.latency_s
+    assert store.line().interval_s == pytest.approx(3 * store.latency_s / 159)
 
 
 def test_what_there_was_no_time_to_measure_is_left_out(capsys):
