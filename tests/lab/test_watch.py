@@ -163,6 +163,25 @@ def test_each_new_commit_is_one_round(tmp_path, campaign, capsys):
     assert main(["watch", told[1], "--once", "--on-commit", f"{repository}:none", "--db", told[-1]]) == 1
 
 
+def test_a_commit_of_which_nothing_could_be_measured_is_tried_three_times(tmp_path, campaign):
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git(repository, "init", "--quiet", "--initial-branch", "main")
+    git(repository, "commit", "--quiet", "--allow-empty", "-m", "one")
+    path, said = campaign(error="the disk is away"), []
+    watch = Watch(
+        path, str(tmp_path / "lab.db"), "here", said.append, lambda *_: None, branch=Branch(str(repository))
+    )
+    with watch.alone():
+        assert [watch.round_of_newest() is not None for _ in range(4)] == [True, True, True, False]
+        assert sum("is tried 3 times" in text for text in said) == 2
+        git(repository, "commit", "--quiet", "--allow-empty", "-m", "two")
+        assert watch.round_of_newest().is_alarm
+        campaign()
+        assert watch.round_of_newest().is_measured
+        assert watch.round_of_newest() is None
+
+
 def test_a_repository_elsewhere_is_fetched_if_it_is_one_of_arrowroot(tmp_path):
     repository = tmp_path / "repository"
     (repository / "python" / "arrowroot").mkdir(parents=True)

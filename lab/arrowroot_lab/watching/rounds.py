@@ -17,6 +17,7 @@ from arrowroot_lab.campaign.datasets import cache_directory
 from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import key_of
+from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of
 from arrowroot_lab.errors import LabError, RequestError, os_problem
 from arrowroot_lab.running.events import Progress
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from .schedule import Schedule
 
 _HOOK_TIMEOUT_S = 600
+#: A commit of which nothing could be measured is tried so often: what was away comes back, a build that fails does not.
+_N_TRIES = 3
 #: The longest time for which a wait sleeps: a clock that is put forward is seen then.
 _NAP_S = 60.0
 
@@ -51,6 +54,8 @@ class Round:
     checked: Checked | None
     #: Why the round is an alarm besides: what could not be measured, or checked.
     troubles: tuple[str, ...] = ()
+    #: Whether any case was.
+    is_measured: bool = False
 
     @property
     def is_alarm(self) -> bool:
@@ -139,7 +144,7 @@ class Watch:
             time.sleep(poll_s)
 
     def round_of_newest(self) -> Round | None:
-        """Do a round if the newest commit was not measured yet. Raises: LabError if nobody can see it."""
+        """Do a round if the newest commit was neither measured nor given up. Raises: LabError if nobody can see it."""
         if self.branch is None:
             raise RequestError("no repository is watched")
         commit = self.branch.newest()
@@ -147,7 +152,14 @@ class Watch:
             return None
         self.tell(f"commit {commit[:12]} of {self.branch.repository}")
         done = self.round(commit)
-        self._remember(commit=commit)
+        n_tries = 1 + (self._memory.get("n_tries", 0) if self._memory.get("tried") == commit else 0)
+        if done.is_measured or n_tries >= _N_TRIES:
+            self._remember(commit=commit)
+        else:
+            self._remember(tried=commit, n_tries=n_tries)
+            self.tell(
+                f"commit {commit[:12]}: nothing was measured; it is tried {_N_TRIES} times, this was {n_tries}"
+            )
         return done
 
     def round(self, commit: str | None = None) -> Round:
@@ -176,6 +188,7 @@ class Watch:
             before = self._baseline(store) or _newest_run(store, campaign.name, self.site)
             progress = Progress(self.show)
             summary = Session(campaign, store, self.site, progress, is_again=True, checkout=checkout).run()
+            is_measured = any(result.outcome is Outcome.OK for result in summary.results)
             run = next((result.campaign["run"] for result in summary.results), None)
             troubles = list(summary.failures)
             if summary.left:
@@ -183,19 +196,21 @@ class Watch:
             if run is None:
                 return Round(None, (*troubles, "nothing was measured"))
             if before is None:
-                self._remember(baseline=run)
                 troubles += [
                     f"{result.outcome.value}: {result.reason}"
                     for result in summary.results
                     if result.outcome.value in ("failed", "timed out")
                 ]
-                self.tell(f"run {run[:8]} is the baseline of all that follow")
-                return Round(None, tuple(troubles))
+                if is_measured:
+                    self._remember(baseline=run)
+                    self.tell(f"run {run[:8]} is the baseline of all that follow")
+                return Round(None, tuple(troubles), is_measured)
             self._remember(baseline=before)
             confirming = Confirming(store, campaign, self.site, progress, checkout) if self.confirms else None
             return Round(
                 check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming),
                 tuple(troubles),
+                is_measured,
             )
 
     def _baseline(self, store: Store) -> str | None:
@@ -221,7 +236,7 @@ class Watch:
             if ended.returncode:
                 self.tell(f"--command {self.command}: exit code {ended.returncode}")
 
-    def _remember(self, **told: str) -> None:
+    def _remember(self, **told: str | int) -> None:
         """Keep what a later process must know."""
         new = {**self._memory, **told}
         if new != self._memory:
@@ -243,7 +258,7 @@ def _of_commit(campaign: Campaign, commit: str) -> Campaign:
 
 
 def _newest_run(store: Store, campaign: str, site: str) -> str | None:
-    rows = store.rows(Filter(campaign=(campaign,), site=(site,)), ("run",))
+    rows = store.rows(Filter(campaign=(campaign,), site=(site,), outcome=("ok",)), ("run",))
     return next((row.run for row in rows if row.run), None)
 
 
