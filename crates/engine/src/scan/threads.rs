@@ -157,9 +157,9 @@ impl<P: Pass> Placer<P> {
                 Some(fetched) => fetched,
                 None => fetch(context, planned, is_stopped)?,
             };
-            let mut threads = shared;
+            let mut workers = Workers { run: shared, is_stopped };
             let tasks = Vec::new();
-            let (batch, scratch, threads) = (&mut building, &mut self.scratch, &mut threads);
+            let (batch, scratch, threads) = (&mut building, &mut self.scratch, &mut workers);
             let mut placing = Placing { context, batch, scratch, threads, tasks };
             shared.pass.place(&mut placing, &mut self.kept, Window { planned, fetched })?;
             placing.emit();
@@ -176,24 +176,30 @@ impl<P: Pass> Placer<P> {
     }
 }
 
-impl<P: Pass> Threads<P::Work> for &Run<P> {
+/// The threads of a scan, as the one uses them that places a window.
+struct Workers<'r, P: Pass> {
+    run: &'r Run<P>,
+    is_stopped: &'r mut dyn FnMut() -> bool,
+}
+
+impl<P: Pass> Threads<P::Work> for Workers<'_, P> {
     fn emit(&mut self, tasks: Vec<Task<P::Work>>) {
-        self.lock().tasks.extend(tasks);
-        self.changed.notify_all();
+        self.run.lock().tasks.extend(tasks);
+        self.run.changed.notify_all();
     }
 
     fn drain(&mut self, open: &AtomicUsize, scratch: &mut PooledScratch) -> Result<()> {
         while open.load(Ordering::Acquire) > 0 {
-            let mut state = self.lock();
-            if state.is_stopped {
+            if (self.is_stopped)() {
                 return Err(Error::Cancelled);
             }
+            let mut state = self.run.lock();
             match state.tasks.pop_front() {
                 Some(task) => {
                     drop(state);
-                    self.decode(task, scratch);
+                    self.run.decode(task, scratch);
                 }
-                None => drop(self.changed.wait_timeout(state, Duration::from_millis(1))),
+                None => drop(self.run.changed.wait_timeout(state, Duration::from_millis(1))),
             }
         }
         Ok(())
