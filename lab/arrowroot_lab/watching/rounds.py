@@ -183,7 +183,7 @@ class Watch:
         campaign = read(self.path, engines=BUILT_IN)
         checkout = self.branch.checkout(commit) if self.branch and commit else None
         if checkout is not None and commit:
-            campaign = _of_commit(campaign, commit)
+            campaign = _of_commit(campaign, commit[:12])
         with Store.open(self.db) as store:
             before = self._baseline(store) or _newest_run(store, campaign.name, self.site)
             progress = Progress(self.show)
