@@ -72,7 +72,8 @@ class Round:
 class Watch:
     """One campaign, with one database, that is watched; no two processes do so at the same time.
 
-    Its memory is a small file of the cache: the baseline, and the commit that was measured last.
+    Its memory is a small file of the cache: the baseline, the commit that was measured last, and how often
+    the newest one was tried.
     """
 
     path: Path
@@ -258,7 +259,7 @@ def _of_commit(campaign: Campaign, commit: str) -> Campaign:
 
 
 def _newest_run(store: Store, campaign: str, site: str) -> str | None:
-    rows = store.rows(Filter(campaign=(campaign,), site=(site,), outcome=("ok",)), ("run",))
+    rows = store.rows(Filter(campaign=(campaign,), site=(site,), outcome=(Outcome.OK.value,)), ("run",))
     return next((row.run for row in rows if row.run), None)
 
 

@@ -14,12 +14,11 @@ from arrowroot._errors import (
     InvalidRequestError,
     QueueFullError,
     QueueGrowthWarning,
-    UnsupportedError,
     nearest,
     not_picklable,
 )
 from arrowroot._sizes import checked_count, format_bytes, format_seconds
-from arrowroot._writing.data import parts_of, reraised
+from arrowroot._writing.data import naming, parts_of, reraised
 from arrowroot._writing.schema import conformed
 
 if TYPE_CHECKING:
@@ -210,7 +209,7 @@ class FillContext:
         full = self._rule.full
         # Signals come to this thread alone; a call in another one need not look for them.
         takes_signals = threading.current_thread() is threading.main_thread()
-        try:
+        with naming(self._table.where):
             if not native.fill(batch, number, waits=full == "block", takes_signals=takes_signals):
                 if not callable(full):
                     raise QueueFullError(
@@ -219,9 +218,6 @@ class FillContext:
                     )
                 full(queue_state(self._file.queue()))
                 native.fill(batch, number, waits=True, takes_signals=takes_signals)
-        except (InvalidRequestError, UnsupportedError) as error:
-            error.args = (f"{self._table.where}: {error.args[0]}",)
-            raise
         self._table.count_filled(batch.num_rows)
 
     def _begin(self) -> _native.FillContext:
