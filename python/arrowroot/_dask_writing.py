@@ -12,11 +12,10 @@ from arrowroot._errors import ArrowrootError, InvalidRequestError, RecoveredWarn
 from arrowroot._objects.simple import Named
 from arrowroot._writing.arrays import by_column
 from arrowroot._writing.file import create
-from arrowroot._writing.layout import layout_with
 from arrowroot._writing.location import local_path
-from arrowroot._writing.notes import Notes
 from arrowroot._writing.objects import named, record_of
 from arrowroot._writing.schema import schema_of
+from arrowroot._writing.table import CheckedOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,8 +53,7 @@ class Target(NamedTuple):
     @classmethod
     def of(cls, directory: Location, tree: str, schema: SchemaLike | None, options: TableOptions) -> Target:
         """Return a target, checked before anything is computed. Raises: InvalidRequestError for what makes no sense."""
-        layout = layout_with(options)
-        Notes.of(options)
+        layout = CheckedOptions.of(options).layout
         if tree == INPUT:
             raise InvalidRequestError(f"dask.write: tree={tree!r}: an object of the files has that name")
         return cls(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._api.partitions import partitions
 from arrowroot._arrow.convert import empty_batch, names_of_variants, to_awkward, to_pandas
 from arrowroot._errors import UnsupportedError, missing_library
+from arrowroot._options import check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -185,7 +186,9 @@ def write(
     except ImportError as error:
         raise missing_library("dask", "arrowroot.dask.write()") from error
     from arrowroot._dask_writing import Target, parts_of
+    from arrowroot._writing.settings import TableOptions
 
+    check_arguments(options, write, TableOptions.__annotations__)
     target = Target.of(directory, tree, schema, options)
     parts = list(parts_of(collection))
     target.check_directory(len(parts))

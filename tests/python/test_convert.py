@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -338,7 +339,7 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arr
         ((files / "ttree.root", out, "--compression", "zst"), 2, "zstd"),
         ((files / "ttree.root", out, "--flush", "many"), 2, "--flush"),
         ((files / "ttree.root", tmp_path / "o.parquet:Events"), 2, "which format"),
-        ((files / "ttree.root", tmp_path / "no" / "out.root"), 1, "no"),
+        ((files / "ttree.root", tmp_path / "no" / "out.root"), 2, "no such directory"),
     ]:
         done = arrowroot_command("convert", *arguments, check=False)
         assert done.returncode == code, done.stderr
@@ -350,8 +351,24 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arr
     assert done.returncode == 1
     assert "broken.parquet" in done.stderr
     same = arrowroot_command("convert", broken, broken, check=False)
-    assert "the output is the input" in same.stderr
+    assert "it is the file to read, which would be overwritten" in same.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["broken.parquet"]
+
+
+def test_a_job_report_takes_the_place_of_nothing_else(files, tmp_path, arrowroot_command):
+    given, out = tmp_path / "given.root", tmp_path / "out.root"
+    shutil.copy(files / "ttree.root", given)
+    before = given.read_bytes()
+    for source, report, text in [
+        (given, given, "it is the file to read, which would be overwritten"),
+        (given.as_uri(), given, "it is the file to read, which would be overwritten"),
+        (given, out, "it is OUTPUT, which would be overwritten"),
+        (given, tmp_path, "it is a directory"),
+    ]:
+        done = arrowroot_command("convert", source, out, "--fjr", report, check=False)
+        assert (done.returncode, text in done.stderr) == (2, True), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["given.root"]
+    assert given.read_bytes() == before
 
 
 @pytest.mark.parametrize("target", ["out.root", "out.parquet", "out.arrow"])

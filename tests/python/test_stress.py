@@ -93,7 +93,10 @@ def test_what_is_no_reference_is_said(tmp_path, text, problem, capsys):
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("nowhere/a.json", "there is no such directory"), (".", "this is a directory; name a file")],
+    [
+        ("nowhere/a.json", "there is no such directory"),
+        (".", "it is a directory, expected the name of a file"),
+    ],
 )
 def test_a_reference_that_cannot_be_written_is_said_before_anything_is_measured(
     tmp_path, name, problem, capsys, monkeypatch

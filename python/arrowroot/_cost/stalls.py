@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
 from arrowroot._render import printable
+from arrowroot._saving.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -118,7 +119,8 @@ class Stalls(NamedTuple):
         """Write it as JSON, for ``arrowroot stalls``. Raises: StorageError."""
         text = json.dumps(self.as_dict(), separators=(",", ":")) + "\n"
         try:
-            Path(path).write_text(text, encoding="utf-8")
+            with replacing(path) as beside:
+                Path(beside).write_text(text, encoding="utf-8")
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from None
 

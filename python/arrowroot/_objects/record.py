@@ -156,9 +156,7 @@ class Record:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return ``to_dict()`` as JSON; NaN and infinities become null, as JSON has none."""
-        import json
-
-        return json.dumps(_JsonPlain().record(self), indent=indent)
+        return json_text(self, indent=indent)
 
     def is_a(self, class_name: str) -> bool:
         """Return whether it is of that class, or of one that derives from it."""
@@ -220,6 +218,13 @@ def _lines(members: dict[str, Any]) -> list[str]:
     return [*([table] if table else []), *([f"... {left} more"] if left else [])]
 
 
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """Return what a file holds, a record or not, as JSON: NaN and infinities become null, bytes become text."""
+    import json
+
+    return json.dumps(_JsonPlain().value(value), indent=indent, allow_nan=False)
+
+
 def kind_text(found: Any) -> str:
     """Return what was found in a file where a tree was looked for."""
     if isinstance(found, Record):
@@ -268,17 +273,17 @@ class _Plain:
         if isinstance(record, Unreadable):
             result["_error"] = str(record.error)
         for name, value in record.items():
-            result[name] = self._value(value)
+            result[name] = self.value(value)
         self._depth -= 1
         return result
 
-    def _value(self, value: Any) -> Any:
+    def value(self, value: Any) -> Any:
         if isinstance(value, Record):
             return self.record(value)
         if isinstance(value, list | tuple):
-            return [self._value(item) for item in value]
+            return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {str(name): self._value(item) for name, item in value.items()}
+            return {str(self._leaf(name)): self.value(item) for name, item in value.items()}
         if hasattr(value, "dtype"):
             return self._array(value)
         return self._leaf(value)
@@ -294,7 +299,7 @@ class _JsonPlain(_Plain):
     """The same for JSON, which has fewer types."""
 
     def _array(self, array: Any) -> Any:
-        return self._value(array.tolist())
+        return self.value(array.tolist())
 
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, bytes):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._cost.stalls import STATES
-from arrowroot._errors import StorageError
 from arrowroot._pictures import style
 from arrowroot._render import printable
 from arrowroot._report.stalls import binned, by_name, n_doing
@@ -38,11 +37,7 @@ def check(path: str) -> None:
 def draw(path: str, title: str, stalls: Stalls) -> None:
     """Draw into a file; its suffix says the form: .png, .svg, .pdf, or .html, a page of its own without scripts."""
     if Path(path).suffix.lower() == ".html":
-        text = page(title, stalls)
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror}") from None
+        Path(path).write_text(page(title, stalls), encoding="utf-8")
         return
     import numpy as np
     from matplotlib.colors import BoundaryNorm, ListedColormap

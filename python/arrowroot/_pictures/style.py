@@ -31,8 +31,6 @@ def check(path: str) -> None:
     """Raise before any work if the picture cannot be drawn: wrong form of file, or no Matplotlib."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InvalidRequestError(f"--plot {path}: the name must end in {', '.join(_FORMATS)}")
-    if not Path(path).parent.is_dir():
-        raise InvalidRequestError(f"--plot {path}: there is no such directory")
     try:
         import matplotlib.figure  # noqa: F401 - only looks whether it is there
     except ImportError as error:

@@ -25,7 +25,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     target = os.fspath(path)
     beside = target
     try:
-        if _is_special(target):
+        if is_special(target):
             yield target
             return
         target = os.path.realpath(target)
@@ -54,7 +54,8 @@ def put(beside: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     os.replace(beside, target)  # noqa: PTH105 - text
 
 
-def _is_special(target: str) -> bool:
+def is_special(target: str) -> bool:
+    """Whether a path is no regular file, or the name of one that is open: these are written themselves."""
     # These are names of open files, to which others write, too.
     if os.path.abspath(target).startswith(("/dev/", "/proc/")):  # noqa: PTH100 - text
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -41,6 +41,27 @@ if TYPE_CHECKING:
     from arrowroot._writing.settings import Format, TableOptions
 
 
+class CheckedOptions(NamedTuple):
+    """The options of a table: what is wrong with them is said before any data come."""
+
+    layout: Layout
+    title: str
+    titles: dict[str, str]
+    notes: Notes
+    producers: ProducerRule
+
+    @classmethod
+    def of(cls, options: TableOptions) -> CheckedOptions:
+        """Check all but names. Raises: InvalidRequestError; UnsupportedError for what a tree cannot record."""
+        return cls(
+            layout_with(options),
+            settings.text(options.get("title", ""), "title"),
+            settings.titles_of(options.get("titles", {})),
+            Notes.of(options),
+            producer_rule(options.get("producers")),
+        )
+
+
 class TableWriter:
     """A tree or RNTuple being written: ``WritableFile.tree`` makes it; a context manager.
 
@@ -65,13 +86,8 @@ class TableWriter:
         self._file = file
         self._place = place
         self._where = where
-        # What is wrong with them is said before any data come.
-        self._layout = layout_with(options)
         self._of_file = of_file
-        self._title = settings.text(options.get("title", ""), "title")
-        self._titles = settings.titles_of(options.get("titles", {}))
-        self._notes = Notes.of(options)
-        self._producers = producer_rule(options.get("producers"))
+        self._layout, self._title, self._titles, self._notes, self._producers = CheckedOptions.of(options)
         self._schema = None if schema is None else checked_schema(schema_of(schema), where)
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None

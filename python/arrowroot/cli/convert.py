@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import InvalidRequestError, StorageError
+from arrowroot import InvalidRequestError
 from arrowroot._converting import compare, formats, inputs, outputs
 from arrowroot._render import printable
+from arrowroot._saving.replacing import replacing
 from arrowroot._sizes import counted, format_bytes, format_seconds
-from arrowroot.cli import writing_report
+from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, storage_options
@@ -30,11 +31,10 @@ def run(options: argparse.Namespace) -> int:
     """Convert a file, and say what was written."""
     started = time.perf_counter_ns()
     source, target = formats.place_of(options.input), formats.checked_output(options.output)
-    _check_different(source, target)
     if (options.cost or options.fjr) and target.format != "root":
         raise InvalidRequestError("--cost and --fjr: the layers of writing are counted for a ROOT file")
-    if options.fjr and not Path(options.fjr).parent.is_dir():
-        raise InvalidRequestError(f"--fjr {options.fjr}: there is no such directory")
+    named = [("OUTPUT", target.file), ("--fjr", options.fjr)]
+    destinations.check(named, {source.file: "the file to read"})
     choice = inputs.Choice(
         column_texts(options.columns), options.filter, options.entries, options.batch_size, options.threads
     )
@@ -92,15 +92,6 @@ def style_of(options: argparse.Namespace, usual: Mapping[str, Any] | None = None
         options.reproducible,
         options.threads,
     )
-
-
-def _check_different(source: Place, target: Place) -> None:
-    try:
-        is_same = Path(source.file).samefile(target.file)
-    except OSError:
-        return
-    if is_same:
-        raise InvalidRequestError(f"{target.file}: the output is the input")
 
 
 class _Shown:
@@ -185,7 +176,5 @@ def _write_fjr(path: str, output: str, written: Written) -> None:
     accounts = [] if cost is None else cost.accounts
     n_entries = sum(n for _, n in written.tables)
     text = fjr.document(fjr.counters_of_writing(accounts), url=output, n_entries=n_entries, is_output=True)
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"--fjr {path}: {error.strerror}") from None
+    with replacing(path) as beside:
+        Path(beside).write_text(text, encoding="utf-8")

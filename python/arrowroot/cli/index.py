@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
-from arrowroot import InvalidRequestError
 from arrowroot._render import clip, printable
 from arrowroot._sizes import counted, format_bytes
-from arrowroot.cli import terminal
+from arrowroot.cli import destinations, terminal
 from arrowroot.cli.progress import bar
 from arrowroot.cli.target import column_texts, storage_options
 
@@ -22,8 +21,7 @@ _BAR_WIDTH = 20
 
 def run(options: argparse.Namespace) -> None:
     """Make an index, or bring it up to date, and say what was done."""
-    if not Path(options.output).absolute().parent.is_dir():
-        raise InvalidRequestError(f"-o {options.output}: there is no such directory")
+    destinations.check([("-o", options.output)], {})
     shows = sys.stderr.isatty()
     try:
         made = arrowroot.index(

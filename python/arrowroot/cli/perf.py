@@ -14,8 +14,7 @@ from arrowroot._cost import metrics as _metrics
 from arrowroot._pictures import reading, style
 from arrowroot._report.measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
 from arrowroot._saving.replacing import replacing
-from arrowroot._storage.readers import scheme_of
-from arrowroot.cli import perf_report, terminal
+from arrowroot.cli import destinations, perf_report, terminal
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, open_target, open_tree, storage_options
 
@@ -77,21 +76,8 @@ def _check_outputs(options: argparse.Namespace) -> None:
     """Raise before any work if what is asked for cannot be written."""
     if options.plot:
         style.check(options.plot)
-    bare = arrowroot.configuration(split_url(options.url)[0]).url
-    if scheme_of(bare) == "file":
-        bare = bare.partition("://")[2].removeprefix("localhost") or bare
-    taken = {Path(bare).resolve(): "the file to read"}
-    for name in ("trace", "fjr", "plot", "save"):
-        path = getattr(options, name)
-        if not path:
-            continue
-        if not Path(path).parent.is_dir():
-            raise InvalidRequestError(f"--{name} {path}: there is no such directory")
-        if Path(path).is_dir():
-            raise InvalidRequestError(f"--{name} {path}: it is a directory, expected the name of a file")
-        other = taken.setdefault(Path(path).resolve(), f"--{name}")
-        if other != f"--{name}":
-            raise InvalidRequestError(f"--{name} {path}: it is {other}, which would be overwritten")
+    named = [(f"--{name}", getattr(options, name)) for name in ("trace", "fjr", "plot", "save")]
+    destinations.check(named, {split_url(options.url)[0]: "the file to read"})
 
 
 def _measured(

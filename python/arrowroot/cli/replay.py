@@ -21,7 +21,7 @@ from arrowroot._sizes import (
     parse_size,
     three_digits,
 )
-from arrowroot.cli import terminal
+from arrowroot.cli import destinations, terminal
 from arrowroot.cli.progress import bar
 from arrowroot.cli.target import storage_options
 
@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidRequestError("--plot draws a sweep: give --sweep too")
     if options.plot:
         style.check(options.plot)
+        destinations.check([("--plot", options.plot)], {options.trace: "the trace"})
     sweep = parse_sweep(options.sweep) if options.sweep else None
     typed = storage_options(options)
     by_name = typed.pop("strategy", None)

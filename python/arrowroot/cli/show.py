@@ -18,6 +18,7 @@ from arrowroot import (
     Text,
     Tree,
 )
+from arrowroot._objects.record import json_text
 from arrowroot._render import clip, printable, text_table
 from arrowroot.cli import art, terminal
 from arrowroot.cli.ls import stems
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         kind = "a directory" if isinstance(found, Directory) else "a tree"
         raise InvalidRequestError(f"{file.url}: {path!r} is {kind}: arrowroot ls shows what is in it")
     if options.json:
-        print(_json(found))
+        print(json_text(found, indent=2))
         return
     style = terminal.Style(sys.stdout)
     width = terminal.width(piped=_PIPED_WIDTH)
@@ -66,24 +67,6 @@ def run(options: argparse.Namespace) -> None:
         own = _Tree(_USUAL_DEPTH - 1, every=False)
         own.add(value, name, 0)
         print("\n".join(own.drawn(style, width)))
-
-
-def _json(found: Any) -> str:
-    import json
-
-    if isinstance(found, Record):
-        return found.to_json(indent=2)
-    return json.dumps(found.tolist() if hasattr(found, "tolist") else found, indent=2, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    return (
-        value.to_dict()
-        if isinstance(value, Record)
-        else value.tolist()
-        if hasattr(value, "tolist")
-        else str(value)
-    )
 
 
 def _drawn(found: Histogram | PolyHistogram | Graph, style: terminal.Style, width: int) -> list[str]:

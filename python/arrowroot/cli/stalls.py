@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from arrowroot._render import printable, text_table
 from arrowroot._report import stalls as report
+from arrowroot._saving.replacing import replacing
 from arrowroot._sizes import format_count, format_seconds
-from arrowroot.cli import terminal
+from arrowroot.cli import destinations, terminal
 
 if TYPE_CHECKING:
     import argparse
@@ -23,10 +24,12 @@ _N_STREAMS = 12
 def run(options: argparse.Namespace) -> None:
     """Print the stalls of a file, and draw them."""
     draw = _drawing(options.plot)
+    destinations.check([("--plot", options.plot)], {options.file: "the file to read"})
     writers = options.writers.split(",") if options.writers else report.WRITERS
     found = report.read(options.file, threshold_ns=round(options.threshold * 1e9), writers=writers)
     if draw is not None:
-        draw(options.plot, printable(Path(options.file).name), found)
+        with replacing(options.plot) as beside:
+            draw(beside, printable(Path(options.file).name), found)
     if options.json:
         import json
 

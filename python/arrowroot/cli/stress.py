@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot import InvalidRequestError
 from arrowroot._render import clip, printable, text_table
 from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot._stress import marks
 from arrowroot._stress.parts import Parts
-from arrowroot.cli import terminal
+from arrowroot.cli import destinations, terminal
 from arrowroot.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     if reference is not None:
         marks.check_work(reference)
     if options.save_reference:
-        _check_place(Path(options.save_reference).absolute())
+        destinations.check([("--save-reference", options.save_reference)], {})
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="arrowroot-stress-") as directory:
         done, show = _progress()
@@ -62,18 +60,6 @@ def run(options: argparse.Namespace) -> None:
         _print_text(parts, times, found, reference or times)
     if options.save_reference:
         print(f"reference: {printable(options.save_reference)}", file=sys.stderr)
-
-
-def _check_place(place: Path) -> None:
-    problem = None
-    if not place.parent.is_dir():
-        problem = "there is no such directory"
-    elif place.is_dir():
-        problem = "this is a directory; name a file"
-    elif not os.access(place.parent, os.W_OK):
-        problem = "its directory may not be written"
-    if problem:
-        raise InvalidRequestError(f"--save-reference {place}: {problem}")
 
 
 def _progress() -> tuple[Callable[[], None], Callable[[str, float], None]]:
