@@ -96,6 +96,9 @@ def test_what_is_no_perfstat_is_said(of_root, capsys):
     assert "is a TTree, not a TTreePerfStats" in capsys.readouterr().err
     assert main(["perf", str(of_root / "tree.root"), "--from", str(of_root / "perfstat.root")]) == 2
     assert "is not read then" in capsys.readouterr().err
+    saved = str(of_root / "perfstat.root")
+    assert main(["perf", "--from", saved, "--plot", "x.png", "-c", "x", "--batch-size", "1 MB"]) == 2
+    assert "reads nothing: leave out --columns, --batch-size, --plot" in capsys.readouterr().err
     tree = of_root / "tree.root"
     assert main(["perf", str(tree), "--save", str(tree)]) == 2
     assert "would be overwritten" in capsys.readouterr().err

@@ -96,6 +96,16 @@ def test_ls_shows_the_other_trees_and_exits_with_the_code_of_the_damage(two_tree
     assert done.stderr.startswith("arrowroot: ")
     assert arrowroot_command("ls", two_trees, "--keys").returncode == 0
     assert arrowroot_command("ls", f"{two_trees}:B").returncode == 0
+    alone = two_trees.with_name("alone.root")
+    with pytest.importorskip("uproot").recreate(alone, compression=None) as file:
+        file["A"] = {"x": np.arange(3)}
+    damage(alone, "A")
+    for path, others in ((two_trees, ["B"]), (alone, [])):
+        done = arrowroot_command("ls", path, "--json", check=False)
+        assert done.returncode == 1
+        document = json.loads(done.stdout)
+        assert "error" in document["trees"][0]
+        assert [tree["path"] for tree in document["trees"][1:]] == others
 
 
 def test_ls_exits_with_3_if_a_tree_is_not_readable_yet(two_trees, monkeypatch, capsys):

@@ -198,6 +198,11 @@ def test_what_is_no_collection_and_what_is_in_the_way_are_said(tmp_path):
         ard.write(delayed_parts(1), tmp_path / "x", tree="arrowroot_input")
     assert not (tmp_path / "x").exists()
     ard.write(delayed_parts(3), tmp_path / "y")
+    # What is refused takes nothing away.
+    for options in ({"compresion": "zstd"}, {"title": 5}, {"titles": 5}, {"producers": 5}):
+        with pytest.raises(ar.InvalidRequestError, match=next(iter(options))):
+            ard.write(delayed_parts(3), tmp_path / "y", **options)
+    assert len(list((tmp_path / "y").iterdir())) == 3
     with pytest.raises(
         ar.InvalidRequestError, match=r"part-00002\.root: not of this collection, which has 2"
     ):

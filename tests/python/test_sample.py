@@ -105,6 +105,8 @@ def test_the_command_writes_the_sample(tmp_path, arrowroot_command, kind, layout
     assert out.read_bytes() == before
     kept = arrowroot_command("sample", kind, out, "--keep")
     assert "there already" in kept.stdout
+    document = json.loads(arrowroot_command("sample", kind, out, "--keep", "--json").stdout)
+    assert (document["was_kept"], document["bytes"]) == (True, len(before))
     assert out.read_bytes() == before
 
 

@@ -409,6 +409,18 @@ def test_a_picture_of_a_file_that_nobody_filled_by_contexts_is_empty(tmp_path, c
     assert not capsys.readouterr().err
 
 
+def test_a_picture_takes_the_place_of_nothing_else(tmp_path, capsys):
+    source = tmp_path / "stalls.html"
+    write(source, STALL_MONITOR)
+    before = source.read_bytes()
+    assert main(["stalls", str(source), "--plot", str(source)]) == 2
+    assert "would be overwritten" in capsys.readouterr().err
+    assert source.read_bytes() == before
+    found = report.read(str(source), threshold_ns=1, writers=report.WRITERS)
+    with pytest.raises(ar.StorageError, match="/dev/full"):
+        found.save("/dev/full")
+
+
 def test_a_picture_that_cannot_be_drawn_is_refused_before(tmp_path, capsys):
     assert main(["stalls", str(tmp_path / "none.log"), "--plot", "stalls.gif"]) == 2
     assert "must end in" in capsys.readouterr().err

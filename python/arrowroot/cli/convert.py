@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
 from arrowroot._converting import compare, formats, inputs, outputs
-from arrowroot._render import printable
+from arrowroot._render import printable, without_secrets
 from arrowroot._saving.replacing import replacing
 from arrowroot._sizes import counted, format_bytes, format_seconds
 from arrowroot.cli import destinations, writing_report
@@ -140,7 +140,7 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
 
         document = {
             "form": "arrowroot.convert/1",
-            "input": options.input,
+            "input": without_secrets(options.input),
             "output": target.file,
             "format": target.format,
             "bytes": n_bytes,

@@ -105,7 +105,7 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
     failed = [listed.error for listed in trees if listed.error]
     # Damage says more about the file than what cannot be read yet.
     failed.sort(key=lambda error: isinstance(error, UnsupportedError))
-    if failed and len(keys) == 1:
+    if failed and len(keys) == 1 and not options.json:
         raise failed[0]
     if options.json:
         _print_json(file, keys, trees, summaries, is_alone=is_alone)

@@ -74,7 +74,7 @@ milliseconds in files of before February 2018, whose header has no transitions.
 examples:
   arrowroot stalls stalls.json
   arrowroot stalls stallMonitor.log --plot stalls.png
-  arrowroot stalls tracer.log --threshold 0.5 --plot stalls.html
+  arrowroot stalls tracer.log --threshold 500ms --plot stalls.html
 """
 
 _TUNE = """\

@@ -15,6 +15,7 @@ from arrowroot._pictures import reading, style
 from arrowroot._report.measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
 from arrowroot._saving.replacing import replacing
 from arrowroot.cli import destinations, perf_report, terminal
+from arrowroot.cli.parser import parser
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, open_target, open_tree, storage_options
 
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from arrowroot.cli.perf_report import Report
 
 _TRACES = (".parquet", ".arrow")
+#: Options that say what to read, how, and what to write of it.
+_OF_READING = (
+    *("columns", "filter", "entries", "fraction", "seed", "order", "threads", "repeat", "batch_size"),
+    *("memory_budget", "cold", "plot", "trace", "save", "fjr", "monitor", "monitor_interval"),
+)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -201,6 +207,11 @@ def _report_saved(options: argparse.Namespace) -> None:
         raise InvalidRequestError(
             f"perf: --from {options.from_file} is reported, {options.url} is not read then"
         )
+    usual = parser().parse_args(["perf"])
+    idle = [name for name in _OF_READING if getattr(options, name) != getattr(usual, name)]
+    if idle:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise InvalidRequestError(f"perf: --from {options.from_file} reads nothing: leave out {names}")
     file, name = open_target(options.from_file, storage_options(options))
     perf_report.print_saved(perfstat.find(file, name), options.from_file, as_json=options.json)
 

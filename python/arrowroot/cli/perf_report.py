@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import arrowroot
 from arrowroot._cost import metrics as _metrics
-from arrowroot._render import printable, text_table
+from arrowroot._render import printable, text_table, without_secrets
 from arrowroot._report import accounts as _accounts
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot.cli import terminal
@@ -148,7 +148,7 @@ def print_saved(found: PerfStat, where: str, *, as_json: bool) -> None:
 
         document = {
             "form": _metrics.JSON_FORM,
-            "from": where,
+            "from": without_secrets(where),
             "name": found.name,
             "title": found.title,
             "host": found.host,
@@ -159,7 +159,7 @@ def print_saved(found: PerfStat, where: str, *, as_json: bool) -> None:
         print(json.dumps(document, indent=2))
         return
     style = terminal.Style(sys.stdout)
-    print(f"{style.strong(printable(found.title or where))}\n{printable(found.host)}\n")
+    print(f"{style.strong(printable(found.title or without_secrets(where)))}\n{printable(found.host)}\n")
     for metric in _metrics.METRICS:
         value = found.values.get(metric.key)
         if metric.alias and value is not None:
@@ -196,6 +196,7 @@ def print_json(report: Report, options: argparse.Namespace) -> None:
             "fraction": options.fraction,
             "filter": options.filter,
             "seed": options.seed if options.fraction is not None else None,
+            "order": options.order,
             "threads": options.threads,
             "repeat": options.repeat,
             "batch_bytes": parse_size(options.batch_size, "--batch-size"),

@@ -64,6 +64,9 @@ class Progress:
 
     def watch(self, scan: Scan) -> None:
         """Show the counters of the scan until it is over."""
+        if not self._is_on:
+            # Making its plan takes time.
+            return
         plan = scan.plan
 
         def done() -> tuple[float, int]:

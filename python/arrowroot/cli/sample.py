@@ -32,26 +32,27 @@ def run(options: argparse.Namespace) -> None:
         found = _style(options).whole().plan(next(sample.batches()), sample.n_entries, name)
         show_plan(options, [(name, found)])
         return
-    if options.keep and Path(file).exists():
-        print(f"{printable(file)}: there already, {format_bytes(Path(file).stat().st_size)}")
-        return
-    _write(options, file, name or sample.tree, sample)
+    is_kept = options.keep and Path(file).exists()
+    if not is_kept:
+        _write(options, file, name or sample.tree, sample)
     n_bytes = Path(file).stat().st_size
     wall_ns = time.perf_counter_ns() - started
     if options.json:
         import json
 
-        document = {
-            "form": "arrowroot.sample/1",
-            "output": file,
+        document = {"form": "arrowroot.sample/1", "output": file, "bytes": n_bytes, "was_kept": is_kept}
+        # The file that was there may be another sample.
+        made = {
             "kind": sample.kind,
             "seed": sample.seed,
             "tree": name or sample.tree,
             "num_entries": sample.n_entries,
-            "bytes": n_bytes,
             "wall_ns": wall_ns,
         }
-        print(json.dumps(document, indent=2))
+        print(json.dumps(document if is_kept else document | made, indent=2))
+        return
+    if is_kept:
+        print(f"{printable(file)}: there already, {format_bytes(n_bytes)}")
         return
     print(
         f"{printable(file)}: {counted(sample.n_entries, 'entry', 'entries')} of {sample.kind}, seed {sample.seed}, "
