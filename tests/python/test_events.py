@@ -346,6 +346,29 @@ def test_an_index_that_is_damaged_while_it_is_open_is_refused(files):
     assert ar.pick(index, [id_of(1001)], "x").num_rows == 1
 
 
+def test_an_index_that_is_made_again_while_it_is_open_is_the_new_one(files):
+    path = files / "index.parquet"
+    index = ar.index(files / "run1.root", path).events
+    assert ar.pick(index, [id_of(1001)], "x")["x"].to_pylist() == [500.5]
+    ar.index([files / "run0.root", files / "run1.root"], path)
+    # The old description has no run0, and reads its events in the place of those of run1.
+    wanted = [1001, 7]
+    events = ar.EventList(map(id_of, wanted), index=index, missing="ignore")
+    for read in (
+        lambda: ar.pick(index, map(id_of, wanted), "x", missing="ignore"),
+        lambda: ar.scan(files / "run[01].root", columns="x", entries=events).read_all(),
+    ):
+        assert read()["x"].to_pylist() == [number / 2 for number in wanted]
+    assert (len(index), [file.url for file in index.files]) == (
+        2 * N,
+        [str(files / f"run{i}.root") for i in range(2)],
+    )
+    path.unlink()
+    ar.index(files / "run1.root", path, columns=["run", "event"])
+    with pytest.raises(ar.InvalidRequestError, match="has the columns run, event, but ids have 3 numbers"):
+        ar.pick(index, [id_of(1001)], "x")
+
+
 def test_the_ids_of_what_is_read_are_compared_with_those_asked_for(files):
     index = files / "index.parquet"
     ar.index(files / "run0.root", index)

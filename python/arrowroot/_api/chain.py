@@ -127,8 +127,8 @@ class Chain:
     def _entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
         """Return the numbers of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
-            paths = self.choose(Choice.of(events.index.columns))
             found = events.found_among(self.members)
+            paths = self.choose(Choice.of(events.index.columns))
             entries = events.entries(found, self.where)
             source = self.source(paths, entries, Options.default())
             events.refuse_others(found, batches_of(source), paths, self.where)

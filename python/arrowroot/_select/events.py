@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from arrowroot._errors import (
     CorruptFileError,
@@ -184,11 +185,6 @@ class EventList:
         """Find the events by the index; the trees are numbers in its ``files``."""
         if self.index is None:
             raise InvalidRequestError("events: there is no index")
-        width = len(self.ids[0]) if self.ids else len(self.index.columns)
-        if width != len(self.index.columns):
-            raise InvalidRequestError(
-                f"{self.index.path}: has the columns {', '.join(self.index.columns)}, but ids have {width} numbers"
-            )
         return self.index.find(self.ids)
 
     def found_among(self, members: Sequence[Member]) -> Found:
@@ -200,8 +196,8 @@ class EventList:
 
         if self.index is None:
             raise InvalidRequestError("events: there is no index")
-        numbers = {(file.url, file.tree): number for number, file in enumerate(self.index.files)}
         found = self.found_by_index()
+        numbers = {(file.url, file.tree): number for number, file in enumerate(self.index.files)}
         parts = []
         for member in members:
             number = numbers.get((place_of(member.url), member.path))
@@ -356,70 +352,87 @@ class EventIndex:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the index. It is read once to compare it with its checksum; only its description is kept.
 
+        One that is made again is described anew when events are looked for in it.
+
         Raises: NoSuchFileError, StorageError; CorruptFileError if it is not as ``arrowroot index`` wrote it.
         """
         import json
 
         self.path = os.fspath(path)
-        #: The file when it was found undamaged: device, number, size in bytes, time of its last change in ns.
-        self._whole: tuple[int, int, int, int] | None = None
-        with self._opened() as file:
-            metadata = (file.metadata.metadata or {}).get(METADATA_KEY)
-            n_rows, n_row_groups = file.metadata.num_rows, file.metadata.num_row_groups
-        try:
-            document = json.loads(metadata or "")
-            if document["form"] != INDEX_FORM:
-                raise CorruptFileError(
-                    f"{self.path}: an index of the form {document['form']!r}, not {INDEX_FORM!r}"
-                )
-            self.columns = tuple(map(str, document["columns"]))
-            self.files = [IndexedFile(**file) for file in document["files"]]
-        except (ValueError, TypeError, KeyError):
-            raise CorruptFileError(
-                f"{self.path}: no index of arrowroot: make one by arrowroot index"
-            ) from None
-        in_order = [file.first_row_group for file in self.files]
-        n_described = sum(file.n_row_groups for file in self.files)
-        if in_order != sorted(in_order) or n_described != n_row_groups:
-            raise CorruptFileError(f"{self.path}: its description does not fit its {n_row_groups} row groups")
-        if sum(file.num_entries for file in self.files) != n_rows:
-            raise CorruptFileError(
-                f"{self.path}: its description does not fit its {format_count(n_rows)} rows"
-            )
-        self.num_entries: int = n_rows
+        #: The file that is described: device, number, size in bytes, time of its last change in ns.
+        self._described: tuple[int, int, int, int] | None = None
+        with self._opened():
+            pass
 
-    def _opened(self) -> pq.ParquetFile:
+    @contextmanager
+    def _opened(self) -> Iterator[pq.ParquetFile]:
+        """Open the file for as long as it is read. One that was made again meanwhile is described anew."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
-            self._refuse_damage()
-            return pq.ParquetFile(self.path)
-        except FileNotFoundError:
-            raise NoSuchFileError(f"{self.path}: there is no such index; arrowroot index makes one") from None
-        except (pa.ArrowException, OSError) as error:
-            what = str(error).split("\n", 1)[0]
-            if isinstance(error, pa.ArrowInvalid):
-                raise CorruptFileError(f"{self.path}: no index of arrowroot: {what}") from None
-            raise StorageError(f"{self.path}: {what}") from None
+        with ExitStack() as stack:
+            try:
+                # One open file is checked, described and read, whatever takes its place meanwhile.
+                file = stack.enter_context(open(self.path, "rb"))  # noqa: PTH123 - text
+                status = os.fstat(file.fileno())
+                identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+                if identity != self._described:
+                    self._refuse_damage(file)
+                parquet = stack.enter_context(pq.ParquetFile(file))
+            except FileNotFoundError:
+                raise NoSuchFileError(
+                    f"{self.path}: there is no such index; arrowroot index makes one"
+                ) from None
+            except (pa.ArrowException, OSError) as error:
+                what = str(error).split("\n", 1)[0]
+                if isinstance(error, pa.ArrowInvalid):
+                    raise CorruptFileError(f"{self.path}: no index of arrowroot: {what}") from None
+                raise StorageError(f"{self.path}: {what}") from None
+            if identity != self._described:
+                self._describe(parquet.metadata)
+                self._described = identity
+            yield parquet
 
-    def _refuse_damage(self) -> None:
+    def _refuse_damage(self, file: IO[bytes]) -> None:
         """Raise CorruptFileError if the file is not as it was written: a reader of Parquet may crash on damage."""
         from arrowroot._saving import checksum
 
-        with open(self.path, "rb") as file:  # noqa: PTH123 - text
-            status = os.fstat(file.fileno())
-            identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-            if identity == self._whole:
-                return
-            is_whole = checksum.is_whole(file)
+        is_whole = checksum.is_whole(file)
         if not is_whole:
             what = "has no checksum" if is_whole is None else "does not fit its checksum"
             raise CorruptFileError(
                 f"{self.path}: no index of arrowroot, or a damaged one: it {what}; if it was an index, remove it and "
                 "make it again by arrowroot index"
             )
-        self._whole = identity
+
+    def _describe(self, metadata: pq.FileMetaData) -> None:
+        """Take what the file says of itself. Raises: CorruptFileError."""
+        import json
+
+        try:
+            document = json.loads((metadata.metadata or {}).get(METADATA_KEY) or "")
+            if document["form"] != INDEX_FORM:
+                raise CorruptFileError(
+                    f"{self.path}: an index of the form {document['form']!r}, not {INDEX_FORM!r}"
+                )
+            columns = tuple(map(str, document["columns"]))
+            files = [IndexedFile(**file) for file in document["files"]]
+        except (ValueError, TypeError, KeyError):
+            raise CorruptFileError(
+                f"{self.path}: no index of arrowroot: make one by arrowroot index"
+            ) from None
+        in_order = [file.first_row_group for file in files]
+        n_described = sum(file.n_row_groups for file in files)
+        if in_order != sorted(in_order) or n_described != metadata.num_row_groups:
+            raise CorruptFileError(
+                f"{self.path}: its description does not fit its {metadata.num_row_groups} row groups"
+            )
+        if sum(file.num_entries for file in files) != metadata.num_rows:
+            raise CorruptFileError(
+                f"{self.path}: its description does not fit its {format_count(metadata.num_rows)} rows"
+            )
+        self.columns, self.files = columns, files
+        self.num_entries: int = metadata.num_rows
 
     def __len__(self) -> int:
         """Return the number of events."""
@@ -432,9 +445,16 @@ class EventIndex:
         )
 
     def find(self, ids: Sequence[Id]) -> Found:
-        """Find events. Row groups that can have none of them are not read."""
+        """Find events. Row groups that can have none of them are not read.
+
+        Raises: InvalidRequestError for ids of other columns.
+        """
         finder = _Finder(ids)
         with self._opened() as file:
+            if ids and len(ids[0]) != len(self.columns):
+                raise InvalidRequestError(
+                    f"{self.path}: has the columns {', '.join(self.columns)}, but ids have {len(ids[0])} numbers"
+                )
             return finder.find(self._batches(file, finder), self.columns)
 
     def _batches(self, file: pq.ParquetFile, finder: _Finder) -> Iterator[tuple[int, pa.RecordBatch]]:
