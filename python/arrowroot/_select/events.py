@@ -356,8 +356,6 @@ class EventIndex:
 
         Raises: NoSuchFileError, StorageError; CorruptFileError if it is not as ``arrowroot index`` wrote it.
         """
-        import json
-
         self.path = os.fspath(path)
         #: The file that is described: device, number, size in bytes, time of its last change in ns.
         self._described: tuple[int, int, int, int] | None = None
