@@ -393,7 +393,7 @@ def test_a_filtered_pass_opens_each_file_once(tmp_path, openings, columns, entri
         columns,
         filter="x % 3 == 0",
         entries=entries,
-        friends={"f": f"{tmp_path}/friend/*.root"},
+        friends={"f": ar.Friends(f"{tmp_path}/friend/*.root", index=False)},
     )
     openings.clear()
     table = scan.read_all()

@@ -109,7 +109,7 @@ def chains(tmp_path):
 
 
 def test_chains_have_friends_whose_files_end_elsewhere(chains):
-    friends = {"f": f"{chains}/friend*.root:F"}
+    friends = {"f": ar.Friends(f"{chains}/friend*.root", "F", index=False)}
     scan = ar.scan(f"{chains}/main*.root", "Events", ["x", "y", "f.id"], friends=friends, batch_size=2000)
     table = scan.read_all()
     assert table["y"].to_pylist() == [2 * x for x in table["x"].to_pylist()] == [2.0 * i for i in range(600)]
@@ -155,6 +155,21 @@ def test_chains_whose_friends_are_too_short_are_refused(chains):
         )
     with pytest.raises(ar.NoSuchColumnError, match="did you mean 'x'"):
         ar.scan(f"{chains}/main*.root", "Events", ["xx"], friends={"f": f"{chains}/friend*.root:F"})
+
+
+def test_chains_whose_friends_are_too_long_are_refused_unless_they_go_by_number(chains):
+    for main, n_entries in (("main1", 350), ("main*", 600)):
+        given = {"paths": f"{chains}/{main}.root", "tree": "Events", "columns": ["x", "y"]}
+        for read in (ar.scan, ar.partitions):
+            with pytest.raises(
+                ar.InvalidRequestError,
+                match=rf"has 650 entries, but .*{main[:4]}.* has {n_entries}; name the files.*index=False",
+            ):
+                read(**given, friends={"f": f"{chains}/friend*.root:F"})
+        friends = {"f": ar.Friends(f"{chains}/friend*.root", "F", index=False)}
+        whole = ar.scan(**given, friends=friends).read_all()
+        assert whole["y"].to_pylist() == [2.0 * i for i in range(n_entries)]
+        assert ar.partitions(**given, friends=friends)[0].read().num_rows == (350 if main == "main1" else 250)
 
 
 def test_events_are_picked_by_the_columns_of_the_tree_itself(tmp_path):

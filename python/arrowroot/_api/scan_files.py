@@ -49,7 +49,8 @@ def scan(
 
     friends: by their aliases, the files of trees whose columns are read beside: ``{"w": "weights/*.root:W"}``, or
         :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the
-        index that the friends record.
+        index that the friends record. By number the friends have as many entries, or ``index=False`` says that the
+        first ones of more are meant.
     options: those of :meth:`Tree.scan`, and how to reach the files and to read from them, as for ``open``.
 
     The chosen columns must have the same types in all files. A glob, ``filter_name``, or no choice at all must choose

@@ -85,7 +85,15 @@ class WithFriends(Chain):
             raise InvalidRequestError(f"{self.where} has a friend {alias!r} already; choose another alias")
         keys = None if keys is None else list(keys)
         friend = Friend(
-            alias, part, self.main, keys, of_main=self._of_main, shift=shift, is_by_default=is_by_default
+            alias,
+            part,
+            self.main,
+            keys,
+            of_main=self._of_main,
+            shift=shift,
+            is_by_default=is_by_default,
+            # Nobody knows to which files of a longer chain those of a shorter one belong.
+            is_as_long=is_by_default and isinstance(part, Row),
         )
         refuse_double_names([(None, self.main), *((one.alias, one.part) for one in [*self.friends, friend])])
         self.friends.append(friend)

@@ -78,6 +78,7 @@ class Friend:
         of_main: tuple[int, int] | None = None,
         shift: int = 0,
         is_by_default: bool = False,
+        is_as_long: bool = False,
     ) -> None:
         """Say which entries belong together.
 
@@ -85,6 +86,7 @@ class Friend:
         of_main: the range of the main tree's entries that will be asked for; None: all.
         shift: added to an entry's number in the main tree, this gives its number here; 0 with keys.
         is_by_default: True if entries belong together by number because nobody said otherwise.
+        is_as_long: True if it must not have more entries than the main tree.
         """
         self.alias = alias
         self.part = part
@@ -93,6 +95,7 @@ class Friend:
         self._given_of_main = of_main
         self._shift = shift
         self._is_by_default = is_by_default
+        self._is_as_long = is_as_long
         self._partners: npt.NDArray[np.int64] | None = None
 
     @property
@@ -102,8 +105,8 @@ class Friend:
     def check(self) -> None:
         """Raise InvalidRequestError if entries belong together by their numbers, which do not fit.
 
-        There may be fewer than the main tree has, or the entries of one of the two are in no order and nobody said that
-        this does not matter. Source: ``TTree::AddFriend``, ``CheckReshuffling`` (ROOT 6.40).
+        There may be fewer than the main tree has, or more in a chain, or the entries of one of the two are in no order,
+        and nobody said that this does not matter. Source: ``TTree::AddFriend``, ``CheckReshuffling`` (ROOT 6.40).
         """
         reshuffled = (self.part.reshuffled or self._main.reshuffled) if self._is_by_default else None
         if reshuffled is not None:
@@ -113,11 +116,18 @@ class Friend:
                 "index=(columns) that both trees have (add_friend, arrowroot.Friends), or index=False if they are "
                 "known to be in order"
             )
-        if self.keys is None and self.part.num_entries < self._of_main[1] + self._shift:
+        if self.keys is not None:
+            return
+        is_short = self.part.num_entries < self._of_main[1] + self._shift
+        if is_short or (self._is_as_long and self.part.num_entries > self._main.num_entries):
+            remedy = (
+                "; name the files that belong together, or give index=(columns) (arrowroot.Friends), or index=False if "
+                "its first entries are those that belong here"
+            )
             raise InvalidRequestError(
-                f"friend {self.alias!r} ({self.part.where}) has only "
+                f"friend {self.alias!r} ({self.part.where}) has {'only ' if is_short else ''}"
                 f"{counted(self.part.num_entries, 'entry', 'entries')}, "
-                f"but {self._main.where} has {format_count(self._main.num_entries)}"
+                f"but {self._main.where} has {format_count(self._main.num_entries)}{'' if is_short else remedy}"
             )
 
     def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
