@@ -57,10 +57,12 @@ def dataframe(
     try:
         import dask
         import dask.dataframe as dd
+        from dask.dataframe.utils import clear_known_categories
     except ImportError as error:
         raise missing_library("dask[dataframe]", "arrowroot.dask.dataframe()", "dask") from error
     pieces = partitions(paths, tree, columns, **options)
-    meta = _frame_of(_empty(pieces[0]))
+    # No piece has been read, so nobody knows the categories.
+    meta = clear_known_categories(_frame_of(_empty(pieces[0])))
     # By default Dask takes whatever is an object for text, and makes text of it: of lists, too.
     with dask.config.set({"dataframe.convert-string": False}):
         return dd.from_map(_frame, pieces, meta=meta, label="arrowroot")
@@ -75,7 +77,8 @@ def _frame_of(table: pa.Table) -> pd.DataFrame:
     import pandas as pd
     import pyarrow as pa
 
-    frame = to_pandas(table)
+    # An index that pandas recorded is a column as any other: not every computation reads it.
+    frame = to_pandas(table, ignore_metadata=True)
     for one in table.schema:
         # Whether a piece has nulls must not decide the type of its column.
         if one.nullable and (pa.types.is_primitive(one.type)):

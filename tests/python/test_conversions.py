@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import arrowroot as ar
 from arrowroot import UnsupportedError
 from arrowroot._arrow.convert import to_awkward, to_numpy, to_pandas, to_polars
 
@@ -217,3 +218,30 @@ def test_arrays_of_fixed_shape_of_which_some_are_null_become_masked_arrays():
 def test_other_records_stay_objects(kind):
     array = pa.StructArray.from_buffers(kind, 1, [None], children=[pa.nulls(1, f.type) for f in kind])
     assert to_numpy(pa.table({"r": array}))["r"].dtype == object
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        {"i": [1.5, 2.5, 3.5]},
+        {"i": ["a", "b", "c"]},
+        {"i": np.array(["2020-01-01", "2020-01-02", "2020-01-03"], "datetime64[us]")},
+        {"i": [3, 1, 2], "j": ["a", "a", "b"]},
+        {None: ["a", "b", "c"]},
+    ],
+    ids=lambda index: "-".join(map(str, index)) + type(next(iter(index.values()))[0]).__name__,
+)
+def test_frames_with_an_index_come_back_though_some_numbers_are_missing(index, tmp_path):
+    values = list(index.values())
+    made = pd.MultiIndex.from_arrays(values) if len(values) > 1 else pd.Index(values[0])
+    frame = pd.DataFrame(
+        {"n": pd.array([1, None, 3], "Int64"), "x": [1.0, 2, 3]}, index=made.set_names(list(index))
+    )
+    ar.write(f"{tmp_path}/f.root:t", pa.Table.from_pandas(frame))
+    tree = ar.open(tmp_path / "f.root")["t"]
+    pd.testing.assert_frame_equal(tree.to_pandas(), frame, check_index_type=False)
+    assert tree.scan().to_pandas(ignore_metadata=True).columns.tolist() == tree.column_names
+    assert tree.to_pandas(["n"])["n"].tolist() == [1, pd.NA, 3]
+    plain = frame.rename(columns={"n": 0, "x": 1})
+    back = to_pandas(pa.Table.from_pandas(plain))
+    pd.testing.assert_frame_equal(back, plain, check_index_type=False)

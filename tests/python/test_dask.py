@@ -1,6 +1,7 @@
 """Collections of Dask have the same values as one scan, whatever their workers are, and read no more than they use."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
@@ -127,3 +128,22 @@ def test_what_is_not_installed_is_named(files, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "dask_awkward", None)
     with pytest.raises(ImportError, match=r"pip install arrowroot\[dask-awkward\]"):
         ard.awkward(files, "Events")
+
+
+def test_the_categories_of_a_frame_are_not_known_before_it_is_read(tmp_path):
+    texts = ["a", "b", None, "a"]
+    ar.write(f"{tmp_path}/f.root:t", pa.table({"c": pa.array(texts).dictionary_encode(), "n": [1, 2, 3, 4]}))
+    frame = ard.dataframe(tmp_path / "f.root", "t")
+    assert not frame.c.cat.known
+    assert frame.categorize().c.cat.categories.tolist() == ["a", "b"]
+    assert frame.c.compute(scheduler="sync").dropna().tolist() == ["a", "b", "a"]
+
+
+def test_a_frame_that_was_written_with_an_index_has_it_as_a_column(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"n": pd.array([1, None, 3], "Int64")}, index=pd.Index(["a", "b", "c"], name="i"))
+    ar.write(f"{tmp_path}/f.root:t", pa.Table.from_pandas(frame))
+    found = ard.dataframe(tmp_path / "f.root", "t")
+    assert list(found.columns) == ["n", "i"]
+    assert found.compute(scheduler="sync")["i"].tolist() == ["a", "b", "c"]
+    assert found[["n"]].compute(scheduler="sync")["n"].tolist() == [1, pd.NA, 3]

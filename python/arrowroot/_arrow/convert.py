@@ -9,7 +9,7 @@ from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import UnsupportedError, missing_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Mapping
 
     import awkward as ak
     import numpy as np
@@ -29,19 +29,42 @@ def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise missing_library("pandas", "to_pandas()") from error
+    index = set() if options.get("ignore_metadata") else _of_index(table.schema)
     apart: dict[str, Any] = {}
     for field in table.schema:
+        if field.name in index:
+            continue
         if _has_union(field.type):
-            apart[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
+            apart[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object).to_numpy()
         elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_exact(field.type):
             dtype = pd.api.types.pandas_dtype(_with_null(field.type))
-            apart[field.name] = pd.Series(dtype.__from_arrow__(table[field.name]))
+            apart[field.name] = dtype.__from_arrow__(table[field.name])
     frame = table.drop_columns(list(apart)).to_pandas(**options)
     if apart:
         # A new frame is made: many inserts would fragment the old one.
-        columns = {name: apart[name] if name in apart else frame[name] for name in table.column_names}
-        frame = pd.DataFrame(columns, copy=False)
+        names = [name for name in table.column_names if name not in index]
+        others = (frame.iloc[:, place] for place in range(frame.shape[1]))
+        columns = [apart[name] if name in apart else next(others) for name in names]
+        labels = _labels(table.schema, apart, options) if table.schema.pandas_metadata else names
+        # No other column may be left to tell the number of rows.
+        rows = frame.index if len(apart) < table.num_columns else None
+        frame = pd.DataFrame(dict(enumerate(columns)), index=rows, copy=False)
+        frame.columns = labels
     return cast("pd.DataFrame", frame)
+
+
+def _of_index(schema: pa.Schema) -> set[str]:
+    """Return the columns of which pyarrow makes the index, as the metadata of pandas say."""
+    described = (schema.pandas_metadata or {}).get("index_columns", ())
+    return {name for name in described if isinstance(name, str)}
+
+
+def _labels(schema: pa.Schema, apart: Container[str], options: Mapping[str, Any]) -> pd.Index:
+    """Return what pyarrow calls the columns: by the metadata of pandas these may be numbers, too."""
+    import pyarrow as pa
+
+    plain = [field.with_type(pa.int8()) if field.name in apart else field for field in schema]
+    return pa.schema(plain, schema.metadata).empty_table().to_pandas(**options).columns
 
 
 def to_polars(table: pa.Table) -> pl.DataFrame:
