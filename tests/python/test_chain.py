@@ -14,6 +14,7 @@ import uproot
 import arrowroot as ar
 from arrowroot._api import row as _row
 from arrowroot._api.tree import Tree
+from arrowroot._passes.source import TreeSource
 from arrowroot._select.columns import Choice
 
 from .conftest import write_tree
@@ -455,6 +456,31 @@ def test_a_cancelled_scan_of_files_never_gives_a_part_of_them(tmp_path):
         with pytest.raises(ar.ArrowrootError, match="cancelled"):
             list(batches)
         assert scan.read_all().num_rows == (800 if entries is None else 3)
+
+
+@pytest.mark.parametrize("name", ["stats", "cost", "cancel"])
+def test_a_pass_is_looked_at_and_cancelled_while_the_next_file_begins(tmp_path, monkeypatch, name):
+    write_numbers(tmp_path, [5, 7, 9])
+    scan = ar.scan(f"{tmp_path}/*.root", "T", ["x"])
+    batches = iter(scan)
+    assert next(batches).num_rows == 5
+    real = getattr(TreeSource, name)
+
+    def while_another_thread_goes_on(source):
+        found = real(source)
+        monkeypatch.setattr(TreeSource, name, real)
+        # All drawn: the first files are over, and nothing of them may be counted twice.
+        scan._source._is_cancelled = False
+        assert [batch.num_rows for batch in batches] == [7, 9]
+        return found
+
+    monkeypatch.setattr(TreeSource, name, while_another_thread_goes_on)
+    if name == "cancel":
+        scan.cancel()
+        return
+    counted = scan.stats if name == "stats" else scan._source.cost().stats
+    assert counted.n_entries == 5
+    assert scan.stats.n_entries == 21
 
 
 def test_without_columns_the_number_of_entries_is_left(tmp_path):

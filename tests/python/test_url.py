@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 
 from arrowroot import InvalidRequestError, NoSuchFileError
@@ -50,6 +52,16 @@ def test_natural_order_counts():
         "run2b",
         "run10",
     ]
+
+
+def test_equal_numbers_are_in_the_order_of_their_texts():
+    names = ["run0.root", "run00.root", "run01.root", "run1.root", "run1", "run", "run1.root2"]
+    natural = ["run", "run0.root", "run00.root", "run1", "run01.root", "run1.root", "run1.root2"]
+    for found in permutations(names):
+        assert sorted(found, key=natural_key) == natural
+    long = "stream " + "0" * 5000
+    names = [long + "7" * 5000, long + "7" * 4999 + "8", long + "1" * 5001, long + "9"]
+    assert sorted(names, key=natural_key) == [names[3], names[0], names[1], names[2]]
 
 
 def test_globs_expand_recursively_in_natural_order(tmp_path):

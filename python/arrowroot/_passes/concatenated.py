@@ -137,21 +137,29 @@ class Concatenated:
             plans.append(replace(plan, windows=windows))
         return Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
 
+    def _so_far(self) -> tuple[list[Cost], list[tuple[int, TreeSource]]]:
+        """Return the costs of the passes that are over, and the others; they go on meanwhile in another thread."""
+        # Each copy is one step. A pass that ends between the two is in both.
+        started, finished = dict(self._started), dict(self._finished)
+        return list(finished.values()), [(i, source) for i, source in started.items() if i not in finished]
+
     def stats(self) -> ScanStats:
         from arrowroot._cost.plan import ScanStats
 
-        running = [source.stats() for source in self._started.values()]
-        return ScanStats.joined([*(done.stats for done in self._finished.values()), *running])
+        finished, running = self._so_far()
+        return ScanStats.joined(
+            [*(done.stats for done in finished), *(source.stats() for _, source in running)]
+        )
 
     def cost(self) -> Cost:
         from arrowroot._cost.cost import Cost
 
-        running = [self._cost_of(i, source) for i, source in self._started.items()]
-        return Cost.joined([*self._finished.values(), *running])
+        finished, running = self._so_far()
+        return Cost.joined([*finished, *(self._cost_of(i, source) for i, source in running)])
 
     def cancel(self) -> None:
         self._is_cancelled = True
-        for source in self._started.values():
+        for _, source in self._so_far()[1]:
             source.cancel()
 
 

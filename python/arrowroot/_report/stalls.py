@@ -26,6 +26,7 @@ from arrowroot._cost.stalls import (
     read_json,
 )
 from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
+from arrowroot._storage.url import natural_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -423,9 +424,4 @@ def _shares(stalls: Stalls, n_bins: int) -> tuple[npt.NDArray[np.float64], float
 
 def by_name(streams: Sequence[Stream]) -> list[int]:
     """Return the places of streams in the order of their names, "stream 10" behind "stream 9"."""
-
-    def key(place: int) -> list[tuple[int, str]]:
-        parts = re.findall(r"\d+|\D+", streams[place].name)
-        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
-
-    return sorted(range(len(streams)), key=key)
+    return sorted(range(len(streams)), key=lambda place: natural_key(streams[place].name))

@@ -163,9 +163,12 @@ def friend_location(file: str, beside: str) -> str:
     return near if is_near else file
 
 
-def natural_key(text: str) -> list[tuple[int, str]]:
-    """Return the key that sorts "run2" before "run10"."""
-    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(re.split(_DIGITS, text))]
+def natural_key(text: str) -> tuple[list[tuple[int, str]], str]:
+    """Return the key that sorts "run2" before "run10", and equal numbers by their texts."""
+    parts = re.split(_DIGITS, text)
+    # Python makes no number of some thousand digits.
+    numbers = [part.lstrip("0") for part in parts]
+    return [(len(n), n) if i % 2 else (-1, parts[i]) for i, n in enumerate(numbers)], text
 
 
 def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
