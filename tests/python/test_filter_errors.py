@@ -40,6 +40,8 @@ WRONG = {
     "npt @ 2": "unexpected '@'",
     "12npt": "a number that goes on as a name",
     "npt == 99999999999999999999": "64 bits",
+    "010 == npt": "begins with 0, which is octal in C",
+    "npt < 00": "begins with 0, which is octal in C",
     "!" * 200 + "npt": "more than 100 operations",
     "(" * 200 + "npt" + ")" * 200: "more than 50 parentheses",
     "count(pt) > 1": "count() is of conditions",

@@ -398,6 +398,8 @@ class _Parser:
 
     def _number(self, token: _Token) -> Number:
         text = token.text
+        if text.isdecimal() and text[0] == "0" and len(text) > 1:
+            self._fail("an integer that begins with 0, which is octal in C: write it without", token.place)
         if text.isdecimal() or text[:2] in ("0x", "0X"):
             # int() itself refuses texts of thousands of digits.
             value = (
