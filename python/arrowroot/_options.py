@@ -161,6 +161,12 @@ class Options(NamedTuple):
         del options["assemble"]  # the columns chosen say that
         return options
 
+    def of_ids(self) -> Options:
+        """Return the options of a pass over the columns of ids, or of an index, with the same resources."""
+        return self._replace(
+            batch_bytes=parse_size(BATCH_SIZE), trace=False, assemble=False, raw=False, order="cluster"
+        )
+
     def shared_by(self, n_parts: int) -> Options:
         """Return the options of each of several passes that run side by side."""
         batch_bytes = None if self.batch_bytes is None else max(1, self.batch_bytes // n_parts)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
+from arrowroot._api.tree import Tree
 from arrowroot._saving import checksum
 
 uproot = pytest.importorskip("uproot")
@@ -84,6 +85,42 @@ def test_what_is_missing_is_reported(files):
     with pytest.warns(ar.MissingEventsWarning, match="3 of 5"):
         assert tree.pick(ids, "x", missing="warn")["x"].to_pylist() == [500.5, 501.0]
     assert tree.pick(ids, "x", missing="ignore")["x"].to_pylist() == [500.5, 501.0]
+
+
+def test_picking_takes_no_other_entries(files):
+    tree = ar.open(files / "run1.root")["Events"]
+    for name in ("entries", "batch_size"):
+        with pytest.raises(ar.InvalidRequestError, match=rf"pick\(\) has no argument '{name}'"):
+            tree.pick([id_of(1001)], "x", **{name: 10})
+    assert tree.pick([id_of(1001)], filter_name="x", n_threads=1)["x"].to_pylist() == [500.5]
+
+
+def test_ids_are_looked_up_with_the_resources_that_were_given(files, monkeypatch):
+    ar.index(files / "run*.root", files / "index.parquet")
+    asked = []
+    source = Tree.source
+
+    def record(tree, paths, entries, options):
+        if "event" in paths:
+            asked.append((options.n_threads, options.memory_budget_bytes))
+        return source(tree, paths, entries, options)
+
+    monkeypatch.setattr(Tree, "source", record)
+    given = {"n_threads": 1, "memory_budget": "40 MB"}
+    ids = [id_of(1001)]
+    paths, friends = files / "run1.root", {"f": ar.Friends(files / "run1.root", index="event")}
+    for read in (
+        lambda: ar.open(paths)["Events"].pick(ids, "x", **given),
+        lambda: ar.open(paths)["Events"].entries_where("x > 0", entries=ar.EventList(ids), **given),
+        lambda: ar.pick(files / "index.parquet", ids, "x", **given),
+        lambda: ar.scan(paths, columns="f.x", friends=friends, **given).drain(),
+        lambda: ar.scan(paths, columns="f.x", friends=friends, filter="x > 0", **given).drain(),
+    ):
+        asked.clear()
+        read()
+        # The passes of a filter share them.
+        assert asked
+        assert all(given == (1, 40_000_000) or given == (1, 20_000_000) for given in asked), asked
 
 
 def test_a_list_reads_the_baskets_of_its_events_only(files):

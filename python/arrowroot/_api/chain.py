@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.scan import Scan
@@ -100,7 +101,7 @@ class Chain:
     def files_of(self, entries: EntrySet) -> Files | None:
         """Return which files the entries are in, if they are in order and not all files stay open."""
 
-    def with_partners(self, columns: list[str], entries: EntrySet) -> EntrySet:  # noqa: ARG002 - for friends
+    def with_partners(self, columns: list[str], entries: EntrySet, options: Options) -> EntrySet:  # noqa: ARG002 - for friends
         """Return the entries that have all of some columns; the same object if all do."""
         return entries
 
@@ -116,26 +117,26 @@ class Chain:
         """Return the types of columns in the first files."""
         return self.tree.source(names, (0, 0), options).schema()
 
-    def entry_set(self, entries: Entries) -> EntrySet:
+    def entry_set(self, entries: Entries, options: Options) -> EntrySet:
         """Return the entries that a user chose, by their numbers in the chain; events are looked up."""
         if isinstance(entries, EventList):
-            return self._entries_of(entries)
+            return self._entries_of(entries, options.of_ids())
         if _entries.is_of_trees(entries):
             return _entries.of_trees(entries, self.members)
         return _entries.normalise(entries, self.num_entries)
 
-    def _entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
+    def _entries_of(self, events: EventList, options: Options) -> npt.NDArray[np.int64]:
         """Return the numbers of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
             found = events.found_among(self.members)
             paths = self.choose(Choice.of(events.index.columns))
             entries = events.entries(found, self.where)
-            source = self.source(paths, entries, Options.default())
+            source = self.source(paths, entries, options)
             events.refuse_others(found, batches_of(source), paths, self.where)
             return entries
         columns = events.columns_in(self.tree.has_branch, self.where)
         paths = self.choose(Choice.of(columns))
-        source = self.source(paths, None, Options.default())
+        source = self.source(paths, None, options)
         return events.entries(events.found_in(batches_of(source), paths), self.where)
 
     def scan(self, columns: Columns, given: Mapping[str, Any]) -> Scan:
@@ -171,12 +172,12 @@ class Chain:
         chosen = self.choose(choice)
         bound = None if condition is None else self.bound(condition, options)
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
-        entries = self.entry_set(given.get("entries"))
+        entries = self.entry_set(given.get("entries"), options)
         if bound is None:
             return lambda options: Scan(lambda: self.source(chosen, entries, options), self.where)
         from arrowroot._passes.filtered import FilteredSource
 
-        filtered, text = self.filtered(bound, chosen, entries), bound.text
+        filtered, text = self.filtered(bound, chosen, entries, options), bound.text
         return lambda options: Scan(lambda: FilteredSource(self.source, filtered, options), self.where, text)
 
     def bound(self, condition: FilterLike, options: Options) -> Filter:
@@ -200,11 +201,10 @@ class Chain:
         self.require(bound.columns)
         return bound
 
-    def filtered(self, condition: Filter, names: list[str], entries: EntrySet) -> Filtered:
+    def filtered(self, condition: Filter, names: list[str], entries: EntrySet, options: Options) -> Filtered:
         """Return what a filter selects from. ``condition``: bound by this chain."""
         from arrowroot._passes.filtered import Filtered
 
         sizes = self.tree.entry_bytes()
-        return Filtered(
-            condition, names, entries, self.num_entries, sizes, self.with_partners, self.files_of(entries)
-        )
+        partners = partial(self.with_partners, options=options)
+        return Filtered(condition, names, entries, self.num_entries, sizes, partners, self.files_of(entries))

@@ -117,7 +117,7 @@ class Tree(TreeMetadata):
             raise TypeError(
                 f"a tree gives a column by its name, not by {name!r}; to_arrow(entries=...) chooses entries"
             )
-        if name not in self:
+        if name not in self and name not in _select.by_name(self._whole().branches):
             _select.single_names([name], "a tree's [...]")
         scan = self.scan([name])
         if len(scan.column_names) != 1:
@@ -246,8 +246,8 @@ class Tree(TreeMetadata):
     def to_arrow(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pa.Table:
         """Read chosen columns and entries into a ``pyarrow.Table``.
 
-        The arguments are those of :meth:`scan`, but ``batch_size`` and ``trace``. Each column is one chunk, unless the
-        items of a list column, or the bytes of a text, are more than the 2^31 - 1 that one can have.
+        The arguments are those of :meth:`scan`, but ``batch_size``, ``trace`` and ``order``. Each column is one chunk,
+        unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1 that one can have.
         """
         check_arguments(options, Tree.to_arrow, ReadOptions.__annotations__)
         return self._whole().to_arrow(columns, options)
@@ -285,10 +285,12 @@ class Tree(TreeMetadata):
         """Read events by their ids, as [(run, lumi, event), ...], in this order.
 
         Reads the columns of the ids first (see :class:`EventList`, which can also use an index), then the baskets that
-        have the events. ``missing``: "error", "warn" or "ignore". ``options`` are those of :meth:`to_arrow`.
+        have the events. ``missing``: "error", "warn" or "ignore". ``options`` are those of :meth:`to_arrow`, but
+        ``entries``.
 
         Raises: MissingEventsError with the ids that are not there; what :meth:`to_arrow` raises.
         """
+        check_arguments(options, Tree.pick, ReadOptions.__annotations__.keys() - {"entries"})
         return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
 
     def entry_bytes(self) -> dict[str, float]:
@@ -317,7 +319,7 @@ class Tree(TreeMetadata):
         read = Options.of(options)
         chain = self._whole()
         bound = chain.bound(filter, read)
-        filtered = chain.filtered(bound, [], chain.entry_set(options.get("entries")))
+        filtered = chain.filtered(bound, [], chain.entry_set(options.get("entries"), read), read)
         source = first_pass(chain.source, filtered, read)
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
         n_found = 0

@@ -206,9 +206,9 @@ class WithFriends(Chain):
         self.require(selection.paths)
         return selection.paths
 
-    def entry_set(self, entries: Entries) -> EntrySet:
+    def entry_set(self, entries: Entries, options: Options) -> EntrySet:
         """Return the entries that a user chose, by their numbers in the main chain; events are looked up."""
-        return self.main.entry_set(entries)
+        return self.main.entry_set(entries, options)
 
     def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
         """Return a pass over columns, by any of their names, and entries. Opens all files.
@@ -224,7 +224,7 @@ class WithFriends(Chain):
             if not part:
                 return self.main.source(paths, of_main, shared)
             friend = self.friends[part - 1]
-            return friend.part.source(paths, friend.entries(of_main), shared)
+            return friend.part.source(paths, friend.entries(of_main, options), shared)
 
         return side_by_side(chosen, source_of)
 
@@ -235,7 +235,7 @@ class WithFriends(Chain):
         chosen = [self.by_name[name] for name in names]
         return side_by_side(chosen, lambda part, paths: firsts[part].source(paths, (0, 0), options)).schema()
 
-    def with_partners(self, columns: list[str], entries: EntrySet) -> EntrySet:
+    def with_partners(self, columns: list[str], entries: EntrySet, options: Options) -> EntrySet:
         """Return the entries with one partner in each friend that has some of the columns; as they are if all do."""
         import numpy as np
 
@@ -243,7 +243,7 @@ class WithFriends(Chain):
         masks = [
             mask
             for part in sorted({self.by_name[name].part for name in columns} - {0})
-            if (mask := self.friends[part - 1].have_partner(of_main)) is not None
+            if (mask := self.friends[part - 1].have_partner(of_main, options)) is not None
         ]
         if all(bool(mask.all()) for mask in masks):
             return entries

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from arrowroot._errors import InvalidRequestError
-from arrowroot._options import Options
 from arrowroot._passes.source import SideBySide, batches_of
 from arrowroot._select.columns import Choice, select
 from arrowroot._sizes import counted, format_count
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from arrowroot._options import Options
     from arrowroot._passes.source import Source
     from arrowroot._select.columns import Candidate
     from arrowroot._select.entries import EntrySet
@@ -130,16 +130,17 @@ class Friend:
                 f"but {self._main.where} has {format_count(self._main.num_entries)}{'' if is_short else remedy}"
             )
 
-    def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
+    def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options) -> EntrySet:
         """Return the entries that belong to some of the main tree.
 
-        The first call reads the columns of the keys. Raises: InvalidRequestError if one of the entries has no partner
-        here, or several.
+        The first call reads the columns of the keys, with the resources of ``options``.
+
+        Raises: InvalidRequestError if one of the entries has no partner here, or several.
         """
         if isinstance(of_main, tuple) and of_main[0] == of_main[1]:
             # Only types are asked for: the index is checked, and no values of it are read.
             for part in (self._main, self.part):
-                _values(part, self.keys or [], (0, 0))
+                _values(part, self.keys or [], (0, 0), options)
             return 0, 0
         if self.keys is None:
             if isinstance(of_main, tuple):
@@ -147,7 +148,7 @@ class Friend:
             return of_main + self._shift
         import numpy as np
 
-        chosen = self._partners_of(of_main, self.keys)
+        chosen = self._partners_of(of_main, self.keys, options)
         for what, mark in (("no partner", _NOBODY), ("several partners", _SEVERAL)):
             wrong = np.flatnonzero(chosen == mark)
             if len(wrong):
@@ -160,16 +161,19 @@ class Friend:
                 )
         return chosen
 
-    def have_partner(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
+    def have_partner(
+        self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options
+    ) -> npt.NDArray[np.bool_] | None:
         """Return which of the main tree's entries have one partner here; None: all have, as they go by number."""
-        return None if self.keys is None else self._partners_of(of_main, self.keys) >= 0
+        return None if self.keys is None else self._partners_of(of_main, self.keys, options) >= 0
 
     def _partners_of(
-        self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str]
+        self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str], options: Options
     ) -> npt.NDArray[np.int64]:
         if self._partners is None:
             self._partners = _partners(
-                _values(self._main, keys, self._of_main), _values(self.part, keys, (0, self.part.num_entries))
+                _values(self._main, keys, self._of_main, options),
+                _values(self.part, keys, (0, self.part.num_entries), options),
             )
         first = self._of_main[0]
         if isinstance(of_main, tuple):
@@ -181,7 +185,9 @@ class Friend:
 _NOBODY, _SEVERAL = -1, -2
 
 
-def _values(part: Part, keys: list[str], entries: tuple[int, int]) -> list[npt.NDArray[Any]]:
+def _values(
+    part: Part, keys: list[str], entries: tuple[int, int], options: Options
+) -> list[npt.NDArray[Any]]:
     """Read the columns of the keys."""
     import numpy as np
     import pyarrow as pa
@@ -189,7 +195,7 @@ def _values(part: Part, keys: list[str], entries: tuple[int, int]) -> list[npt.N
     from arrowroot._arrow import arrays
 
     paths = [select(part.branches, Choice([key]), part.where).paths[0] for key in keys]
-    source = part.source(paths, entries, Options.default())
+    source = part.source(paths, entries, options.of_ids())
     for field in source.schema():
         if not pa.types.is_integer(field.type):
             raise InvalidRequestError(
