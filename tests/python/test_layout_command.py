@@ -98,8 +98,32 @@ def test_columns_are_chosen_by_name_and_with_what_is_inside(files, arrowroot_com
     assert paths(files / "clustered.root", "-c", "v_*") == ["v_pt", "v_eta"]
     assert paths(files / "clustered.root", "-c", "!v_*,!nv") == ["x", "event"]
     assert paths(files / "ntuple.root", "-c", "v_pt") == ["v_pt", "v_pt._0"]
+    # The last word is not the one that counts, as in all commands.
+    assert paths(files / "clustered.root", "-c", "!x,event,x") == ["event"]
+    assert paths(files / "ntuple.root", "-c", "v_*,!v_eta,!v_pt._0") == ["v_pt"]
+    nothing = arrowroot_command("layout", files / "clustered.root", "-c", "!*", check=False)
+    assert (nothing.returncode, "'!*' leaves nothing" in nothing.stderr) == (2, True)
     refused = arrowroot_command("layout", files / "clustered.root", "-c", "v_phi", check=False)
     assert (refused.returncode, "v_p" in refused.stderr) == (2, True)
+
+
+def test_columns_are_found_by_the_names_that_scans_find_them_by(conformance, tmp_path):
+    tree = ar.open(conformance / "gohep" / "stdvec-bool-fullsplit-6.10.08.root")["tree"]
+
+    def paths(tree, *names):
+        return [column.path for column in layout_of(tree, names).columns]
+
+    for name in ("ArrayBool[10]", "evt/ArrayBool[10]", "ArrayBool", "ArrayB*"):
+        assert paths(tree, name) == tree.choose([name]) == ["evt/ArrayBool[10]"]
+    assert set(tree.choose("evt")) <= set(paths(tree, "evt"))
+    assert paths(tree, "evt", "!ArrayBool[10]") == [
+        path for path in paths(tree, "evt") if path != "evt/ArrayBool[10]"
+    ]
+    records = [[{"pt": 1.5, "n": 2}], []]
+    ar.write(f"{tmp_path}/records.root:t", {"muon": records}, layout="rntuple")
+    ntuple = ar.open(tmp_path / "records.root")["t"]
+    assert paths(ntuple, "muon.pt") == ["muon._0.pt"]
+    assert "muon._0.pt" not in paths(ntuple, "!muon.pt")
 
 
 def test_nothing_but_metadata_is_read(files):

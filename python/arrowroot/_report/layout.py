@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from arrowroot import _native
-from arrowroot._errors import NoSuchColumnError, nearest
+from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+from arrowroot._select.columns import Choice, divided, meant_by, without_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from arrowroot._api.tree import Tree
+    from arrowroot._select.columns import Candidate
 
     Integers = npt.NDArray[np.int64]
 
@@ -127,11 +129,12 @@ def layout_of(
 
     Reads nothing of a tree; of an RNTuple the page lists, once.
 
-    Raises: NoSuchColumnError; StorageError or CorruptFileError if page lists cannot be read.
+    Raises: NoSuchColumnError, InvalidRequestError if no column is left; StorageError or CorruptFileError if page lists
+    cannot be read.
     """
     pieces = tree.pieces()
     paths: list[str] = pieces["paths"]
-    chosen = _chosen(paths, names, tree.where)
+    chosen = _chosen(tree, paths, names)
     if names is not None:
         kept = np.isin(pieces["column"], chosen)
         pieces = {name: array if name == "paths" else array[kept] for name, array in pieces.items()}
@@ -165,25 +168,51 @@ def layout_of(
     )
 
 
-def _chosen(paths: list[str], names: Sequence[str] | None, where: str) -> list[int]:
-    """Return the places of the columns that have a name, or are inside of one that has; "!NAME" leaves out."""
+class _Field(NamedTuple):
+    """A field of an RNTuple inside of another one, called as its physical columns are: a ``Candidate``."""
+
+    path: str
+    name: str
+    type_name: str = ""
+    is_group: bool = False
+    depth: int = 0
+    is_part: bool = True
+    unsupported: str | None = None
+
+
+def _chosen(tree: Tree, paths: list[str], names: Sequence[str] | None) -> list[int]:
+    """Return the places of the columns that ``Tree.scan`` would choose by names and globs, with what is inside."""
     if names is None:
         return list(range(len(paths)))
-    around = [_around(path) for path in paths]
-    found = [False] * len(paths)
-    if all(name.startswith("!") for name in names):
-        found = [True] * len(paths)
-    for name in names:
-        glob = name.removeprefix("!")
-        of_glob = [any(fnmatchcase(one, glob) for one in ones) for ones in around]
-        if not any(of_glob):
-            near = nearest(glob, paths)
+    branches = {branch.path for branch in tree.branches}
+    inner = [_Field(path, path.rpartition(".")[2]) for path in dict.fromkeys(paths) if path not in branches]
+    candidates: list[Candidate] = [*tree.branches, *inner]
+    texts = tree.spelled(Choice(list(names))).columns or []
+    taken, left_out = divided(candidates, texts)
+    wanted, unwanted = (_meant(candidates, some, paths, tree.where) for some in (taken, left_out))
+    around = [{*_around(path), *_around(re.sub(r"\._[0-9]+", "", path))} for path in paths]
+    chosen = [
+        place for place, ones in enumerate(around) if (not taken or ones & wanted) and not ones & unwanted
+    ]
+    if not chosen:
+        raise InvalidRequestError(
+            f"{tree.where}: {', '.join(map(repr, texts))} leaves nothing that is stored"
+        )
+    return chosen
+
+
+def _meant(candidates: Sequence[Candidate], texts: list[str], paths: list[str], where: str) -> set[str]:
+    """Return the paths that texts of columns mean, without their mark. Raises: NoSuchColumnError."""
+    found: set[str] = set()
+    for name in map(without_mark, texts):
+        meant = {one.path for one in meant_by(candidates, name)}
+        if not meant:
+            near = nearest(name, paths)
             raise NoSuchColumnError(
-                f"{where}: no branch or field is called {glob!r}", glob, near, known=paths
+                f"{where}: no branch or field is called {name!r}", name, near, known=paths
             )
-        takes = not name.startswith("!")
-        found = [takes if hit else before for hit, before in zip(of_glob, found, strict=True)]
-    return [place for place, is_chosen in enumerate(found) if is_chosen]
+        found |= meant
+    return found
 
 
 def _around(path: str) -> list[str]:
