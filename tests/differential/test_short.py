@@ -28,7 +28,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> ar.Tree:
 def test_it_is_left_out_of_all_with_a_warning(tree: ar.Tree, columns: str | None, wanted: list[str]) -> None:
     with pytest.warns(
         ar.UnsupportedColumnWarning,
-        match=rf"lack some of the {N_ENTRIES} entries: short \(entries 0 to {N_SHORT}\)",
+        match=rf"with too few entries: short \(entries 0 to {N_SHORT} of {N_ENTRIES}\)",
     ):
         table = tree.to_arrow(columns)
     assert table.column_names == wanted
@@ -41,3 +41,30 @@ def test_by_its_name_it_is_read_where_it_has_entries(tree: ar.Tree) -> None:
             tree.to_arrow(columns)
         table = tree.to_arrow(columns, entries=slice(0, N_SHORT))
         assert table.to_pydict() == {"short": [10 * i for i in range(N_SHORT)]}
+
+
+@pytest.mark.parametrize("columns", [None, "!y"])
+def test_beside_a_friend_and_as_one_it_is_left_out_too(
+    tree: ar.Tree, tmp_path: Path, columns: str | None
+) -> None:
+    ar.write(f"{tmp_path}/w.root:W", {"y": list(range(N_ENTRIES))})
+    short = f"{tree.url}:T"
+    for main, friend in ((short, f"{tmp_path}/w.root:W"), (f"{tmp_path}/w.root:W", short)):
+        first, beside = (_opened(location) for location in (main, friend))
+        first.add_friend(beside, "f")
+        for read in (
+            lambda first=first: first.to_arrow(columns),
+            lambda main=main, friend=friend: ar.scan(main, columns=columns, friends={"f": friend}).read_all(),
+        ):
+            with pytest.warns(ar.UnsupportedColumnWarning, match="with too few entries: short"):
+                table = read()
+            assert set(table.column_names) == {"first", "second", "y"} - {columns and "y"}
+        named = first.to_arrow(["f.short" if friend == short else "short"], entries=slice(0, N_SHORT))
+        assert named.num_rows == N_SHORT
+
+
+def _opened(location: str) -> ar.Tree:
+    url, _, name = location.rpartition(":")
+    found = ar.open(url)[name]
+    assert isinstance(found, ar.Tree)
+    return found

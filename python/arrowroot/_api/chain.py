@@ -59,6 +59,10 @@ class Chain:
         """The branches of friends once more, by their aliases."""
         return ()
 
+    def short_columns(self) -> dict[str, str]:
+        """Return the branches of the first tree that do not have all of its entries, and which they have."""
+        return self.tree.short_columns()
+
     @property
     def to_filter_by(self) -> Sequence[Candidate]:
         """The branches by every name that a filter may use."""

@@ -55,6 +55,7 @@ _FOR_SCANS = frozenset(
         "friend_in",
         "saying_aliases",
         "selection",
+        "short_columns",
         "source",
         "spelled",
     }
@@ -351,8 +352,9 @@ class Tree(TreeMetadata):
         with self.saying_aliases():
             selection = self.selection(choice)
         warn_left_out(selection.left_out, self.where)
-        are_chosen = columns is not None and bool(_select.divided(self.branches, columns)[0])
-        return selection.paths if are_chosen else self._without_short(selection.paths)
+        if choice.names_some_of(self.branches):
+            return selection.paths
+        return _select.without_short(selection.paths, self.short_columns(), self.where)
 
     def selection(self, choice: Choice) -> _select.Selection:
         """Return what is chosen of this tree's own columns, and what of that cannot be read."""
@@ -381,12 +383,12 @@ class Tree(TreeMetadata):
         columns = [text.removesuffix(name) + (self.canonical(name) or name) for text, name in bare]
         return choice._replace(columns=columns)
 
-    def _without_short(self, paths: list[str]) -> list[str]:
-        """Leave out, with a warning, the branches that do not have all entries of the tree."""
-        short = {path: f"entries {first} to {end}" for path, first, end in self._native.short_columns()}
-        left_out = [(path, short[path]) for path in paths if path in short]
-        warn_left_out(left_out, self.where, f"that lack some of the {format_count(self.num_entries)} entries")
-        return [path for path in paths if path not in short]
+    def short_columns(self) -> dict[str, str]:
+        """Return the branches that do not have all entries of the tree, and which they have."""
+        n_all = format_count(self.num_entries)
+        return {
+            path: f"entries {first} to {end} of {n_all}" for path, first, end in self._native.short_columns()
+        }
 
     def matching(self, names: str | Iterable[str]) -> list[_native.Branch]:
         """Return the branches that these names, globs and what is left out mean (see :meth:`scan`), and groups.

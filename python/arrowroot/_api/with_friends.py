@@ -23,7 +23,7 @@ from arrowroot._passes.friends import (
     refuse_double_names,
     side_by_side,
 )
-from arrowroot._select.columns import Choice, select, single_names
+from arrowroot._select.columns import Choice, select, single_names, without_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -173,6 +173,15 @@ class WithFriends(Chain):
             for one in (self.main, row) if keys else ():
                 one.require(select(one.branches, Choice(keys), one.where).paths)
 
+    def short_columns(self) -> dict[str, str]:
+        """Return the branches of the first trees that lack some of their entries, by every name that they have."""
+        short = [self.main.short_columns(), *(one.part.short_columns() for one in self.friends)]
+        return {
+            name: short[branch.part][branch.inner]
+            for name, branch in (self.by_name.items() if any(short) else ())
+            if branch.inner in short[branch.part]
+        }
+
     def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a file, here or of a friend, in which a choice has more columns than in the first one there."""
         names, where = self._names, self.where
@@ -203,8 +212,11 @@ class WithFriends(Chain):
             raise
         self.refuse_more(choice, selection.paths)
         warn_left_out(selection.left_out, self.where)
-        self.require(selection.paths)
-        return selection.paths
+        paths = selection.paths
+        if not choice.names_some_of(candidates):
+            paths = without_short(paths, self.short_columns(), self.where)
+        self.require(paths)
+        return paths
 
     def entry_set(self, entries: Entries, options: Options) -> EntrySet:
         """Return the entries that a user chose, by their numbers in the main chain; events are looked up."""

@@ -9,10 +9,16 @@ from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from arrowroot._errors import InvalidRequestError, NoSuchColumnError, UnsupportedError, nearest
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchColumnError,
+    UnsupportedError,
+    nearest,
+    warn_left_out,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from typing import TypeAlias
 
     #: A choice of columns as users give it: names, globs, and "!name" for what is left out; None: all.
@@ -136,6 +142,10 @@ class Choice(NamedTuple):
             assemble,
             raw,
         )
+
+    def names_some_of(self, branches: Iterable[Candidate]) -> bool:
+        """Return whether columns are named or matched; else all are meant, but those that are left out."""
+        return self.columns is not None and bool(divided(branches, self.columns)[0])
 
     def left_out_in_vain(self, branches: Sequence[Candidate]) -> list[str]:
         """Return what is to be left out, but is none of some branches, by its name or pattern."""
@@ -279,6 +289,12 @@ def select(branches: Sequence[Candidate], choice: Choice, where: str) -> Selecti
         unique = {path: branch for path, branch in unique.items() if path not in hollow}
         left_out |= inside
     return Selection([path for path in unique if path not in left_out], list(left_out.items()))
+
+
+def without_short(paths: list[str], short: Mapping[str, str], where: str) -> list[str]:
+    """Leave out, with a warning, the columns that do not have all entries. ``short``: by path, what they have."""
+    warn_left_out([(path, short[path]) for path in paths if path in short], where, "with too few entries")
+    return [path for path in paths if path not in short]
 
 
 def _columns(branches: Iterable[Candidate]) -> list[str]:
