@@ -476,3 +476,43 @@ def test_the_command_makes_and_renews_an_index(files, arrowroot_command):
         2,
         "arrowroot: -o no/index.parquet: there is no such directory\n",
     )
+
+
+def test_ids_are_of_different_single_columns(files, conformance):
+    path = files / "run1.root"
+    twice = "'run' is named twice; ids are of different columns"
+    for make in (
+        lambda: ar.index(path, files / "twice.parquet", columns=["run", "run"]),
+        lambda: ar.EventList([(1, 1)], columns=["run", "run"]),
+        lambda: ar.EventList(pa.table([[1], [2]], names=["run", "run"])),
+    ):
+        with pytest.raises(ar.InvalidRequestError, match=twice):
+            make()
+    # A group of five columns, and one of these by both of its names.
+    group = f"{conformance}/gohep/stdvec-bool-fullsplit-6.10.08.root:tree"
+    url, _, name = group.rpartition(":")
+    for columns, message in (
+        (["evt"], r"'evt' stands for 5 columns, of which one can hold ids: 'evt/Bool', "),
+        (["N", "evt/N"], r"'N' and 'evt/N' are one column"),
+    ):
+        friends = {"f": ar.Friends(url, name, columns)}
+        for read in (
+            lambda columns=columns: ar.index(group, files / "group.parquet", columns=columns),
+            lambda columns=columns: ar.scan(
+                group, columns="N", entries=ar.EventList([[1] * len(columns)], columns)
+            ),
+            lambda friends=friends: ar.scan(group, columns="f.evt/N", friends=friends).read_all(),
+        ):
+            with pytest.raises(ar.InvalidRequestError, match=message):
+                read()
+
+
+@pytest.mark.parametrize("name", ["entry", "tree"])
+def test_columns_that_an_index_has_of_its_own_hold_no_ids_in_one(tmp_path, name):
+    path = f"{tmp_path}/own.root:t"
+    ar.write(path, {"run": [7, 7, 8], name: [3, 2, 1]})
+    with pytest.raises(ar.InvalidRequestError, match=f"an index has a column '{name}' of its own"):
+        ar.index(path, tmp_path / "index.parquet", columns=["run", name])
+    assert not (tmp_path / "index.parquet").exists()
+    events = ar.EventList([(7, 2)], columns=["run", name])
+    assert ar.scan(path, entries=events).read_all().to_pylist() == [{"run": 7, name: 2}]

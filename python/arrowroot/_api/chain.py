@@ -10,7 +10,7 @@ from arrowroot._errors import NoSuchColumnError
 from arrowroot._options import BATCH_SIZE, Options
 from arrowroot._passes.source import batches_of
 from arrowroot._select import entries as _entries
-from arrowroot._select.columns import Choice
+from arrowroot._select.columns import Choice, id_paths
 from arrowroot._select.events import EventList, OnlyTree
 from arrowroot._sizes import parse_size
 
@@ -129,17 +129,21 @@ class Chain:
             return _entries.of_trees(entries, self.members)
         return _entries.normalise(entries, self.num_entries)
 
+    def id_paths(self, names: Iterable[str]) -> list[str]:
+        """Return the path of each column that holds ids, which all trees must have. Raises: as ``choose``."""
+        return id_paths(names, lambda name: self.choose(Choice.of(name)), self.where)
+
     def _entries_of(self, events: EventList, options: Options) -> npt.NDArray[np.int64]:
         """Return the numbers of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
             found = events.found_among(self.members)
-            paths = self.choose(Choice.of(events.index.columns))
+            paths = self.id_paths(events.index.columns)
             entries = events.entries(found, self.where)
             source = self.source(paths, entries, options)
             events.refuse_others(found, batches_of(source), paths, self.where)
             return entries
         columns = events.columns_in(self.tree.has_branch, self.where)
-        paths = self.choose(Choice.of(columns))
+        paths = self.id_paths(columns)
         source = self.source(paths, None, options)
         return events.entries(events.found_in(batches_of(source), paths), self.where)
 

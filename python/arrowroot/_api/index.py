@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arrowroot._api.chain import Chain
 from arrowroot._api.row import Row, opened_trees
 from arrowroot._errors import (
     ArrowrootError,
@@ -20,7 +21,7 @@ from arrowroot._options import MEMORY_BUDGET, Options, check_arguments
 from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import put
-from arrowroot._select.columns import single_names
+from arrowroot._select.columns import id_names
 from arrowroot._select.events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
 from arrowroot._storage.config import names, redacted
 from arrowroot._storage.url import expand, split_options
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from arrowroot._storage.url import Location
 
 _GROUP_ROWS = 1_000_000
+#: Columns of an index beside the ids: the numbers of tree and entry.
+_OWN_COLUMNS = frozenset({"tree", "entry"})
 
 
 class Indexed(NamedTuple):
@@ -80,7 +83,7 @@ def index(
     parts = Path(f"{target}.parts")
     files = expand(paths, tree)
     with held(parts, f"making {target}"):
-        before = _Before(target, parts, None if columns is None else tuple(single_names(columns, "columns")))
+        before = _Before(target, parts, None if columns is None else id_names(columns, "columns"))
         return _make(target, before, files, progress, storage)
 
 
@@ -200,7 +203,12 @@ def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str
     """Read the ids of a tree and write them as an index of one tree, whole or not at all."""
     import pyarrow as pa
 
-    scan = tree.scan(list(columns))
+    if own := _OWN_COLUMNS.intersection(columns):
+        raise InvalidRequestError(
+            f"{tree.where}: an index has a column {min(own)!r} of its own, so that it cannot hold ids; look for these "
+            "events without an index: EventList(ids, columns)"
+        )
+    scan = tree.scan(Chain(tree).id_paths(columns))
     fields = [field.with_name(name) for name, field in zip(columns, scan.schema, strict=True)]
     wrong = next((field for field in fields if not pa.types.is_integer(field.type)), None)
     if wrong is not None:

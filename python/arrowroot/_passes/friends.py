@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._passes.source import SideBySide, batches_of
-from arrowroot._select.columns import Choice, select
+from arrowroot._select.columns import Choice, id_paths, select
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _values(
 
     from arrowroot._arrow import arrays
 
-    paths = [select(part.branches, Choice([key]), part.where).paths[0] for key in keys]
+    paths = id_paths(keys, lambda key: select(part.branches, Choice([key]), part.where).paths, part.where)
     source = part.source(paths, entries, options.of_ids())
     for field in source.schema():
         if not pa.types.is_integer(field.type):

@@ -97,6 +97,35 @@ def single_names(given: object, what: str) -> list[str]:
     return names
 
 
+def id_names(given: object, what: str) -> tuple[str, ...]:
+    """Return the names of the columns that hold ids, given for the option ``what``. Raises: InvalidRequestError."""
+    names = single_names(given, what)
+    if repeated := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise InvalidRequestError(f"{what}: {repeated[0]!r} is named twice; ids are of different columns")
+    return tuple(names)
+
+
+def id_paths(names: Iterable[str], chosen: Callable[[str], list[str]], where: str) -> list[str]:
+    """Return the path of each column that holds ids, by names of which ``chosen`` gives the paths.
+
+    Raises: InvalidRequestError for a name of several columns, and two names of one.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        paths = chosen(name)
+        if len(paths) != 1:
+            raise InvalidRequestError(
+                f"{where}: {name!r} stands for {len(paths)} columns, of which one can hold ids: "
+                f"{', '.join(map(repr, paths[:5]))}"
+            )
+        if paths[0] in found:
+            raise InvalidRequestError(
+                f"{where}: {found[paths[0]]!r} and {name!r} are one column; ids are of different columns"
+            )
+        found[paths[0]] = name
+    return list(found)
+
+
 def whole(branches: Iterable[C]) -> list[C]:
     """Return the branches (depth first) without the parts of those that are there themselves.
 

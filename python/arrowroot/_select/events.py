@@ -18,7 +18,7 @@ from arrowroot._errors import (
     StorageError,
 )
 from arrowroot._render import printable
-from arrowroot._select.columns import single_names
+from arrowroot._select.columns import id_names
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class EventList:
         """
         if missing not in ("error", "warn", "ignore"):
             raise InvalidRequestError(f"missing: expected 'error', 'warn' or 'ignore', got {missing!r}")
-        self.columns = None if columns is None else tuple(single_names(columns, "columns"))
+        self.columns = None if columns is None else id_names(columns, "columns")
         if _is_table(ids):
             self.columns, ids = _ids_of_table(ids, self.columns)
         if not isinstance(ids, Iterable):
@@ -274,7 +274,8 @@ def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[st
             f"events: expected a table of ids, got a {type(table).__name__}: {error}"
         ) from None
     # pandas gives its index such a name, unless it is a mere count.
-    columns = columns or tuple(name for name in found.column_names if not name.startswith("__index_level_"))
+    named = [name for name in found.column_names if not name.startswith("__index_level_")]
+    columns = columns or id_names(named, "events")
     for name in columns:
         if name not in found.column_names:
             raise InvalidRequestError(
