@@ -75,8 +75,9 @@ MAP = pa.map_(pa.string(), pa.map_(pa.int8(), pa.float32()))
             [[{"m": [("a", [])]}], None, [], [{"m": []}, {"m": [("q", [])]}]],
             pa.list_(pa.struct([("m", MAP)])),
         ),
+        pa.array([[[("a", [(1, 2.0)])], []], None, [], [None, [("b", [])]]], pa.large_list(MAP)),
     ],
-    ids=["map", "struct", "fixed", "list"],
+    ids=["map", "struct", "fixed", "list", "large list"],
 )
 def test_maps_anywhere_become_lists_of_pairs_in_awkward(array):
     nullable = pa.array(
@@ -245,3 +246,21 @@ def test_frames_with_an_index_come_back_though_some_numbers_are_missing(index, t
     plain = frame.rename(columns={"n": 0, "x": 1})
     back = to_pandas(pa.Table.from_pandas(plain))
     pd.testing.assert_frame_equal(back, plain, check_index_type=False)
+
+
+@pytest.mark.parametrize("kind", [pa.time64("ns"), pa.list_(pa.time64("ns"))], ids=str)
+def test_a_column_that_a_library_cannot_hold_is_named(kind):
+    values = [1, 2**40 + 1]
+    table = pa.table({"x": [1.5], "t": pa.array([values if pa.types.is_list(kind) else values[0]], kind)})
+    for convert in (to_numpy, to_pandas):
+        with pytest.raises(
+            UnsupportedError,
+            match=rf"{convert.__name__}\(\) cannot hold column 't' of type .*nanoseconds; leave it",
+        ):
+            convert(table)
+    decimals = pa.table({"x": [1.5], "d": pa.array([None], pa.decimal128(5, 2))})
+    with pytest.raises(UnsupportedError, match=r"to_awkward\(\) cannot hold column 'd' of type decimal128"):
+        to_awkward(decimals)
+    # What a user's own option refuses is not for the column.
+    with pytest.raises(pa.ArrowInvalid, match="zero copy"):
+        to_pandas(pa.table({"s": ["a"]}), zero_copy_only=True)

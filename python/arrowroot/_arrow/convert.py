@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from arrowroot._arrow.chunks import may_be_too_long, with_64_bits
@@ -9,7 +10,7 @@ from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import UnsupportedError, missing_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     import awkward as ak
     import numpy as np
@@ -21,6 +22,24 @@ if TYPE_CHECKING:
 
 #: Options of pyarrow that say what integers become when some are null.
 _TYPE_OPTIONS = {"types_mapper", "integer_object_nulls"}
+
+
+@contextmanager
+def _naming_column(what: str, table: pa.Table, convert: Callable[[pa.Table], object]) -> Iterator[None]:
+    """Name the column in a library's error that says nothing of it. ``convert`` tells which it is, one by one."""
+    try:
+        yield
+    except (ValueError, NotImplementedError, AssertionError) as error:
+        for field in table.schema:
+            try:
+                convert(table.select([field.name]))
+            except type(error) as found:
+                why = f": {text}" if (text := str(found)) else ""
+                raise UnsupportedError(
+                    f"{what} cannot hold column {field.name!r} of type {field.type}{why}; leave it out, or take "
+                    "to_arrow()"
+                ) from error
+        raise
 
 
 def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
@@ -39,7 +58,9 @@ def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
         elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_exact(field.type):
             dtype = pd.api.types.pandas_dtype(_with_null(field.type))
             apart[field.name] = dtype.__from_arrow__(table[field.name])
-    frame = table.drop_columns(list(apart)).to_pandas(**options)
+    plain = table.drop_columns(list(apart))
+    with _naming_column("to_pandas()", plain, lambda table: table.to_pandas()):
+        frame = plain.to_pandas(**options)
     if apart:
         # A new frame is made: many inserts would fragment the old one.
         names = [name for name in table.column_names if name not in index]
@@ -97,12 +118,14 @@ def to_awkward(table: pa.Table) -> ak.Array:
         if any(new is not old for new, old in zip(plain, chunks, strict=True)):
             column = pa.chunked_array(plain)
             table = table.set_column(place, field.with_type(column.type), column)
-    return awkward.from_arrow(table)
+    with _naming_column("to_awkward()", table, awkward.from_arrow):
+        return awkward.from_arrow(table)
 
 
 def to_numpy(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
     """Return a NumPy array for each column: see ``Scan.to_numpy``."""
-    return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
+    with _naming_column("to_numpy()", table, lambda table: column_to_numpy(table.column(0))):
+        return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
@@ -194,13 +217,16 @@ def _without_maps(array: Any) -> Any:
         ]
         values = pa.StructArray.from_arrays(parts, fields=fields)
         field = pa.field("item", values.type, nullable=False)
-    elif pa.types.is_list(kind):
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
         values = _without_maps(array.values)
         field = kind.value_field.with_type(values.type)
     else:
         return array
+    is_large = pa.types.is_large_list(kind)
     # A copy: Arrow takes no mask beside offsets that are a slice.
-    offsets = pa.array(array.offsets.to_numpy(), pa.int32())
+    offsets = pa.array(array.offsets.to_numpy(), pa.int64() if is_large else pa.int32())
+    if is_large:
+        return pa.LargeListArray.from_arrays(offsets, values, type=pa.large_list(field), mask=mask)
     return pa.ListArray.from_arrays(offsets, values, type=pa.list_(field), mask=mask)
 
 
