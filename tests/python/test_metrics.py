@@ -1,11 +1,16 @@
 import math
 from dataclasses import fields, replace
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import arrowroot as ar
 from arrowroot import Plan, ScanStats
 from arrowroot._cost.metrics import METRICS, Measurement, by_key, document, shown, summary, values
+from arrowroot._report import perfstat
+from arrowroot._writing.objects import record_of
 
 STATS = ScanStats(
     read_calls=4,
@@ -157,3 +162,38 @@ def test_a_plan_is_plain_data():
     assert plan.to_dict()["windows"][0]["file"] == "f.root"
     assert "2 reads of 330 B, Readextra 9.09 %" in repr(plan)
     assert "1 time a basket is decompressed again" in repr(plan)
+
+
+@pytest.fixture
+def saved():
+    """The members of a TTreePerfStats."""
+    reads = [(100, 50, 0, 0, 1000, 2000), (300, 70, 40, 0, 2000, 4000)]
+    return dict(perfstat.record(MEASUREMENT, reads, "tree.root/Events", "1.0").items())
+
+
+def found_with(members, folder):
+    with ar.create(folder / "perfstat.root") as file:
+        file[perfstat.NAME] = record_of(perfstat.CLASS_NAME, members)
+    return perfstat.find(ar.open(folder / "perfstat.root"), None)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e300])
+@pytest.mark.parametrize("member", ["fRealTime", "fCpuTime", "fDiskTime", "fUnzipTime", "fX", "fY", "fEY"])
+def test_a_perfstat_with_numbers_that_are_none_is_damaged(saved, tmp_path, member, value):
+    if member.endswith("Time"):
+        damaged = {member: value}
+    else:
+        graph = dict(saved["fGraphIO"].items())
+        points = np.full(len(graph["fX"]), value)
+        damaged = {"fGraphIO": record_of("TGraphErrors", {**graph, member: points}, ("TGraph", "TNamed"))}
+    with pytest.raises(ar.CorruptFileError, match=rf"perfstat\.root: ioperf: {member} "):
+        found_with(saved | damaged, tmp_path)
+
+
+def test_a_perfstat_of_no_baskets_has_no_compression(saved, tmp_path):
+    exact = found_with(saved, tmp_path)
+    by_factor = found_with(saved | {"fUnzipObjSize": 0}, tmp_path)
+    assert exact.values == by_factor.values
+    unknown = found_with(saved | {"fUnzipObjSize": 0, "fCompress": math.nan}, tmp_path)
+    assert unknown.values["read_unzip_bytes"] is unknown.values["read_unzip_real_bytes_per_s"] is None
+    assert unknown.values["read_total_bytes"] == exact.values["read_total_bytes"] > 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arrowroot._errors import InvalidRequestError
+from arrowroot._errors import CorruptFileError, InvalidRequestError
 from arrowroot._objects.record import Record
 from arrowroot._objects.simple import text_of
 from arrowroot._writing.file import create
@@ -30,6 +32,8 @@ CLASS_NAME = "TTreePerfStats"
 NAME = "ioperf"
 #: ROOT counts reads and sizes of caches in 32 bits.
 _LARGEST = 2**31 - 1
+#: No number of bytes, entries or nanoseconds is as large.
+_TOO_LARGE = 2.0**63
 #: Half the width of a read in entries. Source: ``TTreePerfStats::FileReadEvent`` (ROOT 6.40).
 _HALF_WIDTH = 0.001
 _RED = 632
@@ -159,27 +163,27 @@ def find(file: Directory, name: str | None) -> PerfStat:
     if not isinstance(found, Record) or found.class_name != CLASS_NAME:
         kind = getattr(found, "class_name", type(found).__name__)
         raise InvalidRequestError(f"{file.url}: {name!r} is a {kind}, not a {CLASS_NAME}")
-    return of_record(found)
+    return of_record(found, f"{file.url}: {name}")
 
 
-def of_record(found: Record) -> PerfStat:
+def of_record(found: Record, where: str) -> PerfStat:
     """Return what a TTreePerfStats says; ReadUnZip is the exact number where it has one, not ROOT's estimate.
 
-    Raises: CorruptFileError if members are missing that every version has.
+    Raises: CorruptFileError, which names ``where``, if members are missing that every version has, or are not finite.
     """
-
-    def number(name: str, factor: float = 1) -> Number:
-        value = found.number_of(name)
-        return value * factor if factor != 1 else value
-
+    number = partial(_number, found, where)
     read_bytes, calls = number("fBytesRead"), number("fReadCalls")
     real_ns, cpu_ns, disk_ns = (number(name, 1e9) for name in ("fRealTime", "fCpuTime", "fDiskTime"))
-    unzip_bytes = found.get("fUnzipObjSize") or number("fCompress") * read_bytes
+    unzip_bytes: Number | None = number("fUnzipObjSize") if found.get("fUnzipObjSize") else None
+    # ROOT divides by the bytes of baskets, also if there are none.
+    if unzip_bytes is None and not math.isnan(found.number_of("fCompress")):
+        unzip_bytes = number("fCompress", read_bytes)
+    unzip_per_ns = None if unzip_bytes is None else 1e9 * unzip_bytes
     values: dict[str, Number | None] = {
         "tree_cache_bytes": number("fTreeCacheSize") or None,
         "n_leaves": number("fNleaves"),
         "read_total_bytes": read_bytes,
-        "read_unzip_bytes": round(unzip_bytes),
+        "read_unzip_bytes": None if unzip_bytes is None else round(unzip_bytes),
         "read_calls": calls,
         "read_size_bytes": _over(read_bytes, calls),
         "readahead_bytes": number("fReadaheadSize"),
@@ -188,11 +192,11 @@ def of_record(found: Record) -> PerfStat:
         "cpu_time_ns": round(cpu_ns),
         "disk_time_ns": round(disk_ns),
         "disk_io_bytes_per_s": _over(1e9 * read_bytes, disk_ns),
-        "read_unzip_real_bytes_per_s": _over(1e9 * unzip_bytes, real_ns),
-        "read_unzip_cpu_bytes_per_s": _over(1e9 * unzip_bytes, cpu_ns),
+        "read_unzip_real_bytes_per_s": _over(unzip_per_ns, real_ns),
+        "read_unzip_cpu_bytes_per_s": _over(unzip_per_ns, cpu_ns),
         "read_real_bytes_per_s": _over(1e9 * read_bytes, real_ns),
         "read_cpu_bytes_per_s": _over(1e9 * read_bytes, cpu_ns),
-        "decompress_ns": round(found.get("fUnzipTime", 0) * 1e9) or None,
+        "decompress_ns": round(number("fUnzipTime", 1e9)) or None if "fUnzipTime" in found else None,
         "cpu_efficiency_percent": _over(100 * cpu_ns, real_ns),
     }
     graph = found.get("fGraphIO")
@@ -200,14 +204,34 @@ def of_record(found: Record) -> PerfStat:
     title = ""
     if isinstance(graph, Record):
         title = text_of(graph.get("fTitle"))
-        points = (graph.array_of("fX"), graph.array_of("fY") * 1e6, graph.array_of("fEY") * 1e9)
-        n_points = int(graph.number_of("fNpoints"))
-        reads = [
-            (round(entry), round(offset), round(n_bytes))
-            for entry, offset, n_bytes in zip(*(array[:n_points].tolist() for array in points), strict=False)
-        ]
+        reads = _reads(graph, where)
     return PerfStat(text_of(found.get("fName")), title, text_of(found.get("fHostInfo")), values, reads)
 
 
-def _over(part: Number, whole: Number) -> float | None:
-    return part / whole if whole else None
+def _number(record: Record, where: str, name: str, factor: float = 1) -> Number:
+    """Return a member times a factor. Raises: CorruptFileError if that is not finite, or too large for what it is."""
+    value = record.number_of(name)
+    if not abs(value * factor) < _TOO_LARGE:
+        raise CorruptFileError(f"{where}: {name} is {value}")
+    return value * factor
+
+
+def _reads(graph: Record, where: str) -> list[tuple[int, int, int]]:
+    """Return entry, offset and length in bytes of each read. Raises: CorruptFileError for what is not finite."""
+    n_points = max(0, int(_number(graph, where, "fNpoints")))
+    columns = []
+    for name, factor in (("fX", 1), ("fY", 1e6), ("fEY", 1e9)):
+        array = graph.array_of(name)[:n_points]
+        if not np.all(np.abs(array) < _TOO_LARGE / factor):
+            raise CorruptFileError(
+                f"{where}: {name} of fGraphIO has a value that is no number of entries or bytes"
+            )
+        columns.append((array * factor).tolist())
+    return [
+        (round(entry), round(offset), round(n_bytes))
+        for entry, offset, n_bytes in zip(*columns, strict=False)
+    ]
+
+
+def _over(part: Number | None, whole: Number) -> float | None:
+    return part / whole if whole and part is not None else None
