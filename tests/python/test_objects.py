@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import struct
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -255,3 +256,41 @@ def test_pictures_fit_the_terminal(n_bins):
         lines = art.histogram(h, width)
         assert lines
         assert max(map(len, lines)) <= max(width, 52)
+
+
+LARGEST = 1.7976931348623157e308
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.7e18],
+        [-1e17, -1e17],
+        [LARGEST, LARGEST],
+        [-1e308, 0.0, 1e308],
+        [-LARGEST, LARGEST],
+        [0.0, 5e-324],
+        [5e-324, 1e-323],
+        [0.1, 0.2, 0.3],
+    ],
+    ids=str,
+)
+def test_graphs_and_histograms_of_any_numbers_are_drawn(values):
+    from arrowroot.cli import art
+
+    other = [float(i) for i in range(len(values))]
+    for x, y in ((values, other), (other, values), (values, values)):
+        graph = SimpleNamespace(x=np.array(x), y=np.array(y), n_dimensions=2)
+        rows = [line.partition("┤")[2].strip() for line in art.graph(graph, 80)[:16]]
+        assert 1 <= len("".join(rows).replace(" ", "")) <= len(values)
+        if len(set(y)) > 1:
+            # The least is in the lowest row, and the largest in the highest.
+            assert rows[0]
+            assert rows[15]
+    for n_bins in (len(values), 40):
+        contents = np.zeros(n_bins + 2)
+        contents[1 : len(values) + 1] = values
+        h = histogram(0, fArray=contents)
+        h["fXaxis"]._members["fNbins"] = n_bins
+        drawn = art.histogram(h, 80)
+        assert set("".join(drawn)) & set("█▁▒▏▇")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot import PolyHistogram
@@ -101,6 +102,7 @@ def _bar(value: float, low: float, high: float, room: int) -> str:
     """Return a bar from 0 to the value, on a line of ``room`` letters for ``low`` to ``high``."""
     if not math.isfinite(value):
         return "?"
+    value, low, high = _with_finite_range(value, low, high)
     zero = round(-low / (high - low) * room)
     if value < 0:
         # There are no letters filled from the right: negative bars end at whole ones.
@@ -109,6 +111,17 @@ def _bar(value: float, low: float, high: float, room: int) -> str:
     eighths = round(value / (high - low) * room * 8)
     eighths = max(eighths, 1 if value > 0 else 0)
     return " " * zero + "█" * (eighths // 8) + _EIGHTHS_RIGHT[eighths % 8].strip()
+
+
+def _with_finite_range(value: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return a value and the ends of its range, all of them halved if the range would be infinite."""
+    return (value / 2, low / 2, high / 2) if math.isinf(high - low) else (value, low, high)
+
+
+def _share(value: float, low: float, high: float) -> float:
+    """Return where in a range a value is: 0 at its begin, 1 at its end."""
+    value, low, high = _with_finite_range(value, low, high)
+    return (value - low) / (high - low)
 
 
 class _Grid(NamedTuple):
@@ -137,8 +150,9 @@ def _columns(h: Histogram, axis: Axis, width: int) -> list[str]:
     grid = _together(values, max(_LEAST_BAR, min(width, _MOST_COLUMNS) - _MARGIN), mean=is_mean)
     low, high = _limits(grid.values)
     # 0 is where two rows meet.
-    n_below = min(_HEIGHT - 1, max(1, round(-low / (high - low) * _HEIGHT))) if low < 0 else 0
-    step = max(high / (_HEIGHT - n_below), -low / n_below if n_below else 0)
+    n_below = min(_HEIGHT - 1, max(1, round(_share(0, low, high) * _HEIGHT))) if low < 0 else 0
+    # Parts of the smallest numbers are 0.
+    step = max(high / (_HEIGHT - n_below), -low / n_below if n_below else 0, math.ulp(0.0))
     top = step * (_HEIGHT - n_below)
     labels = {0: f"{top:.4g}", _HEIGHT - 1: f"{top - step * _HEIGHT:.4g}"}
     margin = max(map(len, labels.values())) + 2
@@ -168,7 +182,7 @@ def _cell(value: float, row: int) -> str:
 
 def _scale(low: float, high: float, n_letters: int) -> str:
     """Return the ends and the middle of a range, at their places."""
-    left, middle, right = f"{low:.4g}", f"{(low + high) / 2:.4g}", f"{high:.4g}"
+    left, middle, right = f"{low:.4g}", f"{low / 2 + high / 2:.4g}", f"{high:.4g}"
     space = n_letters - len(left) - len(middle) - len(right)
     if space < 2:
         return f"{left} … {right}"
@@ -293,8 +307,8 @@ def graph(g: Graph, width: int) -> list[str]:
     n_columns = max(_LEAST_BAR, min(width, 80) - _margin(low, high))
     dots: dict[tuple[int, int], int] = {}
     for x, y in pairs:
-        column = min(2 * n_columns - 1, int((x - left) / (right - left) * 2 * n_columns))
-        row = min(4 * _HEIGHT - 1, int((high - y) / (high - low) * 4 * _HEIGHT))
+        column = min(2 * n_columns - 1, int(_share(x, left, right) * 2 * n_columns))
+        row = min(4 * _HEIGHT - 1, int(_share(y, high, low) * 4 * _HEIGHT))
         place = (row // 4, column // 2)
         dots[place] = dots.get(place, 0) | _BRAILLE[row % 4][column % 2]
     rows = [
@@ -305,8 +319,11 @@ def graph(g: Graph, width: int) -> list[str]:
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
+    """Return the range of values to show, which is not empty."""
     low, high = min(values), max(values)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    around = max(0.5, abs(low) * 1e-9)
+    largest = sys.float_info.max
+    return (low, high) if high > low else (max(low - around, -largest), min(high + around, largest))
 
 
 def statistics(h: Histogram | PolyHistogram) -> list[tuple[str, Any]]:
