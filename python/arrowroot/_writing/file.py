@@ -69,8 +69,9 @@ class WritableDirectory:
             missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a
             schema the first batch says it, and what has no missing value there must have none later.
 
-        The options are those of :func:`arrowroot.write`, ``producers``, which :meth:`TableWriter.context` explains, and
-        what a tree records besides its columns:
+        The options are those of :func:`arrowroot.write` from ``layout`` to ``page_size`` (``reproducible``,
+        ``n_threads`` and ``buffers`` are the file's: :func:`create`), ``producers``, which :meth:`TableWriter.context`
+        explains, and what a tree records besides its columns:
 
         aliases: expressions by the names that they go by in ``TTree::Draw``: ``{"pt": "sqrt(px*px+py*py)"}``.
         index: the column or the two columns of integers by which its entries are found: ``("run", "event")``. ROOT's
