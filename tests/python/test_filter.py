@@ -229,3 +229,17 @@ def test_what_is_passed_ends_with_the_last_entry_delivered(tree, entries, column
     assert [numbers[n_passed - 1] for _, n_passed in done] == [selected[n - 1] for n, _ in done]
     assert stats.n_passed == stats.n_looked_at == len(numbers)
     assert tree.scan(columns).drain().n_passed == 0
+
+
+@pytest.mark.parametrize(
+    "look", [lambda scan: scan.stats, lambda scan: scan.accounts], ids=["stats", "accounts"]
+)
+def test_a_pass_is_looked_at_while_it_ends_in_another_thread(sample, monkeypatch, look):
+    scan = ar.open(sample[0])["Events"].scan(["weight"], filter="run % 2 == 0", batch_size=800)
+    next(iter(scan))
+    running = scan._source._second
+    assert running is not None
+    looks = iter([running])
+    # It is there at the first look and gone at the next.
+    monkeypatch.setattr(type(scan._source), "_second", property(lambda _: next(looks, None)), raising=False)
+    assert look(scan)

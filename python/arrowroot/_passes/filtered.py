@@ -349,9 +349,10 @@ class FilteredSource:
         from arrowroot._cost.plan import ScanStats
 
         first = self._first.stats()
-        second = ScanStats.joined(
-            [*(cost.stats for cost in self._ended), *([self._second[0].stats()] if self._second else [])]
-        )
+        ended = [cost.stats for cost in self._ended]
+        # Looked at once: it may end meanwhile in another thread.
+        running = self._second
+        second = ScanStats.joined([*ended, *([running[0].stats()] if running else [])])
         return replace(
             ScanStats.joined([first, second]),
             n_entries=self._n_delivered,
@@ -365,8 +366,9 @@ class FilteredSource:
     def cost(self) -> Cost:
         from arrowroot._cost.cost import Cost
 
-        running = [source.cost().later(ns) for source, ns in ([self._second] if self._second else [])]
-        joined = Cost.joined([self._first.cost(), *self._ended, *running])
+        ended, second = list(self._ended), self._second
+        running = [second[0].cost().later(second[1])] if second else []
+        joined = Cost.joined([self._first.cost(), *ended, *running])
         return joined._replace(stats=self.stats())
 
     def cancel(self) -> None:
