@@ -30,6 +30,8 @@ MAX_BYTES, MAX_DEPTH, MAX_INTEGER = 64 * 2**20, 40, 2**63 - 1
 #: Digits of a commit, where people read it.
 N_COMMIT = 12
 _COMMIT = re.compile("[0-9a-f]{40}")
+#: Half a surrogate pair stands where Python could not decode a file's name.
+_NUL_OR_HALF = re.compile("[\0\ud800-\udfff]")
 
 #: Values of the metrics of one layer ("application", "store", "line", "device", ...), exact counts and bytes.
 Counters = dict[str, dict[str, int]]
@@ -215,7 +217,7 @@ def from_json(document: Any) -> Result:
 
     Raises: DocumentError, with the key, what was expected there, and what was found.
     """
-    _check_plain(document, "", 0)
+    check_plain(document, "", 0)
     known = _object(document, "")
     form = known.pop("form", None)
     if form != FORM:
@@ -280,8 +282,11 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _check_plain(value: Any, key: str, depth: int) -> None:
-    """Check what holds for each value: plain, finite, in SQL's range, and text that a database can hold."""
+def check_plain(value: Any, key: str, depth: int) -> None:
+    """Check what holds for each value: plain, finite, in SQL's range, and text that a database can hold.
+
+    Raises: DocumentError with the key.
+    """
     if depth > MAX_DEPTH:
         raise DocumentError(key[:100], f"it is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
@@ -299,11 +304,11 @@ def _check_plain(value: Any, key: str, depth: int) -> None:
         for name, item in value.items():
             if not isinstance(name, str):
                 raise DocumentError(key, f"expected keys that are text, found {_shown(name)}")
-            _check_plain(name, key, depth)
-            _check_plain(item, f"{key}.{name}" if key else name, depth + 1)
+            check_plain(name, key, depth)
+            check_plain(item, f"{key}.{name}" if key else name, depth + 1)
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
-            _check_plain(item, f"{key}[{place}]", depth + 1)
+            check_plain(item, f"{key}[{place}]", depth + 1)
     else:
         raise DocumentError(key, f"expected a plain value, found {_shown(value)}")
 
@@ -311,6 +316,11 @@ def _check_plain(value: Any, key: str, depth: int) -> None:
 def _is_whole(text: str) -> bool:
     """True if no half of a surrogate pair is in it: no encoding has those."""
     return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def whole_text(text: str) -> str:
+    """Return a text as a document can hold it: a NUL, or half a character, becomes U+FFFD."""
+    return _NUL_OR_HALF.sub("\ufffd", text)
 
 
 def _object(value: Any, key: str) -> dict[str, Any]:

@@ -43,6 +43,8 @@ if verb == "predict":
     seconds = float(told.get("seconds", 0.001)) + job["line"]["latency_ns"] / 1e9
     answer(wall_ns=int(seconds * 1e9), cpu_ns=1000, n_entries=100, error_share=0.1, by="fake")
 
+if "answer" in told:
+    answer(**json.loads(told["answer"]))
 counted = Path(told["count"]) if "count" in told else None
 if counted:
     counted.write_text(str(int(counted.read_text() or 0) + 1) if counted.exists() else "1")
@@ -73,6 +75,8 @@ if told_wall_ns and not job.get("wants_checksum"):
     values["wall_ns"] = int(told_wall_ns)
 if told.get("n_entries") and not job.get("wants_checksum"):
     values["n_entries"] = int(told["n_entries"])
+if "details" in told and not job.get("wants_checksum"):
+    values["details"] = json.loads(told["details"])
 if job.get("wants_checksum") and "checksum" in told:
     values["checksum"] = json.loads(told["checksum"])
 answer(**values)

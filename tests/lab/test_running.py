@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from arrowroot_lab import documents
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.ask import ask
@@ -176,6 +177,55 @@ def test_runners_that_lie_fail_and_the_others_go_on(campaign):
     assert summary.has_failed
     again = {result.case["engine"] for result in run(path)[0].results}
     assert again == {"fast", "slow", "lazy", "broken", "careful"}
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_an_answer_that_no_document_can_hold_fails_its_case_and_the_others_go_on(campaign, monkeypatch):
+    monkeypatch.setattr(documents, "MAX_BYTES", 100_000)
+    path = campaign(
+        engine("odd", answer='{"error": "cannot open caf\\udce9.root"}')
+        + engine("large", details=json.dumps({"hash": 2**64 - 1}))
+        + engine("long", details=json.dumps({"said": "x" * 50_000}))
+        + engine("honest"),
+        workloads="[workload.all]\n",
+    )
+    _, results = run(path)
+    reasons = {result.case["engine"]: (result.outcome, result.reason or "") for result in results}
+    assert reasons["honest"] == (Outcome.OK, "")
+    for name, told in (
+        ("odd", "cannot open caf\ufffd.root"),
+        ("large", "its answer cannot be kept: the document's details.hash: expected an integer of 64 bits"),
+        ("long", "its result cannot be kept: the document: a document has at most 100,000 bytes"),
+    ):
+        assert reasons[name][0] is Outcome.FAILED
+        assert told in reasons[name][1]
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_all_cores_are_told_as_their_number(campaign, tmp_path):
+    log, n = tmp_path / "log", len(os.sched_getaffinity(0))
+    path = campaign(
+        engine("a", can="read,threads", log=log) + engine("b", can="read"),
+        workloads="[workload.all]\nthreads = 0\n",
+        repeats=1,
+    )
+    _, results = run(path)
+    assert {result.case["threads"] for result in results} == {n}
+    assert {call["job"]["threads"] for call in calls(log) if call["verb"] == "run"} == {n}
+    skipped = {result.case["engine"] for result in results if result.outcome is Outcome.SKIPPED}
+    assert skipped == ({"b"} if n > 1 else set())
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_case_whose_result_could_not_be_kept_is_told_before_anything_is_measured(campaign, tmp_path):
+    log = tmp_path / "log"
+    path = campaign(engine("a", log=log), workloads="[workload.all]\n", top="")
+    path.write_text(f"{path.read_text()}[strategy.auto]\noptions = {{ n = {2**70} }}\n")
+    with pytest.raises(
+        RequestError, match=r"numbers / here / a / all / auto: .*strategy\.options\.n: expected an"
+    ):
+        run(path)
+    assert {call["verb"] for call in calls(log)} == {"identify"}
 
 
 @pytest.mark.usefixtures("undisturbed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,8 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
     values["order"] = table.one_of("order", "cluster", ("cluster", "entry"))
     values["work_ns_per_entry"] = table.parsed("work_per_entry", 0, parse_time_ns)
     values["workers"] = table.whole("workers", 1, 1, 1024)
-    values["threads"] = table.whole("threads", 1, 0, 1024)
+    # Each number of threads is a case of its own, so "all cores" is told as the number that it is here.
+    values["threads"] = table.whole("threads", 1, 0, 1024) or len(os.sched_getaffinity(0))
     values["seed"] = table.whole("seed", 1, 0, 2**63 - 1)
     if kind == "program":
         values["command"] = _command(table)

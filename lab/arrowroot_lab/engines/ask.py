@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from arrowroot_lab.errors import RefusedError, RunnerError, SkippedError, TimedOutError
+from arrowroot_lab.documents import MAX_DEPTH, check_plain, whole_text
+from arrowroot_lab.errors import DocumentError, RefusedError, RunnerError, SkippedError, TimedOutError
 
 from .contract import CONTRACT
 
@@ -40,6 +41,9 @@ CPU_SLACK_NS = 20_000_000
 RSS_SLACK_BYTES = 16 << 20
 #: How much of what a runner said is told in an error.
 SAID_CHARACTERS = 500
+
+#: Levels of a document above an answer in it, and some more.
+_LEVELS_ABOVE = 8
 
 _TIMES = ("wall_ns", "cpu_ns", "open_ns", "first_entry_ns")
 _COUNTS = ("n_entries", "values_bytes", "peak_rss_bytes")
@@ -225,9 +229,12 @@ class _Process:
             ended = f"ended by signal {-code}" if code < 0 else f"exit status {code}"
             self._fail(f"{ended} and no answer: {self._said()}")
         try:
-            answer: Answer = json.loads(lines[-1], parse_constant=_no_constant)
+            answer: Answer = _whole(json.loads(lines[-1], parse_constant=_no_constant))
+            check_plain(answer, "", _LEVELS_ABOVE)
         except (ValueError, RecursionError) as error:
             self._fail(f"its answer is no JSON: {error}")
+        except DocumentError as error:
+            self._fail(f"its answer cannot be kept: {error}")
         if not isinstance(answer, dict):
             self._fail("its answer is no JSON object")
         if code and not {"error", "unsupported", "refused"} & answer.keys():
@@ -240,10 +247,23 @@ class _Process:
         text = self._stderr.read().decode(errors="replace")
         said = [line.strip() for line in text.splitlines() if line.strip(" =^~")]
         errors = [line for line in said if "rror" in line] or said or ["it said nothing"]
-        return errors[-1][:SAID_CHARACTERS]
+        return whole_text(errors[-1][:SAID_CHARACTERS])
 
     def _fail(self, problem: str) -> NoReturn:
         raise RunnerError(f"{self.name}: {problem}")
+
+
+def _whole(value: Any, depth: int = 0) -> Any:
+    """A value of JSON whose texts and keys are as a document can hold them."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if depth > MAX_DEPTH:  # which is told afterwards
+        return value
+    if isinstance(value, dict):
+        return {whole_text(key): _whole(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item, depth + 1) for item in value]
+    return value
 
 
 def _no_constant(text: str) -> NoReturn:

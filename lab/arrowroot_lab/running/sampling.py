@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.documents import Outcome, Sample, now
+from arrowroot_lab.documents import Outcome, Sample, now, whole_text
 from arrowroot_lab.engines.ask import ask, ask_together
 from arrowroot_lab.errors import LabError, RefusedError, SkippedError, TimedOutError
 from arrowroot_lab.machine import cold
@@ -78,7 +78,7 @@ class Sampler:
                 sample.cold = _proved(sample, place.files, prepared["cached_share_before"])
             _check_entries(subject, sample)
         except LabError as error:
-            sample.outcome, sample.reason = outcome_of(error), str(error)
+            sample.outcome, sample.reason = outcome_of(error), whole_text(str(error))
         sample.readings = readings.values
         if before_ns:
             sample.control_ns = (before_ns, self._control_ns())

@@ -8,14 +8,14 @@ import statistics
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arrowroot_lab.campaign import datasets
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.documents import Outcome, Sample, now
-from arrowroot_lab.errors import LabError, RunnerError, StoreError
+from arrowroot_lab.documents import Outcome, Sample, decode, encode, now
+from arrowroot_lab.errors import DocumentError, LabError, RunnerError, StoreError
 from arrowroot_lab.quantities import size_text
 from arrowroot_lab.runs import new_run
 
@@ -300,8 +300,8 @@ class Session:
 
     def keep(self, subject: Subject) -> None:
         """Store a result as it is. In the journal it is whole first: a kill in between doubles nothing."""
-        result = subject.result
-        result.created_at = now()
+        subject.result.created_at = now()
+        result = subject.result = _storable(subject.result)
         self._journal.begin(result)
         self.store.put(result)
         self._journal.stored(result.uuid)
@@ -380,6 +380,25 @@ def _temporary_files_in(directory: Path) -> Iterator[None]:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = before
+
+
+def _storable(result: Result) -> Result:
+    """The result; one without its samples, which has failed, where no store would take its document."""
+    try:
+        decode(encode(result))
+    except (DocumentError, ValueError) as error:
+        return replace(
+            result,
+            outcome=Outcome.FAILED,
+            reason=f"its result cannot be kept: {error}",
+            samples=[],
+            line={},
+            predictions=[],
+            reads=None,
+            checksum=None,
+            checked=None,
+        )
+    return result
 
 
 def scheme_of(url: str) -> str:

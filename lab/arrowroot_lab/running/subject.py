@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.documents import Outcome
+from arrowroot_lab.documents import Outcome, whole_text
 from arrowroot_lab.engines.catalogue import is_exact, is_replayable
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Subject:
 
     def end(self, outcome: Outcome, reason: str) -> None:
         """Say how the case ended."""
-        self.result.outcome, self.result.reason = outcome, reason
+        self.result.outcome, self.result.reason = outcome, whole_text(reason)
 
     def jobs(self, **more: Any) -> list[Job]:
         """Return what the runner is asked: one job, or one for each worker with its part of the entries."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arrowroot_lab.campaign import choice, datasets
 from arrowroot_lab.campaign.matrix import case_document, cases
 from arrowroot_lab.campaign.model import EngineChoice
-from arrowroot_lab.documents import Outcome, Result, case_id
+from arrowroot_lab.documents import Outcome, Result, case_id, from_json, to_json
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.builds import environment
 from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of, why_not
-from arrowroot_lab.errors import LabError, RequestError, RunnerError, SkippedError
+from arrowroot_lab.errors import DocumentError, LabError, RequestError, RunnerError, SkippedError
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 
 from .subject import Subject
@@ -158,7 +158,10 @@ class Preparation:
     only: frozenset[str] | None = None
 
     def prepare(self) -> Prepared:
-        """Return the cases. Raises: CampaignError; RequestError if no case is chosen."""
+        """Return the cases.
+
+        Raises: CampaignError; RequestError if no case is chosen, or if a result of one could not be kept.
+        """
         prepared = Prepared()
         found: dict[str, Found | None] = {}
         for case in cases(self.campaign):
@@ -206,6 +209,12 @@ class Preparation:
             raise
         except LabError as error:
             subject.end(Outcome.SKIPPED if isinstance(error, SkippedError) else Outcome.FAILED, str(error))
+        try:
+            from_json(to_json(result))
+        except DocumentError as error:
+            raise RequestError(
+                f"{self.campaign.path}: {subject.label}: no result of it could be kept: {error}"
+            ) from None
         # Measured; or once more decided in the same way. A failure is tried again.
         decided = () if result.outcome is Outcome.FAILED else (result.outcome,)
         if not self.is_again and self.known.has(result, decided):
