@@ -332,6 +332,29 @@ def test_a_seed_that_draws_nothing_and_a_copy_elsewhere_ask_the_same(reads):
     assert len(keys) == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "places"),
+    [
+        ("local", ['directory = "/data/a"', 'directory = "/data/b"', ""]),
+        ("url", ['url = "root://me@host//a/{file}"', 'url = "root://host//b/{file}"']),
+    ],
+)
+def test_storages_that_differ_by_their_place_alone_are_several_cases(reads, kind, places):
+    def keys(*told):
+        storages = "".join(f"[storage.s{place}]\nkind = '{kind}'\n{one}\n" for place, one in enumerate(told))
+        found = cases(reads(SMALL.replace('[storage.local]\nkind = "local"\n', storages)))
+        return [case_id(case_document(one, IDENTITY)) for one in found]
+
+    together = keys(*places)
+    assert len(set(together)) == len(places)
+    assert keys(*reversed(places)) == list(reversed(together))
+    # One that is alone asks what it has asked since ever, wherever it is.
+    assert len({key for one in places for key in keys(one)}) == 1
+    assert (keys(places[-1]) == together[-1:]) is (kind == "local")
+    with pytest.raises(CampaignError, match=r"storage\.s1: it is what storage 's0' is"):
+        keys(places[0], places[0])
+
+
 def test_a_server_is_told_without_credentials():
     assert server_of("root://me:secret@host:1094//a/{file}") == "root://host:1094"
     assert server_of("https://host/x") == "https://host"

@@ -18,7 +18,7 @@ from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError
-from arrowroot_lab.machine import readings
+from arrowroot_lab.machine import proc, readings
 from arrowroot_lab.mining import compare, history
 from arrowroot_lab.running import checking, predicting, sampling, virtual_first
 from arrowroot_lab.running.predicting import gap
@@ -226,6 +226,24 @@ def test_a_case_whose_result_could_not_be_kept_is_told_before_anything_is_measur
     ):
         run(path)
     assert {call["verb"] for call in calls(log)} == {"identify"}
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_each_directory_of_a_campaign_is_a_case_of_its_own_and_tells_its_disk(campaign, tmp_path):
+    shared = Path("/dev/shm")  # noqa: S108 - it is in memory
+    if proc.storage_kind(shared) != "memory" or proc.storage_kind(tmp_path) == "memory":
+        pytest.skip("no directory in memory, or no other one")
+    storages = "".join(
+        f'[storage.{name}]\nkind = "local"\ndirectory = "{place}"\n'
+        for name, place in (("disk", tmp_path), ("memory", shared))
+    )
+    path = campaign(engine("a"), storages=storages, workloads="[workload.all]\n", repeats=1)
+    _, results = run(path)
+    found = {result.case["storage_name"]: result for result in results}
+    assert found["memory"].machine["storage"] == "memory"
+    assert found["disk"].machine["storage"] == proc.storage_kind(tmp_path)
+    assert len({result.case_id for result in results}) == 2
+    assert run(path)[0].n_known == 2
 
 
 @pytest.mark.usefixtures("undisturbed")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.canonical import key_of
 
 from .model import Case
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arrowroot_lab.documents import CaseDocument
 
     from .identity import Identity
@@ -94,6 +102,31 @@ def case_document(case: Case, identity: Identity) -> CaseDocument:
     }
 
 
+def told_apart(storages: Sequence[Storage]) -> tuple[Storage, ...]:
+    """Return the storages of a campaign; those that differ by their place alone have a hash of it in their cases.
+
+    One that is alone has none, so its history goes on where the place is another one.
+    """
+    n_alike = Counter(storage_key(one) for one in storages)
+    return tuple(
+        replace(one, place=_hash_of_place(one)) if n_alike[storage_key(one)] > 1 else one for one in storages
+    )
+
+
+def storage_key(storage: Storage) -> str:
+    """Return the key of all that a case says of a storage: two with the same one are one."""
+    return key_of(_storage(storage))
+
+
+def _hash_of_place(storage: Storage) -> str | None:
+    """None: the files are where they are."""
+    if storage.url is not None:
+        _, _, rest = storage.url.partition("://")
+        return key_of([server_of(storage.url), rest.partition("/")[2]])
+    told = storage.options.get("directory")
+    return None if told is None else key_of(os.path.normpath(Path(told).expanduser()))
+
+
 def _storage(storage: Storage) -> dict[str, Any]:
     return {
         "kind": storage.kind,
@@ -104,6 +137,7 @@ def _storage(storage: Storage) -> dict[str, Any]:
         "disk_read_ahead_bytes": storage.disk_read_ahead_bytes,
         # A server that others run is known by its place alone.
         "server": server_of(storage.url) if storage.url else None,
+        "place": storage.place,
         "options": {key: value for key, value in storage.options.items() if key != "directory"} or None,
     }
 

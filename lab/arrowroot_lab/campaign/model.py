@@ -69,6 +69,8 @@ class Storage:
     disk_read_ahead_bytes: int | None = None
     #: "local" has "directory", where the files are copied to; "xcache" has "block_bytes" and "prefetch" (blocks).
     options: dict[str, Any] = field(default_factory=dict)
+    #: Hash of the place, if another storage of the campaign differs from it by that alone (``matrix.told_apart``).
+    place: str | None = None
 
     def figures(self, line: Line | None) -> dict[str, float]:
         """Return one of its lines as runners are told it (``contract.Job``), with the disk's read-ahead."""

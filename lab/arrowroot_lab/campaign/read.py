@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from arrowroot_lab.quantities import parse_bytes
 
 from .keys import Faults, Table, near
-from .matrix import AXES, cases
+from .matrix import AXES, cases, storage_key, told_apart
 from .model import Campaign, EngineChoice, Limits, Selection, Strategy
 from .read_data import read_dataset, read_limits, read_storage
 from .read_workload import read_workload
@@ -66,8 +66,8 @@ class _Reader:
             path=self._path,
             title=title,
             datasets=tuple(read_dataset(table, name, directory) for name, table in named["dataset"]),
-            storages=tuple(
-                site.resolved(read_storage(table, name), table) for name, table in named["storage"]
+            storages=told_apart(
+                [site.resolved(read_storage(table, name), table) for name, table in named["storage"]]
             ),
             engines=_several(named["engine"], self._engine),
             workloads=tuple(read_workload(table, name, directory) for name, table in named["workload"]),
@@ -85,6 +85,7 @@ class _Reader:
         top.end()
         if not self._faults:
             self._check_size(campaign)
+            self._check_storages(campaign)
         return campaign
 
     def _engine(self, table: Table, name: str) -> list[EngineChoice]:
@@ -148,6 +149,16 @@ class _Reader:
             )
         elif not cases(campaign):
             self._faults.add((), "no cell of its matrix is left: include and exclude take all of them away")
+
+    def _check_storages(self, campaign: Campaign) -> None:
+        """Note a fault for storages that are one: results of the two would stand in one series."""
+        found: dict[str, str] = {}
+        for one in campaign.storages:
+            same = found.setdefault(storage_key(one), one.name)
+            if same != one.name:
+                self._faults.add(
+                    ("storage", one.name), f"it is what storage {same!r} is: leave one of them out"
+                )
 
 
 def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[T]]) -> tuple[T, ...]:

@@ -226,7 +226,7 @@ class Preparation:
 
     def _subject(self, case: Case, found: Found, document: CaseDocument) -> Subject:
         engine = engine_of(case.engine)
-        machine = fingerprint(found.files[0])
+        machine = fingerprint(_lies_on(case, found))
         result = Result(
             case=document,
             site=self.site,
@@ -311,6 +311,15 @@ class Preparation:
                 return None
             made.replace(path)
         return str(path)
+
+
+def _lies_on(case: Case, found: Found) -> Path:
+    """The place of the files that are read; of a directory that is made later the one that it will be in."""
+    told = case.storage.options.get("directory")
+    if told is None:
+        return found.files[0]
+    place = Path(told).expanduser()
+    return next(path for path in (place, *place.parents) if os.access(path, os.F_OK))
 
 
 def beside(directory: Path, command: Sequence[str]) -> list[str]:
