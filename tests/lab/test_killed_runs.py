@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from arrowroot_lab.documents import Outcome
+from arrowroot_lab.engines.builds import Environment
 from arrowroot_lab.errors import StoreError
+from arrowroot_lab.running import subjects
 from arrowroot_lab.running.journal import Journal
 from arrowroot_lab.store import Store
 from arrowroot_servers.process import find_program
 from tests.lab.made import Made
-from tests.lab.running import CASES, calls, descendants, engine, is_there, lab_run, run, wait_until
+from tests.lab.running import CASES, FAKE, calls, descendants, engine, is_there, lab_run, run, wait_until
 from tests.servers.fixtures import installed
 
 
@@ -94,6 +97,60 @@ def test_a_journal_has_what_is_not_stored_and_goes_with_the_last(tmp_path):
     assert not path.exists()
 
 
+class EndsAfter(list):
+    """Events of a run, which end it as Ctrl-C does once so many samples are taken."""
+
+    def __init__(self, n_samples):
+        super().__init__()
+        self.n_left = n_samples
+
+    def append(self, event):
+        super().append(event)
+        self.n_left -= event[0] == "sample"
+        if self.n_left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_no_version_of_an_engine_loses_its_samples(campaign, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+
+    def environment(chosen, **_):
+        told = [sys.executable, str(FAKE), f"log={log}", f"version={chosen.version}"]
+        python = tmp_path / f"python-{chosen.version}"
+        python.write_text(f'#!/bin/sh\nshift\nexec {shlex.join(told)} "$@"\n')
+        python.chmod(0o755)
+        return Environment(chosen.version, python, {"uproot": chosen.version})
+
+    monkeypatch.setattr(subjects, "environment", environment)
+    path = campaign('[engine.uproot]\nversions = ["1", "2"]\n', workloads="[workload.all]\n", repeats=3)
+    with pytest.raises(KeyboardInterrupt):
+        run(path, events=EndsAfter(4))
+    _, results = run(path)
+    assert [[sample.turn for sample in result.samples] for result in results] == [[0, 1, 2]] * 2
+    assert {result.versions["uproot"] for result in results} == {"1", "2"}
+    assert sum(call["verb"] == "run" for call in calls(log)) == 2 + 6
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_run_that_measures_again_goes_on_with_the_next_one_that_does(campaign, tmp_path):
+    log = tmp_path / "log"
+    path = campaign(engine("a", log=log), repeats=3)
+    run(path)
+    n_whole = len(calls(log))
+    with pytest.raises(KeyboardInterrupt):
+        run(path, again=True, events=EndsAfter(4))
+    assert len(run(path)[1]) == 2  # all of it is measured: what was begun waits
+    n_before = len(calls(log))
+    summary, _ = run(path, again=True)
+    assert [len(result.samples) for result in summary.results] == [3, 3]
+    assert len({result.campaign["run"] for result in summary.results}) == 1
+    # What the runner is, and the two samples that were left.
+    assert len(calls(log)) - n_before == 1 + 2
+    run(path, again=True)
+    assert len(calls(log)) - n_before == 1 + 2 + n_whole
+
+
 @pytest.mark.usefixtures("undisturbed")
 def test_a_kill_between_the_journal_and_the_store_doubles_nothing(campaign, monkeypatch):
     path = campaign(engine("a"), workloads="[workload.all]\n", repeats=1)
@@ -113,6 +170,9 @@ def test_a_kill_between_the_journal_and_the_store_doubles_nothing(campaign, monk
     summary, results = run(path)
     assert [result.uuid for result in results] == killed
     assert summary.n_known == 1
+    summary, results = run(path, again=True)
+    assert len(summary.results) == 1
+    assert len(results) == 2
 
 
 def test_one_campaign_is_run_once_at_a_time(campaign, tmp_path):

@@ -49,7 +49,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         metavar="GLOB",
         help="only cases whose names match, or whose keys begin so",
     )
-    command.add_argument("--again", action="store_true", help="measure what is measured already, too")
+    command.add_argument(
+        "--again",
+        action="store_true",
+        help="measure what is measured already, too; one that was ended goes on with the next --again",
+    )
     asking.add_database(command)
     asking.add_site(command)
     workers = command.add_mutually_exclusive_group()

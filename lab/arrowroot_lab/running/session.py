@@ -320,27 +320,32 @@ class Session:
             self.keep(subject)
 
     def _resume(self, prepared: Prepared) -> None:
-        """Go on with the samples of a run that was ended; what does not fit any more is dropped."""
-        left = {result.case_id: result for result in self._journal.left()}
+        """Go on with the samples of a run that was ended, also of one that measured again.
+
+        What fits none of its cases any more is dropped, unless only some of the cases are chosen.
+        """
+        left: dict[str, list[Result]] = {}
+        for known in self._journal.left():
+            left.setdefault(known.case_id, []).append(known)
         for subject in prepared.subjects:
-            known = left.pop(subject.result.case_id, None)
-            if known is None:
+            of_case = left.get(subject.result.case_id, [])
+            # Versions of one engine are one case.
+            same = next((known for known in of_case if _is_begun(known, subject.result)), None)
+            if same is None:
                 continue
-            new = subject.result
-            is_same = (
-                known.versions.items() >= new.versions.items()
-                and (known.dataset, known.machine, known.runner) == (new.dataset, new.machine, new.runner)
-                and not self.is_again
-            )
-            if is_same:
-                known.campaign = new.campaign
-                subject.result = known
-                read = [
-                    sample.details["n_entries"] for sample in known.samples if "n_entries" in sample.details
-                ]
-                subject.n_entries = read[0] if read else None
-            else:
-                self._journal.stored(known.uuid)
+            of_case.remove(same)
+            same.campaign = subject.result.campaign
+            asked, subject.result = subject.result, same
+            if self.is_again and subject.is_over:  # it may be stored: then it is not wanted once more
+                subject.result = asked
+                self._journal.stored(same.uuid)
+                continue
+            read = [sample.details["n_entries"] for sample in same.samples if "n_entries" in sample.details]
+            subject.n_entries = read[0] if read else None
+        if not self.chosen:
+            for case in {subject.result.case_id for subject in prepared.subjects}:
+                for known in left.get(case, []):
+                    self._journal.stored(known.uuid)
 
     def _check_limits(self) -> None:
         limits = self.campaign.limits
@@ -380,6 +385,13 @@ def _temporary_files_in(directory: Path) -> Iterator[None]:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = before
+
+
+def _is_begun(known: Result, asked: Result) -> bool:
+    """True if a result of a case that was begun is one of its samples as they would be taken now."""
+    return known.versions.items() >= asked.versions.items() and (
+        (known.dataset, known.machine, known.runner) == (asked.dataset, asked.machine, asked.runner)
+    )
 
 
 def _storable(result: Result) -> Result:
