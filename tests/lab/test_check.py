@@ -7,6 +7,7 @@ import shlex
 import stat
 import subprocess
 import sys
+import uuid
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -152,6 +153,117 @@ def test_what_is_accepted_rings_no_more_until_it_changes_again(tmp_path):
         assert check(store, Filter(), baseline, run=runs[2]).is_alarm
         store.take_back(store.accepted())
         assert check(store, Filter(), baseline, run=runs[1]).is_alarm
+
+
+def with_times(day, wall_ns, **options):
+    """A run of one result, each of whose samples took so long."""
+    (result, *_) = run_of(day, seed=day + 1, **options)
+    result.samples = [replace(sample, wall_ns=wall_ns) for sample in result.samples]
+    return [result]
+
+
+def with_memory(day, peak_rss_bytes):
+    """A run of one result, each of whose samples took so much memory."""
+    (result, *_) = run_of(day, seed=day + 1)
+    result.samples = [
+        replace(sample, peak_rss_bytes=peak_rss_bytes, wall_ns=10**9) for sample in result.samples
+    ]
+    return [result]
+
+
+@pytest.mark.parametrize(("made", "alarming"), [(with_times, State.SUSPECT), (with_memory, State.ALARM)])
+def test_what_was_accepted_rings_where_it_comes_once_more_from_a_later_baseline(tmp_path, made, alarming):
+    levels = [100_000_000, 110_000_000, 110_500_000, 121_000_000]
+    store, runs = stored(tmp_path, *(made(day, level) for day, level in enumerate(levels)))
+    with store:
+        (_,) = check(store, Filter(), runs[0], run=runs[1], accepts=[Acceptance("*", "why")]).of(
+            State.ACCEPTED
+        )
+        assert len(check(store, Filter(), runs[0], run=runs[2]).of(State.ACCEPTED)) == 1
+        assert len(check(store, Filter(), runs[1], run=runs[3]).of(alarming)) == 1
+        assert len(check(store, Filter(), runs[0], run=runs[3]).of(alarming)) == 1
+
+
+def test_a_second_acceptance_takes_the_first_one_from_nobody(tmp_path):
+    changed = [planted(run_of(day, seed=day + 1), 3, more("n_reads", day)) for day in (1, 2)]
+    store, (old, *runs) = stored(tmp_path, run_of(0), *changed)
+    with store:
+        for run in runs:
+            check(store, Filter(), old, run=run, accepts=[Acceptance("store.n_reads", "why")])
+        for run in runs:
+            checked = check(store, Filter(), old, run=run)
+            assert (len(checked.of(State.ACCEPTED)), checked.is_alarm) == (1, False)
+
+
+def test_a_time_that_pairs_say_to_be_less_than_was_accepted_rings_no_more(tmp_path):
+    class Pairs:
+        def __init__(self, ratio):
+            self.ratio = ratio
+
+        def judge(self, suspects):
+            return [replace(one, state=State.ALARM, ratio=self.ratio) for one, _ in suspects]
+
+    levels = [100_000_000, 110_000_000, 120_000_000]
+    store, (old, new, newer) = stored(tmp_path, *(with_times(day, level) for day, level in enumerate(levels)))
+    with store:
+        check(store, Filter(), old, run=new, accepts=[Acceptance("wall_ns", "why")])
+        assert check(store, Filter(), old, run=newer, confirming=Pairs(1.15)).is_alarm
+        checked = check(store, Filter(), old, run=newer, confirming=Pairs(1.08))
+        assert [one.note.partition(": ")[2] for one in checked.of(State.ACCEPTED)] == ["why"]
+        assert not checked.is_alarm
+
+
+@pytest.mark.parametrize(("side", "where"), [(0, "in the baseline"), (1, "now")])
+def test_a_time_without_a_counted_sample_is_told_as_not_checked(tmp_path, side, where):
+    both = [with_times(0, 100), with_times(1, 200)]
+    for sample in both[side][0].samples:
+        sample.disturbed = ["other processes"]
+    store, (old, new) = stored(tmp_path, *both)
+    with store:
+        (one,) = check(store, Filter(), old, run=new).findings
+    assert (one.kind, one.state) == (Kind.TIME, State.UNCHECKED)
+    assert one.note == f"its time is not compared: no sample is counted {where}"
+
+
+def test_a_checksum_that_is_gone_is_told(tmp_path):
+    before, now = run_of(0), run_of(1, seed=2)
+    before[0].checksum = {**before[0].checksum, "event": {"n": 5, "sum": 7}}
+    now[1].checksum = None
+    store, (old, new) = stored(tmp_path, before, now)
+    with store:
+        checked = check(store, Filter(), old, run=new)
+    assert [(one.name, one.uuid_now) for one in checked.of(State.ALARM)] == [("checksum.event", now[0].uuid)]
+    assert [(one.name, one.uuid_now) for one in checked.of(State.UNCHECKED)] == [("checksum", now[1].uuid)]
+
+
+def test_a_version_is_compared_with_itself_whatever_its_run_has_besides(tmp_path):
+    before = with_times(0, 100)
+    slower, other = with_times(1, 200), with_times(1, 100)
+    other[0].versions["engine"] = "5.8.0"
+    other[0].uuid, other[0].created_at = str(uuid.UUID(int=7, version=4)), "2026-10-02T05:00:00.000Z"
+    later = with_times(2, 100)
+    later[0].versions["engine"] = "5.8.0"
+    store, (old, new, _) = stored(tmp_path, before, slower + other, later)
+    with store:
+        assert [one.uuid_now for one in check(store, Filter(), old, run=new).of(State.SUSPECT)] == [
+            slower[0].uuid
+        ]
+        # A run without it has the newest result all the same.
+        assert check(store, Filter(), old).findings == []
+
+
+def test_a_case_that_fails_now_is_found_whatever_outcome_is_asked_for(tmp_path, capsys):
+    now = run_of(1, seed=2)
+    now[1].outcome, now[1].reason, now[1].samples = Outcome.FAILED, "the server is gone", []
+    store, (old, new) = stored(tmp_path, run_of(0), now)
+    with store:
+        (alarm,) = check(store, Filter(outcome=("ok",)), old, run=new).of(State.ALARM)
+        assert alarm.note == "the server is gone"
+    # The command offers nothing that would have no effect.
+    for option in ("--outcome=ok", "--since=2026-10", "--until=2026-10"):
+        with pytest.raises(SystemExit):
+            main(["check", "--baseline", old, "--db", str(tmp_path / "lab.db"), option])
+        assert f"unrecognized arguments: {option}" in capsys.readouterr().err
 
 
 def test_the_command_fails_and_writes_reports(tmp_path, capsys):

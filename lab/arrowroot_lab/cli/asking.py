@@ -44,16 +44,21 @@ def add_site(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Add an option for each filter."""
+def add_filters(parser: argparse.ArgumentParser, *, without: Sequence[str] = ()) -> None:
+    """Add an option for each filter, but for some, which then filter nothing."""
     group = parser.add_argument_group(
         "which results", "Names or globs, with commas between alternatives: --engine 'root*,uproot'"
     )
-    for name in (*NAMES, "series", "case"):
-        about = f"beginning of its key ({name}_id)" if name in ("series", "case") else None
-        group.add_argument(f"--{name}", metavar="NAMES", default="", help=about)
-    group.add_argument("--since", metavar="DATE", help="measured then or later, UTC: 2026-01-31, or 2026-01")
-    group.add_argument("--until", metavar="DATE", help="measured before")
+    told: dict[str, dict[str, Any]] = {name: {"metavar": "NAMES", "default": ""} for name in NAMES}
+    for name in ("series", "case"):
+        told[name] = {"metavar": "NAMES", "default": "", "help": f"beginning of its key ({name}_id)"}
+    told["since"] = {"metavar": "DATE", "help": "measured then or later, UTC: 2026-01-31, or 2026-01"}
+    told["until"] = {"metavar": "DATE", "help": "measured before"}
+    for name, option in told.items():
+        if name in without:
+            parser.set_defaults(**{name: option.get("default")})
+        else:
+            group.add_argument(f"--{name}", **option)
 
 
 def add_metric(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.documents import now as time_now
 from arrowroot_lab.errors import RequestError
-from arrowroot_lab.statistics import LEAST
+from arrowroot_lab.statistics import LEAST, TOLERANCE
 from arrowroot_lab.store import Accepted
 
 from .findings import Checked, Finding, Kind, State
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _ORDER, _KINDS = list(State), list(Kind)
 #: By so much more than what was accepted memory and time may be.
 _TOLERANCE = {Kind.MEMORY: LEAST_MEMORY, Kind.TIME: LEAST}
+#: Accepted changes, by the series and the name of what they are about.
+_Known = dict[tuple[str, str], list[Accepted]]
 
 
 class Acceptance(NamedTuple):
@@ -62,23 +64,29 @@ def check(
     both = matched(store, where, old, new)
     checked = Checked(old, new)
     judge = Judge(store, wants_all=new is not None)
-    known = {(one.series_id, one.name): one for one in store.accepted()}
+    known: _Known = {}
+    for one in store.accepted():
+        known.setdefault((one.series_id, one.name), []).append(one)
     suspects: list[tuple[Finding, Sides]] = []
     for sides in both:
         findings = [_explained(one, known) for one in judge.findings(sides)]
         if sides.now is not None:
             checked.compared.append(_label(sides))
-        for one in findings:
-            if one.state is State.SUSPECT and confirming is not None and not _is_accepted_by(one, accepts):
-                suspects.append((one, sides))
+        for finding in findings:
+            if (
+                finding.state is State.SUSPECT
+                and confirming is not None
+                and not _is_accepted_by(finding, accepts)
+            ):
+                suspects.append((finding, sides))
             else:
-                checked.findings.append(one)
+                checked.findings.append(finding)
     if not checked.compared and not any(one.state is State.ALARM for one in checked.findings):
         raise RequestError(
             f"{store.place}: nothing of run {old[:8]} was measured since; `lab run CAMPAIGN --again` does"
         )
     if suspects and confirming is not None:
-        checked.findings += confirming.judge(suspects)
+        checked.findings += [_explained(one, known) for one in confirming.judge(suspects)]
     if accepts:
         _accept(store, checked, accepts)
     checked.findings.sort(
@@ -98,17 +106,27 @@ def _label(sides: Sides) -> str:
     return summary_of(sides.before).label()
 
 
-def _explained(finding: Finding, known: dict[tuple[str, str], Accepted]) -> Finding:
+def _explained(finding: Finding, known: _Known) -> Finding:
     """The finding as accepted, if somebody has accepted this change, or a larger one of a time or of memory."""
-    one = known.get((finding.series_id, finding.name))
-    if one is None or finding.state not in (State.ALARM, State.SUSPECT):
+    if finding.state not in (State.ALARM, State.SUSPECT):
         return finding
-    if finding.kind in _TOLERANCE:
-        is_it = one.ratio is not None and (finding.ratio or 0) <= one.ratio * (1 + _TOLERANCE[finding.kind])
-    else:
-        is_it = (one.before, one.now) == (str(finding.before), str(finding.now))
-    note = f"accepted {one.accepted_at[:10]}: {one.reason}"
-    return replace(finding, state=State.ACCEPTED, note=note) if is_it else finding
+    for one in known.get((finding.series_id, finding.name), ()):
+        if _is_within(finding, one):
+            note = f"accepted {one.accepted_at[:10]}: {one.reason}"
+            return replace(finding, state=State.ACCEPTED, note=note)
+    return finding
+
+
+def _is_within(finding: Finding, one: Accepted) -> bool:
+    """True if a change is the accepted one, or of a time or of memory no larger, and leads to no more."""
+    tolerance = _TOLERANCE.get(finding.kind)
+    if tolerance is None:
+        return (one.before, one.now) == (str(finding.before), str(finding.now))
+    if one.ratio is None or finding.ratio is None or not isinstance(finding.before, int):
+        return False
+    # The same growth once more, from a later baseline, is another change.
+    level, accepted = finding.before * finding.ratio, float(one.before) * one.ratio
+    return finding.ratio <= one.ratio * (1 + tolerance) and level <= accepted * (1 + TOLERANCE)
 
 
 def _is_accepted_by(finding: Finding, accepts: Sequence[Acceptance]) -> Acceptance | None:

@@ -140,14 +140,23 @@ def _ended(result: Result) -> list[Sample]:
 
 
 def _values(sides: Sides, now: Result) -> list[Finding]:
-    """Checksums of columns that both results tell."""
+    """Checksums of columns that are other ones, or that are gone."""
     old, new = sides.before.checksum or {}, now.checksum or {}
-    return [
-        _found(sides, Kind.VALUES, f"checksum.{name}", State.ALARM, _text(old[name]), _text(new[name]), form="text",
-               note="the same data, read as other values")
-        for name in old
-        if name in new and any(old[name].get(key) != new[name].get(key) for key in old[name].keys() & new[name].keys())
-    ]  # fmt: skip
+    if old and not new:
+        gone = "the values are not compared: no checksum is told now"
+        return [_found(sides, Kind.VALUES, "checksum", State.UNCHECKED, None, None, note=gone)]
+    found = []
+    for name, told in old.items():
+        there = new.get(name)
+        if there is None:
+            note = "other columns are told, this one is not"
+        elif any(told.get(key) != there.get(key) for key in told.keys() & there.keys()):
+            note = "the same data, read as other values"
+        else:
+            continue
+        values = _text(told), _text(there) if there else None
+        found.append(_found(sides, Kind.VALUES, f"checksum.{name}", State.ALARM, *values, note=note))
+    return found
 
 
 def _memory(sides: Sides, now: Result) -> list[Finding]:
@@ -170,9 +179,13 @@ def _memory(sides: Sides, now: Result) -> list[Finding]:
 
 def _time(sides: Sides, now: Result) -> list[Finding]:
     """A time that seems to be more than 1 % above: it was not measured in turns, so it is a suspicion."""
-    old, new = (METRICS["wall_ns"].values(result) for result in (sides.before, now))
-    if not old or not new or is_virtual(sides.before) or is_virtual(now):
+    if is_virtual(sides.before) or is_virtual(now):
         return []
+    old, new = (METRICS["wall_ns"].values(result) for result in (sides.before, now))
+    if not old or not new:
+        where = "now" if old else "in the baseline"
+        none = f"its time is not compared: no sample is counted {where}"
+        return [_found(sides, Kind.TIME, "wall_ns", State.UNCHECKED, None, None, note=none)]
     # A time is suspected by its median or by its least sample: by what grew more.
     before, after = max(
         ((statistic(old), statistic(new)) for statistic in (statistics.median, min)),

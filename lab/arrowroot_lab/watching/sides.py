@@ -70,13 +70,13 @@ def matched(store: Store, where: Filter, baseline: str, run: str | None) -> list
 
     Args:
         store: where from
-        where: which results; what it says of runs and dates is not looked at
+        where: which cases, by their results in the baseline; what it says of runs, dates and outcomes is not looked at
         baseline: a run, as ``run_of`` returns it
         run: that of the results now; None: the newest result of each series since
 
     Raises: RequestError if the baseline has no result that matches.
     """
-    where = replace(where, since=None, until=None)
+    where = replace(where, since=None, until=None, outcome=())
     before = list(store.results(replace(where, run=(f"{baseline}*",))))
     if not before:
         raise RequestError(f"{store.place}: run {baseline} has no result that matches")
@@ -106,7 +106,7 @@ def _of_series(before: list[Result], since: Iterable[Result], run: str | None) -
     begun = max(result.created_at for result in before)
     newer = [result for result in since if run or result.created_at > begun]  # newest first
     if len(before) == 1:
-        return [Sides(before[0], newer[0] if newer else None)]
+        return [Sides(before[0], _newest(newer, before[0].version))]
     by_version: dict[str, Result] = {}
     for result in newer:
         by_version.setdefault(result.version, result)
@@ -116,3 +116,12 @@ def _of_series(before: list[Result], since: Iterable[Result], run: str | None) -
     if len(left) == len(new) == 1:
         by_version[left[0].version] = new[0]
     return [Sides(result, by_version.get(result.version)) for result in before]
+
+
+def _newest(newer: list[Result], version: str) -> Result | None:
+    """The first of some results; if others of its run have several versions, the one of this version."""
+    if not newer:
+        return None
+    run, *_ = runs = [command_of(result.campaign.get("run") or "") for result in newer]
+    same = (one for one, its in zip(newer, runs, strict=True) if its == run and one.version == version)
+    return next(same, newer[0])
