@@ -17,12 +17,15 @@ import numpy as np
 import pytest
 
 import arrowroot
+from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines import builds
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 from arrowroot_lab.running import checking, sampling
+from arrowroot_lab.running.events import Progress
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching import confirming, pairs_again
 from arrowroot_lab.watching.check import Acceptance, check
@@ -344,6 +347,32 @@ def test_times_of_another_machine_are_suspected_and_not_measured_here(tmp_path, 
     assert notes == {"not confirmed: the baseline was measured on another machine: check it there"}
     with Store.open(tmp_path / "lab.db") as store:
         assert store.count(Filter(campaign=("* (check)",))) == 0
+
+
+def test_times_are_not_measured_again_where_only_a_library_changed(tmp_path, monkeypatch):
+    measured = []
+    monkeypatch.setattr(confirming, "Session", lambda *_, **__: measured.append(1))
+    monkeypatch.setattr(
+        builds,
+        "environment",
+        lambda *_, **__: builds.Environment("", Path(sys.executable), {"uproot": "5.7.7"}),
+    )
+    before, now = with_times(0, 100), with_times(1, 200)
+    for (result,), numpy in ((before, "2.4.6"), (now, "2.5.0")):
+        result.machine, result.versions = coarse(fingerprint()), {"uproot": "5.7.7", "numpy": numpy}
+    monkeypatch.setattr(confirming.Engines, "versions", lambda *_: now[0].versions)
+    store, (old, new) = stored(tmp_path, before, now)
+    path = tmp_path / "c.toml"
+    path.write_text(
+        '[dataset.n]\nfiles = "n.root"\ntable = "T"\n[storage.here]\nkind = "local"\n[engine.uproot]\n[workload.all]\n'
+    )
+    with store:
+        again = confirming.Confirming(store, read(path), "here", Progress(lambda *_: None))
+        (suspect,) = check(store, Filter(), old, run=new, confirming=again).of(State.SUSPECT)
+    assert suspect.note == (
+        "not confirmed: only numpy changed, and no environment is made with what it was before"
+    )
+    assert measured == []
 
 
 def test_a_confirming_run_finds_three_per_cent_and_nothing_where_nothing_is():

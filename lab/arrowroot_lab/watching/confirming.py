@@ -86,8 +86,14 @@ class Confirming:
             )
         if not _is_of_this_machine(sides.before):
             raise SkippedError("the baseline was measured on another machine: check it there")
-        if not any(name.startswith("versions.") for name in sides.changed()):
+        kind, names = "versions.", list(sides.changed())
+        changed = {name.removeprefix(kind) for name in names if name.startswith(kind)}
+        if not changed:
             raise SkippedError("the engine is the same: the machine, or what lies between, became slower")
+        if not {name.lower() for name in changed} & {"engine", "commit", BUILT_IN[own.name].family}:
+            raise SkippedError(
+                f"only {', '.join(sorted(changed))} changed, and no environment is made with what it was before"
+            )
         engines = Engines(self.progress, self.campaign.path.parent, checkout=self.checkout)
         here = EngineChoice(own.name)
         try:
