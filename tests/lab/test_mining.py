@@ -203,6 +203,35 @@ def test_what_was_never_measured_in_turns_is_not_judged(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("counts", "verdict", "ratio"),
+    [
+        ((0, 12), Verdict.WORSE, None),
+        ((12, 0), Verdict.BETTER, 0),
+        ((0, 0), Verdict.NO_DIFFERENCE, 1),
+        ((12, 12), Verdict.NO_DIFFERENCE, 1),
+    ],
+)
+def test_counts_of_zero_are_compared(tmp_path, counts, verdict, ratio):
+    made = Made(
+        storages=("local",), engines=("arrowroot",), workloads=("all columns",), n_runs=1, with_trouble=False
+    )
+    with Store.open(tmp_path / "lab.db") as store:
+        for result, count in zip(made.results(), counts, strict=True):
+            for sample in result.samples:
+                sample.counters["store"] |= {"n_vector_reads": count, "wait_ns": count}
+            store.put(result)
+        table, (one,) = compare(store, Filter(), by="version", key="store.n_vector_reads")
+        assert (one.comparison.verdict, one.comparison.ratio, one.comparison.n_pairs) == (verdict, ratio, 7)
+        assert (one.before_figure, one.now_figure) == counts
+        assert "NaN" not in writing.as_json([table])
+        assert "Infinity" not in writing.as_json([table])
+        # A time of zero was not measured.
+        _, (one,) = compare(store, Filter(), by="version", key="store.wait_ns")
+        if 0 in counts:
+            assert one.comparison.reason == "it is zero on one side, of which there is no ratio"
+
+
+@pytest.mark.parametrize(
     ("told", "problem"),
     [
         ({"by": "colour"}, "cannot be compared; version, engine"),

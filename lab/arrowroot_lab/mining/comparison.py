@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ SIDES = {
 MAX_RUNS = 20
 #: The columns that a comparison asks of a row; ``Measured`` has all of them.
 _COLUMNS = ("uuid", "run", "outcome", "reason", *SIDES.values(), *AXES)
+#: Forms of metrics that count something, of which zero is a value like others.
+_COUNTS = ("count", "bytes")
 #: Alarming first.
 _ORDER = [Verdict.WORSE, Verdict.BETTER, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE]
 
@@ -133,10 +136,15 @@ def compare_measured(
     compared = [
         _compared(both, by, sides, samples, asked=asked, statistic=statistic) for sides, both in chosen
     ]
-    compared.sort(
-        key=lambda one: (_ORDER.index(one.comparison.verdict), -abs((one.comparison.ratio or 1) - 1))
-    )
+    compared.sort(key=lambda one: (_ORDER.index(one.comparison.verdict), -_size(one)))
     return _table(compared, by, asked, statistic, skipped), compared
+
+
+def _size(one: Compared) -> float:
+    """How far a comparison is from equal; of one from zero nobody can say: all that there is."""
+    if one.comparison.ratio is not None:
+        return abs(one.comparison.ratio - 1)
+    return 0 if one.comparison.verdict is Verdict.NOT_ENOUGH else math.inf
 
 
 def _groups(found: Sequence[Measured], by: str) -> tuple[list[dict[str, list[Measured]]], list[str]]:
@@ -196,17 +204,21 @@ def _compared(
 ) -> Compared:
     first, second = both
     taken = [[(one.row.run, samples[one.row.uuid]) for one in side] for side in both]
-    pairs = paired(*taken)
+    is_count = asked.form in _COUNTS
+    pairs = paired(*taken, with_zeros=is_count)
     is_exact = all(pair.is_exact for pair in pairs)
     comparison = judge(
         [pair.ratio for pair in pairs], is_lower_better=asked.is_lower_better, is_exact=is_exact
     )
+    ends = {name: getattr(comparison, name) for name in ("ratio", "low", "high")}
+    # From zero there is a verdict, and no ratio.
+    comparison = replace(comparison, **{name: None for name, end in ends.items() if end == math.inf})
     figures = []
     for side in taken:
         values = [sample.value for _, of_result in side for sample in of_result if sample.value is not None]
         figures.append(STATISTICS[statistic](values) if values else None)
     if not pairs:
-        comparison = replace(comparison, reason=_why_unpaired(both, figures))
+        comparison = replace(comparison, reason=_why_unpaired(both, figures, is_count=is_count))
     elif not is_exact and all(sample.trace for side in taken for _, told in side for sample in told):
         comparison = replace(comparison, reason="in virtual time, each from a trace of its own")
     return Compared(
@@ -233,13 +245,18 @@ def _why_skipped(both: list[list[Measured]]) -> str | None:
     return None
 
 
-def _why_unpaired(both: list[list[Measured]], figures: list[float | None]) -> str:
+def _why_unpaired(both: list[list[Measured]], figures: list[float | None], *, is_count: bool) -> str:
     for side, figure in zip(both, figures, strict=True):
         if figure is None:
             row = side[0].row
             ended = "" if row.outcome == Outcome.OK.value else f" {row.outcome}"
             return f"{row.engine}{ended}: {row.reason or 'no sample is counted'}"
-    return "never measured in turns: no run has both"
+    first, second = ({one.row.run for one in side if one.row.run} for side in both)
+    if not first & second:
+        return "never measured in turns: no run has both"
+    if 0 in figures and not is_count:
+        return "it is zero on one side, of which there is no ratio"
+    return "never measured in turns: no turn of a run has both, counted and one after the other"
 
 
 def _table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -53,7 +54,9 @@ class Pair:
 
     @property
     def ratio(self) -> float:
-        """Now over before."""
+        """Now over before; if that is zero: 1 if both are, else infinite."""
+        if self.before == 0:
+            return math.inf if self.now else 1.0
         return self.now / self.before
 
 
@@ -77,14 +80,16 @@ class _Turn:
         return self.trace is not None and self.trace == other.trace
 
 
-def paired(before: Iterable[Samples], now: Iterable[Samples]) -> list[Pair]:
+def paired(before: Iterable[Samples], now: Iterable[Samples], *, with_zeros: bool = False) -> list[Pair]:
     """Return the pairs of two groups of results: of the same run and turn, one after the other.
 
     Samples that are not counted have no pair, and a value that is not above zero has none. What slows the machine down
     for a while slows both of a pair, and so leaves their ratio alone. Samples of other runs or turns are never paired;
     nor are those of a case that was measured when the other one was through, as where an ended run went on later.
+
+    with_zeros: zero is a value, as it is of a count; a time of zero was not measured.
     """
-    first, second = _by_turn(before), _by_turn(now)
+    first, second = (_by_turn(side, with_zeros=with_zeros) for side in (before, now))
     return [
         Pair(*key, first[key].value, second[key].value, first[key].is_exact_to(second[key]))
         for key in sorted(first.keys() & second.keys())
@@ -92,7 +97,7 @@ def paired(before: Iterable[Samples], now: Iterable[Samples]) -> list[Pair]:
     ]
 
 
-def _by_turn(results: Iterable[Samples]) -> dict[tuple[str, int], _Turn]:
+def _by_turn(results: Iterable[Samples], *, with_zeros: bool) -> dict[tuple[str, int], _Turn]:
     """(run, turn) -> what is there; a turn with several counted samples has their median."""
     told: dict[tuple[str, int], _Turn] = {}
     for run, samples in results:
@@ -101,7 +106,7 @@ def _by_turn(results: Iterable[Samples]) -> dict[tuple[str, int], _Turn]:
         starts = [in_utc(sample.started_at) for sample in samples]
         values: dict[int, list[int]] = {}
         for place, sample in enumerate(samples):
-            if sample.value is not None and sample.value > 0:
+            if sample.value is not None and (sample.value > 0 or (with_zeros and sample.value == 0)):
                 values.setdefault(sample.turn, []).append(place)
         for turn, places in values.items():
             told[run, turn] = _Turn(
