@@ -73,7 +73,7 @@ class CaseDocument(TypedDict, total=False):
     dataset_name: str  # not hashed, as are storage_name and workload_name
     storage_name: str
     workload_name: str
-    storage: dict[str, Any]  # kind, line, cache, cold: what it is, not where
+    storage: dict[str, Any]  # kind, line, cache, cold: what it is, not where, but for a hash in `place`
     engine: str  # its name, without a version
     workload: dict[str, Any]
     strategy: dict[str, Any]  # name, cache_bytes, options

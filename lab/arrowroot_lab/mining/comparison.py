@@ -210,9 +210,13 @@ def _compared(
     comparison = judge(
         [pair.ratio for pair in pairs], is_lower_better=asked.is_lower_better, is_exact=is_exact
     )
-    ends = {name: getattr(comparison, name) for name in ("ratio", "low", "high")}
     # From zero there is a verdict, and no ratio.
-    comparison = replace(comparison, **{name: None for name, end in ends.items() if end == math.inf})
+    comparison = replace(
+        comparison,
+        ratio=_finite(comparison.ratio),
+        low=_finite(comparison.low),
+        high=_finite(comparison.high),
+    )
     figures = []
     for side in taken:
         values = [sample.value for _, of_result in side for sample in of_result if sample.value is not None]
@@ -235,6 +239,10 @@ def _compared(
         before_uuid=first[0].row.uuid,
         now_uuid=second[0].row.uuid,
     )
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value == math.inf else value
 
 
 def _why_skipped(both: list[list[Measured]]) -> str | None:
