@@ -65,11 +65,19 @@ def test_an_answer_comes_with_what_the_process_took(tmp_path):
         (GOOD | {"counters": [1]}, "counters is no object"),
         (GOOD | {"checksum": {"x": 5}}, "checksum.x is 5"),
         (GOOD | {"error_share": -1}, "error_share is -1"),
+        (GOOD | {"details": {"hash": 1 << 64}}, "details.hash: expected an integer of 64 bits"),
+        (GOOD | {"details": json.loads('{"a":' * 40 + "1" + "}" * 40)}, "it is nested deeper than 40 levels"),
     ],
 )
 def test_an_answer_that_cannot_be_true_is_no_answer(tmp_path, answer, why):
     with pytest.raises(RunnerError, match=re.escape(why)):
         ask(runner(tmp_path, f"print({json.dumps(answer)!r})"), "run", {})
+
+
+def test_texts_of_an_answer_are_as_documents_can_hold_them(tmp_path):
+    told = GOOD | {"details": {"na\0me": ["caf\udce9", "caf\u00e9 \U0001f600"]}}
+    answer = ask(runner(tmp_path, f"print({json.dumps(told)!r})"), "run", {}).answer
+    assert answer["details"] == {"na\ufffdme": ["caf\ufffd", "caf\u00e9 \U0001f600"]}
 
 
 @pytest.mark.parametrize(
