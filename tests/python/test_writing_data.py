@@ -145,11 +145,75 @@ def test_a_structured_array_has_a_column_for_each_field():
     assert table_of(array)[0].to_pydict() == {"n": [1, 3], "x": [2.5, 4.5]}
 
 
-def test_numpy_arrays_are_copied_where_they_may_change():
-    values = np.array([1, 2, 3])
-    (part,) = parts_of({"x": values}, "t", copied=True)
-    values[:] = 0
-    assert part.table["x"].to_pylist() == [1, 2, 3]
+def changed_frame(kind):
+    """A frame of one such column, and what puts its last value in the place of the first."""
+    pd = pytest.importorskip("pandas")
+    kinds = {
+        "numbers": np.arange(3.0),
+        "masked": pd.array([0, 1, 2], "Int64"),
+        "categories": pd.Categorical(["a", "b", "c"]),
+        "zone": pd.date_range("2020", periods=3, tz="UTC"),
+        "texts": pd.array(["a", "b", "c"], "string"),
+    }
+    frame = pd.DataFrame({"x": kinds[kind]})
+
+    def change():
+        frame.iloc[0, 0] = frame.iloc[2, 0]
+
+    return frame, change
+
+
+def on_numpy(make):
+    """Data on an array of NumPy, and what changes that."""
+    values = np.arange(3.0)
+    return make(values), lambda: values.fill(7)
+
+
+def changing_structured():
+    array = np.array([(1, 2.5), (3, 4.5)], [("n", "i4"), ("x", "f8")])
+    return array, lambda: array["x"].fill(7)
+
+
+CHANGING = {
+    "NumPy": lambda: on_numpy(lambda v: {"x": v}),
+    "masked": lambda: on_numpy(lambda v: {"x": np.ma.masked_array(v, [False, True, False])}),
+    "shaped": lambda: on_numpy(lambda v: {"x": v.reshape(3, 1)}),
+    "structured": changing_structured,
+    **{
+        f"pandas {kind}": lambda kind=kind: changed_frame(kind)
+        for kind in ("numbers", "masked", "categories", "zone", "texts")
+    },
+    "pandas series": lambda: on_numpy(lambda v: {"x": pytest.importorskip("pandas").Series(v, copy=False)}),
+    "pandas index": lambda: on_numpy(
+        lambda v: pytest.importorskip("pandas").DataFrame(
+            {"y": v}, index=pytest.importorskip("pandas").Index(v, name="x")
+        )
+    ),
+    "Awkward": lambda: on_numpy(lambda v: pytest.importorskip("awkward").Array({"x": v})),
+    "Awkward lists": lambda: on_numpy(
+        lambda v: {
+            "x": pytest.importorskip("awkward").unflatten(pytest.importorskip("awkward").Array(v), [1, 2])
+        }
+    ),
+    "Polars": lambda: on_numpy(lambda v: pytest.importorskip("polars").DataFrame({"x": v})),
+    "Polars series": lambda: on_numpy(lambda v: {"x": pytest.importorskip("polars").Series("x", v)}),
+}
+
+
+@pytest.mark.parametrize("way", ["append", "fill"])
+@pytest.mark.parametrize("make", CHANGING.values(), ids=CHANGING.keys())
+def test_data_that_are_changed_after_they_were_taken_are_written_as_they_were(tmp_path, make, way):
+    data, change = make()
+    expected = table_of(make()[0])[0].to_pydict()
+    with ar.create(tmp_path / "t.root") as file, file.tree("T") as table:
+        if way == "append":
+            table.append(data)
+        else:
+            with table.context() as context:
+                context.fill(data)
+        change()
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["T"].to_arrow().to_pydict() == expected
 
 
 def test_a_nan_is_a_number_and_none_is_missing():

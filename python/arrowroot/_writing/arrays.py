@@ -45,19 +45,19 @@ def by_column(name: str) -> Iterator[None]:
 def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array | pa.ChunkedArray, pa.Field]:
     """Return a column as an Arrow array, and its field: nullable where the values say that some may be missing.
 
-    copied: NumPy's memory is copied.
+    copied: NumPy's memory is copied, also where another library's array stands on it.
 
     Raises: as :func:`by_column` does.
     """
     if _is_of(values, "awkward", "Array"):
-        array, nullable = _from_awkward(values)
+        array, nullable = _from_awkward(values, copied=copied)
         return array, pa.field(name, array.type, nullable=nullable or pa.types.is_null(array.type))
     if isinstance(values, pa.Array | pa.ChunkedArray):
         array = values
     elif _is_of(values, "pandas", "Series") or _is_of(values, "pandas", "Index"):
         array = _from_pandas(values, copied=copied)
     elif _is_of(values, "polars", "Series"):
-        array = from_polars(values)
+        array = from_polars(values, copied=copied)
     elif isinstance(values, np.ndarray):
         array = from_masked(values, copied=copied)
     elif hasattr(values, "__arrow_c_stream__"):
@@ -130,20 +130,33 @@ def _from_pandas(series: Any, *, copied: bool = False) -> pa.Array | pa.ChunkedA
         series = series.sparse.to_dense()
     if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
         return _from_numpy(series.to_numpy(), None, copied=copied)
+    # Numbers with a mask, categories and times with a zone are NumPy's arrays inside.
     # Objects: None and NaN among texts are what is missing.
-    return pa.array(series, from_pandas=True)
+    return pa.array(series.copy(deep=True) if copied else series, from_pandas=True)
 
 
-def from_polars(series: Any) -> pa.Array:
+def from_polars(series: Any, *, copied: bool = False) -> pa.Array:
     """Return a series of Polars as an Arrow array. Raises: UnsupportedError for types that Arrow does not have."""
     # It would give the addresses of Python's objects.
     if str(series.dtype) != "Object":
         with suppress(pa.ArrowException):
-            return series.to_arrow()
+            return _owned_array(series.to_arrow()) if copied else series.to_arrow()
     raise UnsupportedError(f"Arrow has no type for {series.dtype} of Polars: cast it to another")
 
 
-def _from_awkward(values: Any) -> tuple[pa.Array, bool]:
+def owned(table: pa.Table) -> pa.Table:
+    """Return a table in memory of its own: that of Polars and Awkward Array may be NumPy's, whose arrays change."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
+
+
+def _owned_array(array: pa.Array) -> pa.Array:
+    return owned(pa.table({"": array})).column(0).combine_chunks()
+
+
+def _from_awkward(values: Any, *, copied: bool) -> tuple[pa.Array, bool]:
     import awkward as ak
 
     try:
@@ -153,6 +166,8 @@ def _from_awkward(values: Any) -> tuple[pa.Array, bool]:
         raise UnsupportedError(f"Arrow has no type for {ak.type(values).content} ({error})") from error
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
+    if copied:
+        array = _owned_array(array)
     return array, isinstance(ak.type(values).content, ak.types.OptionType)
 
 

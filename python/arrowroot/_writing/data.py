@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
-from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars
+from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, owned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,8 @@ def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[P
     """Yield what was given, part by part.
 
     where: what it is for, in messages.
-    copied: NumPy arrays are copied, as they may change before they are written.
+    copied: NumPy arrays, also those inside of what other libraries have, are copied, as they may change before they
+        are written.
 
     Raises: InvalidRequestError for what holds no columns; UnsupportedError for values that Arrow has no type for.
     """
@@ -100,7 +101,7 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
         return Part(data.schema, iter(data), is_arrow=True)
     if _is_of(data, "pandas", "DataFrame"):
-        return _of_table(_from_pandas(data))
+        return _of_table(_from_pandas(data, copied=copied))
     if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
         raise InvalidRequestError(
             f"{_EXPECTED}; got {_kind_of(data)}: give one column a name, as {{'x': ...}}"
@@ -108,9 +109,9 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
     if _is_of(data, "polars", "LazyFrame"):
         raise InvalidRequestError("a LazyFrame of Polars has no values yet: write what its collect() returns")
     if _is_of(data, "polars", "DataFrame"):
-        return _of_table(_from_polars(data))._replace(wide=frozenset(data.columns))
+        return _of_table(_from_polars(data, copied=copied))._replace(wide=frozenset(data.columns))
     if _is_of(data, "awkward", "Array"):
-        return _from_awkward(data)
+        return _from_awkward(data, copied=copied)
     if _is_of(data, "numpy", "ndarray"):
         return _of_table(_from_structured(data, copied=copied))
     if isinstance(data, Mapping):
@@ -161,7 +162,7 @@ def _of_mapping(columns: Mapping[str, Any], *, copied: bool) -> Part:
     return _of_table(table)._replace(exact=of_awkward, wide=of_awkward | of_polars)
 
 
-def _from_pandas(frame: Any) -> pa.Table:
+def _from_pandas(frame: Any, *, copied: bool) -> pa.Table:
     """Return a frame as a table. A NaN is a number and stays one; named indices become columns, others are left out."""
     levels = [(name, level) for level, name in enumerate(frame.index.names) if name is not None]
     named = [(name, frame.index.get_level_values(level)) for name, level in levels]
@@ -177,19 +178,20 @@ def _from_pandas(frame: Any) -> pa.Table:
             hint = ", one of them an index: reset_index(drop=True) leaves it out" if is_index else ""
             raise InvalidRequestError(f"two columns are called {name!r}{hint}")
         with by_column(name):
-            arrays[name] = array_of(name, values)[0]
+            arrays[name] = array_of(name, values, copied=copied)[0]
     return pa.table(arrays)
 
 
-def _from_polars(frame: Any) -> pa.Table:
+def _from_polars(frame: Any, *, copied: bool) -> pa.Table:
     for series in frame.get_columns():
         with by_column(series.name):
             from_polars(series[:0])
     # All at once: what Polars notes of its own types comes along.
-    return frame.to_arrow()
+    table = frame.to_arrow()
+    return owned(table) if copied else table
 
 
-def _from_awkward(array: Any) -> Part:
+def _from_awkward(array: Any, *, copied: bool) -> Part:
     import awkward as ak
 
     if not ak.fields(array):
@@ -201,7 +203,7 @@ def _from_awkward(array: Any) -> Part:
             "the fields of an Awkward array of tuples have no names: use ak.zip({'x': ...})"
         )
     columns = {name: array[name] for name in ak.fields(array)}
-    return _of_mapping(columns, copied=False)
+    return _of_mapping(columns, copied=copied)
 
 
 def _from_structured(array: Any, *, copied: bool) -> pa.Table:

@@ -161,7 +161,8 @@ class TableWriter:
         """Add entries to the end: any kind of data that :func:`arrowroot.write` takes.
 
         Returns when they are taken, which is before they are in the file; memory is bounded, so it may wait for those
-        before them. NumPy's arrays may be changed afterwards; Arrow's do not change.
+        before them. NumPy's arrays, and what pandas, Polars and Awkward Array have on them, may be changed afterwards;
+        Arrow's do not change.
 
         Raises: InvalidRequestError for other columns, other types, and missing values where none are stored;
             StorageError for a disk that is full. No file is left then, unless it was the data that were refused.
