@@ -386,6 +386,35 @@ def test_an_input_that_breaks_off_leaves_an_older_output_as_it_was(
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.root", target])
 
 
+DAMAGES = {
+    "text": (pa.array(["aaaa", "bbbb", "cc"]), [0, 4, 8, 10], [0, 4, 60_000, 10]),
+    "list": (pa.array([[1], [2, 3], [4]]), [0, 1, 3, 4], [0, 3000, 3, 4]),
+    "values of a dictionary": (
+        pa.array(["aaaa", "bbbb", "cc"]).dictionary_encode(),
+        [0, 4, 8, 10],
+        [0, 4, 4000, 10],
+    ),
+    "index": (pa.array(["a", "b", "c", "a"]).dictionary_encode(), [0, 1, 2, 0], [0, 1, 9999, 0]),
+}
+
+
+@pytest.mark.parametrize("is_nullable", [True, False], ids=["nullable", "exact"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_damaged_values_of_an_ipc_file_are_told_and_nothing_is_written(tmp_path, capsys, damage, is_nullable):
+    array, *numbers = damage
+    right, wrong = (np.array(some, np.int32).tobytes() for some in numbers)
+    schema = pa.schema([pa.field("x", array.type, nullable=is_nullable)])
+    with pa.ipc.new_file(tmp_path / "in.arrow", schema) as writer:
+        writer.write_batch(pa.record_batch([array], schema=schema))
+    content = (tmp_path / "in.arrow").read_bytes()
+    assert content.count(right) == 1
+    (tmp_path / "in.arrow").write_bytes(content.replace(right, wrong))
+    for target in ("out.root", "out.parquet"):
+        assert main(["convert", str(tmp_path / "in.arrow"), str(tmp_path / target)]) == 1
+        assert f"{tmp_path / 'in.arrow'}: column 'x' of batch 0: " in capsys.readouterr().err
+        assert [path.name for path in tmp_path.iterdir()] == ["in.arrow"]
+
+
 def test_memory_does_not_grow_with_the_file(tmp_path):
     code = """if True:
         import resource, sys

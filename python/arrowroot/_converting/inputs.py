@@ -259,11 +259,22 @@ def _of_ipc(file: str, choice: Choice) -> Table:
             batches = (again.get_batch(i) for i in range(again.num_record_batches))
         else:
             batches = iter(again)
-        for batch in batches:
-            yield from _pieces(batch.select(list(columns)), parse_size(choice.batch_size))
+        for number, batch in enumerate(batches):
+            picked = batch.select(list(columns))
+            _validate(picked, number)
+            yield from _pieces(picked, parse_size(choice.batch_size))
 
     n_rows = sum(batch.num_rows for batch in read(()))
     return _table(file, _Rows(file, schema, n_rows, choice, read))
+
+
+def _validate(batch: pa.RecordBatch, number: int) -> None:
+    """Raise pa.ArrowInvalid for offsets, indices and texts that cannot be: pyarrow takes them as the file has them."""
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise pa.ArrowInvalid(f"column {name!r} of batch {number}: {error}") from error
 
 
 def _pieces(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
