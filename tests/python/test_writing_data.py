@@ -1,5 +1,9 @@
 """What people give to be written becomes Arrow: kinds of data, schemas, batches in the schema of their table."""
 
+import datetime as dt
+import math
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -250,6 +254,83 @@ def test_numbers_become_those_of_the_table_if_they_fit():
         list(conformed(pa.record_batch({"v": [[1.5]], "x": [1 << 20]}), schema, "t", 0))
     with pytest.raises(ar.InvalidRequestError, match=r"'x' is int16, and from entry 5 on string came"):
         list(conformed(pa.record_batch({"v": [[1.5]], "x": ["7"]}), schema, "t", 5))
+
+
+NOON = dt.datetime(2020, 1, 2, 12)  # noqa: DTZ001 - of no zone
+MIDNIGHT = dt.datetime(2020, 1, 2)  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (pa.array([0.1, 1e300]), pa.float32()),
+        (pa.array([0.1, -1e6]), pa.float16()),
+        (pa.array([0.1, 1e6], pa.float32()), pa.float16()),
+        (pa.array([1, 70_000]), pa.float16()),
+        (pa.array([1, 2049]), pa.float16()),
+        (pa.array([1, (1 << 24) + 1]), pa.float32()),
+        (pa.array([1, -(1 << 63)]), pa.float16()),
+        (pa.array([[0.1], [1e40]]), pa.list_(pa.float32())),
+        (pa.array([[0.1], [1e40]]), pa.large_list(pa.float32())),
+        (pa.array([[0.1], [1e40]], pa.list_(pa.float64(), 1)), pa.list_(pa.float32(), 1)),
+        (pa.array([{"a": 0.1}, {"a": 1e40}]), pa.struct({"a": pa.float32()})),
+        (pa.array([[("k", 1e40)]], pa.map_(pa.string(), pa.float64())), pa.map_(pa.string(), pa.float32())),
+        (pa.array([0.1, 1e40]).dictionary_encode(), pa.float32()),
+        (pa.array([MIDNIGHT, NOON]), pa.date32()),
+        (pa.array([MIDNIGHT, NOON]), pa.date64()),
+        (pa.array([[MIDNIGHT], [NOON]]), pa.list_(pa.date32())),
+    ],
+    ids=lambda one: str(one if isinstance(one, pa.DataType) else one.type),
+)
+def test_values_that_would_be_others_in_their_table_are_refused(given, kind):
+    schema = pa.schema([pa.field("x", kind)])
+    (batch,) = conformed(pa.record_batch({"x": given.slice(0, len(given) - 1)}), schema, "t", 0)
+    assert batch.num_rows == len(given) - 1
+    with pytest.raises(ar.InvalidRequestError, match="t: column 'x'"):
+        list(conformed(pa.record_batch({"x": given}), schema, "t", 0))
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (pa.timestamp("us"), pa.time64("us")),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC")),
+        (pa.timestamp("us", "UTC"), pa.timestamp("us")),
+        (pa.timestamp("us", "UTC"), pa.date32()),
+        (pa.duration("s"), pa.time32("s")),
+    ],
+    ids=str,
+)
+def test_times_of_another_kind_are_refused(given, kind):
+    schema = pa.schema([pa.field("x", kind)])
+    with pytest.raises(
+        ar.InvalidRequestError, match=re.escape(f"column 'x' is {kind}, and from entry 3 on {given}")
+    ):
+        list(conformed(pa.record_batch({"x": pa.array([0], pa.int64()).cast(given)}), schema, "t", 3))
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (pa.array([0.5, math.inf, -math.inf, None]), pa.float32()),
+        (pa.array([0.5, math.inf, None]), pa.float16()),
+        (pa.array(np.array([0.5, math.inf], np.float16)), pa.float64()),
+        (pa.array([1, 2048, None]), pa.float16()),
+        (pa.array([MIDNIGHT, None]), pa.date32()),
+        (pa.array([MIDNIGHT.date(), None]), pa.timestamp("ns")),
+        (pa.array([MIDNIGHT, NOON]), pa.timestamp("s")),
+        (pa.array([0], pa.timestamp("s", "UTC")), pa.timestamp("ns", "Europe/Berlin")),
+        (
+            pa.array([{"a": 1e300}, {"a": 0.5}], pa.struct({"a": pa.float64()}), mask=[True, False]),
+            pa.struct({"a": pa.float32()}),
+        ),
+        (pa.array([None, None]), pa.date32()),
+    ],
+    ids=lambda one: str(one if isinstance(one, pa.DataType) else one.type),
+)
+def test_values_that_stay_what_they_are_become_those_of_their_table(given, kind):
+    (batch,) = conformed(pa.record_batch({"x": given}), pa.schema([pa.field("x", kind)]), "t", 0)
+    assert batch.column(0).equals(given.cast(kind))
 
 
 def test_other_columns_are_told():

@@ -197,7 +197,9 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
 def conformed(
     batch: pa.RecordBatch, schema: pa.Schema, where: str, first_entry: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield a batch in the schema of its table: columns by name, numbers converted where that is exact.
+    """Yield a batch in the schema of its table: columns by name, numbers and times converted where that is exact.
+
+    A float that is stored as a shorter one is rounded, as that is what was asked for, but stays finite.
 
     first_entry: number of its first entry, for messages.
 
@@ -261,7 +263,51 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if not _is_alike(array.type, kind):
         raise _OtherTypeError
     # pyarrow converts no nullable members to others, whether a null is among them or not.
-    return array.cast(_mapped(kind, lambda field: field.with_nullable(True)))
+    made = array.cast(_mapped(kind, lambda field: field.with_nullable(True)))
+    _check_kept(array, made)
+    return made
+
+
+def _check_kept(given: pa.Array, made: pa.Array) -> None:
+    """Raise pa.ArrowInvalid for values that are others after a cast: pyarrow checks integers alone."""
+    kind = made.type
+    if pa.types.is_dictionary(given.type):
+        _check_kept(given.dictionary_decode(), made)
+    elif pa.types.is_null(given.type) or given.type == kind:
+        return
+    elif fields_of(kind):
+        for one, other in zip(_inside(given), _inside(made), strict=True):
+            _check_kept(one, other)
+    elif pa.types.is_floating(kind) and not _is_wider(kind, given.type):
+        _check_finite(given, made)
+    elif pa.types.is_temporal(kind) and not made.cast(given.type, safe=False).equals(given):
+        raise pa.ArrowInvalid(f"some {given.type} are other values as {kind}")
+
+
+def _check_finite(given: pa.Array, made: pa.Array) -> None:
+    import pyarrow.compute as pc
+
+    floats = made.cast(pa.float32()) if pa.types.is_float16(made.type) else made
+    infinite = pc.is_inf(floats)
+    is_whole = pa.types.is_integer(given.type)
+    if pc.any(infinite).as_py() and (is_whole or not infinite.equals(pc.is_inf(given))):
+        raise pa.ArrowInvalid(f"some {given.type} are larger than any {made.type}")
+    # pyarrow checks integers that become other floats.
+    if is_whole and floats is not made and not floats.cast(given.type, safe=False).equals(given):
+        raise pa.ArrowInvalid(f"some {given.type} are no {made.type}")
+
+
+def _is_wider(kind: pa.DataType, given: pa.DataType) -> bool:
+    """Return whether a float holds all values of another one."""
+    return bool(pa.types.is_floating(given)) and cast("int", kind.bit_width) > cast("int", given.bit_width)
+
+
+def _inside(array: pa.Array) -> list[pa.Array]:
+    """Return what is in lists, structs or maps that are not missing."""
+    if pa.types.is_map(array.type):
+        return list(items_of_maps(array))
+    # flatten() of structs takes their missing values along, that of lists leaves out what is in missing ones.
+    return array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
 
 
 def _has_layout(given: pa.DataType, kind: pa.DataType) -> bool:
@@ -294,7 +340,7 @@ def _is_alike(given: pa.DataType, kind: pa.DataType) -> bool:
         )
     if _is_list(given) and _is_list(kind):
         return _is_alike(given.value_type, kind.value_type)
-    return any(is_it(given) and is_it(kind) for is_it in (_is_number, _is_text, _is_bytes, is_of.is_temporal))
+    return any(is_it(given) and is_it(kind) for is_it in (_is_number, _is_text, _is_bytes, *_TIMES))
 
 
 def _are_alike(given: pa.DataType, kind: pa.DataType) -> bool:
@@ -304,6 +350,19 @@ def _are_alike(given: pa.DataType, kind: pa.DataType) -> bool:
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_local(kind: pa.DataType) -> bool:
+    """Return whether values are days, or times of days, of no zone."""
+    return bool(pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None))
+
+
+def _is_instant(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) and kind.tz is not None)
+
+
+#: Times that may become others of their kind: without a day, or a zone, they are others.
+_TIMES = (_is_local, _is_instant, pa.types.is_time, pa.types.is_duration)
 
 
 def _is_text(kind: pa.DataType) -> bool:
