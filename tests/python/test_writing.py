@@ -263,6 +263,97 @@ def test_refused_data_can_be_followed_by_others(tmp_path):
     assert ar.open(tmp_path / "out.root")["t"].to_numpy()["x"].tolist() == [0, 1, 2, 3]
 
 
+def test_refused_data_can_be_followed_by_others_where_first_entries_are_looked_at(tmp_path):
+    with ar.create(tmp_path / "out.root") as f:
+        t = f.tree("t", layout="aod-2011")
+        t.append({"x": np.arange(3, dtype=np.int32)})
+        assert t.schema.field("x").type == pa.int32()
+        for wrong in ({"y": [1]}, {"x": ["a"]}, {"x": [1 << 40]}, {"x": [1.5]}, {"x": [None]}, 5):
+            with pytest.raises(ar.ArrowrootError):
+                t.append(wrong)
+        t.append({"x": [3]})
+        assert t.num_entries == 4
+    assert ar.open(tmp_path / "out.root")["t"].to_numpy()["x"].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("n_more", [0, 2000])
+def test_entries_that_waited_and_are_refused_give_the_file_up(tmp_path, n_more):
+    schema = pa.schema([pa.field("x", pa.int32(), nullable=False)])
+    f = ar.create(tmp_path / "out.root")
+    t = f.tree("t", schema, layout="aod-2011")
+    for values in ([1], [None], [2]):
+        t.append(pa.RecordBatch.from_arrays([pa.array(values, pa.int32())], schema=schema))
+    with pytest.raises(ar.InvalidRequestError, match="entry 1 is null"):
+        t.append({"x": np.zeros(n_more, np.int32)}) if n_more else t.close()
+    with pytest.raises(ar.ArrowrootError, match="'t'"):
+        f.close()
+    assert only_file(tmp_path) == []
+
+
+@layouts
+@pytest.mark.parametrize("is_nested", [False, True], ids=["numbers", "lists"])
+def test_many_entries_of_which_one_is_refused_leave_nothing(tmp_path, layout, is_nested):
+    values = np.arange(3_000_000.0)
+    mask = np.zeros(len(values), bool)
+    mask[-1] = True
+    kind = pa.list_(pa.field("item", pa.float64(), nullable=False)) if is_nested else pa.float64()
+    schema = pa.schema([pa.field("x", kind, nullable=False)])
+
+    def column(array):
+        return (
+            pa.ListArray.from_arrays(np.arange(len(array) + 1, dtype=np.int32), array) if is_nested else array
+        )
+
+    good, bad = column(pa.array(values[:5])), column(pa.array(values, mask=mask))
+    chunks = pa.chunked_array([good, good, bad.slice(len(bad) - 1)])
+    batches = pa.RecordBatchReader.from_batches(pa.schema([("x", bad.type)]), [pa.record_batch({"x": bad})])
+    with ar.create(tmp_path / "out.root") as f:
+        t = f.tree("t", schema, layout=layout)
+        for wrong, entry in (({"x": bad}, 2_999_999), (batches, 2_999_999), ({"x": chunks}, 10)):
+            with pytest.raises(ar.InvalidRequestError, match=f"column .x.: entry {entry} is null"):
+                t.append(wrong)
+        t.append({"x": good})
+        with pytest.raises(ar.InvalidRequestError, match=r"column .x.: entry 3000004 is null"):
+            t.append({"x": bad})
+    assert ar.open(tmp_path / "out.root")["t"].to_arrow()["x"].to_pylist() == good.to_pylist()
+
+
+@layouts
+@pytest.mark.parametrize("way", ["stream", "generator", "append", "fill"])
+def test_what_has_no_entries_says_nothing_of_those_that_follow(tmp_path, layout, way):
+    some = pa.record_batch({"nx": pa.array([7, 8], pa.int32()), "x": [[1.0], []], "y": [1, None]})
+    batches = [some.slice(0, 0), some.slice(0, 0), some]
+    with ar.create(tmp_path / "out.root") as f, f.tree("t", layout=layout) as t:
+        if way == "stream":
+            t.append(pa.RecordBatchReader.from_batches(some.schema, batches))
+        elif way == "generator":
+            t.append(iter(batches))
+        elif way == "append":
+            for batch in batches:
+                t.append(batch)
+        else:
+            with t.context() as context:
+                for batch in batches:
+                    context.fill(batch)
+    assert ar.open(tmp_path / "out.root")["t"].to_arrow().to_pydict() == some.to_pydict()
+
+
+def test_without_any_entry_the_first_data_say_the_columns(tmp_path):
+    empty = pa.record_batch({"x": pa.array([], pa.int32())})
+    with ar.create(tmp_path / "out.root") as f:
+        t = f.tree("t")
+        t.append(empty)
+        with pytest.raises(ar.NoSuchColumnError, match="no column 'z'"):
+            t.append({"x": [1], "z": [1]})
+        with f.tree("u") as u, u.context() as context:
+            context.fill(empty)
+    with ar.open(tmp_path / "out.root") as f:
+        assert {name: f[name].to_arrow().schema.types for name in "tu"} == {
+            "t": [pa.int32()],
+            "u": [pa.int32()],
+        }
+
+
 def test_what_is_closed_takes_nothing_more(tmp_path):
     with ar.create(tmp_path / "out.root") as f:
         t = f.tree("t")

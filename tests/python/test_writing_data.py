@@ -11,7 +11,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._writing.counters import counters_of
 from arrowroot._writing.data import parts_of
-from arrowroot._writing.schema import conformed, inferred, nullable_as_found, schema_of
+from arrowroot._writing.schema import check_missing, conformed, inferred, nullable_as_found, schema_of
 
 
 def table_of(data, **options):
@@ -331,6 +331,55 @@ def test_times_of_another_kind_are_refused(given, kind):
 def test_values_that_stay_what_they_are_become_those_of_their_table(given, kind):
     (batch,) = conformed(pa.record_batch({"x": given}), pa.schema([pa.field("x", kind)]), "t", 0)
     assert batch.column(0).equals(given.cast(kind))
+
+
+NUMBER = pa.field("item", pa.float64(), nullable=False)
+RECORD = pa.struct([NUMBER])
+MAP = pa.map_(pa.string(), pa.field("value", pa.float64(), nullable=False))
+
+
+@pytest.mark.parametrize(
+    ("values", "given", "field", "entry"),
+    [
+        ([1.0, None], pa.float64(), NUMBER, 1),
+        ([1.0, None], pa.float64(), NUMBER.with_nullable(True), None),
+        ([[1.0], None, [2.0, None]], pa.list_(pa.float64()), pa.field("x", pa.list_(NUMBER)), 2),
+        ([[1.0], None, [2.0, None]], pa.large_list(pa.float64()), pa.field("x", pa.list_(NUMBER)), 2),
+        ([[1.0], None], pa.list_(pa.float64()), pa.field("x", pa.list_(NUMBER)), None),
+        ([[1.0], None], pa.list_(pa.float64()), pa.field("x", pa.list_(NUMBER), nullable=False), 1),
+        ([[1.0], [None]], pa.list_(pa.float64(), 1), pa.field("x", pa.list_(NUMBER, 1)), 1),
+        ([[1.0], None], pa.list_(pa.float64(), 1), pa.field("x", pa.list_(NUMBER, 1)), None),
+        ([{"item": 1.0}, None], RECORD, pa.field("x", RECORD), None),
+        ([{"item": 1.0}, {"item": None}], pa.struct({"item": pa.float64()}), pa.field("x", RECORD), 1),
+        ([[("k", 1.0)], None, [("k", None)]], pa.map_(pa.string(), pa.float64()), pa.field("x", MAP), 2),
+        (["a", None], pa.dictionary(pa.int32(), pa.string()), pa.field("x", pa.string(), nullable=False), 1),
+        ([None, None], pa.null(), NUMBER, 0),
+    ],
+)
+def test_what_is_missing_where_nothing_may_be_is_found_at_every_depth(values, given, field, entry):
+    schema = pa.schema([field.with_name("x")])
+    column = pa.chunked_array([pa.array(values, given).slice(0, 1), pa.array(values, given).slice(1)])
+    if entry is None:
+        check_missing(pa.table({"x": column}), schema, "t", 5)
+    else:
+        with pytest.raises(ar.InvalidRequestError, match=f"t: column 'x': entry {5 + entry} is null"):
+            check_missing(pa.table({"x": column}), schema, "t", 5)
+    # What a slice does not have is not missing in it.
+    check_missing(pa.table({"x": column.slice(0, entry or 0)}), schema, "t", 5)
+
+
+def test_what_no_entry_uses_is_not_missing():
+    schema = pa.schema([pa.field("x", pa.string(), nullable=False)])
+    unused = pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["a", None]))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3]), pa.array(["a", None]))
+    check_missing(pa.table({"x": unused}), schema, "t", 0)
+    check_missing(pa.table({"x": runs.slice(0, 2)}), schema, "t", 0)
+    for used in (pa.DictionaryArray.from_arrays(pa.array([0, 1]), unused.dictionary), runs.slice(1)):
+        with pytest.raises(ar.InvalidRequestError, match="entry 1 is null"):
+            check_missing(pa.table({"x": used}), schema, "t", 0)
+    twice = pa.table([pa.array(["a"]), pa.array(["b"])], names=["x", "x"])
+    with pytest.raises(ar.InvalidRequestError, match="two columns are called 'x'"):
+        check_missing(twice, schema, "t", 0)
 
 
 def test_other_columns_are_told():

@@ -192,6 +192,8 @@ class FillContext:
             given = [part.table] if part.table is not None else list(part.batches)
             table = given[0] if part.table is not None else pa.Table.from_batches(given, part.schema)
             schema = self._table.begun(part, table)
+            if schema is None:
+                continue
             for batch in table.to_batches():
                 batches += conformed(batch, schema, self._table.where, first_entry)
                 first_entry += batch.num_rows

@@ -67,7 +67,7 @@ class WritableDirectory:
 
         schema: a pyarrow schema, or types by name (``{"x": "float32", "n": np.int64}``). A field that is nullable takes
             missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a
-            schema the first batch says it, and what has no missing value there must have none later.
+            schema the first batch that has entries says it, and what has no missing value there must have none later.
 
         The options are those of :func:`arrowroot.write` from ``layout`` to ``page_size`` (``reproducible``,
         ``n_threads`` and ``buffers`` are the file's: :func:`create`), ``producers``, which :meth:`TableWriter.context`
@@ -347,7 +347,7 @@ def write(
         arrays of several dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices
         those with a name become columns.
     schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
-        that are in memory, or in the first batch of a stream, may have missing values.
+        that are in memory, or in the first batch of a stream that has entries, may have missing values.
     layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
         is smaller and is written and read faster, from ROOT 6.34 on; or how it is stored in all detail: a
         :class:`Layout`, the name of a preset, or the path of a TOML file. The four options below count more.

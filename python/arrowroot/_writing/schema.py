@@ -56,7 +56,7 @@ def _field_of(name: object, kind: object) -> pa.Field:
 def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
     """Return the schema of data whose user gave none: what has a null in ``sample`` may have more.
 
-    sample: the whole data where they are in memory, the first batch of a stream.
+    sample: the whole data where they are in memory, the first batch of a stream that has entries.
     """
     fields = []
     for place, field in enumerate(schema):
@@ -210,7 +210,7 @@ def conformed(
         # As wide tables are filled event by event: nothing is looked at column by column.
         yield batch
         return
-    _check_names(batch.schema, schema, where)
+    check_names(batch.schema, schema, where)
     arrays = []
     for field in schema:
         array = batch.column(batch.schema.get_field_index(field.name))
@@ -234,7 +234,72 @@ def conformed(
     yield pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
 
-def _check_names(given: pa.Schema, schema: pa.Schema, where: str) -> None:
+def check_missing(table: pa.Table, schema: pa.Schema, where: str, first_entry: int) -> None:
+    """Raise InvalidRequestError for a value that is missing where none is stored, at any depth, with its entry.
+
+    first_entry: number of the first one, for messages. Types that are not the schema's are not looked into.
+
+    Raises, too: as :func:`check_names`.
+    """
+    check_names(table.schema, schema, where)
+    for field in schema:
+        entry = first_entry
+        for chunk in table.column(field.name).chunks:
+            if _lacks(chunk, field):
+                raise InvalidRequestError(
+                    f"{where}: column {field.name!r}: entry {entry + _first_lacking(chunk, field)} is null, and nulls "
+                    "are not stored: give a schema in which this field is nullable (schema=)"
+                )
+            entry += len(chunk)
+
+
+def _lacks(array: pa.Array, field: pa.Field) -> bool:
+    """Return whether a value is missing that must not be."""
+    if not field.nullable and _n_nulls(array) and _logical(array).null_count:
+        return True
+    fields = fields_of(field.type)
+    if len(fields_of(array.type)) != len(fields) or not any(map(_may_lack, fields)):
+        return False
+    children = (
+        [array.field(place) for place in range(len(fields))] if pa.types.is_struct(array.type) else None
+    )
+    # Mostly nothing is missing, and nothing is copied to see that.
+    around = children or ([array.keys, array.items] if pa.types.is_map(array.type) else [array.values])
+    if not any(map(_lacks, around, fields)):
+        return False
+    # What is in a struct that is missing is not missing itself.
+    present = array.drop_null() if array.null_count else array
+    inside = [present.field(place) for place in range(len(fields))] if children else _inside(present)
+    return any(map(_lacks, inside, fields))
+
+
+def _may_lack(field: pa.Field) -> bool:
+    return not field.nullable or any(map(_may_lack, fields_of(field.type)))
+
+
+def _logical(array: pa.Array) -> pa.Array:
+    """Return an array as its values, without dictionaries and runs, some of which no entry may use."""
+    import pyarrow.compute as pc
+
+    if pa.types.is_run_end_encoded(array.type):
+        return _logical(pc.run_end_decode(array))
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _first_lacking(array: pa.Array, field: pa.Field) -> int:
+    """Return the place of the first value that lacks something; there is one."""
+    first, n = 0, len(array)
+    while n > 1:
+        half = n // 2
+        if _lacks(array.slice(first, half), field):
+            n = half
+        else:
+            first, n = first + half, n - half
+    return first
+
+
+def check_names(given: pa.Schema, schema: pa.Schema, where: str) -> None:
+    """Raise InvalidRequestError, or NoSuchColumnError, for other columns than those of a table; in any order."""
     names = given.names
     if names == schema.names:
         return

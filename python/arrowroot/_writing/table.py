@@ -25,13 +25,20 @@ from arrowroot._writing.data import naming, parts_of, reraised
 from arrowroot._writing.layout import layout_with
 from arrowroot._writing.notes import Notes
 from arrowroot._writing.readers import warn_of_few_readers
-from arrowroot._writing.schema import conformed, fields_of, inferred, schema_of
+from arrowroot._writing.schema import (
+    check_missing,
+    check_names,
+    conformed,
+    fields_of,
+    inferred,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
 
-    from typing_extensions import Self
+    from typing_extensions import Self, TypeIs
 
     from arrowroot import _native
     from arrowroot._writing.contexts import ProducerRule
@@ -39,6 +46,10 @@ if TYPE_CHECKING:
     from arrowroot._writing.layout import Layout
     from arrowroot._writing.schema import SchemaLike
     from arrowroot._writing.settings import Format, TableOptions
+
+
+#: Batches of so many entries at most are taken by the engine as a whole, or refused.
+_N_AT_ONCE = 1000
 
 
 class CheckedOptions(NamedTuple):
@@ -165,7 +176,10 @@ class TableWriter:
         Arrow's do not change.
 
         Raises: InvalidRequestError for other columns, other types, and missing values where none are stored;
-            StorageError for a disk that is full. No file is left then, unless it was the data that were refused.
+            StorageError for a disk that is full. No file is left then, unless it was the data that were refused: of
+            data in memory nothing is taken if columns, types or missing values are. Single values that the format, or
+            the type of the table, does not hold may come behind entries that were taken, if there are more than some
+            thousand: then no file is left either.
         """
         self._add(parts_of(data, self._where, copied=True))
 
@@ -218,11 +232,19 @@ class TableWriter:
                     self._begin(None, None, [])
         return context
 
-    def begun(self, part: Part, table: pa.Table) -> pa.Schema:
-        """Return its schema; these data say it, and which columns share their lengths, if nobody has before."""
+    def begun(self, part: Part, table: pa.Table) -> pa.Schema | None:
+        """Return its schema; these data say it, and which columns share their lengths, if nobody has before.
+
+        None: there is no entry yet, and what has none says nothing.
+        """
         with self._lock:
             if self._native is None:
+                self._learn(part, table.to_batches())
+                if not table.num_rows:
+                    self._hold(part, table.to_batches())
+                    return None
                 self._begin(part, table, [table])
+                self._held.clear()
         if self._schema is None:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
         return self._schema
@@ -292,32 +314,68 @@ class TableWriter:
 
     def _add_part(self, part: Part, progress: Callable[[int], object] | None) -> None:
         batches = part.batches
+        drawn: list[pa.RecordBatch] = []
         if self._native is None:
             n_wanted = max(1, self._layout.n_looked_at - self._n_held)
-            drawn: list[pa.RecordBatch] = []
             while n_wanted > 0 and (batch := next(batches, None)) is not None:
                 drawn.append(batch)
                 n_wanted -= batch.num_rows
-            self._held.append((part, drawn))
-            if self._n_held < self._layout.n_looked_at:
+            self._learn(part, drawn)
+            is_held = n_wanted > 0 or not any(batch.num_rows for batch in drawn)
+            if is_held:
+                self._hold(part, drawn)
                 return
-            batches = chain(self._begin_with_held(), batches)
-        for batch in batches:
+            self._begin_with_held((part, drawn))
+        elif self._schema is not None and _is_large(part.table):
+            check_missing(part.table, self._schema, self._where, self._n_entries)
+        for batch in chain(drawn, batches):
             self._write(batch)
             if progress is not None:
                 progress(self._n_entries)
 
-    def _begin_with_held(self) -> list[pa.RecordBatch]:
-        """Make the table from the first entries, and return them: they are to be written."""
+    def _learn(self, part: Part, drawn: list[pa.RecordBatch]) -> None:
+        """Learn the columns from the first entries, if nobody has said them. Without entries only names are said."""
+        if self._schema is None:
+            if self._held:
+                check_names(part.schema, self._held[0][0].schema, self._where)
+            sample = _sample_of(part, drawn)
+            schema = checked_schema(part.schema, self._where)
+            if not sample.num_rows:
+                return
+            self._schema = inferred(schema, part, sample)
+        if _is_large(part.table):
+            check_missing(part.table, self._schema, self._where, self._n_held)
+
+    def _hold(self, part: Part, drawn: list[pa.RecordBatch]) -> None:
+        """Keep entries that wait; they are checked now, as they are not to be refused when others come."""
+        n_entries, schema = self._n_held, self._schema
+        for batch in drawn if schema is not None else []:
+            for one in conformed(batch, schema, self._where, n_entries):
+                if not batch.schema.equals(schema):
+                    check_missing(pa.Table.from_batches([one]), schema, self._where, n_entries)
+                n_entries += one.num_rows
+        self._held.append((part, [batch for batch in drawn if batch.num_rows]))
+
+    def _begin_with_held(self, last: tuple[Part, list[pa.RecordBatch]] | None = None) -> None:
+        """Make the table from the first entries, and write those that were held; not those of the last part."""
+        first = [*self._held, *([last] if last is not None else [])]
+        part, drawn = next((one for one in first if one[1]), first[0])
+        tables = [pa.Table.from_batches(batches, one.schema) for one, batches in first]
+        self._begin(part, _sample_of(part, drawn), tables)
         held, self._held = self._held, []
-        part, drawn = held[0]
-        sample = part.table if part.table is not None else pa.Table.from_batches(drawn[:1], part.schema)
-        self._begin(part, sample, [pa.Table.from_batches(batches, one.schema) for one, batches in held])
-        return [batch for _, batches in held for batch in batches]
+        try:
+            for batch in chain.from_iterable(batches for _, batches in held):
+                self._write(batch)
+        except BaseException as error:
+            # They were accepted, and some of them are not in the file.
+            self._fail(error)
+            raise
 
     def _write(self, batch: pa.RecordBatch) -> None:
         if self._native is None or self._schema is None:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
+        if batch.num_rows > _N_AT_ONCE:
+            check_missing(pa.Table.from_batches([batch]), self._schema, self._where, self._n_entries)
         # All of it is checked before some of it is taken.
         for one in list(conformed(batch, self._schema, self._where, self._n_entries)):
             with naming(self._where):
@@ -386,8 +444,8 @@ class TableWriter:
         """
         if self._is_closed:
             return
-        for batch in self._begin_with_held() if self._held else []:
-            self._write(batch)
+        if self._native is None and self._held:
+            self._begin_with_held()
         native = self._native or self._begin(None, None, [])
         self._is_closed = True
         with naming(self._where):
@@ -412,6 +470,20 @@ class TableWriter:
         state = ", closed" if self._is_closed else ""
         entries = counted(self._n_entries, "entry", "entries")
         return f"<TableWriter {self.path!r} ({self._layout.format}): {columns}, {entries}{state}>"
+
+
+def _sample_of(part: Part, drawn: list[pa.RecordBatch]) -> pa.Table:
+    """Return what is known of the entries of a part: all, or the first that has some."""
+    if part.table is not None:
+        return part.table
+    return pa.Table.from_batches([batch for batch in drawn if batch.num_rows][:1], part.schema)
+
+
+def _is_large(table: pa.Table | None) -> TypeIs[pa.Table]:
+    """Return whether the engine may take some of a table before it refuses the rest."""
+    if table is None or not table.num_columns:
+        return False
+    return bool(table.num_rows > _N_AT_ONCE or table.column(0).num_chunks > 1)
 
 
 def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
