@@ -146,6 +146,44 @@ def test_the_first_rule_that_matches_counts():
     assert columns_of(ar.Layout(lists={"*w": "vector"}), table)["x"].lists == "counted"
 
 
+FLOATS = pa.array(np.linspace(0.1, 0.9, 6), pa.float32())
+OTHER_KINDS = {
+    "list view": pa.array([[0.1], [], [0.2, 0.3]], pa.list_view(pa.float32())),
+    "large list view": pa.array([[0.1], [], [0.2, 0.3]], pa.large_list_view(pa.float32())),
+    "dictionary": FLOATS.dictionary_encode(),
+    "runs": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3, 4, 5, 6], pa.int32()), FLOATS),
+    "dictionary in records": pa.StructArray.from_arrays([FLOATS.dictionary_encode()], ["a"]),
+}
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+@pytest.mark.parametrize("column", OTHER_KINDS.values(), ids=OTHER_KINDS.keys())
+def test_floats_are_rounded_in_whatever_arrow_has_them(tmp_path, layout, column):
+    for number, precision in enumerate(({"x": "mantissa:4"}, "mantissa:4")):
+        path = f"{tmp_path}/{number}.root"
+        ar.write(f"{path}:t", {"x": column}, layout=ar.Layout(layout, precision=precision))
+        with ar.open(path) as file:
+            numbers = str(file["t"].to_arrow().column("x").to_pylist())
+        assert numbers != str(column.to_pylist())
+        assert set(re.findall(r"[0-9.]+", numbers)) <= {str(one / 1024) for one in range(1024)}
+
+
+def test_records_in_views_are_split(tmp_path):
+    kind = pa.list_view(pa.struct([pa.field("a", pa.int32(), nullable=False)]))
+    data = pa.table({"x": pa.array([[{"a": 1}], [], [{"a": 2}, {"a": 3}]], kind)})
+    layout = ar.Layout(split={"x": 0})
+    with pytest.warns(ar.FewReadersWarning, match="'x': whole objects"):
+        ar.write(f"{tmp_path}/t.root:t", data, layout=layout)
+    assert layout.plan(data.schema).notes[-1] == (
+        "x: split 0: one branch of all objects, one object after the other: its members are read together"
+    )
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["t"].to_arrow().to_pydict() == data.to_pydict()
+        assert "vector<t_x_" in file["t"].branches[0].type_name
+    found = columns_of(ar.Layout("aod-2011"), data.append_column("y", data["x"].slice(0)))
+    assert [one.split for one in found.values()] == [99, 0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

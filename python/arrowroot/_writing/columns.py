@@ -128,8 +128,14 @@ def largest_collection(schema: pa.Schema, tables: Sequence[pa.Table], n_entries:
         first = table.slice(0, n_entries)
         n_entries -= first.num_rows
         for name in sizes.keys() & set(table.column_names):
-            sizes[name] += first.column(name).nbytes
+            sizes[name] += sum(map(_n_bytes, first.column(name).chunks))
     return max(sizes, key=lambda name: sizes[name]) if sizes else None
+
+
+def _n_bytes(array: pa.Array) -> int:
+    is_view = pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type)
+    # pyarrow 17 counts what is in a view, but not the view.
+    return int((array.flatten() if is_view else array).nbytes)
 
 
 def is_collection(kind: pa.DataType) -> bool:

@@ -27,6 +27,7 @@ from arrowroot._writing.columns import (
     rules_of,
 )
 from arrowroot._writing.precision import OF_NTUPLE, OF_TREE, parse_precision
+from arrowroot._writing.schema import stored_schema
 
 if TYPE_CHECKING:
     import os
@@ -227,6 +228,7 @@ class Layout:
         """
         for name in BY_COLUMN:
             check_matched(getattr(self, name), name, schema.names, where)
+        schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
         of_tree = {what: getattr(self, what) for what in _OF_TREE}

@@ -17,7 +17,7 @@ from arrowroot._sizes import counted, format_bytes, format_count, three_digits
 from arrowroot._writing.columns import has_objects, is_collection
 from arrowroot._writing.data import parts_of
 from arrowroot._writing.readers import reasons_of
-from arrowroot._writing.schema import fields_of
+from arrowroot._writing.schema import fields_of, stored_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -296,6 +296,7 @@ def _cluster_entries(layout: Layout, tree: Tree) -> int | None:
 
 def _notes(layout: Layout, field: pa.Field, settings: ColumnSettings) -> Iterator[str]:
     """Yield what becomes of a column where a split level cannot be what it says."""
+    field = stored_field(field)
     name, kind = field.name, field.type
     for reason in dict.fromkeys(reasons_of(field, layout, settings)):
         yield f"{name}: {reason}"

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from arrowroot._errors import FewReadersWarning
 from arrowroot._writing.precision import OF_TREE
-from arrowroot._writing.schema import fields_of
+from arrowroot._writing.schema import fields_of, stored_field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -38,6 +38,7 @@ def warn_of_few_readers(
 
 def reasons_of(field: pa.Field, layout: Layout, settings: ColumnSettings) -> Iterator[str]:
     """Yield what of a column some readers do not take, and which."""
+    field = stored_field(field)
     kind = field.type
     if layout.format == "rntuple":
         if _has_optional_records(field):
@@ -120,7 +121,7 @@ def _items(kind: pa.DataType) -> pa.DataType | None:
     is_of = pa.types
     if is_of.is_map(kind):
         return pa.struct([kind.key_field, kind.item_field])
-    if is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind):
+    if is_of.is_list(kind) or is_of.is_fixed_size_list(kind):
         return kind.value_type
     return None
 
@@ -152,10 +153,4 @@ def _is_long(kind: pa.DataType) -> bool:
     is_of = pa.types
     if is_of.is_struct(kind) or is_of.is_fixed_size_list(kind):
         return any(_is_long(member.type) for member in fields_of(kind))
-    is_text = (
-        is_of.is_string(kind)
-        or is_of.is_large_string(kind)
-        or is_of.is_binary(kind)
-        or is_of.is_large_binary(kind)
-    )
-    return bool(is_text) or _items(kind) is not None
+    return bool(is_of.is_string(kind) or is_of.is_binary(kind)) or _items(kind) is not None

@@ -138,6 +138,26 @@ def fields_of(kind: pa.DataType) -> list[pa.Field]:
     return [kind.value_field] if _is_list(kind) else []
 
 
+def stored_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema as layouts see it; see :func:`stored_field`."""
+    return pa.schema([stored_field(field) for field in schema])
+
+
+def stored_field(field: pa.Field) -> pa.Field:
+    """Return a field as layouts see it: dictionaries and runs are values, lists and texts of any kind are plain."""
+    return field.with_type(_stored_type(field.type))
+
+
+def _stored_type(kind: pa.DataType) -> pa.DataType:
+    is_of = pa.types
+    if is_of.is_dictionary(kind) or is_of.is_run_end_encoded(kind):
+        return _stored_type(kind.value_type)
+    if is_of.is_list_view(kind) or is_of.is_large_list_view(kind):
+        return pa.list_(stored_field(kind.value_field))
+    plain = _narrow(kind)
+    return _with_fields(plain, [stored_field(field) for field in fields_of(plain)])
+
+
 def _is_list(kind: pa.DataType) -> bool:
     is_of = pa.types
     return bool(is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind))
