@@ -345,6 +345,9 @@ def test_toml_says_all_that_python_does():
         io_features="kGenerateOffsetMap",
     )  # fmt: skip
     assert ar.Layout.from_toml(layout.to_toml()) == layout
+    for none in ("none", {"a": "None", "*": "zstd"}):
+        layout = ar.Layout(compression=none)
+        assert ar.Layout.from_toml(layout.to_toml()) == layout
     of_numpy = ar.Layout(flush=np.int64(7), split=np.int8(3), compression=("zstd", 5))
     assert (
         ar.Layout.from_toml(of_numpy.to_toml())

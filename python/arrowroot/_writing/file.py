@@ -92,17 +92,21 @@ class WritableDirectory:
         check_arguments(options, WritableDirectory.tree, settings.TableOptions.__annotations__)
         directory, name = self._place_of(name)
         root = self._root
-        where = f"{printable(root.path)}:{'/'.join(filter(None, (directory, name)))}"
         place = (directory, name)
-        table = TableWriter(root.native, place, where, schema, root.codec, options, root.growth_warnings)
+        table = TableWriter(
+            root.native, place, self._where(*place), schema, root.codec, options, root.growth_warnings
+        )
         root.tables.append(table)
         return table
 
     def directory(self, path: str) -> WritableDirectory:
         """Return a directory inside this one, made if it is not there; "a/b" is b in a."""
         parts = _parts(path)
+        from arrowroot._writing.data import naming
+
         whole = "/".join(filter(None, (self._path, *parts)))
-        self._root.native.make_directory(whole)
+        with naming(self._where(whole)):
+            self._root.native.make_directory(whole)
         return WritableDirectory(self._root, whole)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -117,7 +121,7 @@ class WritableDirectory:
 
         Raises: UnsupportedError for what no class of ROOT is known for.
         """
-        from arrowroot._writing.data import is_table_data
+        from arrowroot._writing.data import is_table_data, naming
         from arrowroot._writing.objects import are_objects, object_of
 
         directory, name = self._place_of(name)
@@ -125,10 +129,15 @@ class WritableDirectory:
             with WritableDirectory(self._root, directory).tree(name) as table:
                 table.append(value)
             return
-        described = object_of(value, name)
-        self._root.native.write_object(
-            directory, described.class_name, name, described.title, described.members
-        )
+        with naming(self._where(directory, name)):
+            described = object_of(value, name)
+            self._root.native.write_object(
+                directory, described.class_name, name, described.title, described.members
+            )
+
+    def _where(self, *parts: str) -> str:
+        """The file and a place in it, for messages."""
+        return f"{printable(self._root.path)}:{'/'.join(filter(None, parts))}"
 
     def _place_of(self, name: str) -> tuple[str, str]:
         parts = _parts(name)
@@ -195,10 +204,13 @@ class WritableFile(WritableDirectory):
 
         Raises: StorageError; what closing a table raises; InvalidRequestError if it is complete or closed.
         """
+        from arrowroot._writing.data import naming
+
         native = self.native
         try:
             self._close_tables()
-            return native.complete()
+            with naming(printable(self._file_path)):
+                return native.complete()
         except BaseException:
             self.abort()
             raise
@@ -388,6 +400,7 @@ def write(
 def _parts(path: str) -> list[str]:
     if not isinstance(path, str):
         raise InvalidRequestError(f"a name in a file is text, not {path!r}")
+    settings.text(path, "a name in a file")
     parts = [part for part in path.split("/") if part]
     if not parts:
         raise InvalidRequestError(f"{path!r} is no name")

@@ -67,7 +67,8 @@ def is_numpy_histogram(value: object) -> bool:
 def of_numpy(value: tuple[Any, ...], name: str) -> Record:
     """Return what numpy.histogram returned as a histogram of ROOT: a TH1D, TH2D or TH3D with nothing outside."""
     contents, *edges = value
-    axes = [_Axis(np.asarray(e, np.float64), _is_regular(e), "") for e in edges]
+    checked = [_edges_of(one) for one in edges]
+    axes = [_Axis(one, _is_regular(one), "") for one in checked]
     inside = _as_doubles(contents, name)
     return _histogram(name, "", axes, _Bins(np.pad(inside, 1)))
 
@@ -132,11 +133,7 @@ def _axis_of(axis: Any) -> _Axis:
     labels = None
     if type(axis).__name__ in ("StrCategory", "IntCategory"):
         labels = [str(axis.bin(place)) for place in range(len(axis))]
-    edges = np.asarray(axis.edges if labels is None else np.arange(len(axis) + 1), np.float64)
-    if not np.all(np.isfinite(edges)):
-        raise UnsupportedError(
-            "an axis with edges that are not finite; ROOT's have bins of flow for what is outside"
-        )
+    edges = _edges_of(axis.edges if labels is None else np.arange(len(axis) + 1))
     label = getattr(axis, "label", None) or getattr(axis, "name", None) or ""
     return _Axis(
         edges,
@@ -146,6 +143,16 @@ def _axis_of(axis: Any) -> _Axis:
         bool(axis.traits.underflow),
         bool(axis.traits.overflow),
     )
+
+
+def _edges_of(given: Any) -> Array:
+    """Return edges as ROOT has them. Raises: UnsupportedError for those that are not finite."""
+    edges = np.asarray(given, np.float64)
+    if not np.all(np.isfinite(edges)):
+        raise UnsupportedError(
+            "an axis with edges that are not finite; ROOT's have bins of flow for what is outside"
+        )
+    return edges
 
 
 def _is_regular(edges: Array) -> bool:

@@ -12,6 +12,7 @@ from arrowroot._api.tree_metadata import SCHEMA_RECORD
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._sizes import LARGEST
 from arrowroot._storage.url import split_url
+from arrowroot._writing import settings
 
 if TYPE_CHECKING:
     #: Expressions by the names that they go by.
@@ -53,9 +54,10 @@ class Notes:
 
 
 def _text(value: object, what: str) -> str:
-    if not isinstance(value, str) or not value or "\0" in value:
+    checked = settings.text(value, what)
+    if not checked or "\0" in checked:
         raise InvalidRequestError(f"{what}: expected text, got {value!r}")
-    return value
+    return checked
 
 
 def _aliases(given: object) -> list[tuple[str, str]]:
@@ -125,7 +127,7 @@ def _found_user_info(given: object) -> list[tuple[str, str, str]]:
 def _parameter(name: str, value: object) -> tuple[str, str, str]:
     """Return a number as a ``TParameter``, and text as a ``TNamed``."""
     if isinstance(value, str):
-        return "TNamed", name, value
+        return "TNamed", name, settings.text(value, f"user_info[{name!r}]")
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return "TParameter<bool>", name, str(int(bool(value)))
     if isinstance(value, numbers.Integral):

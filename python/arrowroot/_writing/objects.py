@@ -8,6 +8,7 @@ from arrowroot._errors import UnsupportedError
 from arrowroot._objects.factory import kind_of
 from arrowroot._objects.record import Record, Unreadable
 from arrowroot._objects.simple import text_of
+from arrowroot._writing import settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +40,7 @@ def object_of(value: Any, name: str) -> Described:
     Raises: UnsupportedError for what no class of ROOT is known for, or what was not readable when it was read.
     """
     if isinstance(value, str):
-        return Described("TObjString", _TITLES["TObjString"], _object() | {"fString": value})
+        return Described("TObjString", _TITLES["TObjString"], text(value).members)
     return _described(_record(value, name, 0), name)
 
 
@@ -50,7 +51,7 @@ def are_objects(value: Mapping[Any, Any], depth: int = 0) -> bool:
 
 
 def _is_object(value: object, depth: int) -> bool:
-    from arrowroot._writing.histograms import is_histogram
+    from arrowroot._writing.histograms import is_histogram, is_numpy_histogram
 
     if isinstance(value, list | dict) and depth >= _MAX_DEPTH:
         return True
@@ -58,7 +59,7 @@ def _is_object(value: object, depth: int) -> bool:
         return are_objects(value, depth + 1)
     if isinstance(value, list):
         return all(_is_object(item, depth + 1) for item in value)
-    return isinstance(value, str | Record) or is_histogram(value)
+    return isinstance(value, str | Record) or is_histogram(value) or is_numpy_histogram(value)
 
 
 def _are_texts(value: object) -> bool:
@@ -114,8 +115,9 @@ def _object(bits: int = 0) -> dict[str, Any]:
 
 
 def text(value: str, number: int = 0) -> Record:
-    """Return a ``TObjString``; ``number``: of the bin whose label it is."""
-    return record_of("TObjString", {"fUniqueID": number, "fBits": 0, "fString": value})
+    """Return a ``TObjString``; ``number``: of the bin whose label it is. Raises: InvalidRequestError."""
+    checked = settings.text(value, "TObjString")
+    return record_of("TObjString", {"fUniqueID": number, "fBits": 0, "fString": checked})
 
 
 def list_of(class_name: str, items: list[Record], name: str = "") -> Record:
@@ -127,5 +129,5 @@ def list_of(class_name: str, items: list[Record], name: str = "") -> Record:
 
 
 def named(name: str, title: str, bits: int = 0) -> dict[str, Any]:
-    """Return the members of a ``TNamed``."""
-    return _object(bits) | {"fName": name, "fTitle": title}
+    """Return the members of a ``TNamed``. Raises: InvalidRequestError."""
+    return _object(bits) | {"fName": name, "fTitle": settings.text(title, "title")}

@@ -156,18 +156,24 @@ def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
 
 
 def as_text(compression: Compression) -> Compression:
-    """Return codecs as TOML has them, too: a name and a level as one text. They were checked."""
+    """Return codecs as TOML has them, too: a name and a level as one text, none as None. They were checked."""
     if isinstance(compression, Mapping):
         return {glob: cast("Codec", as_text(codec)) for glob, codec in compression.items()}
     if isinstance(compression, tuple):
         return f"{compression[0].lower()}:{compression[1]}"
-    return compression if compression is None or isinstance(compression, str) else operator.index(compression)
+    if isinstance(compression, str):
+        return None if compression.strip().lower() == "none" else compression
+    return None if compression is None else operator.index(compression)
 
 
 def text(value: object, what: str) -> str:
-    """Return a text, such as a title. Raises: InvalidRequestError, naming ``what``."""
+    """Return a text, such as a title. Raises: InvalidRequestError, naming ``what``, also for what UTF-8 cannot say."""
     if not isinstance(value, str):
         raise InvalidRequestError(f"{what}: expected text, got {value!r}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(f"{what}: {value!r} is no text: {error.reason}") from None
     return value
 
 
