@@ -355,6 +355,90 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arr
     assert [path.name for path in tmp_path.iterdir()] == ["broken.parquet"]
 
 
+def test_stores_that_are_not_this_machine_are_told_and_file_urls_are_paths(files, tmp_path, capsys, convert):
+    for name in ("o.root", "o.parquet", "o.arrow"):
+        printed = convert((files / "in.parquet").as_uri(), (tmp_path / name).as_uri(), "--json")
+        assert json.loads(printed.out)["output"] == str(tmp_path / name)
+        assert sum(batch.num_rows for batch in content_of(tmp_path / name)[1]) == 2000
+        assert main(["convert", str(files / "in.parquet"), f"s3://bucket/{name}"]) == 2
+        assert f"s3://bucket/{name}: files are written on this machine" in capsys.readouterr().err
+    for name in ("i.parquet", "i.arrow"):
+        assert main(["convert", f"https://user:secret@host/{name}", str(tmp_path / "p.root")]) == 2
+        told = capsys.readouterr().err
+        assert f"host/{name}: files of Parquet and Arrow are read on this machine; copy it first" in told
+        assert "secret" not in told
+    convert_to = ["sample", "aod", (tmp_path / "s.root").as_uri(), "--entries", "5"]
+    assert main(convert_to) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["o.arrow", "o.parquet", "o.root", "s.root"]
+
+
+def test_columns_that_are_left_out_mean_the_same_whatever_the_format_is(tmp_path, convert, capsys):
+    table = pa.table({name: [1, 2] for name in ("x", "y", "z[3]", "ab")})
+    pq.write_table(table, tmp_path / "in.parquet")
+    ar.write(f"{tmp_path}/in.root:t", table)
+    for name in ("in.parquet", "in.root"):
+        for columns, left in {
+            "!z[3]": ["x", "y", "ab"],
+            "!z": ["x", "y", "ab"],
+            "!*b,!x": ["y", "z[3]"],
+            "y,x,!x": ["y"],
+            "[xy]": ["x", "y"],
+            "z[3]": ["z[3]"],
+        }.items():
+            convert(tmp_path / name, tmp_path / "out.arrow", "-c", columns)
+            assert content_of(tmp_path / "out.arrow")[0].names == left
+        for columns in ("!typo", "x,!typo", "!typ*", "typo"):
+            assert main(["convert", str(tmp_path / name), str(tmp_path / "out.arrow"), "-c", columns]) == 2
+            assert "typ" in capsys.readouterr().err
+
+
+def test_options_without_effect_are_told(files, tmp_path, capsys):
+    def told(*arguments):
+        assert main(["convert", *map(str, arguments)]) == 2
+        return capsys.readouterr().err
+
+    with ar.create(tmp_path / "objects.root") as file:
+        file["text"] = "text"
+    for options in (["-c", "x"], ["--filter", "x > 1"], ["--entries", "0:1"]):
+        message = told(tmp_path / "objects.root", tmp_path / "o.root", *options)
+        assert "columns, filters and entries are of a tree, and it has none" in message
+    for options in (
+        ["--layout", "nonsense"],
+        ["--layout", "ttree"],
+        ["--flush", "none"],
+        ["--basket-size", "64 kB"],
+        ["--page-size", "64 kB"],
+        ["--reproducible"],
+        ["--verify", "--layout", "nanoaod"],
+    ):
+        option = next(one for one in options if one != "--verify")
+        for name in ("o.parquet", "o.arrow"):
+            message = told(files / "in.parquet", tmp_path / name, *options)
+            assert f"{option}: {tmp_path / name} is " in message
+            assert "a ROOT file has that" in message
+    assert [path.name for path in tmp_path.iterdir()] == ["objects.root"]
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.arrow"])
+def test_a_plan_is_of_what_is_written(tmp_path, convert, name):
+    table = pa.table({"x": pa.array([*range(70_000), None], pa.int32()), "y": pa.array(range(70_001))})
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=1000)
+
+    def planned(*options):
+        text = convert(tmp_path / name, tmp_path / "out.root", "--plan", "--json", *options).out
+        (plan,) = json.loads(text)["tables"]
+        return sorted(branch["name"] for branch in plan["branches"]), plan["n_entries"]
+
+    branches, n_entries = planned()
+    assert (branches, n_entries) == (["x", "x_isvalid", "y"], 70_001)
+    assert planned("--filter", "y < 10") == (["x", "y"], None)
+    convert(tmp_path / name, tmp_path / "out.root")
+    with ar.open(tmp_path / "out.root") as file:
+        assert file["Events"].to_arrow()["x"].null_count == 1
+
+
 def test_a_job_report_takes_the_place_of_nothing_else(files, tmp_path, arrowroot_command):
     given, out = tmp_path / "given.root", tmp_path / "out.root"
     shutil.copy(files / "ttree.root", given)

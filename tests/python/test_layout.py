@@ -395,6 +395,17 @@ def test_a_plan_says_what_comes_out_before_anything_is_written(tmp_path):
     assert {branch.name for branch in of_schema.branches} == set(branches)
 
 
+def test_a_plan_knows_what_is_missing_behind_the_entries_that_it_looks_at():
+    column = pa.array([*range(1000), None])
+    plan = ar.Layout(flush=10).plan(pa.table({"x": column}))
+    assert [branch.name for branch in plan.branches] == ["x_isvalid", "x"]
+    batch = pa.record_batch({"x": column.slice(0, 3)})
+    assert ar.Layout().plan(iter([batch.slice(0, 0), batch])).n_looked_at == 3
+    stream = pa.RecordBatchReader.from_batches(batch.schema, [batch.slice(0, 0), batch])
+    plan = ar.Layout().plan(stream)
+    assert (plan.n_looked_at, plan.n_entries, len(plan.branches)) == (3, None, 1)
+
+
 @pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 @pytest.mark.parametrize("split", [0, 1, 99])
 def test_branches_and_types_of_a_plan_are_those_of_the_file(tmp_path, split):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._storage.url import split_url
+from arrowroot._writing.location import local_path
 from arrowroot._writing.settings import TRIED, codec_number
 
 if TYPE_CHECKING:
@@ -51,13 +52,19 @@ def place_of(text: str) -> Place:
 
 
 def checked_output(text: str) -> Place:
-    """Return the place of an output. Raises: InvalidRequestError for a suffix that says no format."""
+    """Return the place of an output, a path. Raises: InvalidRequestError for other stores, and for no known suffix."""
     place = place_of(text)
     if _suffix_of(place.file) not in _SUFFIXES:
         raise InvalidRequestError(
             f"{text}: which format? the name of the output ends in one of {', '.join(_SUFFIXES)}"
         )
-    return place
+    return place._replace(file=local_path(place.file))
+
+
+def root_output(text: str) -> tuple[str, str | None]:
+    """Return the path of a ROOT file to write, and the table if one is named. Raises: InvalidRequestError."""
+    file, table = split_url(text)
+    return local_path(file), table
 
 
 def other_codec(codec: str | int, found: Format) -> tuple[str | None, int | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -18,7 +17,11 @@ from arrowroot._errors import (
     UnsupportedError,
     nearest,
 )
+from arrowroot._render import without_secrets
+from arrowroot._select.columns import divided, meant_by, without_mark
 from arrowroot._sizes import parse_size
+from arrowroot._storage.readers import scheme_of
+from arrowroot._writing.location import local_path
 from arrowroot._writing.schema import nullable_as_found
 
 if TYPE_CHECKING:
@@ -54,12 +57,14 @@ class Table(NamedTuple):
     #: As the input says it, where a field may be nullable and nothing be missing.
     said: pa.Schema
     batches: Callable[[], Iterator[pa.RecordBatch]]
-    #: Entries, as far as they are known: a filter may leave fewer.
+    #: Entries, as far as they are known.
     n_entries: int
     titles: dict[str, str] = {}  # noqa: RUF012 - never changed
     #: What a tree records besides.
     notes: Carried = Carried()
     scan: Scan | None = None
+    #: True if a filter may leave fewer entries.
+    is_filtered: bool = False
 
 
 class Input(NamedTuple):
@@ -95,9 +100,19 @@ def input_of(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
     """
     if place.format == "root":
         return _of_root(place, choice, storage)
-    with _naming(place.file):
-        table = _of_parquet(place.file, choice) if place.format == "parquet" else _of_ipc(place.file, choice)
+    file = _local(place.file)
+    with _naming(file):
+        table = _of_parquet(file, choice) if place.format == "parquet" else _of_ipc(file, choice)
     return Input([table])
+
+
+def _local(file: str) -> str:
+    """Return the path of a file of Parquet or Arrow. Raises: InvalidRequestError for other stores than this machine."""
+    if scheme_of(file) != "file":
+        raise InvalidRequestError(
+            f"{without_secrets(file)}: files of Parquet and Arrow are read on this machine; copy it first"
+        )
+    return local_path(file) if "://" in file else file
 
 
 def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
@@ -110,6 +125,8 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
     paths = [key.path for key in keys if key.is_tree]
     if not paths and not keys:
         raise InvalidRequestError(f"{file.url}: there is nothing in this file")
+    if not paths and (choice.columns or choice.filter or choice.entries is not None):
+        raise InvalidRequestError(f"{file.url}: columns, filters and entries are of a tree, and it has none")
     if len(paths) > 1 and (choice.columns or choice.filter):
         quoted = ", ".join(map(repr, paths))
         raise InvalidRequestError(f"{file.url}: columns and filters are of one tree; which of {quoted}?")
@@ -150,7 +167,16 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
     has_all_entries = choice.filter is None and choice.entries is None
     notes = carried(tree, scan.schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
     return Table(
-        name, tree.title, scan.schema, scan.schema, lambda: iter(scan), scan.num_entries, titles, notes, scan
+        name,
+        tree.title,
+        scan.schema,
+        scan.schema,
+        lambda: iter(scan),
+        scan.num_entries,
+        titles,
+        notes,
+        scan,
+        choice.filter is not None,
     )
 
 
@@ -192,6 +218,11 @@ class _Rows:
             self._filter = bind(
                 choice.filter, candidates, lambda some: pa.schema([schema.field(n) for n in some]), file
             )
+
+    @property
+    def is_filtered(self) -> bool:
+        """True if not all of its entries may be chosen."""
+        return self._filter is not None
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns of the chosen entries. Raises: FilterError."""
@@ -292,28 +323,33 @@ def _table(file: str, rows: _Rows) -> Table:
         with _naming(file):
             yield from rows.batches(rows.schema.names)
 
-    return Table("", "", found, rows.schema, batches, len(rows.range))
+    return Table("", "", found, rows.schema, batches, len(rows.range), is_filtered=rows.is_filtered)
 
 
 def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:
     """Return the names that names and globs stand for, in the order of the table but for what is asked for by name.
 
-    Raises: NoSuchColumnError; InvalidRequestError if none is left.
+    They mean what they mean in a tree: ``!`` leaves columns out, and a column of the very name comes before a glob.
+
+    Raises: NoSuchColumnError, also for what is to be left out; InvalidRequestError if none is left.
     """
     if columns is None:
         return list(names)
-    wanted = [text for text in columns if not text.startswith("!")]
-    unwanted = [text.removeprefix("!") for text in columns if text.startswith("!")]
-    found: dict[str, None] = {}
-    for text in wanted or ["*"]:
-        matching = [text] if text in names else [name for name in names if fnmatchcase(name, text)]
-        if not matching:
+    candidates = [_Column(name, "") for name in names]
+
+    def meant(text: str) -> list[str]:
+        found = [column.path for column in meant_by(candidates, text)]
+        if not found:
             near = nearest(text, names)
             raise NoSuchColumnError(f"{where}: no column {text!r}", text, near, known=names)
-        found |= dict.fromkeys(matching)
-    left = [name for name in found if not any(fnmatchcase(name, text) for text in unwanted)]
-    if found and not left:
-        raise InvalidRequestError(f"{where}: {', '.join(f'!{text}' for text in unwanted)!r} leaves no column")
+        return found
+
+    taken, excluded = divided(candidates, columns)
+    wanted = [name for text in taken for name in meant(text)] if taken else names
+    unwanted = {name for text in excluded for name in meant(without_mark(text))}
+    left = [name for name in dict.fromkeys(wanted) if name not in unwanted]
+    if wanted and not left:
+        raise InvalidRequestError(f"{where}: {', '.join(map(repr, excluded))} leaves no column")
     return left
 
 

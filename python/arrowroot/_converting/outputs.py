@@ -13,6 +13,7 @@ from arrowroot._saving.replacing import replacing
 from arrowroot._writing import settings
 from arrowroot._writing.file import create
 from arrowroot._writing.layout import OF_LAYOUT, Unsaid, layout_with
+from arrowroot._writing.plan import plan_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,7 +39,7 @@ UNSAID = OF_LAYOUT
 class Style(NamedTuple):
     """How an output is written; ``flush`` as ``create(...).tree`` has it."""
 
-    layout: LayoutLike = "ttree"
+    layout: LayoutLike | Unsaid = UNSAID
     #: A codec as text, or ROOT's number.
     compression: str | int | Unsaid = UNSAID
     flush: settings.Flush | Unsaid = UNSAID
@@ -52,6 +53,18 @@ class Style(NamedTuple):
         """The codec of what is no table of ROOT's."""
         return settings.DEFAULT if isinstance(self.compression, Unsaid) else self.compression
 
+    @property
+    def of_root(self) -> list[str]:
+        """The options that were given and are of ROOT files alone, as they are typed."""
+        given = {
+            "--layout": self.layout,
+            "--flush": self.flush,
+            "--basket-size": self.basket_size,
+            "--page-size": self.page_size,
+            "--reproducible": self.reproducible or UNSAID,
+        }
+        return [option for option, value in given.items() if not isinstance(value, Unsaid)]
+
     def whole(self) -> Layout:
         """All of it as one layout. Raises: InvalidRequestError for what makes no sense."""
         return layout_with(self.options())
@@ -61,7 +74,7 @@ class Style(NamedTuple):
         return {
             "title": title,
             "titles": titles or {},
-            "layout": self.layout,
+            "layout": "ttree" if isinstance(self.layout, Unsaid) else self.layout,
             "compression": self.compression,
             "flush": self.flush,
             "basket_size": self.basket_size,
@@ -92,6 +105,9 @@ def check_style(place: Place, style: Style, n_tables: int, what: str) -> None:
     if place.format == "root":
         style.whole()
         return
+    kind = "Parquet" if place.format == "parquet" else "Arrow IPC"
+    if style.of_root:
+        raise InvalidRequestError(f"{', '.join(style.of_root)}: {place.file} is {kind}; a ROOT file has that")
     other_codec(style.codec, place.format)
     if n_tables != 1:
         raise InvalidRequestError(
@@ -132,7 +148,7 @@ def write_all(
 
 
 def plans_of(given: Input, place: Place, style: Style) -> list[tuple[str, LayoutPlan]]:
-    """Return the name of each table and what becomes of it, told from its first batch. Nothing is written.
+    """Return the name of each table and what becomes of it, told from its first entries. Nothing is written.
 
     Raises: InvalidRequestError for an output that is no file of ROOT's.
     """
@@ -140,10 +156,11 @@ def plans_of(given: Input, place: Place, style: Style) -> list[tuple[str, Layout
         raise InvalidRequestError(f"{place.file}: files of ROOT have layouts to plan, and no others")
     layout, plans = style.whole(), []
     for table in given.tables:
-        first = next(table.batches(), None)
-        data = table.schema if first is None else pa.Table.from_batches([first]).cast(table.schema)
+        first = next((batch for batch in table.batches() if batch.num_rows), None)
+        sample = None if first is None else pa.Table.from_batches([first])
         name = place.table or table.name or DEFAULT_NAME
-        plans.append((name, layout.plan(data, table.n_entries, name)))
+        n_entries = None if table.is_filtered else table.n_entries
+        plans.append((name, plan_for(layout, table.schema, sample, n_entries, name)))
     return plans
 
 

@@ -17,13 +17,15 @@ from arrowroot._sizes import counted, format_bytes, format_count, three_digits
 from arrowroot._writing.columns import has_objects, is_collection
 from arrowroot._writing.data import parts_of
 from arrowroot._writing.readers import reasons_of
-from arrowroot._writing.schema import fields_of, stored_field
+from arrowroot._writing.schema import fields_of, inferred, stored_field
+from arrowroot._writing.table import checked_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arrowroot._api.tree import Tree
     from arrowroot._writing.columns import ColumnSettings
+    from arrowroot._writing.data import Part
     from arrowroot._writing.layout import Layout
 
 #: The entries that are looked at take at most so much before compression,
@@ -185,23 +187,40 @@ class LayoutPlan:
 def plan_of(layout: Layout, data: Any, n_entries: int | None, name: str) -> LayoutPlan:
     """Return the plan of a layout for data; ``n_entries``: of all, where these are some. See ``Layout.plan``."""
     if isinstance(data, pa.Schema):
-        schema, sample = data, None
-    else:
-        part = next(parts_of(data, name), None)
-        table = None if part is None else part.table
-        if part is not None and table is None:
-            table = pa.Table.from_batches(
-                [batch for batch in [next(part.batches, None)] if batch], part.schema
-            )
-        elif table is not None and n_entries is None and not _is_stream(data):
-            n_entries = table.num_rows
-        sample = None if table is None else _first(layout, table)
-        schema = None if sample is not None else pa.schema([])
+        return plan_for(layout, data, None, n_entries, name)
+    part, table = _first_part(data, name)
+    if part is None or table is None:
+        return plan_for(layout, pa.schema([]), None, n_entries, name)
+    if part.table is not None and n_entries is None and not _is_stream(data):
+        n_entries = table.num_rows
+    schema = inferred(checked_schema(part.schema, name), part, table)
+    return plan_for(layout, schema, table, n_entries, name)
+
+
+def plan_for(
+    layout: Layout, schema: pa.Schema, table: pa.Table | None, n_entries: int | None, name: str
+) -> LayoutPlan:
+    """Return the plan of a layout for data of a known schema; ``table``: the first of them, or more."""
+    sample = None if table is None else _first(layout, table)
     with tempfile.TemporaryDirectory(prefix="arrowroot-plan-") as directory:
         path = os.path.join(directory, "plan.root")  # noqa: PTH118 - pathlib is a tenth of our import time
         place = (path, name)
         settings, stored = _write(layout, place, schema, sample)
         return _read(layout, place, (settings, stored), sample, n_entries)
+
+
+def _first_part(data: Any, name: str) -> tuple[Part | None, pa.Table | None]:
+    """Return the first part that has entries, as a table is told from it, and its first entries, all in memory."""
+    first: tuple[Part | None, pa.Table | None] = (None, None)
+    for part in parts_of(data, name):
+        table = part.table
+        if table is None:
+            batch = next((batch for batch in part.batches if batch.num_rows), None)
+            table = pa.Table.from_batches([] if batch is None else [batch], part.schema)
+        if table.num_rows:
+            return part, table
+        first = (part, table) if first[0] is None else first
+    return first
 
 
 def _is_stream(data: Any) -> bool:
@@ -221,7 +240,7 @@ def _first(layout: Layout, table: pa.Table) -> pa.Table:
 
 
 def _write(
-    layout: Layout, place: tuple[str, str], schema: pa.Schema | None, sample: pa.Table | None
+    layout: Layout, place: tuple[str, str], schema: pa.Schema, sample: pa.Table | None
 ) -> tuple[list[ColumnSettings], pa.Schema]:
     """Write what is looked at; return what the layout says of each column, and the schema that was written."""
     from arrowroot._writing.file import create

@@ -78,13 +78,13 @@ def plan(options: argparse.Namespace, plans: Sequence[tuple[str, LayoutPlan]]) -
 
 def style_of(options: argparse.Namespace, usual: Mapping[str, Any] | None = None) -> outputs.Style:
     """Return how to write, as it was typed; ``usual``: what a plain tree or RNTuple has if nobody says anything."""
-    is_plain = options.layout in {"ttree", "rntuple"}
+    is_plain = getattr(options, "layout", "ttree") in {"ttree", "rntuple"}
     said = {**(usual or {}), **vars(options)} if is_plain else vars(options)
     compression = said.get("compression", outputs.UNSAID)
     if isinstance(compression, str) and compression.isdecimal():
         compression = int(compression)
     return outputs.Style(
-        options.layout,
+        said.get("layout", outputs.UNSAID),
         compression,
         said.get("flush", outputs.UNSAID),
         said.get("basket_size", outputs.UNSAID),

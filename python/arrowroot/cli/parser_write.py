@@ -104,7 +104,7 @@ def _add_style(command: argparse.ArgumentParser, compression: str, flush: str) -
     style.add_argument(
         "--layout",
         metavar="NAME",
-        default="ttree",
+        default=argparse.SUPPRESS,
         help="ttree (default), rntuple, old-aod, aod-2011, esd-2011, d3pd, nanoaod, or a TOML file",
     )
     style.add_argument(

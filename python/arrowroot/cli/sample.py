@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
-from arrowroot import split_url
+from arrowroot._converting.formats import root_output
 from arrowroot._render import printable
 from arrowroot._sample.make import sample_of
 from arrowroot._sizes import counted, format_bytes, format_seconds
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> None:
     """Make a sample, and say what it is."""
     started = time.perf_counter_ns()
-    file, name = split_url(options.output)
+    file, name = root_output(options.output)
     sample = sample_of(options.kind, seed=options.seed, n_entries=options.entries, n_bytes=options.size)
     if options.plan:
         name = name or sample.tree
