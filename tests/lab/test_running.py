@@ -10,8 +10,10 @@ import tempfile
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import arrowroot
 from arrowroot_lab import documents
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
@@ -20,8 +22,9 @@ from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.machine import proc, readings
 from arrowroot_lab.mining import compare, history
-from arrowroot_lab.running import checking, predicting, sampling, virtual_first
+from arrowroot_lab.running import checking, planning, predicting, sampling, virtual_first
 from arrowroot_lab.running.predicting import gap
+from arrowroot_lab.running.subjects import Preparation
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.sides import matched, run_of
 from tests.lab.running import CASES, LOCAL, N_ENTRIES, calls, descendants, engine, is_there, run, wait_until
@@ -590,3 +593,43 @@ def test_what_a_killed_worker_had_in_hand_is_measured_by_another(campaign, clust
         assert result.outcome is Outcome.OK
         assert len({sample.started_at for sample in result.samples}) == len(result.samples)
     wait_until(lambda: not any(is_there(call["pid"]) for call in calls(log)))
+
+
+def prepared(path, directory, **more):
+    """What a run would measure; no environment is made for it."""
+    engines = planning._EnginesHere(lambda *_: None, path.parent)
+    asked, nothing = read(path, engines=BUILT_IN), planning._Asked(None)
+    return Preparation(asked, "site", "run", directory, nothing, engines, lambda *_: None, **more).prepare()
+
+
+def test_a_glob_chooses_by_names_alone_and_a_key_by_four_digits_or_more(campaign, tmp_path):
+    path = campaign(engine("a"))
+    key = prepared(path, tmp_path).subjects[0].result.case_id
+    for wrong in (f"{key[0]}*", f"{key}*", key[:3], f"{key}@2"):
+        with pytest.raises(RequestError, match="no case is"):
+            prepared(path, tmp_path, chosen=(wrong,))
+    for right in (key, key[:4]):
+        assert [one.result.case_id for one in prepared(path, tmp_path, chosen=(right,)).subjects] == [key]
+
+
+def test_the_command_of_a_result_repeats_its_version_alone(campaign, tmp_path):
+    path = campaign('[engine.uproot]\nversions = ["5.3.0", "5.7.0"]\n', workloads="[workload.all]\n")
+    both = prepared(path, tmp_path).decided
+    assert len({one.result.case_id for one in both}) == 1
+    for one in both:
+        word = one.result.command[one.result.command.index("--case") + 1]
+        assert [case.label() for case in prepared(path, tmp_path, chosen=(word,)).cases] == [one.label]
+
+
+def test_lists_of_entries_are_those_of_their_dataset_and_workload_whatever_the_names(campaign, tmp_path):
+    few = np.arange(10, dtype=np.int32)
+    arrowroot.write(f"{tmp_path / 'few.root'}:T", {"x": few, "y": few})
+    path = campaign(
+        engine("a", can="read,entries,order:entry,strategy:*"),
+        top='[dataset.numbers-all]\nfiles = "few.root"\ntable = "T"\n',
+        workloads="[workload.few]\nentry_share = 0.5\n[workload.all-few]\nentry_share = 0.5\n",
+    )
+    for one in prepared(path, tmp_path).subjects:
+        numbers = [int(word) for word in Path(one.job["entries"]).read_text().split()]
+        assert len(numbers) == one.found.identity.n_entries / 2
+        assert numbers[-1] < one.found.identity.n_entries

@@ -47,7 +47,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         action="append",
         default=[],
         metavar="GLOB",
-        help="only cases whose names match, or whose keys begin so",
+        help="only cases whose names match, or whose keys begin so: 4 digits or more, perhaps with @VERSION",
     )
     command.add_argument(
         "--again",

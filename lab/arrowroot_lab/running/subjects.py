@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arrowroot_lab.campaign import choice, datasets
 from arrowroot_lab.campaign.matrix import case_document, cases
 from arrowroot_lab.campaign.model import EngineChoice
+from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Result, case_id, from_json, to_json
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.builds import environment
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Engines are asked what they are within this time.
 _IDENTIFY_S = 120.0
+#: The key of a case, or its beginning, and the version of the engine that was asked for.
+_KEY = re.compile(r"([0-9a-f]{4,16})(?:@(.+))?")
 
 
 class Known(Protocol):
@@ -150,7 +154,7 @@ class Preparation:
     known: Known
     engines: Engines
     tell: Tell
-    #: Globs of labels, or beginnings of keys.
+    #: Globs of labels, or beginnings of keys with four digits or more, perhaps with ``@VERSION``.
     chosen: tuple[str, ...] = ()
     #: Measure what is measured already, too.
     is_again: bool = False
@@ -237,13 +241,14 @@ class Preparation:
             environment=machine,
             runner=engine.program_hash(),
         )
+        version = f"@{case.engine.version}" if case.engine.version else ""
         result.command = [
             "arrowroot",
             "lab",
             "run",
             str(self.campaign.path),
             "--case",
-            result.case_id,
+            f"{result.case_id}{version}",
             "--again",
         ]
         return Subject(case, found, engine, [], frozenset(), {}, result, self.campaign.repeats)
@@ -268,7 +273,8 @@ class Preparation:
     def _job(self, case: Case, found: Found) -> Job:
         workload, strategy = case.workload, case.strategy
         n = found.identity.n_entries
-        path = self.directory / f"entries-{case.dataset.name}-{workload.name}.txt".replace("/", "_")
+        key = key_of([n, workload.entry_list, workload.entry_share, workload.seed])
+        path = self.directory / f"entries-{key}.txt"
         entries = path if path.exists() else choice.write_entries(self.campaign, workload, n, path)
         job: Job = {
             "kind": workload.kind,
@@ -335,7 +341,10 @@ def by_this_python(command: Sequence[str]) -> list[str]:
 
 
 def _is_chosen(case: Case, document: CaseDocument, glob: str) -> bool:
-    return fnmatchcase(case.label(), glob) or case_id(document).startswith(glob.rstrip("*") or glob)
+    if fnmatchcase(case.label(), glob):
+        return True
+    key = _KEY.fullmatch(glob)
+    return key is not None and case_id(document).startswith(key[1]) and key[2] in (None, case.engine.version)
 
 
 def _git(directory: Path, *arguments: str) -> str:
