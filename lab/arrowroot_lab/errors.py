@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -21,6 +23,17 @@ def os_problem(error: OSError) -> str:
     """Return what the operating system refuses, for people: the file, and why."""
     problem = error.strerror or str(error)
     return problem if error.filename is None else f"{error.filename}: {problem}"
+
+
+@contextmanager
+def as_lab_errors() -> Iterator[None]:
+    """Raise LabError for what the operating system refuses in the block, and for servers that end or do not start."""
+    try:
+        yield
+    except OSError as error:
+        raise LabError(os_problem(error)) from error
+    except (RuntimeError, subprocess.SubprocessError) as error:
+        raise LabError(str(error)) from error
 
 
 class RequestError(LabError):

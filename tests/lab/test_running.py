@@ -15,16 +15,21 @@ import pytest
 
 import arrowroot
 from arrowroot_lab import documents
+from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
-from arrowroot_lab.documents import Outcome
+from arrowroot_lab.documents import Outcome, decode
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.machine import proc, readings
 from arrowroot_lab.mining import compare, history
 from arrowroot_lab.running import checking, planning, predicting, sampling, virtual_first
+from arrowroot_lab.running.cluster import Errand, Kept
+from arrowroot_lab.running.cluster import measure_there as measured_by_worker
 from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.running.subjects import Preparation
+from arrowroot_lab.runs import new_run
+from arrowroot_lab.storages.local import Local
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.sides import matched, run_of
 from tests.lab.running import CASES, LOCAL, N_ENTRIES, calls, descendants, engine, is_there, run, wait_until
@@ -633,3 +638,55 @@ def test_lists_of_entries_are_those_of_their_dataset_and_workload_whatever_the_n
         numbers = [int(word) for word in Path(one.job["entries"]).read_text().split()]
         assert len(numbers) == one.found.identity.n_entries / 2
         assert numbers[-1] < one.found.identity.n_entries
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_file_that_is_gone_ends_its_cases_and_what_was_measured_of_them_is_kept(campaign, tmp_path):
+    class Events(list):
+        def append(self, event):
+            if event[0] == "sample":
+                (tmp_path / "numbers.root").unlink(missing_ok=True)
+
+    summary, results = run(campaign(engine("a")), events=Events())
+    assert summary.has_failed
+    assert [result.outcome for result in results] == [Outcome.FAILED] * 2
+    assert sorted(len(result.counted()) for result in results) == [0, 1]
+    assert all("numbers.root: No such file or directory" in result.reason for result in results)
+
+
+@pytest.mark.usefixtures("undisturbed")
+@pytest.mark.parametrize("what", ["line_figures", "prepare_sample"])
+def test_a_server_that_does_not_answer_any_more_ends_its_cases_alone(campaign, tmp_path, monkeypatch, what):
+    there = tmp_path / "there"
+    there.mkdir()
+    before = getattr(Local, what)
+
+    def ended(place):
+        if place._copies is not None:
+            raise RuntimeError("XCache did not start")
+        return before(place)
+
+    monkeypatch.setattr(Local, what, ended)
+    path = campaign(engine("a"), storages=f'{LOCAL}[storage.there]\nkind = "local"\ndirectory = "{there}"\n')
+    _, results = run(path)
+    by_storage = {(result.case["storage_name"], result.outcome, result.reason) for result in results}
+    assert by_storage == {("here", Outcome.OK, None), ("there", Outcome.FAILED, "XCache did not start")}
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_an_error_on_a_worker_sends_back_what_it_has_measured(campaign, monkeypatch):
+    path = campaign(engine("a"))
+    keep, kept = Kept.put, []
+
+    def put(self, result):
+        if kept:
+            raise RuntimeError("out of order")
+        kept.append(result.uuid)
+        return keep(self, result)
+
+    monkeypatch.setattr(Kept, "put", put)
+    labels = frozenset(case.label() for case in cases(read(path)))
+    errand = Errand(str(path), read(path).text_hash, "there", [], "site", (), False, new_run(), labels)
+    told = measured_by_worker(errand)
+    assert [decode(document).uuid for document in told["documents"]] == kept
+    assert told["failures"] == ["on a worker: RuntimeError: out of order"]

@@ -17,6 +17,7 @@ import arrowroot
 from arrowroot_lab.cli import main
 from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.running import checking, sampling
+from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
 from arrowroot_lab.watching import schedule
 from arrowroot_lab.watching.commits import Branch, branch_of
@@ -116,6 +117,48 @@ def test_a_disk_that_takes_nothing_ends_no_watch(tmp_path, campaign, monkeypatch
             assert watch.round().is_alarm
         assert said[-1].startswith(str(cache))
         assert not watch.round().is_alarm
+
+
+def test_an_error_that_nobody_expects_is_told_and_the_next_round_is_done(tmp_path, campaign, monkeypatch):
+    path, said = campaign(), []
+    watch = Watch(path, str(tmp_path / "lab.db"), "here", said.append, lambda *_: None)
+    with watch.alone():
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, "run", lambda _: {}["nothing"])
+            assert watch.round().is_alarm
+        assert said == ["KeyError: 'nothing'"]
+        assert not watch.round().is_alarm
+
+
+def test_a_memory_that_cannot_be_written_is_an_alarm_and_ends_no_watch(tmp_path, campaign, monkeypatch):
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git(repository, "init", "--quiet", "--initial-branch", "main")
+    git(repository, "commit", "--quiet", "--allow-empty", "-m", "one")
+    path, said = campaign(), []
+    told = (path, str(tmp_path / "lab.db"), "here", said.append, lambda *_: None)
+    watch = Watch(*told, branch=Branch(str(repository)))
+    with watch.alone():
+        blocked = watch._place.with_suffix(".new")
+        blocked.mkdir()
+        done = watch.round_of_newest()
+        assert done.is_measured
+        assert done.is_alarm
+        assert f"the next process will not know of this round: {blocked}: Is a directory" in said
+        # This process does know.
+        assert watch.round_of_newest() is None
+        blocked.rmdir()
+        assert not watch.round().is_alarm
+    assert json.loads(watch._place.read_text())["commit"] == Branch(str(repository)).newest()
+
+
+def test_a_command_that_cannot_be_started_is_refused_before_anything_is_measured(campaign, tmp_path, capsys):
+    for command, problem in (("  ", "expected a program"), ("sh -c 'x", "No closing quotation")):
+        told = ["watch", str(campaign()), "--once", "--db", str(tmp_path / "lab.db"), "--command", command]
+        assert main(told) == 2
+        assert problem in capsys.readouterr().err
+    assert not (tmp_path / "lab.db").exists()
 
 
 def test_two_processes_do_not_watch_one_campaign(tmp_path, campaign, capsys):

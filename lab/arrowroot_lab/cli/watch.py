@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         Screen().show,
         baseline=options.baseline,
         confirms=not options.no_confirm,
-        command=options.hook,
+        command=() if options.hook is None else _words(options.hook),
         branch=branch_of(options.on_commit) if options.on_commit else None,
     )
     with watch.alone():
@@ -105,6 +106,17 @@ def run(options: argparse.Namespace) -> int:
         elif clock:
             watch.by_the_clock(clock)
     return EXIT_DONE
+
+
+def _words(command: str) -> list[str]:
+    """The words of ``--command``, as a shell splits them."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise RequestError(f"--command {command}: {error}") from None
+    if not words:
+        raise RequestError("--command: expected a program, and what it is told")
+    return words
 
 
 def _tell(text: str) -> None:

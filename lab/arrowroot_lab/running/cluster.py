@@ -18,7 +18,7 @@ from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.campaign.site import here
 from arrowroot_lab.documents import Outcome, decode, encode
-from arrowroot_lab.errors import LabError, RequestError, StoreError
+from arrowroot_lab.errors import LabError, RequestError, StoreError, os_problem
 from arrowroot_lab.runs import another_of, new_run
 from arrowroot_lab.store import Store
 
@@ -142,6 +142,8 @@ def run_there(
                     told = future.result()
                 except KilledWorker as error:
                     told = {"failures": [f"workers were killed: {error}"], "documents": []}
+                except Exception as error:  # noqa: BLE001 - a worker without the laboratory, say
+                    told = {"failures": [_failure(error)], "documents": []}
                 _take(summary, store, told, show, State(n_done, len(futures) - n_done, None))
         finally:
             client.cancel([future for future in futures if not future.done()])
@@ -205,8 +207,15 @@ def _measured(errand: Errand, kept: Kept) -> dict[str, Any]:
         return {"fault": f"on a worker: {error}"}
     except LabError as error:
         return {"failures": [str(error)], "documents": kept.documents}
+    except Exception as error:  # noqa: BLE001 - the journal has what is in the documents as stored
+        return {"failures": [_failure(error)], "documents": kept.documents}
     told = ("n_known", "failures", "left", "why_left")
     return {"documents": kept.documents, **{name: getattr(summary, name) for name in told}}
+
+
+def _failure(error: Exception) -> str:
+    told = os_problem(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+    return f"on a worker: {told}"
 
 
 def _groups(campaign: Campaign) -> list[frozenset[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import LabError, SkippedError
+from arrowroot_lab.errors import LabError, SkippedError, as_lab_errors
 from arrowroot_lab.quantities import size_text
 from arrowroot_lab.storages import opened
 
@@ -43,10 +43,13 @@ class Places:
         key = (subject.case.storage.name, subject.case.dataset.name)
         if key not in self._places:
             try:
-                self._places[key] = place = self._stack.enter_context(
-                    opened(subject.case.storage, subject.found.files, self._show(subject.case.storage.name))
-                )
-                self._before[key] = place.line_figures()
+                with as_lab_errors():
+                    self._places[key] = place = self._stack.enter_context(
+                        opened(
+                            subject.case.storage, subject.found.files, self._show(subject.case.storage.name)
+                        )
+                    )
+                    self._before[key] = place.line_figures()
             except LabError as error:
                 self._places[key] = error
         found = self._places[key]
@@ -66,9 +69,10 @@ class Places:
         return self._before.get((subject.case.storage.name, subject.case.dataset.name), {})
 
     def measure_after(self, subject: Subject) -> None:
-        """Note the line of a case's place as it is now."""
+        """Note the line of a case's place as it is now. Raises: LabError."""
         if subject.place:
-            subject.result.line.update(_named(subject.place.line_figures(), "after"))
+            with as_lab_errors():
+                subject.result.line.update(_named(subject.place.line_figures(), "after"))
 
 
 def _named(figures: dict[str, float], when: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome, Sample, now, whole_text
 from arrowroot_lab.engines.ask import ask, ask_together
-from arrowroot_lab.errors import LabError, RefusedError, SkippedError, TimedOutError
+from arrowroot_lab.errors import LabError, RefusedError, SkippedError, TimedOutError, as_lab_errors
 from arrowroot_lab.machine import cold
 from arrowroot_lab.machine.control import control_ns
 from arrowroot_lab.machine.readings import MAX_CONTROL, Readings, disturbed
@@ -62,21 +62,22 @@ class Sampler:
         before_ns = 0
         used_ns = 0
         try:
-            prepared = place.prepare_sample() if place else {}
-            self.guardian.watch(processes.descendants())
-            before_ns, used_ns = self._control_ns(), processes.cpu_ns()
-            with readings:
-                asked = self.asked(subject)
-            used_ns = processes.cpu_ns() - used_ns
-            _fill(sample, asked)
-            if subject.local:
-                sample.details |= {"trace": subject.local.hash(), "readings_cpu_ns": subject.local.cpu_ns}
-            subject.took_ns.append(max(one.wall_ns for one in asked))
-            if place and not place.is_virtual:
-                sample.counters.update(place.counters())
-            if "cached_share_before" in prepared and place:
-                sample.cold = _proved(sample, place.files, prepared["cached_share_before"])
-            _check_entries(subject, sample)
+            with as_lab_errors():
+                prepared = place.prepare_sample() if place else {}
+                self.guardian.watch(processes.descendants())
+                before_ns, used_ns = self._control_ns(), processes.cpu_ns()
+                with readings:
+                    asked = self.asked(subject)
+                used_ns = processes.cpu_ns() - used_ns
+                _fill(sample, asked)
+                if subject.local:
+                    sample.details |= {"trace": subject.local.hash(), "readings_cpu_ns": subject.local.cpu_ns}
+                subject.took_ns.append(max(one.wall_ns for one in asked))
+                if place and not place.is_virtual:
+                    sample.counters.update(place.counters())
+                if "cached_share_before" in prepared and place:
+                    sample.cold = _proved(sample, place.files, prepared["cached_share_before"])
+                _check_entries(subject, sample)
         except LabError as error:
             sample.outcome, sample.reason = outcome_of(error), whole_text(str(error))
         sample.readings = readings.values

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arrowroot_lab.campaign import datasets
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Sample, decode, encode, now
-from arrowroot_lab.errors import DocumentError, LabError, RunnerError, StoreError
+from arrowroot_lab.errors import DocumentError, LabError, RunnerError, StoreError, as_lab_errors
 from arrowroot_lab.quantities import size_text
 from arrowroot_lab.runs import new_run
 
@@ -178,7 +178,8 @@ class Session:
         """Do a step of a case; what goes wrong is the case's outcome."""
         try:
             self._check_limits()
-            step(subject)
+            with as_lab_errors():
+                step(subject)
         except (LimitError, StoreError):
             raise
         except LabError as error:
@@ -287,7 +288,11 @@ class Session:
         if result.outcome is Outcome.OK and len(counted) < subject.n_wanted:
             result.reason = f"{len(counted)} of {subject.n_wanted} samples were undisturbed"
         if counted:
-            self._places.measure_after(subject)
+            try:
+                self._places.measure_after(subject)
+            except LabError as error:  # the samples are taken
+                told = (result.reason, f"its line was not measured afterwards: {error}")
+                result.reason = "; ".join(filter(None, told))
             measured = statistics.median(sample.wall_ns for sample in counted if sample.wall_ns is not None)
             for one in result.predictions:
                 if (share := gap(one, measured)) is not None:

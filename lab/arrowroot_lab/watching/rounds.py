@@ -29,7 +29,7 @@ from .check import check
 from .confirming import Confirming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from arrowroot_lab.campaign.model import Campaign
@@ -86,10 +86,12 @@ class Watch:
     #: A run to check against; None: the one that is remembered, else the newest before, else the first one.
     baseline: str | None = None
     confirms: bool = True
-    #: Started at an alarm, with the report on stdin; no shell splits it.
-    command: str | None = None
+    #: Started at an alarm, with the report on stdin; empty: nothing is.
+    command: Sequence[str] = ()
     branch: Branch | None = None
     _memory: dict[str, Any] = field(default_factory=dict)
+    #: The memory as the file has it.
+    _kept: dict[str, Any] = field(default_factory=dict)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -114,9 +116,10 @@ class Watch:
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
-            self._memory = _read(self._place)
+            self._memory = self._kept = _read(self._place)
             if self.baseline:
-                self._remember(baseline=self.baseline)
+                for problem in self._remember(baseline=self.baseline):
+                    raise LabError(problem)
             yield
 
     def by_the_clock(self, schedule: Schedule) -> None:
@@ -155,13 +158,15 @@ class Watch:
         done = self.round(commit)
         n_tries = 1 + (self._memory.get("n_tries", 0) if self._memory.get("tried") == commit else 0)
         if done.is_measured or n_tries >= _N_TRIES:
-            self._remember(commit=commit)
+            problems = self._remember(commit=commit)
         else:
-            self._remember(tried=commit, n_tries=n_tries)
+            problems = self._remember(tried=commit, n_tries=n_tries)
             self.tell(
                 f"commit {commit[:12]}: nothing was measured; it is tried {_N_TRIES} times, this was {n_tries}"
             )
-        return done
+        for text in problems:
+            self.tell(text)
+        return replace(done, troubles=(*done.troubles, *problems))
 
     def round(self, commit: str | None = None) -> Round:
         """Measure all, check it, and start the command if it is an alarm. Only Ctrl-C ends it early."""
@@ -171,6 +176,8 @@ class Watch:
             done = Round(None, (str(error),))
         except OSError as error:
             done = Round(None, (os_problem(error),))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next round is done
+            done = Round(None, (f"{type(error).__name__}: {error}",))
         if done.checked:
             self.tell(telling.title(done.checked))
         for text in done.troubles:
@@ -203,10 +210,10 @@ class Watch:
                     if result.outcome.value in ("failed", "timed out")
                 ]
                 if is_measured:
-                    self._remember(baseline=run)
+                    troubles += self._remember(baseline=run)
                     self.tell(f"run {run[:8]} is the baseline of all that follow")
                 return Round(None, tuple(troubles), is_measured)
-            self._remember(baseline=before)
+            troubles += self._remember(baseline=before)
             confirming = Confirming(store, campaign, self.site, progress, checkout) if self.confirms else None
             return Round(
                 check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming),
@@ -225,26 +232,31 @@ class Watch:
     def _start_command(self, done: Round) -> None:
         try:
             ended = subprocess.run(
-                shlex.split(self.command or ""),
+                self.command,
                 input=done.markdown(),
                 text=True,
                 timeout=_HOOK_TIMEOUT_S,
                 check=False,
             )
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            self.tell(f"--command {self.command}: {error}")
+            self.tell(f"--command {shlex.join(self.command)}: {error}")
         else:
             if ended.returncode:
-                self.tell(f"--command {self.command}: exit code {ended.returncode}")
+                self.tell(f"--command {shlex.join(self.command)}: exit code {ended.returncode}")
 
-    def _remember(self, **told: str | int) -> None:
-        """Keep what a later process must know."""
-        new = {**self._memory, **told}
-        if new != self._memory:
-            self._memory = new
-            beside = self._place.with_suffix(".new")
-            beside.write_text(json.dumps(new))
+    def _remember(self, **told: str | int) -> list[str]:
+        """Keep what a later process must know. Returns: why it cannot be kept; this process knows it all the same."""
+        self._memory = {**self._memory, **told}
+        if self._memory == self._kept:
+            return []
+        beside = self._place.with_suffix(".new")
+        try:
+            beside.write_text(json.dumps(self._memory))
             beside.replace(self._place)
+        except OSError as error:
+            return [f"the next process will not know of this round: {os_problem(error)}"]
+        self._kept = self._memory
+        return []
 
 
 def _of_commit(campaign: Campaign, commit: str) -> Campaign:
