@@ -391,6 +391,22 @@ def _of(each: Callable[[Any, str], Any]) -> Callable[[Any, str], dict[str, Any]]
     }
 
 
+def is_counter(layer: str, name: str) -> bool:
+    """True if ``LAYER.NAME`` tells both: a layer has no dot, and neither is empty."""
+    return bool(layer and name) and "." not in layer
+
+
+def _counters(value: Any, key: str) -> Counters:
+    told = _of(_of(_integer))(value, key)
+    for layer, names in told.items():
+        for name in names:
+            if not is_counter(layer, name):
+                raise DocumentError(
+                    key, f"expected layers without dots, and names, found {_shown({layer: name})}"
+                )
+    return told
+
+
 def _list_of(each: Callable[[Any, str], Any]) -> Callable[[Any, str], list[Any]]:
     def check(value: Any, key: str) -> list[Any]:
         if not isinstance(value, list | tuple):
@@ -470,7 +486,7 @@ _SAMPLE_KEYS: dict[str, Callable[[Any, str], Any]] = {
     "wall_ns": _integer,
     "cpu_ns": _integer,
     "peak_rss_bytes": _integer,
-    "counters": _of(_of(_integer)),
+    "counters": _counters,
     "control_ns": _control,
     "readings": _of(_number),
     "disturbed": _list_of(_text),

@@ -40,8 +40,9 @@ if "barrier" in job:
     os.close(os.open(job["barrier"]["go"], os.O_RDONLY))
     note(is_begun=True)
 if verb == "predict":
+    by = {} if "is_nameless" in told else {"by": "fake"}
     seconds = float(told.get("seconds", 0.001)) + job["line"]["latency_ns"] / 1e9
-    answer(wall_ns=int(seconds * 1e9), cpu_ns=1000, n_entries=100, error_share=0.1, by="fake")
+    answer(wall_ns=int(seconds * 1e9), cpu_ns=1000, n_entries=100, error_share=0.1, **by)
 
 if "answer" in told:
     answer(**json.loads(told["answer"]))
@@ -67,7 +68,7 @@ values = {
     "wall_ns": wall_ns,
     "cpu_ns": 1000,
     "n_entries": end - begin,
-    "counters": {"store": {"n_reads": int(told.get("n_reads", 1))}},
+    "counters": {told.get("layer", "store"): {"n_reads": int(told.get("n_reads", 1))}},
 }
 # All jobs, or those whose first column is this one.
 told_wall_ns = told.get(f"wall_ns_of_{(job.get('columns') or [''])[0]}") or told.get("told_wall_ns")

@@ -166,7 +166,8 @@ def test_runners_that_lie_fail_and_the_others_go_on(campaign):
         + engine("slow", told_wall_ns=10**18)
         + engine("lazy", n_entries=5)
         + engine("broken", error="no such table")
-        + engine("careful", refuses="not cold"),
+        + engine("careful", refuses="not cold")
+        + engine("dotted", layer="my.store"),
         workloads="[workload.all]\n",
     )
     summary, results = run(path)
@@ -174,17 +175,19 @@ def test_runners_that_lie_fail_and_the_others_go_on(campaign):
     assert {name: result.outcome for name, result in found.items()} == {
         "honest": Outcome.OK, "fast": Outcome.FAILED, "slow": Outcome.FAILED, "lazy": Outcome.FAILED,
         "broken": Outcome.FAILED, "careful": Outcome.REFUSED,
+        "dotted": Outcome.FAILED,
     }  # fmt: skip
     assert "wall_ns is -1" in found["fast"].reason
     assert "the whole process took" in found["slow"].reason
     assert "it read 5 entries, the rehearsal 100" in found["lazy"].reason
     assert "no such table" in found["broken"].reason
+    assert "counters has 'my.store': 'n_reads', expected a layer without dots" in found["dotted"].reason
     assert len(found["fast"].samples) == 1
     assert len(found["honest"].counted()) == 3
     # Failures are measured again, and nothing else.
     assert summary.has_failed
     again = {result.case["engine"] for result in run(path)[0].results}
-    assert again == {"fast", "slow", "lazy", "broken", "careful"}
+    assert again == {"fast", "slow", "lazy", "broken", "careful", "dotted"}
 
 
 @pytest.mark.usefixtures("undisturbed")
@@ -381,6 +384,16 @@ def test_a_prediction_is_off_where_the_measurement_is_beyond_its_error():
     assert [gap(told, measured_ns) for measured_ns in (910, 1000, 1090)] == [None] * 3
     assert [gap(told, measured_ns) for measured_ns in (500, 1500)] == [-0.5, 0.5]
     assert gap({"by": "nobody", "reason": "no trace"}, 1500) is None
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_prediction_of_nobody_is_none_and_the_samples_beside_it_are_kept(campaign):
+    path = campaign(engine("a", is_nameless=1, told_wall_ns=1), workloads="[workload.all]\n", repeats=1)
+    _, [result] = run(path)
+    assert result.outcome is Outcome.OK
+    [prediction] = result.predictions
+    assert prediction["by"] == "nobody"
+    assert "by is None, expected what has predicted" in prediction["reason"]
 
 
 @pytest.mark.usefixtures("undisturbed")

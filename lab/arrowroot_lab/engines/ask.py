@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from arrowroot_lab.documents import MAX_DEPTH, check_plain, whole_text
+from arrowroot_lab.documents import MAX_DEPTH, check_plain, is_counter, whole_text
 from arrowroot_lab.errors import DocumentError, RefusedError, RunnerError, SkippedError, TimedOutError
 
 from .contract import CONTRACT
@@ -292,6 +292,8 @@ def _why_untrue(verb: str, job: Job, asked: Asked) -> str | None:
     is_share = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share < math.inf
     if share is not None and not is_share:
         return f"error_share is {share!r}, expected a share from 0 on"
+    if verb == "predict" and not (isinstance(answer.get("by"), str) and answer["by"]):
+        return f"by is {answer.get('by')!r}, expected what has predicted"
     return _why_no_times(asked) if verb == "run" else None
 
 
@@ -336,6 +338,8 @@ def _why_no_counters(counters: Any) -> str | None:
         if not isinstance(metrics, dict):
             return f"counters.{layer} is no object of counts"
         for metric, count in metrics.items():
+            if not is_counter(layer, metric):
+                return f"counters has {layer!r}: {metric!r}, expected a layer without dots, and names"
             if not _is_count(count):
                 return f"counters.{layer}.{metric} is {count!r}, expected a whole number from 0 on"
     return None
