@@ -426,6 +426,25 @@ def test_duckdb_reads_an_export_by_campaign_and_month_and_finds_what_the_views_h
     assert n_september == sum(one.created_at.startswith("2026-09") for one in made)
 
 
+def test_what_is_stored_during_an_export_is_in_none_of_its_tables(tmp_path, monkeypatch):
+    first, second = (Made(seed=seed, n_samples=2, n_runs=1).results() for seed in (1, 2))
+    with Store.open(tmp_path / "lab.db") as opened:
+        for result in first:
+            opened.put(result)
+        rows = Store.rows
+
+        def stored_meanwhile(store, where, names):
+            found = rows(store, where, names)
+            for result in second:
+                opened.put(result)
+            return found
+
+        monkeypatch.setattr(Store, "rows", stored_meanwhile)
+        counts = export_directory(opened, None, tmp_path / "out")
+    assert counts["results"] == counts["documents"] == len(first)
+    assert {path.name for path in tmp_path.glob("out/*/*")} == {"campaign=storages"}
+
+
 def test_metrics_are_computed_from_counted_samples():
     result = next(one for one in NOISY.results() if any(sample.disturbed for sample in one.samples))
     counted = result.counted()

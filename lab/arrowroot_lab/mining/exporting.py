@@ -25,7 +25,7 @@ from arrowroot_lab.store.merging import DOCUMENTS
 from .flat_tables import TABLES, batches, schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from arrowroot_lab.store import Filter, Store
 
@@ -51,7 +51,7 @@ def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
     """
     with _scratch(out) as scratch:
         part = scratch / f"part{out.suffix}"
-        columns, found = schema(store, name), batches(store, where, name)
+        columns, found = schema(store, name), batches(store, store.keys(where), name)
         if out.suffix == ".root":  # a dot in a branch's name is ROOT's own
             columns = pa.schema([field.with_name(field.name.replace(".", "_")) for field in columns])
             found = (pa.RecordBatch.from_arrays(batch.columns, schema=columns) for batch in found)
@@ -79,12 +79,16 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
     for name in (*TABLES, DOCUMENTS):
         _check_is_ours(out / name)
     with _scratch(out / "results") as scratch:
-        keys = store.rows(where, ("uuid", "campaign", "created_at"))
-        uuids, campaigns, dates = (pa.array([row[place] for row in keys], pa.string()) for place in range(3))
+        # What others put meanwhile is in no table.
+        found = store.rows(where, ("id", "uuid", "campaign", "created_at"))
+        keys = [row.id for row in found]
+        uuids, campaigns, dates = (
+            pa.array([row[place] for row in found], pa.string()) for place in range(1, 4)
+        )
         months = pc.utf8_slice_codeunits(dates, 0, len("2026-01"))
 
         def keyed(name: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
-            rows = _documents(store, where) if name == DOCUMENTS else batches(store, where, name)
+            rows = _documents(store, keys) if name == DOCUMENTS else batches(store, keys, name)
             for batch in rows:
                 counts[name] += batch.num_rows
                 places = pc.index_in(batch["uuid"], value_set=uuids)
@@ -127,8 +131,8 @@ def _check_is_ours(place: Path) -> None:
         raise RequestError(f"{foreign}: no export wrote this, and it would be lost: name another directory")
 
 
-def _documents(store: Store, where: Filter | None) -> Iterator[pa.RecordBatch]:
-    texts = store.texts(where)
+def _documents(store: Store, keys: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    texts = store.texts(keys)
     while some := list(islice(texts, _DOCUMENTS_OF_GROUP)):
         yield pa.RecordBatch.from_arrays(
             [pa.array(told, pa.string()) for told in zip(*some, strict=True)], schema=_DOCUMENT

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from arrowroot_lab.store import Filter, Store
 
 _DATE = pa.timestamp("ms", tz="UTC")
+#: Results of a batch.
+_BATCH = 1000
 TABLES = ("results", "samples", "counters")
 _SUMMARY = {
     field.name: _DATE
@@ -62,18 +64,22 @@ def schema(store: Store, name: str) -> pa.Schema:
     return pa.schema({**_LABELS, **_SAMPLE, **counters})
 
 
-def batches(store: Store, where: Filter | None, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table, newest results first, in batches: memory does not grow with the store."""
+def batches(store: Store, keys: Sequence[int], name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table of some results, as ``Store.keys`` has them, in batches.
+
+    Memory does not grow with their number, but for the keys.
+    """
     columns = schema(store, name)
     n_own = len(columns) if name != "samples" else len(_LABELS) + len(_SAMPLE)
     own = [field.name for field in columns][:n_own]
     is_empty = True
-    for keys in store.keys(where):
-        rows = store.flat(name, own, keys)
+    for start in range(0, len(keys), _BATCH):
+        some = keys[start : start + _BATCH]
+        rows = store.flat(name, own, some)
         values = list(zip(*rows, strict=True)) if rows else [()] * n_own
         arrays = [_array(told, field.type) for told, field in zip(values, columns, strict=False)]
         if n_own < len(columns):
-            arrays += _pivoted(store, keys, rows, [field.name for field in columns][n_own:])
+            arrays += _pivoted(store, some, rows, [field.name for field in columns][n_own:])
         yield pa.RecordBatch.from_arrays(arrays, schema=columns)
         is_empty = False
     if is_empty:
@@ -82,7 +88,7 @@ def batches(store: Store, where: Filter | None, name: str) -> Iterator[pa.Record
 
 def flat_table(store: Store, where: Filter | None, name: str) -> pa.Table:
     """Return a whole table."""
-    return pa.Table.from_batches(batches(store, where, name), schema(store, name))
+    return pa.Table.from_batches(batches(store, store.keys(where), name), schema(store, name))
 
 
 def _pivoted(store: Store, keys: Sequence[int], rows: Sequence[Any], names: Sequence[str]) -> list[pa.Array]:

@@ -25,7 +25,7 @@ from .summary import Summary, summary_of
 from .taken import Taken, taken_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     from sqlalchemy import URL, Connection, Engine, Row, Select
@@ -175,11 +175,10 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             return list(connection.execute(query).fetchall())
 
-    def keys(self, where: Filter | None, n: int = 1000) -> Iterator[list[int]]:
-        """Yield the keys of the rows that match, newest first, so many at a time: what ``flat`` takes."""
+    def keys(self, where: Filter | None) -> list[int]:
+        """Return the keys of the rows that match, newest first: what ``flat`` and ``texts`` take."""
         with told(self.place), self._engine.connect() as connection:
-            keys = list(connection.scalars(self._query(where or Filter(), [tables.result.c.id])))
-        yield from (keys[start : start + n] for start in range(0, len(keys), n))
+            return list(connection.scalars(self._query(where or Filter(), [tables.result.c.id])))
 
     def flat(self, name: str, columns: Iterable[str], keys: Iterable[int]) -> list[Row[Any]]:
         """Return columns of results, or of samples or counters with those of their results, newest results first."""
@@ -240,15 +239,16 @@ class Store:
                 texts = {row.result_id: row.text for row in connection.execute(query)}
             yield from (texts[key] for key in batch)
 
-    def texts(self, where: Filter | None = None) -> Iterator[tuple[str, str]]:
-        """Yield UUID and document, byte for byte as it came, of the results that match, newest first."""
+    def texts(self, keys: Sequence[int] | None = None) -> Iterator[tuple[str, str]]:
+        """Yield UUID and document, byte for byte as it came, of the rows of some keys; None: of all, newest first."""
         columns = [tables.result.c.uuid, tables.document.c.text]
         joined = tables.result.join(tables.document)
-        for keys in self.keys(where, _BATCH):
+        keys = self.keys(None) if keys is None else keys
+        for start in range(0, len(keys), _BATCH):
             query = (
                 select(*columns)
                 .select_from(joined)
-                .where(tables.result.c.id.in_(keys))
+                .where(tables.result.c.id.in_(keys[start : start + _BATCH]))
                 .order_by(tables.result.c.created_at.desc(), tables.result.c.id.desc())
             )
             with told(self.place), self._engine.connect() as connection:
