@@ -10,16 +10,21 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.mining import compare
 from arrowroot_lab.pages import publish
+from arrowroot_lab.pages.publishing import N_RUNS
 from arrowroot_lab.pages.site import MARKER
-from arrowroot_lab.store import Store
+from arrowroot_lab.pages.snapshot import Snapshot
+from arrowroot_lab.runs import another_of, new_run
+from arrowroot_lab.store import Filter, Store
 
 from .made import Made
-from .parsed_pages import NOW
+from .parsed_pages import NOW, Page
 from .running import wait_until
 
 
@@ -78,6 +83,48 @@ def test_versions_that_two_engines_share_are_compared_once(tmp_path):
     names = re.findall(r'id="([^"]+)"', page)
     assert names
     assert len(names) == len(set(names))
+
+
+def test_what_one_command_measures_on_many_workers_is_compared_as_one(tmp_path):
+    made = Made(engines=("root", "arrowroot"), n_runs=1, with_trouble=False).results()
+    command, cases = new_run(), {}
+    for one in made:
+        case = (one.case["storage_name"], one.case["workload_name"])
+        one.campaign["run"] = cases.setdefault(case, another_of(command))
+    assert len(cases) > N_RUNS
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in made:
+            store.put(result)
+        publish(store, tmp_path / "pages", at=NOW)
+        _, wanted = compare(store, Filter(), by="engine")
+    page = Page(tmp_path / "pages" / "compare" / "storages-by-engine.html")
+    tables = [page.records(name) for name in page.tables if name.endswith("-table")]
+    assert len(tables[0]) == len(wanted) == len(cases)
+    words = Page(tmp_path / "pages" / "campaigns" / "storages.html").words()
+    assert f"{len(made)} results, run {command[:8]}" in words
+    assert f"{len(made)} of the last runs" in Page(tmp_path / "pages" / "index.html").words()
+
+
+def test_what_is_stored_while_pages_are_written_is_on_none_of_them(tmp_path, monkeypatch):
+    made = Made(storages=("local",), workloads=("ten columns",), with_trouble=False).results()
+    later = {one.campaign["run"]: None for one in made}.popitem()[0]
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in made:
+            if result.campaign["run"] != later:
+                store.put(result)
+
+        class Late(Snapshot):
+            def __init__(self, of, at):
+                super().__init__(of, at)
+                for result in made:
+                    of.put(result)
+
+        monkeypatch.setattr("arrowroot_lab.pages.publishing.Snapshot", Late)
+        publish(store, tmp_path / "pages", at=NOW)
+    for path in (tmp_path / "pages").rglob("*.html"):
+        for _, href in Page(path).links:
+            target = unquote(urlsplit(href).path)
+            assert not target or (path.parent / target).is_file(), (path, href)
 
 
 def test_a_link_to_a_site_stays_a_link(little, tmp_path):

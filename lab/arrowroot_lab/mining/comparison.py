@@ -17,9 +17,11 @@ from .results import AXES, axes_of, varying
 from .table import Column, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from arrowroot_lab.store import Filter, Store, Taken
+    from sqlalchemy import Row
+
+    from arrowroot_lab.store import Filter, Store, Summary, Taken
 
 #: What may differ between the two sides, and the column of what all that are compared share.
 SIDES = {
@@ -96,7 +98,12 @@ def compare(
 
 def measured(store: Store, where: Filter) -> list[Measured]:
     """Return the results that match, newest first, with what several comparisons ask of them."""
-    return [Measured(row, axes_of(row)) for row in store.rows(where, _COLUMNS)]
+    return measured_of(store.rows(where, _COLUMNS))
+
+
+def measured_of(rows: Iterable[Summary | Row[Any]]) -> list[Measured]:
+    """Return the same of rows that are at hand, in their order."""
+    return [Measured(row, axes_of(row)) for row in rows]
 
 
 def compare_measured(

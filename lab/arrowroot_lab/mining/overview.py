@@ -11,16 +11,18 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter
 
-from .comparison import compare
+from .comparison import compare_measured, measured, measured_of
 from .format import age_s
 from .news import standing
 from .results import axes_of, varying
 from .table import Column, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arrowroot_lab.store import Store, Summary
 
-    from .comparison import Compared
+    from .comparison import Compared, Measured
 
 #: A series that nobody measured for so long is old.
 OLD_DAYS = 30
@@ -54,11 +56,30 @@ def overview(
     """Return the overview of all that matches, as of ``at`` (UTC; None: now)."""
     at = at or datetime.now(timezone.utc)
     where = where or Filter()
-    newest = standing(store.summaries(replace(where, newest_versions=True)))
+    newest = store.summaries(replace(where, newest_versions=True))
+    recent = measured(store, replace(where, since=where.since or _day_before(at, old_days)))
+    return _overview(store, newest, recent, at, old_days)
+
+
+def overview_of(
+    store: Store, found: Sequence[Summary], *, at: datetime, old_days: int = OLD_DAYS
+) -> Overview:
+    """Return the overview of results that are at hand, newest first; their samples are read from the store."""
+    since = _day_before(at, old_days)
+    return _overview(store, found, measured_of(one for one in found if one.created_at >= since), at, old_days)
+
+
+def _day_before(at: datetime, n_days: int) -> str:
+    return (at - timedelta(days=n_days)).isoformat()[:10]
+
+
+def _overview(
+    store: Store, found: Sequence[Summary], recent: Sequence[Measured], at: datetime, old_days: int
+) -> Overview:
+    newest = standing(found)
     limit_s = timedelta(days=old_days).total_seconds()
     old = [one for one in newest if age_s(one.created_at, at) > limit_s]
-    since = where.since or (at - timedelta(days=old_days)).isoformat()[:10]
-    changed, compared = _changed(store, replace(where, since=since))
+    changed, compared = _changed(store, recent)
     return Overview(
         _campaigns(newest, at),
         _listed("Failed", [one for one in newest if one.outcome in _BAD], at),
@@ -125,10 +146,10 @@ def _old(title: str, found: list[Summary], at: datetime) -> Table:
     return Table(title, columns, rows)
 
 
-def _changed(store: Store, where: Filter) -> tuple[Table, list[Compared]]:
+def _changed(store: Store, found: Sequence[Measured]) -> tuple[Table, list[Compared]]:
     title = "Changed from the version before to the newest"
     try:
-        table, compared = compare(store, where, by="version")
+        table, compared = compare_measured(store, found, by="version")
     except RequestError as error:
         return Table(title, (), (), (f"Nothing to compare: {error}.",)), []
     told = (Verdict.BETTER.value, Verdict.WORSE.value)

@@ -13,15 +13,14 @@ import arrowroot_lab
 from arrowroot_lab.documents import N_COMMIT
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.figures.figure import style_sheet
-from arrowroot_lab.mining import overview, report
-from arrowroot_lab.mining.comparison import SIDES, Measured, compare_measured, measured
+from arrowroot_lab.mining import report
+from arrowroot_lab.mining.comparison import SIDES, Measured, compare_measured, measured_of
 from arrowroot_lab.mining.history import history_of, level_changes
 from arrowroot_lab.mining.news import news, standing
-from arrowroot_lab.mining.overview import OLD_DAYS
+from arrowroot_lab.mining.overview import OLD_DAYS, overview_of
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
 from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.statistics import Verdict
-from arrowroot_lab.store import Filter
 
 from . import pictures
 from .html import Linked, render, slug
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 
 #: Where one begins to read.
 FIRST = "index.html"
-#: Pairs are looked for in so many of the newest runs of a campaign.
+#: Pairs are looked for in what so many of the newest commands have measured of a campaign.
 N_RUNS = 5
 #: Of more values of an axis each is compared with the first alone, not with each other.
 MAX_EACH_WITH_EACH = 4
@@ -160,7 +159,7 @@ class _Site:
 
     def _overview(self) -> None:
         snapshot = self.snapshot
-        found = overview(snapshot.store, at=snapshot.at)
+        found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
         verdicts = Counter(one.comparison.verdict.value for one in found.compared)
         changed = [one for one in found.compared if one.comparison.verdict.value in ("better", "worse")]
         last = news(snapshot.summaries)
@@ -238,8 +237,8 @@ class _Site:
         self, campaign: str, runs: dict[str, list[Summary]]
     ) -> list[tuple[str, str, list[dict[str, Any]]]]:
         """Write the comparisons of a campaign; return axis, address and pairs of each."""
-        asked = Filter(campaign=(campaign,), run=tuple(run for run in list(runs)[:N_RUNS] if run))
-        found = measured(self.snapshot.store, asked)
+        newest = {one.uuid for run in [run for run in runs if run][:N_RUNS] or runs for one in runs[run]}
+        found = measured_of(one for one in self.snapshot.of_campaign(campaign) if one.uuid in newest)
         written = []
         for axis in SIDES:
             pairs, is_each = _pairs(found, axis)

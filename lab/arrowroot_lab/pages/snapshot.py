@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.metrics import metric
 from arrowroot_lab.mining.results import axes_of, label, natural, varying
+from arrowroot_lab.runs import command_of
 
 from .html import slug
 
@@ -99,10 +100,13 @@ def why_no_time(one: Summary) -> str:
 
 
 def runs_of(found: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """Return the results of each run, the newest run first; results that tell no run are one."""
+    """Return the results of each command, the newest first; results that tell no run are of one.
+
+    What a command measures on several workers is a run of each: their UUIDs begin with the same.
+    """
     runs: dict[str, list[Summary]] = {}
     for one in found:
-        runs.setdefault(one.run or "", []).append(one)
+        runs.setdefault(command_of(one.run or ""), []).append(one)
     return runs
 
 
