@@ -146,6 +146,25 @@ def test_more_work_hides_more_and_more_latency_costs_more(grid):
     assert of_share["far"].wall_ns < placed("treecache", columns=("all",))["far"].wall_ns
 
 
+def test_a_share_of_the_bytes_is_that_of_the_file_whichever_entries_the_grid_has_read(grid):
+    whole = cells_of(grid)
+    few = [
+        replace(
+            cell,
+            **{name: getattr(cell, name) / 100 for name in ("n_entries", "n_bytes", "cpu_ns", "work_ns")},
+        )
+        for cell in whole
+    ]
+    job = Job(None, 1.0, whole[0].n_entries)
+
+    def cpu_ns(cells):
+        return [
+            one.cpu_ns for one in sorted(Grid(cells).place(job), key=lambda one: (one.storage, one.strategy))
+        ]
+
+    assert cpu_ns(few) == pytest.approx(cpu_ns(whole))
+
+
 def test_the_command_says_where_to_send_it(grid, tmp_path, capsys):
     database = tmp_path / "lab.db"
     with Store.open(database) as store:

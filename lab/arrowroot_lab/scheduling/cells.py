@@ -49,6 +49,8 @@ class Cell:
     latency_ns: float
     bytes_per_s: float
     n_cores: int
+    #: All entries of the dataset, whose bytes are ``file_bytes``; None: nobody tells.
+    file_entries: float | None = None
 
     @property
     def place(self) -> tuple[str, str]:
@@ -117,6 +119,7 @@ def _cell(result: Result) -> Cell | None:
         latency_ns=latency_ns,
         bytes_per_s=bytes_per_s,
         n_cores=n_cores_asked(result),
+        file_entries=result.dataset.get("n_entries"),
     )
 
 

@@ -161,11 +161,9 @@ class Grid:
         for what in dict.fromkeys(cell.what for cell in members):
             alike = [cell for cell in members if cell.what == what]
             need = self._need(alike, like, like.n_entries, like.work_ns)
-            whole = alike[0].file_bytes
-            if whole and need.n_bytes:
-                points.append(
-                    (need.n_bytes / (whole / max(cell.n_entries for cell in members) * like.n_entries), need)
-                )
+            whole, n_all = alike[0].file_bytes, alike[0].file_entries
+            if whole and n_all and need.n_bytes:
+                points.append((need.n_bytes / (whole / n_all * like.n_entries), need))
         points.sort()
         if not points:
             raise RequestError(
