@@ -252,6 +252,8 @@ def test_repositories_and_branches_are_told_apart(tmp_path):
     assert branch_of("https://host/a/b.git:feature/x") == Branch("https://host/a/b.git", "feature/x")
     assert branch_of("ssh://git@host:22/a/b") == Branch("ssh://git@host:22/a/b")
     assert branch_of("git@host:a/b") == Branch("git@host:a/b")
+    for repository in (str(tmp_path), "https://host/a/b.git", "ssh://git@host:22/a/b", "git@host:a/b"):
+        assert branch_of(f"{repository}:6.40-patches") == Branch(repository, "6.40-patches")
     for wrong in ("--upload-pack=touch x", ".:--exec"):
         with pytest.raises(RequestError):
             branch_of(wrong)

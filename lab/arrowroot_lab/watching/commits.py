@@ -15,6 +15,8 @@ from arrowroot_lab.errors import LabError, RequestError
 _TIMEOUT_S = 600
 #: A directory that every repository of arrowroot has.
 _SOURCES = "python/arrowroot"
+#: A URL up to its host.
+_HOST = re.compile(r"[\w+.-]+://[^/]*")
 #: ``git@host:path``, as git takes it.
 _OF_SSH = re.compile(r"[^/:]+@[^/:]+:.+")
 
@@ -68,7 +70,8 @@ def branch_of(text: str) -> Branch:
     repository, separator, name = text.rpartition(":")
     is_place = Path(repository).is_dir() or "://" in repository or _OF_SSH.fullmatch(repository) is not None
     # The colon of `https://host` names no branch, nor does that of a port: `ssh://host:22/repository`.
-    if not (separator and is_place) or Path(text).is_dir() or name.startswith("/") or name[:1].isdecimal():
+    is_port = _HOST.fullmatch(repository) is not None and name[:1].isdecimal()
+    if not (separator and is_place) or Path(text).is_dir() or name.startswith("/") or is_port:
         repository, name = text, ""
     if not repository or repository.startswith("-") or name.startswith("-"):
         raise RequestError(f"--on-commit {text}: expected REPO or REPO:BRANCH, as .:main")
