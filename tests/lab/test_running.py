@@ -17,6 +17,7 @@ import arrowroot
 from arrowroot_lab import documents
 from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
+from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome, decode
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.catalogue import BUILT_IN
@@ -703,3 +704,17 @@ def test_an_error_on_a_worker_sends_back_what_it_has_measured(campaign, monkeypa
     told = measured_by_worker(errand)
     assert [decode(document).uuid for document in told["documents"]] == kept
     assert told["failures"] == ["on a worker: RuntimeError: out of order"]
+
+
+def test_a_text_of_a_runner_moves_no_cursor(campaign, capsys):
+    path = campaign(engine("a", error="bad \x1b[2Jname\nok: all good"), workloads="[workload.all]\n")
+    told = [str(path), "--db", str(path.with_suffix(".db"))]
+    for command in (["run", *told], ["watch", *told, "--once"]):
+        assert main(command) == 1
+        said = capsys.readouterr()
+        assert "bad [2Jname ok: all good" in said.out
+        assert "bad [2Jname ok: all good" in said.err
+        assert "\x1b" not in said.out + said.err
+    path.write_text('[dataset."a\\u001b[2J"]\nfiles = 7\n')
+    assert main(["plan", str(path)]) == 2
+    assert "\x1b" not in capsys.readouterr().err

@@ -56,7 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
     except LabError as error:
-        print(f"arrowroot lab: {error}", file=sys.stderr)
+        from arrowroot_lab.mining.writing import clean
+
+        # A fault of a campaign may have others after it, a line for each.
+        told = "\n".join(clean(line) for line in str(error).split("\n"))
+        print(f"arrowroot lab: {told}", file=sys.stderr)
         return error.exit_code
     except OSError as error:  # a cache that cannot be written, a full disk
         print(f"arrowroot lab: {os_problem(error)}", file=sys.stderr)

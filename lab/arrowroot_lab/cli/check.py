@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+from arrowroot_lab.mining.writing import clean
 from arrowroot_lab.watching.check import Acceptance, check
 from arrowroot_lab.watching.sides import run_of
 
@@ -129,9 +130,7 @@ def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
     if not path.is_file():
         if options.file:
             raise RequestError(f"{path}: this campaign is not there")
-        print(
-            f"arrowroot lab: {path}: the campaign is not there, so times are not confirmed; --file names it",
-            file=sys.stderr,
-        )
+        problem = f"{path}: the campaign is not there, so times are not confirmed; --file names it"
+        print(f"arrowroot lab: {clean(problem)}", file=sys.stderr)
         return None
     return Confirming(store, read(path, engines=BUILT_IN), first.site, Progress(Screen().show))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError
+from arrowroot_lab.mining.writing import clean
 from arrowroot_lab.quantities import size_text
 
 from . import asking
@@ -70,14 +71,14 @@ def run(options: argparse.Namespace) -> int:
         except LabError as error:
             show_line("")
             failures.append(f"storage {storage.name}, dataset {dataset.name}: {error}")
-            print(f"failed: {failures[-1]}", file=sys.stderr)
+            print(clean(f"failed: {failures[-1]}"), file=sys.stderr)
             continue
         show_line("")
         told += [{"dataset": dataset.name, **one.document()} for one in pushed]
         if not options.json:
             for one in pushed:
                 how = "is there" if one.is_known else "put"
-                print(f"{storage.name}: {one.url}: {size_text(one.n_bytes)}, {how} ({one.proof})")
+                print(clean(f"{storage.name}: {one.url}: {size_text(one.n_bytes)}, {how} ({one.proof})"))
     if options.json:
         document = {"form": JSON_FORM, "campaign": campaign.name, "files": told, "failures": failures}
         print(json.dumps(document, indent=2))

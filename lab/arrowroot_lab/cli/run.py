@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+from arrowroot_lab.mining.writing import clean
 
 from . import asking
 from .screen import Screen
@@ -169,7 +171,7 @@ def _print(summary: Summary, place: str) -> None:
     told_of_run = f"; run {run[:8]}" if run else ""
     print(f"{place}: {', '.join(told) or 'nothing to do'}{told_of_run}")
     for text in summary.failures:
-        print(f"failed: {text}")
+        print(clean(f"failed: {text}"))
     for result in summary.results:
         if result.outcome.value in ("failed", "timed out"):
-            print(f"{result.outcome.value}: {' '.join(result.command)}: {result.reason}")
+            print(clean(f"{result.outcome.value}: {shlex.join(result.command)}: {result.reason}"))

@@ -6,6 +6,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.mining.writing import clean
+
 if TYPE_CHECKING:
     from arrowroot_lab.running.events import State
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 def show_line(line: str) -> None:
     """Show a line on a terminal, in the place of the last one; "": none. Elsewhere nothing is shown."""
     if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K" + line[: shutil.get_terminal_size().columns - 1])
+        sys.stderr.write("\r\x1b[K" + clean(line)[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
 
 
@@ -29,7 +31,7 @@ class Screen:
         progress = f"{taken} of {taken + left} samples" if taken + left else ""
         if left and left_s is not None:
             progress += f", {_duration(left_s)} left"
-        line = f"{about}: {text}"
+        line = clean(f"{about}: {text}")
         with_progress = f"[{progress}] {line}" if progress else line
         if self._is_terminal:
             show_line(with_progress)

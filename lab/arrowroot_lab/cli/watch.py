@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+from arrowroot_lab.mining.writing import clean
 from arrowroot_lab.quantities import parse_time_ns
 
 from . import asking
@@ -120,4 +121,4 @@ def _words(command: str) -> list[str]:
 
 
 def _tell(text: str) -> None:
-    print(f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S} {text}", flush=True)
+    print(f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S} {clean(text)}", flush=True)
