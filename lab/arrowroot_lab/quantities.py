@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([^\d\s.][^\d.]*?)\s*", re.ASCII)
 
@@ -30,7 +31,8 @@ def _parsed(text: str, units: dict[str, int] | dict[str, float], example: str) -
         raise ValueError(
             f"expected a number and a unit ({', '.join(units)}) such as {example!r}, not {text!r}"
         )
-    value = float(match[1]) * factor
+    # Exactly, so that 1.1 MB/s is 1100 kB/s.
+    value = float(Decimal(match[1]) * Decimal(factor))
     if value > _MOST:
         raise ValueError(f"{text!r} is too much")
     return value
@@ -58,7 +60,7 @@ def parse_share(value: str | float) -> float:
         match = _NUMBER.fullmatch(value)
         if match is None or match[2] != "%":
             raise ValueError(problem)
-        value = float(match[1]) / 100
+        value = float(Decimal(match[1]) / 100)
     if not 0 < value <= 1:
         raise ValueError(problem)
     return float(value)

@@ -21,6 +21,10 @@ def test_quantities_are_read_as_people_write_them():
     assert [parse_bytes(text) for text in ("10 MB", "4KiB", "1.5 kB")] == [10_000_000, 4096, 1500]
     assert [parse_rate(text) for text in ("12 MB/s", "1 Gbit/s")] == [12e6, 125e6]
     assert [parse_share(told) for told in ("2 %", 0.5, "100%", 1)] == [0.02, 0.5, 1.0, 1.0]
+    # A quantity is one number however it is written, and so one case.
+    for n in range(1, 1001):
+        assert parse_share(f"{n / 10} %") == float(f"{n}e-3")
+        assert parse_rate(f"{n / 10} MB/s") == n * 1e5 == parse_rate(f"{n * 100} kB/s")
     for parse in (parse_time_ns, parse_bytes, parse_rate, parse_share):
         for wrong in ("", "5", "MB", "-1 s", "1e9 s", "1 parsec", "1 s s", "\u0661 s", "nan s", "inf"):
             with pytest.raises(ValueError):
