@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: The beginning of a date as documents write it.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T[\d:.]*Z?)?)?)?")
+#: The filters by names and by keys.
+_FILTERS = (*NAMES, "series", "case")
 
 
 def add_database(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +60,7 @@ def add_filters(parser: argparse.ArgumentParser, *, without: Sequence[str] = ())
         if name in without:
             parser.set_defaults(**{name: option.get("default")})
         else:
-            group.add_argument(f"--{name}", **option)
+            group.add_argument(_option(name), dest=name, **option)
 
 
 def add_metric(parser: argparse.ArgumentParser) -> None:
@@ -98,14 +100,18 @@ def opened(options: argparse.Namespace) -> Store:
     return Store.open(options.db, must_exist=True)
 
 
+def told_filters(options: argparse.Namespace) -> list[str]:
+    """Return the filters that the options tell."""
+    names = [name for name in (*_FILTERS, "since", "until") if getattr(options, name)]
+    return [_option(name) for name in names]
+
+
 def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filter:
     """Return the filter that the options tell.
 
     Raises: RequestError if a name is that of no result, or a date is none.
     """
-    told: dict[str, Any] = {
-        name: _alternatives(getattr(options, name)) for name in (*NAMES, "series", "case")
-    }
+    told: dict[str, Any] = {name: _alternatives(getattr(options, name)) for name in _FILTERS}
     for name in NAMES:
         whole = getattr(options, name).strip()
         # A name may have commas of its own: "disk, cold".
@@ -124,7 +130,7 @@ def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filte
             alone: dict[str, Any] = {name: (one,)}
             if not store.count(Filter(**alone)):
                 there = ", ".join(store.names(name)[:20]) or "none"
-                raise RequestError(f"--{name} {one}: no result has it; there are {there}")
+                raise RequestError(f"{_option(name)} {one}: no result has it; there are {there}")
     return Filter(**told, since=options.since, until=options.until, **more)
 
 
@@ -144,6 +150,11 @@ def tell_text(tables: Sequence[Table]) -> None:
     """Print tables for people, as wide as the terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else writing.WIDTH
     sys.stdout.write("\n".join(writing.text(table, width) for table in tables))
+
+
+def _option(name: str) -> str:
+    """The option of a filter: ``--site`` is the site's file, in the commands that measure."""
+    return "--at-site" if name == "site" else f"--{name}"
 
 
 def _alternatives(told: str) -> tuple[str, ...]:

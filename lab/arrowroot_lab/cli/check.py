@@ -60,11 +60,17 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         metavar="CAMPAIGN",
         help="of the confirming run (default: where the campaign's results say it is)",
     )
+    parser.add_argument(
+        "--run",
+        metavar="RUN",
+        dest="judged",
+        help="the run that is judged (default: the newest result of each series since the baseline)",
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write a report for a merge request")
     parser.add_argument("--junit", metavar="FILE", type=Path, help="write a report for CI")
     # The baseline and the newest results say which dates, and a case that fails now is what is looked for.
-    asking.add_filters(parser, without=("since", "until", "outcome"))
+    asking.add_filters(parser, without=("run", "since", "until", "outcome"))
     asking.add_database(parser)
 
 
@@ -78,7 +84,6 @@ def run(options: argparse.Namespace) -> int:
         if place is not None:
             writing.check_place(place)
     accepts = [_acceptance(text) for text in options.accept]
-    judged, options.run = options.run, ""  # of the filters `--run` is the run that is judged
     store = Store.open(options.db, must_exist=True)
     if accepts or options.take_back or not options.no_confirm:
         store.close()
@@ -89,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
             _take_back(store, options.take_back)
         confirming = None if options.no_confirm else _confirming(store, options)
         found = check(
-            store, where, options.baseline, run=judged or None, confirming=confirming, accepts=accepts
+            store, where, options.baseline, run=options.judged, confirming=confirming, accepts=accepts
         )
     if options.markdown:
         writing.to_file(options.markdown, telling.markdown(found))

@@ -40,15 +40,35 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument("--limit", type=int, metavar="N", help="so many results, the newest")
     asking.add_mining(parser)
     # It is known whether one was asked for.
-    parser.set_defaults(metric=None)
+    parser.set_defaults(metric=None, statistic=None)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise RequestError if an option would have no effect."""
+    if options.document and not options.result:
+        raise RequestError("--document is of one result: `arrowroot lab show RESULT --document`")
+    for name in ("metric", "statistic"):
+        if getattr(options, name) is not None and not options.matrix:
+            raise RequestError(
+                f"--{name} is of a matrix: `arrowroot lab show --matrix storage --{name} {name.upper()}`"
+            )
+    shown = options.result or (options.matrix and "--matrix") or (options.overview and "--overview")
+    if options.limit is not None and shown:
+        raise RequestError(f"--limit is of a list of results, and {shown} is none")
+    if options.result:
+        told = [f"--{name}" for name in ("matrix", "overview", "all") if getattr(options, name)]
+        told += asking.told_filters(options)
+        if told:
+            raise RequestError(f"{', '.join(told)}: {options.result} is one result, which is shown whole")
+    if options.document:
+        told = [f"--{name}" for name in ("json", "csv", "markdown") if getattr(options, name)]
+        if told:
+            raise RequestError(f"{told[0]}: --document is shown as it is")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    if options.document and not options.result:
-        raise RequestError("--document is of one result: `arrowroot lab show RESULT --document`")
-    if options.metric is not None and not options.matrix:
-        raise RequestError("--metric is of a matrix: `arrowroot lab show --matrix storage --metric NAME`")
+    _check(options)
     with asking.opened(options) as store:
         if options.document:
             print(store.document(options.result), end="")
@@ -65,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
                     where,
                     across=options.matrix,
                     key=options.metric or "wall_ns",
-                    statistic=options.statistic,
+                    statistic=options.statistic or "median",
                 )
             ]
         else:
