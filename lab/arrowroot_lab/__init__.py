@@ -14,7 +14,7 @@ def results(db: str | Path | None = None, each: str = "result", **filters: Any) 
     """Return results as a pandas DataFrame, newest first; times are in ns, sizes in bytes, dates in UTC.
 
     Args:
-        db: a path or URL; None: ARROWROOT_LAB_DB, else ./arrowroot-lab.db
+        db: a path or URL; None: ARROWROOT_LAB_DB, else the site's, else ./arrowroot-lab.db
         each: what a row is: "result" (medians and minima of its counted samples), "sample" (with its counters, as
             ``store.n_reads``) or "counter"
         **filters: names or globs, or lists of them: ``campaign="storages", engine=["root*", "uproot"]``;

@@ -226,6 +226,45 @@ def test_a_campaign_at_fault_ends_with_2_and_its_line(tmp_path, capsys):
     assert main(["plan", "c.toml", "--db", str(tmp_path / "none.db")]) == 2
 
 
+FAULTY = """\
+repeats = 10
+
+[dataset.a]
+sample = { kin = "nanoaod", entries = 10_000 }
+[storage.near]
+kind = "xrotd"
+[storage.far]
+kind = "http"
+line = { latency = "50" }
+[engine.arrowroot]
+[workload.all]
+[[exclude]]
+storage = "middle"
+"""
+FAULTY_SITE = """\
+name = "here"
+
+[storage.SE]
+kind = "xrotd"
+"""
+
+
+@pytest.mark.usefixtures("campaign")
+@pytest.mark.parametrize(
+    ("page", "command"), [("campaigns", "plan c.toml"), ("sites", "run c.toml --site site.toml")]
+)
+def test_faults_are_told_as_the_documents_show_them(tmp_path, capsys, monkeypatch, page, command):
+    monkeypatch.setenv("ARROWROOT_SITE", "")
+    (tmp_path / "c.toml").write_text(FAULTY)
+    (tmp_path / "site.toml").write_text(FAULTY_SITE)
+    assert main(command.split()) == 2
+    said = capsys.readouterr().err.replace(f"{tmp_path}/", "")
+    text = (DOCUMENTS / f"{page}.md").read_text()
+    shown = text.partition(f"    $ arrowroot lab {command}\n")[2].partition("\n\n")[0]
+    assert said.splitlines() == [line.removeprefix("    ") for line in shown.splitlines()]
+
+
+DOCUMENTS = Path(__file__).parents[2] / "docs" / "lab"
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 
 

@@ -53,7 +53,7 @@ class Store:
         """Open a store; make it if it is not there.
 
         Args:
-            place: a path or URL; None: ARROWROOT_LAB_DB, else ./arrowroot-lab.db
+            place: a path or URL; None: ARROWROOT_LAB_DB, else the site's, else ./arrowroot-lab.db
             must_exist: for reading: make none, and take one that may not be written; an older one is brought up to date
 
         Raises: StoreError if the database is damaged, another program's, of a newer laboratory, or cannot be reached;
