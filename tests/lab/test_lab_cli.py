@@ -135,6 +135,7 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
         (["show", RESULTS[0].uuid, "--overview"], "is one result"),
         (["show", RESULTS[0].uuid, "--document", "--json"], "--json: --document is shown as it is"),
         (["show", "--site", "here"], "unrecognized arguments: --site"),
+        (["check", "--baseline", "1f3a", "--since", "2026"], "unrecognized arguments: --since"),
         (["show", "--at-site", "none"], "--at-site none: no result has it; there are here"),
         (["show", "--matrix", "engine", "--metric", "speed"], "speed: no such metric; there are wall_ns"),
         (["show", "--db", "/nowhere/lab.db"], "/nowhere/lab.db: no database is there"),
