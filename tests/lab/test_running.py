@@ -10,27 +10,18 @@ import tempfile
 import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import arrowroot
 from arrowroot_lab import documents
-from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
-from arrowroot_lab.cli import main
-from arrowroot_lab.documents import Outcome, decode
+from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.machine import proc, readings
 from arrowroot_lab.mining import compare, history
-from arrowroot_lab.running import checking, planning, predicting, sampling, virtual_first
-from arrowroot_lab.running.cluster import Errand, Kept
-from arrowroot_lab.running.cluster import measure_there as measured_by_worker
+from arrowroot_lab.running import checking, predicting, sampling, virtual_first
 from arrowroot_lab.running.predicting import gap
-from arrowroot_lab.running.subjects import Preparation
-from arrowroot_lab.runs import new_run
-from arrowroot_lab.storages.local import Local
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.sides import matched, run_of
 from tests.lab.running import CASES, LOCAL, N_ENTRIES, calls, descendants, engine, is_there, run, wait_until
@@ -612,109 +603,3 @@ def test_what_a_killed_worker_had_in_hand_is_measured_by_another(campaign, clust
         assert result.outcome is Outcome.OK
         assert len({sample.started_at for sample in result.samples}) == len(result.samples)
     wait_until(lambda: not any(is_there(call["pid"]) for call in calls(log)))
-
-
-def prepared(path, directory, **more):
-    """What a run would measure; no environment is made for it."""
-    engines = planning._EnginesHere(lambda *_: None, path.parent)
-    asked, nothing = read(path, engines=BUILT_IN), planning._Asked(None)
-    return Preparation(asked, "site", "run", directory, nothing, engines, lambda *_: None, **more).prepare()
-
-
-def test_a_glob_chooses_by_names_alone_and_a_key_by_four_digits_or_more(campaign, tmp_path):
-    path = campaign(engine("a"))
-    key = prepared(path, tmp_path).subjects[0].result.case_id
-    for wrong in (f"{key[0]}*", f"{key}*", key[:3], f"{key}@2"):
-        with pytest.raises(RequestError, match="no case is"):
-            prepared(path, tmp_path, chosen=(wrong,))
-    for right in (key, key[:4]):
-        assert [one.result.case_id for one in prepared(path, tmp_path, chosen=(right,)).subjects] == [key]
-
-
-def test_the_command_of_a_result_repeats_its_version_alone(campaign, tmp_path):
-    path = campaign('[engine.uproot]\nversions = ["5.3.0", "5.7.0"]\n', workloads="[workload.all]\n")
-    both = prepared(path, tmp_path).decided
-    assert len({one.result.case_id for one in both}) == 1
-    for one in both:
-        word = one.result.command[one.result.command.index("--case") + 1]
-        assert [case.label() for case in prepared(path, tmp_path, chosen=(word,)).cases] == [one.label]
-
-
-def test_lists_of_entries_are_those_of_their_dataset_and_workload_whatever_the_names(campaign, tmp_path):
-    few = np.arange(10, dtype=np.int32)
-    arrowroot.write(f"{tmp_path / 'few.root'}:T", {"x": few, "y": few})
-    path = campaign(
-        engine("a", can="read,entries,order:entry,strategy:*"),
-        top='[dataset.numbers-all]\nfiles = "few.root"\ntable = "T"\n',
-        workloads="[workload.few]\nentry_share = 0.5\n[workload.all-few]\nentry_share = 0.5\n",
-    )
-    for one in prepared(path, tmp_path).subjects:
-        numbers = [int(word) for word in Path(one.job["entries"]).read_text().split()]
-        assert len(numbers) == one.found.identity.n_entries / 2
-        assert numbers[-1] < one.found.identity.n_entries
-
-
-@pytest.mark.usefixtures("undisturbed")
-def test_a_file_that_is_gone_ends_its_cases_and_what_was_measured_of_them_is_kept(campaign, tmp_path):
-    class Events(list):
-        def append(self, event):
-            if event[0] == "sample":
-                (tmp_path / "numbers.root").unlink(missing_ok=True)
-
-    summary, results = run(campaign(engine("a")), events=Events())
-    assert summary.has_failed
-    assert [result.outcome for result in results] == [Outcome.FAILED] * 2
-    assert sorted(len(result.counted()) for result in results) == [0, 1]
-    assert all("numbers.root: No such file or directory" in result.reason for result in results)
-
-
-@pytest.mark.usefixtures("undisturbed")
-@pytest.mark.parametrize("what", ["line_figures", "prepare_sample"])
-def test_a_server_that_does_not_answer_any_more_ends_its_cases_alone(campaign, tmp_path, monkeypatch, what):
-    there = tmp_path / "there"
-    there.mkdir()
-    before = getattr(Local, what)
-
-    def ended(place):
-        if place._copies is not None:
-            raise RuntimeError("XCache did not start")
-        return before(place)
-
-    monkeypatch.setattr(Local, what, ended)
-    path = campaign(engine("a"), storages=f'{LOCAL}[storage.there]\nkind = "local"\ndirectory = "{there}"\n')
-    _, results = run(path)
-    by_storage = {(result.case["storage_name"], result.outcome, result.reason) for result in results}
-    assert by_storage == {("here", Outcome.OK, None), ("there", Outcome.FAILED, "XCache did not start")}
-
-
-@pytest.mark.usefixtures("undisturbed")
-def test_an_error_on_a_worker_sends_back_what_it_has_measured(campaign, monkeypatch):
-    path = campaign(engine("a"))
-    keep, kept = Kept.put, []
-
-    def put(self, result):
-        if kept:
-            raise RuntimeError("out of order")
-        kept.append(result.uuid)
-        return keep(self, result)
-
-    monkeypatch.setattr(Kept, "put", put)
-    labels = frozenset(case.label() for case in cases(read(path)))
-    errand = Errand(str(path), read(path).text_hash, "there", [], "site", (), False, new_run(), labels)
-    told = measured_by_worker(errand)
-    assert [decode(document).uuid for document in told["documents"]] == kept
-    assert told["failures"] == ["on a worker: RuntimeError: out of order"]
-
-
-def test_a_text_of_a_runner_moves_no_cursor(campaign, capsys):
-    path = campaign(engine("a", error="bad \x1b[2Jname\nok: all good"), workloads="[workload.all]\n")
-    told = [str(path), "--db", str(path.with_suffix(".db"))]
-    for command in (["run", *told], ["watch", *told, "--once"]):
-        assert main(command) == 1
-        said = capsys.readouterr()
-        assert "bad [2Jname ok: all good" in said.out
-        assert "bad [2Jname ok: all good" in said.err
-        assert "\x1b" not in said.out + said.err
-    path.write_text('[dataset."a\\u001b[2J"]\nfiles = 7\n')
-    assert main(["plan", str(path)]) == 2
-    assert "\x1b" not in capsys.readouterr().err
