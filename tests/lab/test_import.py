@@ -12,8 +12,8 @@ import pytest
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import MAX_BYTES, encode
 from arrowroot_lab.errors import StoreError
-from arrowroot_lab.store import Store
-from arrowroot_lab.store.merging import merge
+from arrowroot_lab.store import Store, merging
+from arrowroot_lab.store.merging import Found, merge
 from tests.lab.made import Made
 from tests.lab.postgresql import postgresql, program
 
@@ -126,3 +126,13 @@ def test_what_is_no_source_is_said(tmp_path, here, capsys):
         assert main(["import", source, "--db", here.place]) == 2
         assert "arrowroot lab: " in capsys.readouterr().err
     assert here.count() == len(OWN)
+
+
+def test_passwords_of_a_source_are_not_shown(here, capsys, monkeypatch):
+    monkeypatch.setattr(merging, "_documents", lambda _: iter([Found("one", None, "it is missing")]))
+    for place in ("postgresql://lab:SECRET@host/lab", "postgresql://lab@host/lab?password=SECRET"):
+        for options in ([], ["--json"]):
+            assert main(["import", place, "--db", here.place, *options]) == 1
+            said = "".join(capsys.readouterr())
+            assert "@host/lab" in said
+            assert "SECRET" not in said

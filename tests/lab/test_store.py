@@ -23,7 +23,7 @@ from arrowroot_lab.documents import Outcome, decode, encode, to_json
 from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.mining.metrics import METRICS, metric
 from arrowroot_lab.store import Filter, Store, summary_of, tables
-from arrowroot_lab.store.place import engine_of, resolve
+from arrowroot_lab.store.place import engine_of, resolve, server_of, shown
 from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
 from arrowroot_lab.store.tables import metadata
 from tests.lab.made import FORMS, Made
@@ -515,6 +515,40 @@ def test_what_cannot_be_opened_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Store.open().close()
     assert (tmp_path / "arrowroot-lab.db").exists()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql://lab:SECRET@host/lab",
+        "postgresql://host/lab?user=lab&password=SECRET",
+        "postgresql://lab@host/lab?sslmode=verify-full&sslpassword=SECRET",
+        "postgresql://lab:SECRET@host/lab?password=SECRET&sslkey=/lab.key",
+    ],
+)
+def test_a_place_on_a_server_is_shown_and_sent_without_passwords(place):
+    url = resolve(place)
+    for told in (shown(url), server_of(url)):
+        assert "SECRET" not in told
+        assert "host/lab" in told
+        query = {name: value for name, value in url.query.items() if "password" not in name}
+        assert resolve(told).query == query
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql://lab:SECRET@host:5432x/lab",
+        "postgresql://lab:p@SECRET@host/lab",
+        "mysql://lab:SECRET@host/lab",
+        "https://host/results?authz=SECRET",
+    ],
+)
+def test_an_error_about_a_url_has_no_password(place):
+    with pytest.raises(RequestError, match=r"URL of a database|results are kept in") as raised:
+        Store.open(place)
+    assert str(raised.value).startswith(place.partition("://")[0])
+    assert "SECRET" not in f"{raised.value} {raised.value.__cause__}"
 
 
 def test_beginning_of_a_uuid_is_enough_if_only_one_has_it(store):

@@ -60,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.classics import results
     from arrowroot_lab.mining import writing
     from arrowroot_lab.store import Store
+    from arrowroot_lab.store.place import shown_source
 
     if options.picture is not None:
         return _draw(options.picture)
@@ -96,7 +97,8 @@ def run(options: argparse.Namespace) -> int:
         page, claims = classic.page(found), classic.claims(found)
     except (LookupError, ValueError, TypeError, LabError) as error:
         # As after a case that failed, or all of whose samples were disturbed.
-        at = f": `arrowroot lab show --overview --db {options.db}` tells what failed" if options.db else ""
+        db = shown_source(options.db) if options.db else ""
+        at = f": `arrowroot lab show --overview --db {db}` tells what failed" if db else ""
         raise LabError(f"{options.name}: its page needs results that are not there ({error!r}){at}") from None
     if options.write:
         writing.to_file(kept, results.text(document))

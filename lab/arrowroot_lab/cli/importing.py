@@ -53,15 +53,17 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab.store.merging import merge  # Arrow takes its time to import
+    from arrowroot_lab.store.place import shown_source
 
     told = []
     with Store.open(options.db) as store:
         for source in options.sources:
-            merged = merge(store, source, tell=_progress(clean(source)))
+            name = shown_source(source)
+            merged = merge(store, source, tell=_progress(clean(name)))
             show_line("")
-            told.append((source, merged))
+            told.append((name, merged))
             if not options.json:
-                _say(source, merged, store.place)
+                _say(name, merged, store.place)
         place = store.place
     if options.json:
         sources = [

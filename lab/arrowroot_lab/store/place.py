@@ -32,36 +32,62 @@ def resolve(place: str | Path | None) -> URL:
     told = str(place or os.environ.get("ARROWROOT_LAB_DB") or here().store or DEFAULT_PLACE)
     if "://" not in told:
         return URL.create("sqlite", database=told)
-    try:
-        url = make_url(told)
-    except (ArgumentError, ValueError) as error:
-        raise RequestError(f"{told}: this is no URL of a database ({error})") from error
+    url = _parsed(told)
     kind = url.get_backend_name()
     if kind == "postgres":  # as other programs have it
         kind = "postgresql"
     if kind not in ("sqlite", "postgresql"):
         raise RequestError(
-            f"{shown(url)}: results are kept in SQLite (a path) or PostgreSQL (postgresql://...)"
+            f"{url.drivername}://...: results are kept in SQLite (a path) or PostgreSQL (postgresql://...)"
         )
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
         raise RequestError(
-            f"{told}: a database in memory is gone with its process; name a file, as sqlite:///results.db"
+            "sqlite://: a database in memory is gone with its process; name a file, as sqlite:///results.db"
         )
     return url.set(drivername="postgresql+psycopg" if kind == "postgresql" else "sqlite")
 
 
+def _parsed(told: str) -> URL:
+    try:
+        url = make_url(told)
+    except (ArgumentError, ValueError):
+        url = None
+    if url is None or "@" in (url.host or ""):
+        # A password may be anywhere in it, and in the parser's words.
+        scheme = told.partition("://")[0]
+        raise RequestError(
+            f"{scheme}://...: this is no URL of a database; expected {scheme}://USER@HOST:PORT/DATABASE, where PORT "
+            "is a number, and @, : and / of names are %40, %3A and %2F"
+        )
+    return url
+
+
 def shown(url: URL) -> str:
-    """The place for people: a path, or a URL without its password."""
+    """The place for people: a path, or a URL without its passwords."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
-    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
+    return _open(url).render_as_string(hide_password=True)
+
+
+def shown_source(source: str) -> str:
+    """A path, or the URL of a database, as somebody typed it, for people: without its passwords.
+
+    Raises: RequestError if it is a URL of another kind.
+    """
+    return shown(resolve(source)) if "://" in source else source
 
 
 def server_of(url: URL) -> str | None:
-    """Return the URL of a database on a server, without its password; None of a file."""
+    """Return the URL of a database on a server, without its passwords; None of a file."""
     if url.get_backend_name() == "sqlite":
         return None
-    return url.set(drivername=url.get_backend_name(), password=None).render_as_string(hide_password=False)
+    return _open(url)._replace(password=None).render_as_string(hide_password=False)
+
+
+def _open(url: URL) -> URL:
+    """The URL as PostgreSQL's clients write it, its query without what is secret: SQLAlchemy hands all of it on."""
+    secret = [name for name in url.query if "password" in name.lower() or "secret" in name.lower()]
+    return url.set(drivername=url.get_backend_name()).difference_update_query(secret)
 
 
 def engine_of(url: URL, *, may_write: bool = True) -> Engine:
