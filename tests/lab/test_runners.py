@@ -16,7 +16,8 @@ import arrowroot
 from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.engines.ask import ask, ask_together
 from arrowroot_lab.engines.catalogue import BUILT_IN, RUNNERS
-from arrowroot_lab.errors import RefusedError, RunnerError, SkippedError, TimedOutError
+from arrowroot_lab.engines.redaction import redacted
+from arrowroot_lab.errors import LabError, RefusedError, RunnerError, SkippedError, TimedOutError
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.subjects import Engines
 from tests.lab.running import is_there, wait_until
@@ -111,6 +112,45 @@ def test_what_is_unsupported_or_refused_is_no_failure(tmp_path):
         ask(runner(tmp_path, 'print(\'{"refused": "not cold"}\')'), "run", {})
     with pytest.raises(SkippedError, match="cannot run"):
         ask([str(tmp_path / "nothing")], "run", {})
+
+
+SECRET_URL, SHOWN_URL = "https://me:SECRET@host:1094//d/x.root?authz=SECRET", "https://host:1094//d/x.root"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "print(json.dumps({KEY: f'{job[\"urls\"][0]} cannot be opened'}))",
+        "sys.exit(f'error: {job[\"urls\"][0]}: timed out')",
+        "print(json.dumps({KEY: f'in {job[\"urls\"]}, a list'}))",
+    ],
+)
+@pytest.mark.parametrize("key", ["error", "unsupported", "refused"])
+def test_why_a_runner_failed_is_told_without_what_is_secret_in_urls(tmp_path, program, key):
+    with pytest.raises(LabError) as raised:
+        ask(runner(tmp_path, program.replace("KEY", repr(key))), "run", {"urls": [SECRET_URL]})
+    assert SHOWN_URL in str(raised.value)
+    assert "SECRET" not in str(raised.value)
+
+
+def test_what_a_runner_tells_besides_has_no_secrets_of_urls(tmp_path):
+    program = f"print(json.dumps({GOOD!r} | {{'details': {{'of': [{{'pfn': job['urls'][0]}}], 'n': 5}}}}))"
+    details = ask(runner(tmp_path, program), "run", {"urls": [SECRET_URL]}).answer["details"]
+    assert details == {"of": [{"pfn": SHOWN_URL}], "n": 5}
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("(see https://h/a?b=c).", "(see https://h/a)."),
+        ("root://u@h//a@b.root?c: no", "root://h//a@b.root: no"),
+        ("s3://key:word@bucket/x, s3://y", "s3://bucket/x, s3://y"),
+        ("https://h?token=1#x", "https://h"),
+        ("no URL: a@b?c", "no URL: a@b?c"),
+    ],
+)
+def test_urls_are_shown_without_users_and_queries(said, shown):
+    assert redacted(said) == shown
 
 
 def test_one_that_hangs_is_killed_with_all_that_it_started(tmp_path):
@@ -310,6 +350,13 @@ def test_a_program_tells_by_its_report(tree, report):
     assert asked.answer["wall_ns"] < asked.wall_ns
     assert ("store" in counters) == (report != "proc")
     assert report == "proc" or counters["store"]["n_bytes"] > 1000
+
+
+def test_a_program_is_told_by_its_command_without_urls():
+    job = {"kind": "program", "urls": [SECRET_URL], "table": "T", "command": ["true", "{url}", "in={urls}"]}
+    answer = ask(BUILT_IN["program"].command(), "run", job).answer
+    assert answer["details"]["command"] == job["command"]
+    assert "SECRET" not in json.dumps(answer)
 
 
 def test_a_program_that_fails_says_what_it_said(tree):

@@ -19,6 +19,7 @@ from arrowroot_lab.documents import MAX_DEPTH, check_plain, is_counter, whole_te
 from arrowroot_lab.errors import DocumentError, RefusedError, RunnerError, SkippedError, TimedOutError
 
 from .contract import CONTRACT
+from .redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -229,7 +230,7 @@ class _Process:
             ended = f"ended by signal {-code}" if code < 0 else f"exit status {code}"
             self._fail(f"{ended} and no answer: {self._said()}")
         try:
-            answer: Answer = _whole(json.loads(lines[-1], parse_constant=_no_constant))
+            answer: Answer = redacted(_whole(json.loads(lines[-1], parse_constant=_no_constant)))
             check_plain(answer, "", _LEVELS_ABOVE)
         except (ValueError, RecursionError) as error:
             self._fail(f"its answer is no JSON: {error}")
@@ -247,7 +248,7 @@ class _Process:
         text = self._stderr.read().decode(errors="replace")
         said = [line.strip() for line in text.splitlines() if line.strip(" =^~")]
         errors = [line for line in said if "rror" in line] or said or ["it said nothing"]
-        return whole_text(errors[-1][:SAID_CHARACTERS])
+        return whole_text(redacted(errors[-1])[:SAID_CHARACTERS])
 
     def _fail(self, problem: str) -> NoReturn:
         raise RunnerError(f"{self.name}: {problem}")

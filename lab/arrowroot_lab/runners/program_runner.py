@@ -72,7 +72,8 @@ def run(job: Job) -> Answer:
                 "process": {"n_bytes": counted.get("rchar", 0), "n_reads": counted.get("syscr", 0)},
                 "device": {"n_bytes": counted.get("read_bytes", 0)},
             },
-            "details": {"command": command},
+            # With its placeholders: URLs have tokens.
+            "details": {"command": job["command"]},
         }
         answer.pop("open_ns", None)
         add_statistics(answer, job, report)
