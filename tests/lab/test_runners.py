@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot
+from arrowroot._report import fjr
 from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.engines.ask import ask, ask_together
 from arrowroot_lab.engines.catalogue import BUILT_IN, RUNNERS
@@ -350,6 +351,28 @@ def test_a_program_tells_by_its_report(tree, report):
     assert asked.answer["wall_ns"] < asked.wall_ns
     assert ("store" in counters) == (report != "proc")
     assert report == "proc" or counters["store"]["n_bytes"] > 1000
+
+
+def test_a_job_report_has_as_many_reads_of_the_store_as_the_model_says(tmp_path):
+    around = ["attempt", "block-cache", "xrootd-requests", "replica 1", "readahead", "local-cache"]
+    around += ["tables", "compress", "queue", "opening", "tstoragefile"]
+    counters = [
+        fjr.Counter(subsystem, operation, n, n, 2.0, 1.0, 0.1, 0.5)
+        for subsystem in ["root", "http", *around]
+        for operation, n in (("readv", 14), ("read", 3))
+    ]
+    report = tmp_path / "report.xml"
+    report.write_text(fjr.document(counters, url="root://host//x.root", n_entries=1))
+    job = {"kind": "program", "urls": ["x"], "table": "T", "command": ["cp", str(report), "{report}"]}
+    told = ask(BUILT_IN["program"].command(), "run", {**job, "report": "fjr"}).answer["counters"]
+    said = subprocess.run(
+        [sys.executable, "-m", "arrowroot", "model", "--json", str(report)], capture_output=True, check=True
+    ).stdout
+    figures = json.loads(said)["predictions"][0]
+    assert told["store"]["n_reads"] + told["store"]["n_vector_reads"] == figures["n_reads"] == 2 * (14 + 3)
+    assert told["store"]["n_bytes"] == figures["megabytes"] * 2**20 == 2 * 4 * 2**20
+    assert {name: told[name]["n_vector_reads"] for name in around[:-1]} == dict.fromkeys(around[:-1], 14)
+    assert told["application"]["n_vector_reads"] == 14
 
 
 def test_a_program_is_told_by_its_command_without_urls():

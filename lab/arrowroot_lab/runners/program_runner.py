@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 #: A megabyte of a job report.
 MEBIBYTE = 1 << 20
-#: Subsystems of a job report that are ROOT's file above the storage, and CMS's layers around it.
-ABOVE = ("tstoragefile", "local-cache", "readahead", "prefetch", "lazy-download")
 SUFFIXES = {"fjr": ".xml", "trace": ".parquet", "proc": ".txt"}
 SAID_BYTES = 2000
 
@@ -125,13 +123,18 @@ def add_statistics(answer: Answer, job: Job, report: Path) -> None:
 
 
 def of_job_report(reports: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """The counters of a job report by layer: ROOT's file is the application, the protocols are the store."""
+    """The counters of a job report by layer: ROOT's file is the application, the protocols are the store.
+
+    Layers around a store count again what it was asked; they keep their names.
+    """
+    from arrowroot._report.fjr import is_protocol  # so that `arrowroot model` counts the same
+
     layers: dict[str, dict[str, int]] = {}
     metrics = {"read": "n_reads", "readv": "n_vector_reads", "open": "n_opens"}
     for report in reports:
         for counter in report["counters"]:
-            layer = {"tstoragefile": "application"}.get(counter["subsystem"], counter["subsystem"])
-            layer = layer if layer == "application" or counter["subsystem"] in ABOVE else "store"
+            layer = "store" if is_protocol(counter["subsystem"]) else counter["subsystem"]
+            layer = "application" if layer == "tstoragefile" else layer
             if counter["name"] not in metrics:
                 continue
             counts = {
