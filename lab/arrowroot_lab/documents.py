@@ -26,10 +26,16 @@ FORM, FORM_VERSION = "arrowroot-lab/result", 1
 
 #: Bounds of a document, as it may come from anywhere: its text, its depth, and its integers, which are SQL's.
 MAX_BYTES, MAX_DEPTH, MAX_INTEGER = 64 * 2**20, 40, 2**63 - 1
+#: Counts of cores, and versions of the form, have columns of 32 bits.
+_MAX_SHORT = 2**31 - 1
+#: Years of dates: times in ns of 64 bits have no others.
+_FIRST_YEAR, _LAST_YEAR = 1970, 2261
 
 #: Digits of a commit, where people read it.
 N_COMMIT = 12
 _COMMIT = re.compile("[0-9a-f]{40}")
+#: A date by the calendar, as all begin; by weeks, or without its dashes, it would not sort as text.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]([01][0-9]|2[0-3]):[0-9]{2}.*")
 #: Half a surrogate pair stands where Python could not decode a file's name.
 _NUL_OR_HALF = re.compile("[\0\ud800-\udfff]")
 
@@ -222,7 +228,7 @@ def from_json(document: Any) -> Result:
     form = known.pop("form", None)
     if form != FORM:
         raise DocumentError("form", f"expected {FORM!r}, found {_shown(form)}")
-    _integer(known.pop("version", None), "version", least=1)
+    _integer(known.pop("version", None), "version", 1, _MAX_SHORT)
     arguments = _checked(known, _RESULT_KEYS, "")
     for key in _REQUIRED:
         if key not in arguments:
@@ -342,9 +348,11 @@ def _name(value: Any, key: str) -> str:
     return told
 
 
-def _integer(value: Any, key: str, least: int = 0) -> int:
+def _integer(value: Any, key: str, least: int = 0, most: int = MAX_INTEGER) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise DocumentError(key, f"expected an integer of at least {least}, found {_shown(value)}")
+    if value > most:
+        raise DocumentError(key, f"expected an integer of at most {most}, found {_shown(value)}")
     return value
 
 
@@ -357,12 +365,15 @@ def _number(value: Any, key: str) -> float:
 def _date(value: Any, key: str) -> str:
     try:
         told = _text(value, key)
-        if datetime.fromisoformat(told.replace("Z", "+00:00")).tzinfo is not None:
+        date = datetime.fromisoformat(told.replace("Z", "+00:00"))
+        if _DATE.fullmatch(told) and date.tzinfo and _FIRST_YEAR <= date.year <= _LAST_YEAR:
             return told
     except ValueError:
         pass
     raise DocumentError(
-        key, f"expected a time with its zone, as 2026-01-31T12:00:00.000Z, found {_shown(value)}"
+        key,
+        f"expected a time with its zone, as 2026-01-31T12:00:00.000Z, of {_FIRST_YEAR} to {_LAST_YEAR}, "
+        f"found {_shown(value)}",
     )
 
 
@@ -416,6 +427,23 @@ def _list_of(each: Callable[[Any, str], Any]) -> Callable[[Any, str], list[Any]]
     return check
 
 
+def _with(keys: dict[str, Callable[[Any, str], Any]]) -> Callable[[Any, str], dict[str, Any]]:
+    """An object of which these keys are checked where they have a value."""
+
+    def check(value: Any, key: str) -> dict[str, Any]:
+        told = _object(value, key)
+        for name, each in keys.items():
+            if told.get(name) is not None:
+                each(told[name], f"{key}.{name}")
+        return told
+
+    return check
+
+
+def _or_none(each: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    return lambda value, key: None if value is None else each(value, key)
+
+
 def _control(value: Any, key: str) -> tuple[int, int]:
     times = _list_of(_integer)(value, key)
     if len(times) != 2:
@@ -423,40 +451,31 @@ def _control(value: Any, key: str) -> tuple[int, int]:
     return times[0], times[1]
 
 
+def _texts(value: Any, key: str) -> Any:
+    return value if isinstance(value, str) else _list_of(_text)(value, key)
+
+
 def _case(value: Any, key: str) -> CaseDocument:
     case = _object(value, key)
     for name in ("dataset", "engine"):
         _name(case.get(name), f"{key}.{name}")
-    for name in ("storage", "workload", "strategy"):
-        _object(case.get(name), f"{key}.{name}")
+    for name, check in (("storage", _STORAGE), ("workload", _WORKLOAD), ("strategy", _object)):
+        check(case.get(name), f"{key}.{name}")
     _name(case["storage"].get("kind"), f"{key}.storage.kind")
     for name in ("layout", *NOT_HASHED):
         if name in case:
             _name(case[name], f"{key}.{name}")
+    n_cores = 1
     for name in ("threads", "workers"):
         if name in case:
-            _integer(case[name], f"{key}.{name}", 1)
+            n_cores *= _integer(case[name], f"{key}.{name}", 1, _MAX_SHORT // n_cores)
     return cast("CaseDocument", case)
 
 
 def _campaign(value: Any, key: str) -> dict[str, Any]:
-    campaign = _object(value, key)
+    campaign = _with(dict.fromkeys(("run", "commit", "path"), _text))(value, key)
     _name(campaign.get("name"), f"{key}.name")
-    for name in ("run", "commit", "path"):
-        if name in campaign and campaign[name] is not None:
-            _text(campaign[name], f"{key}.{name}")
     return campaign
-
-
-def _dataset(value: Any, key: str) -> dict[str, Any]:
-    dataset = _object(value, key)
-    for name in ("name", "values", "layout", "file"):
-        if dataset.get(name) is not None:
-            _text(dataset[name], f"{key}.{name}")
-    for name in ("file_bytes", "n_entries"):
-        if dataset.get(name) is not None:
-            _integer(dataset[name], f"{key}.{name}")
-    return dataset
 
 
 def _sample(value: Any, key: str) -> Sample:
@@ -478,6 +497,24 @@ def _checked(told: dict[str, Any], keys: dict[str, Callable[[Any, str], Any]], p
     return known
 
 
+_LINE = _with({"latency_ns": _number, "bytes_per_s": _number})
+_STORAGE = _with({"line": _LINE, "origin_line": _LINE, "cache": _text})
+_WORKLOAD = _with({"kind": _name, "columns": _texts, "work_ns_per_entry": _number})
+_PREDICTION = _with({"wall_ns": _integer, "cpu_ns": _integer, "error_share": _number, "error": _number})
+_READS = _with(
+    {
+        "n_reads": _integer,
+        "entries": _list_of(_or_none(_integer)),
+        **dict.fromkeys(("offsets", "n_bytes", "end_ns"), _list_of(_integer)),
+    }
+)
+_DATASET = _with(
+    {
+        **dict.fromkeys(("name", "values", "layout", "file"), _text),
+        "file_bytes": _integer,
+        "n_entries": _integer,
+    }
+)
 _SAMPLE_KEYS: dict[str, Callable[[Any, str], Any]] = {
     "turn": _integer,
     "started_at": _date,
@@ -491,7 +528,7 @@ _SAMPLE_KEYS: dict[str, Callable[[Any, str], Any]] = {
     "readings": _of(_number),
     "disturbed": _list_of(_text),
     "cold": _of(_number),
-    "details": _object,
+    "details": _with({"n_entries": _integer, "open_ns": _number}),
 }
 _RESULT_KEYS: dict[str, Callable[[Any, str], Any]] = {
     "uuid": _uuid,
@@ -500,16 +537,16 @@ _RESULT_KEYS: dict[str, Callable[[Any, str], Any]] = {
     "site": _name,
     "machine": _object,
     "versions": _of(_text),
-    "dataset": _dataset,
+    "dataset": _DATASET,
     "campaign": _campaign,
     "samples": _list_of(_sample),
     "outcome": _outcome,
     "reason": _text,
     "environment": _object,
     "line": _of(_number),
-    "predictions": _list_of(_object),
-    "reads": _object,
-    "checksum": _object,
+    "predictions": _list_of(_PREDICTION),
+    "reads": _READS,
+    "checksum": _of(_object),
     "checked": _object,
     "command": _list_of(_text),
     "runner": _text,

@@ -112,6 +112,18 @@ def test_five_per_cent_of_memory_ring_and_one_per_cent_does_not(tmp_path):
         assert alarm.ratio == pytest.approx(1.05, abs=0.01)
 
 
+def test_figures_of_zero_are_no_measure_of_a_change(tmp_path):
+    def emptied(sample):
+        sample.wall_ns = sample.peak_rss_bytes = 0
+
+    store, (old, new) = stored(
+        tmp_path, planted(run_of(0), 3, emptied), planted(run_of(1, seed=2), 4, emptied)
+    )
+    with store:
+        found = check(store, Filter(), old, run=new).findings
+        assert not {one.kind for one in found} & {Kind.MEMORY, Kind.OUTCOME}
+
+
 def test_other_values_failures_and_what_is_missing_ring(tmp_path):
     now = run_of(1, seed=2)
     now[0].checksum = {"run": {"n": 100_000, "sum": 5001, "order": 12345}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import MAX_BYTES, encode
 from arrowroot_lab.errors import StoreError
-from arrowroot_lab.store import Store, merging
+from arrowroot_lab.store import Store, merging, summary_of
 from arrowroot_lab.store.merging import Found, merge
 from tests.lab.made import Made
 from tests.lab.postgresql import postgresql, program
@@ -136,3 +137,31 @@ def test_passwords_of_a_source_are_not_shown(here, capsys, monkeypatch):
             said = "".join(capsys.readouterr())
             assert "@host/lab" in said
             assert "SECRET" not in said
+
+
+def test_links_and_what_may_never_end_are_not_read(tmp_path, here):
+    place, elsewhere = tmp_path / "documents", tmp_path / "elsewhere.json"
+    place.mkdir()
+    elsewhere.write_text(encode(RESULTS[0]))
+    (place / "a.json").symlink_to(elsewhere)
+    (place / "b.json").symlink_to("/dev/zero")
+    (place / "c.jsonl").symlink_to("nowhere.jsonl")
+    os.mkfifo(place / "d.json")
+    (place / "e.json").write_text(encode(RESULTS[1]))
+    merged = merge(here, str(place))
+    assert told(merged) == (1, 0, 4)
+    assert {one.problem for one in merged.refused} == {"expected a file; links are not followed"}
+
+
+def test_a_document_that_nobody_foresaw_hinders_no_other(tmp_path, here, monkeypatch):
+    def taken(result, *_):
+        if result.uuid == RESULTS[1].uuid:
+            raise OverflowError("too large")
+        return summary_of(result)
+
+    monkeypatch.setattr("arrowroot_lab.store.store.summary_of", taken)
+    (tmp_path / "all.jsonl").write_text("\n".join(map(encode, RESULTS[:3])))
+    merged = merge(here, str(tmp_path / "all.jsonl"))
+    assert told(merged) == (2, 0, 1)
+    assert merged.refused[0].place.endswith("all.jsonl:2")
+    assert "OverflowError: too large" in merged.refused[0].problem

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.documents import MAX_BYTES
-from arrowroot_lab.errors import DocumentError, KnownUuidError, RequestError
+from arrowroot_lab.errors import DocumentError, KnownUuidError, LabError, RequestError
 
 from .store import Store
 
@@ -79,6 +79,11 @@ def merge(store: Store, source: str, *, tell: Callable[[Merged], None] = lambda 
                     merged.n_known += 1
             except (DocumentError, KnownUuidError) as error:
                 merged.refused.append(Refused(found.place, str(error)))
+            except LabError:
+                raise
+            except Exception as error:  # noqa: BLE001 - what nobody foresaw of one document hinders no other
+                problem = f"it cannot be taken ({type(error).__name__}: {error}); please report this"
+                merged.refused.append(Refused(found.place, problem))
         tell(merged)
     return merged
 
@@ -95,7 +100,11 @@ def _documents(source: str) -> Iterator[Found]:
                 f"of {_JSON} or {_LINES}"
             )
         for file in files:
-            yield from _of_file(file)
+            # What stands behind a link is not of this directory; a pipe or a device may never end.
+            if file.is_symlink() or not file.is_file():
+                yield Found(str(file), None, "expected a file; links are not followed")
+            else:
+                yield from _of_file(file)
     elif path.is_file():
         yield from _of_file(path)
     else:
@@ -105,7 +114,7 @@ def _documents(source: str) -> Iterator[Found]:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """All files with documents; of the other tables of an export none. Links are not followed."""
+    """All files with documents; of the other tables of an export none. Links to directories are not followed."""
     for top, names, files in os.walk(directory):
         here = Path(top)
         if here == directory:

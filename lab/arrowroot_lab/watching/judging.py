@@ -162,7 +162,7 @@ def _values(sides: Sides, now: Result) -> list[Finding]:
 def _memory(sides: Sides, now: Result) -> list[Finding]:
     """Peak memory whose median is more than 3 % above, and that is more in nine of ten pairs of samples."""
     old, new = (
-        [sample.peak_rss_bytes for sample in _ended(result) if sample.peak_rss_bytes is not None]
+        [sample.peak_rss_bytes for sample in _ended(result) if sample.peak_rss_bytes]  # none is 0
         for result in (sides.before, now)
     )
     if not old or not new or is_virtual(now):  # the memory of a replay is not that of reading
@@ -181,7 +181,9 @@ def _time(sides: Sides, now: Result) -> list[Finding]:
     """A time that seems to be more than 1 % above: it was not measured in turns, so it is a suspicion."""
     if is_virtual(sides.before) or is_virtual(now):
         return []
-    old, new = (METRICS["wall_ns"].values(result) for result in (sides.before, now))
+    old, new = (
+        [value for value in METRICS["wall_ns"].values(result) if value] for result in (sides.before, now)
+    )
     if not old or not new:
         where = "now" if old else "in the baseline"
         none = f"its time is not compared: no sample is counted {where}"
