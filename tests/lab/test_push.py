@@ -3,12 +3,15 @@
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -27,6 +30,7 @@ from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
 from arrowroot_servers import S3, Nginx, Relay, XRootD
+from arrowroot_servers.certificates import Certificates
 from arrowroot_servers.process import find_program, free_port
 from tests.servers.fixtures import installed
 
@@ -236,6 +240,59 @@ def test_nothing_secret_of_an_address_is_told_and_names_need_no_escaping(tmp_pat
     path = tmp_path / "a file's #1 & co.root"
     path.write_bytes(b"x")
     assert names_of([path]) == ["2d711642b726b044-a_file_s__1___co.root"]
+
+
+@pytest.fixture
+def servers(tmp_path, monkeypatch):
+    """Two servers: what the first is asked it sends on to the second by HTTP, which notes it."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            asked.append(self.server)
+            is_first = self.server is servers[0]
+            self.send_response(307 if is_first else 404)
+            if is_first:
+                self.send_header("Location", f"http://127.0.0.1:{servers[1].server_port}/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    certificates = installed(lambda: Certificates(tmp_path))
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(certificates.authority))
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
+    for server in servers:
+        Thread(target=server.serve_forever, daemon=True).start()
+    yield servers, certificates, asked
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_token_of_s3_goes_to_no_other_server(servers):
+    (first, _), _, asked = servers
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{first.server_port}",
+        **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"), "word"),
+    }
+    with pytest.raises(PushError, match=r"sends on to another .status 307.*set AWS_REGION"):
+        target_of("s3://bucket/x.root", environment).stored()
+    assert asked == [first]
+
+
+def test_no_redirect_leads_from_https_to_http(servers):
+    (first, second), certificates, asked = servers
+    plain = f"http://127.0.0.1:{first.server_port}/x.root"
+    assert target_of(plain, {}).stored() is None  # the second has none
+    assert asked == [first, second]
+    asked.clear()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.server, certificates.server_key)
+    first.socket = context.wrap_socket(first.socket, server_side=True)
+    with pytest.raises(PushError, match=r"[Pp]rotocol"):
+        target_of(plain.replace("http:", "https:"), {}).stored()
+    assert asked == [first]
 
 
 def test_checksums_are_those_that_storages_tell():

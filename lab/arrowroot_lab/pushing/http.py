@@ -110,10 +110,14 @@ class HttpTarget:
     def _config(self, lines: list[str], file: Path | None = None) -> str:
         """The configuration that curl gets for a request. file: that it uploads."""
         common = [
-            _line("url", self.address), "silent", "show-error", "location", "globoff", "path-as-is",
+            _line("url", self.address), "silent", "show-error", "globoff", "path-as-is",
             "connect-timeout = 30", "speed-limit = 1", f"speed-time = {_STALL_S}",
         ]  # fmt: skip
-        return "\n".join([*common, *self._credentials(file), *lines, ""])
+        return "\n".join([*common, *self._redirects(), *self._credentials(file), *lines, ""])
+
+    def _redirects(self) -> list[str]:
+        """Where curl may be sent on to: from a line that is encrypted to no other."""
+        return ["location", *(['proto-redir = "=https"'] if self.address.startswith("https://") else [])]
 
     def _headers(
         self, lines: list[str], moved: Callable[[int], None] = lambda _: None, file: Path | None = None
@@ -149,6 +153,18 @@ class S3Target(HttpTarget):
     def part(self) -> None:
         """See ``Target``."""
         return
+
+    def _redirects(self) -> list[str]:
+        # A signature is of one host; to another one curl would send the token of the session, in a header of S3's.
+        return []
+
+    def _check(self, status: int, problem: str) -> None:
+        if 300 <= status < 400:
+            raise PushError(
+                f"{self.url}: {problem}: the server sends on to another (status {status}), as for a bucket of another "
+                f"region than {self._region}; set AWS_REGION, or AWS_ENDPOINT_URL"
+            )
+        super()._check(status, problem)
 
     def _checksums(self, headers: Mapping[str, str]) -> dict[str, str]:
         # The ETag of an object that came in several parts is another hash, with a dash.
