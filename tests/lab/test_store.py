@@ -468,6 +468,48 @@ def test_database_in_a_directory_that_may_not_be_written_is_read(is_closed):
     assert "may" in lines[1]
 
 
+_LONG_READER = """
+import tempfile
+import os, sys, tempfile
+from arrowroot_lab.store import Store
+with tempfile.TemporaryDirectory() as directory: Store.open(directory + "/lab.db").close()
+if os.geteuid() == 0: os.setuid(65534)
+with Store.open(sys.argv[1], must_exist=True) as store:
+    print(store.count(), flush=True)
+    input()
+    with store._engine.connect() as connection:
+        print(connection.exec_driver_sql("PRAGMA integrity_check").scalar_one())
+    print(store.count(), len(list(store.results())), store.place)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: another user needs root")
+def test_what_another_user_reads_does_not_change_under_it():
+    directory = Path(tempfile.mkdtemp())
+    directory.chmod(0o755)
+    path = directory / "lab.db"
+    scratch = directory / "scratch"
+    scratch.mkdir()
+    try:
+        with Store.open(path) as store:
+            store.put(RESULTS[0])
+        os.chown(scratch, 65534, -1)
+        reader = subprocess.Popen(
+            [sys.executable, "-c", _LONG_READER, str(path)], env={**os.environ, "TMPDIR": str(scratch)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert reader.stdout.readline() == "1\n"
+        with Store.open(path) as store:
+            for result in RESULTS[1:100]:
+                store.put(result)
+        said, _ = reader.communicate("go on\n", timeout=60)
+        left = list(scratch.iterdir())
+    finally:
+        shutil.rmtree(directory)
+    assert said.splitlines() == ["ok", f"1 1 {path}"]
+    assert left == []
+
+
 def test_a_server_that_lets_a_user_read_alone_is_read_and_refused_before_anything_is_measured(server):
     engine = engine_of(resolve(server))
     schema, url = f"read_{os.urandom(6).hex()}", "{}&options=-csearch_path%3D{}"

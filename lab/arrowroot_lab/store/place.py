@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shutil import copyfile, rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+from weakref import finalize
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -104,14 +107,19 @@ def engine_of(url: URL, *, may_write: bool = True) -> Engine:
 
 def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
     """SQLite with a write-ahead log: readers wait for nobody, writers queue up at their first statement."""
-    query = "mode=rwc" if may_write else "mode=ro"
-    if not may_write and not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK):
-        # SQLite wants to make its index of the log even to read, and could not. Nobody can write here either.
-        query = "immutable=1"
-    uri = f"file:{quote(str(path.absolute()))}?{query}"
+    query, copy = "mode=rwc" if may_write else "mode=ro", None
+    if not may_write and not _log_of(path).exists() and not os.access(path.parent, os.W_OK):
+        # SQLite wants to make its index of the log even to read, and could not.
+        if _is_never_written(path.parent):
+            query = "immutable=1"
+        else:
+            copy = _copy_of(path)
+    uri = f"file:{quote(str((copy or path).absolute()))}?{query}"
     engine = create_engine(
         URL.create("sqlite", database=uri, query={"uri": "true"}), connect_args={"timeout": BUSY_TIMEOUT_S}
     )
+    if copy is not None:
+        finalize(engine, rmtree, copy.parent, ignore_errors=True)
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _record: Any) -> None:
@@ -130,3 +138,33 @@ def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _log_of(path: Path) -> Path:
+    return Path(f"{path}-wal")
+
+
+def _is_never_written(directory: Path) -> bool:
+    """True if nobody can make a write-ahead log there: its file system is read-only, or its owner may not either."""
+    return bool(os.statvfs(directory).f_flag & os.ST_RDONLY) or not directory.stat().st_mode & 0o222
+
+
+def _copy_of(path: Path) -> Path | None:
+    """A copy of a database that others may write, in a directory of its own; None if somebody writes it just now.
+
+    Read where it is, without the log, pages would change while they are read. Raises: StoreError if it cannot be made.
+    """
+    try:
+        copy = Path(mkdtemp(prefix="arrowroot-lab-")) / path.name
+        before = path.stat()
+        copyfile(path, copy)
+        after = path.stat()
+    except OSError as error:
+        raise StoreError(
+            f"{path}: you may not write its directory, so that it is read from a copy, which cannot be made: {error}"
+        ) from error
+    # Who writes has a log, and brings it into the file before it is gone.
+    if _log_of(path).exists() or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        rmtree(copy.parent, ignore_errors=True)
+        return None
+    return copy
