@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -22,7 +23,7 @@ from sqlalchemy import event, text
 from arrowroot_lab.documents import Outcome, decode, encode, to_json
 from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.mining.metrics import METRICS, metric
-from arrowroot_lab.store import Filter, Store, summary_of, tables
+from arrowroot_lab.store import Accepted, Filter, Store, summary_of, tables
 from arrowroot_lab.store.place import engine_of, resolve, server_of, shown
 from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
 from arrowroot_lab.store.tables import metadata
@@ -510,6 +511,12 @@ def test_what_another_user_reads_does_not_change_under_it():
     assert left == []
 
 
+def documented_grants():
+    page = (Path(__file__).parents[2] / "docs" / "lab" / "sites.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sql\n(GRANT .*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [statement for statement in block.split(";") if statement.strip()]
+
+
 def test_a_server_that_lets_a_user_read_alone_is_read_and_refused_before_anything_is_measured(server):
     engine = engine_of(resolve(server))
     schema, url = f"read_{os.urandom(6).hex()}", "{}&options=-csearch_path%3D{}"
@@ -527,8 +534,52 @@ def test_a_server_that_lets_a_user_read_alone_is_read_and_refused_before_anythin
             connection.execute(text(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}"))
         with Store.open(reader, must_exist=True) as store:
             assert store.count() == 1
-        with pytest.raises(StoreError, match="this user may not write it; ask for INSERT"):
+        with pytest.raises(
+            StoreError, match=r"this user may not write it: it lacks INSERT on result, .*; let the"
+        ):
             Store.open(reader)
+        with (
+            Store.open(reader, must_exist=True) as store,
+            pytest.raises(
+                StoreError, match=r"this user may not do that; let .* grant .*\(.*permission denied"
+            ),
+        ):
+            store.put(RESULTS[1])
+        for lack in ("INSERT on newest", "UPDATE on newest", "USAGE on the sequence", "DELETE on accepted"):
+            with pytest.raises(StoreError, match=lack):
+                Store.open(reader)
+        with engine.begin() as connection:
+            connection.execute(text(f"SET search_path = {schema}"))
+            for statement in documented_grants():
+                connection.execute(text(statement.replace("USER", schema).replace("public", schema)))
+        with Store.open(reader) as store:
+            assert store.put(RESULTS[1])
+            store.accept([Accepted("series", "name", "a", "b", 1.0, "why", "when")])
+            store.take_back(store.accepted())
+    finally:
+        engine.dispose()
+
+
+def test_what_a_server_lacks_is_told(server):
+    engine, schema = engine_of(resolve(server)), f"lacks_{os.urandom(6).hex()}"
+    url = f"{server}&options=-csearch_path%3D{schema}"
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(f"CREATE SCHEMA {schema}"))
+        with Store.open(url) as store:
+            store.put(RESULTS[0])
+            for change, part in (
+                ("RENAME n_cores TO cores", "column result.n_cores"),
+                ("RENAME TO results_of_others", 'relation "result"'),
+            ):
+                with engine.begin() as connection:
+                    connection.execute(text(f"ALTER TABLE {schema}.result {change}"))
+                with pytest.raises(
+                    StoreError, match=rf"a table or column is missing.*\({part} does not exist"
+                ):
+                    store.summaries()
+        with pytest.raises(StoreError, match=r"it is not there; make it with createdb \(.*nothing"):
+            Store.open(server.replace("/results?", "/nothing?"))
     finally:
         engine.dispose()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
 
 _DAMAGED = "the database is damaged; restore a copy, or save what `sqlite3 FILE .recover` finds"
 _FULL = "the disk is full, nothing of the result was stored; make room and run the campaign again: it resumes"
+#: How a user of PostgreSQL comes to what is needed.
+RIGHTS = (
+    "let the owner of its tables grant the rights (docs/lab/sites.md#postgresql), or name another one by --db"
+)
 _FOREIGN = "a table or column is missing; the database is damaged, or not the laboratory's"
-#: What SQLite or PostgreSQL says, and what that means here; the first that is found.
+#: What SQLite or PostgreSQL says, as patterns, and what that means here; the first that is found.
 _MEANINGS = (
     ("file is not a database", "it is no SQLite database; name another file by --db"),
     ("database disk image is malformed", _DAMAGED),
@@ -40,7 +45,9 @@ _MEANINGS = (
     ("failed to resolve host", "the host has no such name"),
     ("password authentication failed", "the server refuses user or password"),
     ("fatal: role", "the server does not know the user"),
-    ("does not exist", "it is not there; make it with createdb"),
+    ("database .* does not exist", "it is not there; make it with createdb"),
+    ("(relation|column) .* does not exist", _FOREIGN),
+    ("permission denied for", f"this user may not do that; {RIGHTS}"),
 )
 
 
@@ -58,6 +65,6 @@ def meaning(error: SQLAlchemyError) -> str:
     words = str(error.orig) if isinstance(error, DBAPIError) else str(error)
     said = " ".join(words.split())
     for part, told_as in _MEANINGS:
-        if part in said.lower():
+        if re.search(part, said.lower()):
             return f"{told_as} ({said})"
     return f"the database says: {said}"

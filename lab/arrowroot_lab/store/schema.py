@@ -9,6 +9,7 @@ from sqlalchemy import inspect, text
 
 from arrowroot_lab.errors import StoreError
 
+from .faults import RIGHTS
 from .tables import metadata
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ REVISION = "0004"
 VERSION_TABLE = "arrowroot_lab_version"
 #: Steps run one process at a time; PostgreSQL has locks that are numbers.
 _LOCK = 0x6C61_6221
+#: What whoever writes needs of tables: ``newest`` is replaced, and what was accepted can be taken back.
+_RIGHTS = {
+    "SELECT": tuple(metadata.tables),
+    "INSERT": tuple(metadata.tables),
+    "UPDATE": ("newest",),
+    "DELETE": ("accepted",),
+}
 
 
 def bring_up_to_date(engine: Engine, place: str) -> None:
@@ -41,11 +49,17 @@ def _check_rights(connection: Connection, place: str) -> None:
     """Raise StoreError if a server does not let the user write: it is told before hours of measuring."""
     if connection.dialect.name != "postgresql":
         return
-    query = text("SELECT has_table_privilege(:name, 'INSERT')")
-    if not all(connection.execute(query, {"name": name}).scalar_one() for name in metadata.tables):
-        raise StoreError(
-            f"{place}: this user may not write it; ask for INSERT on its tables, or name another one by --db"
-        )
+    of_table = text("SELECT has_table_privilege(:name, :right)")
+    # Numbers of results are drawn from a sequence.
+    of_sequence = text("SELECT has_sequence_privilege(pg_get_serial_sequence(:name, 'id'), :right)")
+    asked = [(of_table, right, name) for right, names in _RIGHTS.items() for name in names]
+    lacks = [
+        f"{right} on {name if query is of_table else f'the sequence of {name}.id'}"
+        for query, right, name in [*asked, (of_sequence, "USAGE", "result")]
+        if not connection.execute(query, {"name": name, "right": right}).scalar_one()
+    ]
+    if lacks:
+        raise StoreError(f"{place}: this user may not write it: it lacks {', '.join(lacks)}; {RIGHTS}")
 
 
 def revision_of(connection: Connection, place: str) -> str | None:
