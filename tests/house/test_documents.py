@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import subprocess
 import warnings
 from pathlib import Path
 
@@ -13,12 +14,10 @@ from arrowroot._storage import config
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
 MEASURED = REPOSITORY / "docs" / "measured.md"
-DOCUMENTS = [
-    README,
-    REPOSITORY / "CONTRIBUTING.md",
-    *sorted((REPOSITORY / "docs").glob("*.md")),
-    *sorted((REPOSITORY / "bench").glob("*.md")),
-]
+#: All Markdown that is committed.
+DOCUMENTS = subprocess.run(
+    ["git", "-C", str(REPOSITORY), "ls-files", "*.md"], capture_output=True, text=True, check=True
+).stdout.splitlines()
 
 
 def blocks(document, language):
@@ -69,7 +68,7 @@ def test_the_table_of_options_is_that_of_the_engine():
         r"<!-- options:begin -->\n(.*?)<!-- options:end -->", path.read_text(encoding="utf-8"), re.DOTALL
     )
     assert table[1] == config.document(), (
-        "between the markers: python -c 'from arrowroot import _config; print(config.document(), end=\"\")'"
+        "between the markers: python -c 'from arrowroot._storage import config; print(config.document(), end=\"\")'"
     )
 
 
@@ -85,10 +84,23 @@ def test_bench_markers_are_there_once_and_in_order(page, name):
     assert text.index(begin) < text.index(end)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def headings(text):
+    """What links to the headings of a document end with."""
+    code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", code.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_into_the_repository_lead_somewhere(document):
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (document.parent / target).exists()] == []
+    path = REPOSITORY / document
+    text = path.read_text(encoding="utf-8")
+    dead = []
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
+        there = path.parent / target if target else path
+        if not there.exists() or (heading and heading not in headings(there.read_text(encoding="utf-8"))):
+            dead.append(f"{target}#{heading}")
+    assert dead == []
 
 
 def test_files_that_the_architecture_names_are_there():
