@@ -9,12 +9,14 @@ import sqlite3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sqlalchemy import text
 
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import MAX_BYTES, encode
 from arrowroot_lab.errors import StoreError
 from arrowroot_lab.store import Store, merging, summary_of
 from arrowroot_lab.store.merging import Found, merge
+from arrowroot_lab.store.place import engine_of, resolve
 from tests.lab.made import Made
 from tests.lab.postgresql import postgresql, program
 
@@ -165,3 +167,21 @@ def test_a_document_that_nobody_foresaw_hinders_no_other(tmp_path, here, monkeyp
     assert told(merged) == (2, 0, 1)
     assert merged.refused[0].place.endswith("all.jsonl:2")
     assert "OverflowError: too large" in merged.refused[0].problem
+
+
+def test_what_a_server_cannot_hold_hinders_no_other(tmp_path, server):
+    schema = f"import_{os.urandom(6).hex()}"
+    engine = engine_of(resolve(server))
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    engine.dispose()
+    large = json.loads(encode(RESULTS[1]))
+    large["samples"][0]["counters"] = {
+        "store": {os.urandom(6000).hex(): 1}
+    }  # no index of PostgreSQL has so much
+    texts = [encode(RESULTS[0]), json.dumps(large), encode(RESULTS[2])]
+    (tmp_path / "all.jsonl").write_text("\n".join(texts))
+    with Store.open(f"{server}&options=-csearch_path%3D{schema}") as store:
+        merged = merge(store, str(tmp_path / "all.jsonl"))
+    assert told(merged) == (2, 0, 1)
+    assert "index row" in merged.refused[0].problem

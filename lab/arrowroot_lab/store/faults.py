@@ -68,3 +68,9 @@ def meaning(error: SQLAlchemyError) -> str:
         if re.search(part, said.lower()):
             return f"{told_as} ({said})"
     return f"the database says: {said}"
+
+
+def is_of_values(error: BaseException) -> bool:
+    """True if PostgreSQL refused what was to be stored (classes 22 and 54 of its errors): others it may take."""
+    refused = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else None
+    return str(getattr(refused, "sqlstate", None))[:2] in ("22", "54")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arrowroot_lab.documents import MAX_BYTES
 from arrowroot_lab.errors import DocumentError, KnownUuidError, LabError, RequestError
 
+from .faults import is_of_values
 from .store import Store
 
 if TYPE_CHECKING:
@@ -79,8 +80,10 @@ def merge(store: Store, source: str, *, tell: Callable[[Merged], None] = lambda 
                     merged.n_known += 1
             except (DocumentError, KnownUuidError) as error:
                 merged.refused.append(Refused(found.place, str(error)))
-            except LabError:
-                raise
+            except LabError as error:
+                if not is_of_values(error):
+                    raise
+                merged.refused.append(Refused(found.place, str(error)))
             except Exception as error:  # noqa: BLE001 - what nobody foresaw of one document hinders no other
                 problem = f"it cannot be taken ({type(error).__name__}: {error}); please report this"
                 merged.refused.append(Refused(found.place, problem))
