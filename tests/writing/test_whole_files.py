@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +85,38 @@ def test_the_same_bytes_from_any_number_of_threads_and_batches(tmp_path, layout)
                 events.append(table.slice(begin, batch))
         digests.add(digest(path))
     assert len(digests) == 1
+
+
+def compressing() -> set[str]:
+    """Return the threads of this process that compress."""
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has just ended
+            if (task / "comm").read_text().startswith("arrowroot-compr"):
+                found.add(task.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Linux alone names the threads of a process")
+@pytest.mark.parametrize("n_threads", [0, 1, 3])
+@pytest.mark.parametrize("has_context", [False, True])
+def test_as_many_threads_compress_as_decode(tmp_path, has_context, n_threads):
+    path = tmp_path / "out.root"
+    # Each thread that decodes has a basket at least.
+    data = pa.table({"x": np.arange(300.0), "y": np.arange(300)})
+    before = compressing()
+    with ar.create(path, n_threads=n_threads) as file, file.tree("t", data.schema, flush=1) as tree:
+        if has_context:
+            with tree.context() as context:
+                context.fill(data)
+        else:
+            tree.append(data)
+        others = compressing() - before
+    with ar.open(path) as opened:
+        scan = opened["t"].scan(n_threads=n_threads)
+        assert sum(batch.num_rows for batch in scan) == 300
+    # That of the caller is one of them.
+    assert len(others) == scan.stats.n_threads - 1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

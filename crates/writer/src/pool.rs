@@ -38,10 +38,10 @@ impl Pool {
         threads.len()
     }
 
-    /// True if they run.
+    /// How many run.
     #[cfg(test)]
-    pub(crate) fn is_started(&self) -> bool {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    pub(crate) fn n_started(&self) -> usize {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Vec::len)
     }
 
     /// Waits until they have ended, which they must have been told to.

@@ -28,6 +28,9 @@ pub use state::Room;
 use state::TaskId;
 pub(crate) use waiting::{Alarm, InLine, Manner, Patience, Pause, Waker};
 
+/// More threads than any machine has cores are asked for by mistake.
+const MAX_THREADS: usize = 1024;
+
 /// Makes a part of what a ticket is for. Returns how many bytes of it wait to be placed.
 pub type Task = Box<dyn FnOnce(&mut Compressor) -> Result<u64> + Send>;
 /// Writes what the next so many tasks of a ticket made, and is told whether they are the last. A ticket without tasks has one
@@ -37,7 +40,7 @@ pub type Place = Box<dyn FnMut(usize, bool) -> Result<()> + Send>;
 /// The settings of a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueSettings {
-    /// Threads that do tasks, the producer's own among them: 1 means no others.
+    /// Threads that do tasks, the producer's own among them: 1 means no others, 0 as many as there are cores.
     pub n_threads: usize,
     /// Most bytes in flight. One ticket alone may exceed it.
     pub buffer_bytes: u64,
@@ -103,9 +106,13 @@ type State = state::State<Task, Place, Error>;
 impl Queue {
     /// An empty queue. Its threads are started by the first ticket that is submitted.
     pub fn new(settings: QueueSettings) -> Self {
+        let n_threads = match settings.n_threads {
+            0 => n_cores(),
+            n_threads => n_threads.min(MAX_THREADS),
+        };
         let shared = Shared {
             settings,
-            pool: Pool::new(settings.n_threads.saturating_sub(1)),
+            pool: Pool::new(n_threads - 1),
             started: Instant::now(),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -114,7 +121,7 @@ impl Queue {
             n_tasks: AtomicU64::new(0),
             task_ns: AtomicU64::new(0),
             n_helping: AtomicUsize::new(0),
-            max_helping: std::thread::available_parallelism().map_or(1, usize::from),
+            max_helping: n_cores(),
         };
         Queue { shared: Arc::new(shared) }
     }
@@ -487,6 +494,11 @@ impl Shared {
     fn compressors(&self) -> MutexGuard<'_, Vec<Compressor>> {
         self.compressors.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Cores that the process may use, at least 1.
+fn n_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

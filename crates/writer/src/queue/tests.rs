@@ -326,13 +326,16 @@ fn whoever_waits_is_told_when_it_is_stopped() {
 
 #[test]
 fn threads_are_started_by_the_first_tasks_and_joined_at_the_end() {
-    let queue = queue(3, 1000);
-    assert!(!queue.shared.pool.is_started());
-    let mut producer = queue.producer();
-    producer.ticket().unwrap().submit(vec![making(1)], nothing()).unwrap();
-    assert!(queue.shared.pool.is_started());
-    queue.wait().unwrap();
-    queue.end();
-    assert!(!queue.shared.pool.is_started());
-    assert_eq!(Arc::strong_count(&queue.shared), 2);
+    // The producer is one of them.
+    for (n_threads, n_others) in [(3, 2), (1, 0), (0, n_cores() - 1)] {
+        let queue = queue(n_threads, 1000);
+        assert_eq!(queue.shared.pool.n_started(), 0);
+        let mut producer = queue.producer();
+        producer.ticket().unwrap().submit(vec![making(1)], nothing()).unwrap();
+        assert_eq!(queue.shared.pool.n_started(), n_others, "of {n_threads} threads");
+        queue.wait().unwrap();
+        queue.end();
+        assert_eq!(queue.shared.pool.n_started(), 0);
+        assert_eq!(Arc::strong_count(&queue.shared), 2);
+    }
 }
