@@ -48,7 +48,7 @@ pub struct FileSettings {
     pub compression: CompressionSetting,
     /// True if dates and identifiers are fixed, so that the same data make the same file on any day.
     pub is_reproducible: bool,
-    /// How many threads compress, that of the caller among them.
+    /// How many threads compress, that of the caller among them; 0 for as many as there are cores.
     pub n_threads: usize,
     /// Most bytes of tables that wait to be compressed or written.
     pub buffer_bytes: usize,
@@ -59,7 +59,7 @@ pub struct FileSettings {
 /// The order of its records is ROOT's: the root directory, data and subdirectories, streamer information, key lists, free
 /// segments; then the fields of the directories and the header are filled in.
 pub struct FileWriter {
-    url: String,
+    sink: Arc<dyn Sink>,
     settings: FileSettings,
     datime: Datime,
     compressor: Mutex<Compressor>,
@@ -81,7 +81,7 @@ struct State {
 
 impl fmt::Debug for FileWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileWriter").field("url", &self.url).field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("FileWriter").field("url", &self.url()).field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
@@ -91,9 +91,8 @@ impl FileWriter {
     /// # Errors
     /// [`Error::Storage`] if nothing can be written to the sink, [`Error::Format`] if the name is too long.
     pub fn create(sink: Arc<dyn Sink>, settings: FileSettings) -> Result<Arc<FileWriter>> {
-        let url = sink.url().to_owned();
         let datime = if settings.is_reproducible { Datime::REPRODUCIBLE } else { clock::now() };
-        let mut appender = Appender::new(sink);
+        let mut appender = Appender::new(Arc::clone(&sink));
         let uuid = uuid(&settings)?;
         let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
         appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
@@ -103,12 +102,12 @@ impl FileWriter {
             Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
         let (stalls, behind) = (Arc::default(), Behind::default());
-        Ok(Arc::new(FileWriter { url, settings, datime, compressor, stalls, behind, queue, state }))
+        Ok(Arc::new(FileWriter { sink, settings, datime, compressor, stalls, behind, queue, state }))
     }
 
     /// Where it is written to.
     pub fn url(&self) -> &str {
-        &self.url
+        self.sink.url()
     }
 
     /// What holds for the file.
@@ -344,8 +343,8 @@ impl FileWriter {
         published.map(|()| complete.position())
     }
 
-    /// Gives the file up: nothing is left of it, and an older file of its name stays. Whoever still writes to it, on any thread,
-    /// is told that it is closed. A child that was forked from its process does nothing: it has the file, too, and perhaps locks
+    /// Gives the file up: nothing is left of it, and an older file of its name stays, unless it was published before. Whoever
+    /// still writes or publishes it, on any thread, is told that it is closed. A child that was forked from its process does nothing: it has the file, too, and perhaps locks
     /// that nobody will open.
     pub fn abort(&self) {
         if !self.queue.is_own_process() {
@@ -353,10 +352,9 @@ impl FileWriter {
         }
         self.queue.stop(self.closed());
         let mut state = self.lock();
-        let State { appender, complete, .. } = &mut *state;
-        for appender in [appender.take(), complete.take()].into_iter().flatten() {
-            appender.abort();
-        }
+        (state.appender, state.complete) = (None, None);
+        // Also where another thread publishes it, and has the appender.
+        self.sink.abort();
     }
 
     /// Appends the records that a file ends with: class descriptions, key lists, and what is free. Returns its header.
@@ -450,7 +448,7 @@ impl FileWriter {
     }
 
     fn closed(&self) -> Error {
-        Error::Closed { what: self.url.clone() }
+        Error::Closed { what: self.url().to_owned() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -49,7 +49,7 @@ pub struct LocalSink {
 
 #[derive(Debug)]
 enum State {
-    Open(File),
+    Open(Arc<File>),
     Ended(Ending),
 }
 
@@ -77,7 +77,7 @@ impl LocalSink {
         name.push(PART);
         let part = target.with_file_name(name);
         let file = create_part(&part).map_err(failed(&url, &format!("cannot create {}", part.display())))?;
-        let state = RwLock::new(State::Open(file));
+        let state = RwLock::new(State::Open(Arc::new(file)));
         Ok(LocalSink { url, target, part, state, process: std::process::id() })
     }
 
@@ -86,7 +86,27 @@ impl LocalSink {
         &self.part
     }
 
-    fn with<T>(&self, work: impl FnOnce(&File) -> Result<T>) -> Result<T> {
+    /// Gives the part its length, and has it survive a loss of power. That may take long, and it can be aborted meanwhile.
+    fn secure(&self, size_bytes: u64) -> Result<()> {
+        let file = self.with(|file| Ok(Arc::clone(file)))?;
+        file.set_len(size_bytes).map_err(failed(&self.url, "cannot be given its length"))?;
+        fsync(&*file).map_err(|error| failed(&self.url, "cannot be synced")(error.into()))
+    }
+
+    /// Gives the part its name.
+    fn rename(&self) -> Result<()> {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if let State::Ended(ending) = &*state {
+            return Err(Error::Ended { url: self.url.clone(), ending: *ending });
+        }
+        let renaming = format!("cannot rename {}", self.part.display());
+        std::fs::rename(&self.part, &self.target).map_err(failed(&self.url, &renaming))?;
+        // From here on it has its name, and is not to be removed.
+        *state = State::Ended(Ending::Published);
+        Ok(())
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Arc<File>) -> Result<T>) -> Result<T> {
         match &*self.state.read().unwrap_or_else(PoisonError::into_inner) {
             State::Open(file) => work(file),
             State::Ended(ending) => Err(Error::Ended { url: self.url.clone(), ending: *ending }),
@@ -119,18 +139,8 @@ impl Sink for LocalSink {
     }
 
     fn publish(&self, size_bytes: u64) -> Result<()> {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        match &*state {
-            State::Ended(ending) => return Err(Error::Ended { url: self.url.clone(), ending: *ending }),
-            State::Open(file) => {
-                file.set_len(size_bytes).map_err(failed(&self.url, "cannot be given its length"))?;
-                fsync(file).map_err(|error| failed(&self.url, "cannot be synced")(error.into()))?;
-                let renaming = format!("cannot rename {}", self.part.display());
-                std::fs::rename(&self.part, &self.target).map_err(failed(&self.url, &renaming))?;
-            }
-        }
-        // From here on it has its name, and is not to be removed.
-        *state = State::Ended(Ending::Published);
+        self.secure(size_bytes)?;
+        self.rename()?;
         sync_directory(&self.target).map_err(failed(&self.url, "is there, but its directory cannot be synced"))
     }
 

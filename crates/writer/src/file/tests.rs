@@ -1,6 +1,8 @@
 #![expect(clippy::cast_possible_truncation, reason = "the numbers of these tests are small")]
 
 use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use arrowroot_file::File;
 use arrowroot_storage::testing::FullDisk;
@@ -203,6 +205,59 @@ fn a_file_in_which_something_could_not_be_written_is_given_up() {
     let sink = FullDisk::new(Arc::new(MemorySink::create("m", &place)), 100);
     let file = FileWriter::create(Arc::new(sink), plain()).unwrap();
     assert!(matches!(file.close(), Err(Error::Storage(_))));
+    assert!(place.bytes().is_none());
+}
+
+/// A sink that is not published before it was tried to abort it.
+struct Slow {
+    inner: MemorySink,
+    begun: Sender<()>,
+    aborted: (Sender<()>, Mutex<Receiver<()>>),
+}
+
+impl Sink for Slow {
+    fn url(&self) -> &str {
+        self.inner.url()
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> StorageResult<()> {
+        self.inner.write_at(offset, bytes)
+    }
+
+    fn write_vector(&self, offset: u64, parts: &[&[u8]]) -> StorageResult<()> {
+        self.inner.write_vector(offset, parts)
+    }
+
+    fn sync(&self) -> StorageResult<()> {
+        self.inner.sync()
+    }
+
+    fn publish(&self, size_bytes: u64) -> StorageResult<()> {
+        self.begun.send(()).unwrap();
+        let is_aborted = self.aborted.1.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        is_aborted.expect("nobody aborts it");
+        self.inner.publish(size_bytes)
+    }
+
+    fn abort(&self) {
+        self.inner.abort();
+        self.aborted.0.send(()).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_is_given_up_while_it_is_published_is_not_there() {
+    let place = MemoryFile::default();
+    let ((begun, has_begun), (sender, receiver)) = (channel(), channel());
+    let inner = MemorySink::create("m", &place);
+    let sink = Slow { inner, begun, aborted: (sender, Mutex::new(receiver)) };
+    let file = FileWriter::create(Arc::new(sink), settings()).unwrap();
+    std::thread::scope(|scope| {
+        let closing = scope.spawn(|| file.close());
+        has_begun.recv().unwrap();
+        file.abort();
+        assert!(matches!(closing.join().unwrap(), Err(Error::Storage(_))));
+    });
     assert!(place.bytes().is_none());
 }
 

@@ -124,6 +124,20 @@ fn permissions_are_those_of_any_new_file() {
 }
 
 #[test]
+fn a_file_that_is_given_up_before_it_has_its_name_leaves_the_older_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.root");
+    std::fs::write(&path, b"older").unwrap();
+    let sink = LocalSink::create(&path).unwrap();
+    sink.write_at(0, b"newer").unwrap();
+    sink.secure(5).unwrap();
+    sink.abort();
+    assert!(matches!(sink.rename(), Err(Error::Ended { ending: Ending::Aborted, .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), b"older");
+    assert_eq!(names(directory.path()), ["a.root"]);
+}
+
+#[test]
 fn a_full_disk_is_an_error_that_says_so() {
     // A limit of the size of files is as a full disk, and holds for a process: this one is started again for it.
     const CHILD: &str = "ARROWROOT_TEST_FULL_DISK";
