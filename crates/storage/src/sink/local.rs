@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_types, reason = "files are opened here for the others of this crate")]
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::IoSlice;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -23,14 +23,16 @@ const PART: &str = ".part";
 const MAX_PARTS: usize = 1024;
 /// Links that are followed before they are taken for a circle. Source: `MAXSYMLINKS` of Linux.
 const MAX_LINKS: usize = 40;
+/// The bits of a file's mode that say who may do what.
+const PERMISSIONS: u32 = 0o7777;
 /// How often another process may take the name of the part away before this one gives up.
 const MAX_TRIES: usize = 100;
 
 /// A file that is written as `NAME.part` beside `NAME`, and renamed when it is published.
 ///
 /// If `NAME` is a symbolic link, the link stays: `NAME.part` is beside the file that it leads to, and replaces that one.
-/// The file has the permissions of any new file (the process's umask), whatever an older `NAME` had; an older `NAME` that may not
-/// be written is an error.
+/// The file has the permissions of an older `NAME` from the first byte on, else those of any new file (the process's umask); an
+/// older `NAME` that may not be written is an error.
 ///
 /// `NAME.part` is locked (`flock`) while it is written. If there is one already and nobody holds its lock, a process was
 /// killed that wrote it: it is replaced. Where the file system has no locks nobody can know, and it is an error.
@@ -64,7 +66,8 @@ impl LocalSink {
         // A mistyped URL is taken for a path, and comes here.
         let url = redacted(&path.to_string_lossy());
         let target = target_of(path).map_err(failed(&url, "cannot be created"))?;
-        if let Ok(older) = std::fs::metadata(&target) {
+        let older = std::fs::metadata(&target).ok();
+        if let Some(older) = &older {
             if older.is_dir() {
                 return Err(failed(&url, "cannot be written")(std::io::ErrorKind::IsADirectory.into()));
             }
@@ -76,9 +79,16 @@ impl LocalSink {
         let mut name = target.file_name().map(OsString::from).unwrap_or_default();
         name.push(PART);
         let part = target.with_file_name(name);
-        let file = create_part(&part).map_err(failed(&url, &format!("cannot create {}", part.display())))?;
-        let state = RwLock::new(State::Open(Arc::new(file)));
-        Ok(LocalSink { url, target, part, state, process: std::process::id() })
+        let mode = older.map(|older| older.mode() & PERMISSIONS);
+        let creating = format!("cannot create {}", part.display());
+        let file = Arc::new(create_part(&part, mode.unwrap_or(0o666)).map_err(failed(&url, &creating))?);
+        let state = RwLock::new(State::Open(Arc::clone(&file)));
+        let sink = LocalSink { url, target, part, state, process: std::process::id() };
+        if let Some(mode) = mode {
+            let taken_over = take_over(mode, &file);
+            taken_over.map_err(failed(&sink.url, "cannot be replaced by a file of the same permissions"))?;
+        }
+        Ok(sink)
     }
 
     /// Where the file is until it is published.
@@ -185,12 +195,21 @@ fn target_of(path: &Path) -> std::io::Result<PathBuf> {
     Err(Errno::LOOP.into())
 }
 
-/// Makes a new file of that name, and locks it. A leftover that nobody holds is removed first.
-fn create_part(part: &Path) -> std::io::Result<File> {
+/// Gives a file these permissions, of which the umask may have taken some.
+fn take_over(mode: u32, file: &File) -> std::io::Result<()> {
+    if file.metadata()?.mode() & PERMISSIONS == mode {
+        // Not every file system can change them.
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Makes a new file of that name with no more than these permissions, and locks it. A leftover that nobody holds is removed first.
+fn create_part(part: &Path, mode: u32) -> std::io::Result<File> {
     for _ in 0..MAX_TRIES {
         let new = opened(|| {
             let mut options = OpenOptions::new();
-            options.read(true).write(true).create_new(true).mode(0o666).open(part)
+            options.read(true).write(true).create_new(true).mode(mode).open(part)
         });
         match new {
             Ok(file) => match flock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -111,16 +111,22 @@ fn what_cannot_be_a_file_is_refused_before_the_first_byte() {
 }
 
 #[test]
-fn permissions_are_those_of_any_new_file() {
+fn permissions_are_those_of_the_older_file_or_of_any_new_one() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.root");
-    std::fs::write(&path, b"older").unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    LocalSink::create(&path).unwrap().publish(0).unwrap();
+    let (path, part) = (directory.path().join("a.root"), directory.path().join("a.root.part"));
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
     let other = directory.path().join("other");
     std::fs::write(&other, b"").unwrap();
-    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+    LocalSink::create(&path).unwrap().publish(0).unwrap();
     assert_eq!(mode(&path), mode(&other));
+    // Neither less than any umask leaves nor more; and nobody else may read the part.
+    for permissions in [0o600, 0o666] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(permissions)).unwrap();
+        let sink = LocalSink::create(&path).unwrap();
+        assert_eq!(mode(&part) & 0o7777, permissions);
+        sink.publish(0).unwrap();
+        assert_eq!(mode(&path) & 0o7777, permissions);
+    }
 }
 
 #[test]
