@@ -228,6 +228,25 @@ impl FileWriter {
         })
     }
 
+    /// Checks that an object of this class, name and title can be listed in a directory.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if no key holds them, if the name cannot be one, or is that of a directory.
+    pub(crate) fn check_key(&self, directory: DirectoryId, [class, name, title]: [&str; 3]) -> Result<()> {
+        // It may be written far behind, where keys are longer.
+        Key::new(true, class, name, title)
+            .map_err(|error| Error::InvalidRequest { what: error.fault().what.clone() })?;
+        self.lock().directories.check(directory, name)
+    }
+
+    /// Keeps a name for a table that is listed in the end: no directory gets it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if it cannot be one, or is that of a directory.
+    pub(crate) fn promise(&self, directory: DirectoryId, name: &str) -> Result<()> {
+        self.lock().directories.promise(directory, name)
+    }
+
     /// Has the file describe a class that is not ROOT's own.
     ///
     /// # Errors

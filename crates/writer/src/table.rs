@@ -8,6 +8,7 @@ use arrow_schema::Schema;
 use arrowroot_arrow::stored::{RecordedSchema, data_type};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
+use arrowroot_format::rntuple::ANCHOR_CLASS;
 
 use crate::contexts::{ContextSettings, Contexts, MAX_BUFFERS};
 use crate::error::{Error, Result};
@@ -17,7 +18,7 @@ use crate::pipeline::{Pipeline, TablePipeline, Written};
 use crate::queue::Manner;
 use crate::settings::{ColumnCodec, ColumnLayout, Format, PAGE_BYTES, Precision, TableSettings, TreeNotes};
 use crate::table_format::TableFormat;
-use crate::tree::{IndexValues, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
+use crate::tree::{IndexValues, TREE_CLASS, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
 
 mod columns;
 
@@ -57,8 +58,8 @@ impl TableWriter {
     /// Begins a table in a directory. Fields of the schema that are nullable store their validity.
     ///
     /// # Errors
-    /// [`Error::Store`] or [`Error::InvalidRequest`] if the format does not hold a column, with its name, or for settings that
-    /// make no sense; [`Error::Store`] for a layout that is not written; what stopped the file.
+    /// [`Error::Store`] or [`Error::InvalidRequest`] if the format does not hold a column, with its name, for settings that make
+    /// no sense, and for a name and title that cannot be listed in the directory; [`Error::Store`] for a layout that is not written; what stopped the file.
     pub fn create(
         file: &Arc<FileWriter>,
         directory: DirectoryId,
@@ -85,6 +86,11 @@ impl TableWriter {
         let index = notes.index.as_ref();
         let index = index.map(|(major, minor)| IndexValues::new(schema, major, minor.as_deref()).map(Arc::new));
         let index = index.transpose()?;
+        let key = match format {
+            Format::Tree => [TREE_CLASS, &name, &title],
+            Format::Ntuple => [ANCHOR_CLASS, &name, ""],
+        };
+        file.check_key(directory, key)?;
         // What a format writes at once comes after what was queued before.
         file.queue().wait()?;
         let pipeline: Box<dyn Pipeline> = match format {
@@ -122,6 +128,7 @@ impl TableWriter {
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
             }
         };
+        file.promise(directory, &name)?;
         Ok(TableWriter::of_pipeline(file, name, stored, index, pipeline))
     }
 

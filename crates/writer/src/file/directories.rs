@@ -1,6 +1,6 @@
 //! The directories of a file being written, and their keys.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrowroot_format as format;
 use format::Output;
@@ -42,6 +42,8 @@ struct Held {
     places: HashMap<String, usize>,
     /// Directories in it by name.
     by_name: HashMap<String, DirectoryId>,
+    /// Names of tables that are being filled, and are listed in the end.
+    promised: HashSet<String>,
 }
 
 impl Directories {
@@ -102,7 +104,8 @@ impl Directories {
         record: Record,
         uuid: Uuid,
     ) -> Result<(DirectoryId, Vec<u8>)> {
-        if self.directories[parent.0].places.contains_key(name) {
+        let held = &self.directories[parent.0];
+        if held.places.contains_key(name) || held.promised.contains(name) {
             return Err(Error::name(name, "is the name of an object there, and cannot be that of a directory"));
         }
         let is_large = record.seek_key > format::container::START_OF_LARGE;
@@ -129,13 +132,26 @@ impl Directories {
         Ok((id, output.into_bytes()))
     }
 
+    /// Checks that an object may have this name.
+    pub(super) fn check(&self, directory: DirectoryId, name: &str) -> Result<()> {
+        check_name(name)?;
+        if self.directories[directory.0].by_name.contains_key(name) {
+            return Err(Error::name(name, "is the name of a directory there, and cannot be that of an object"));
+        }
+        Ok(())
+    }
+
+    /// Keeps a name for an object that is listed later: no directory gets it.
+    pub(super) fn promise(&mut self, directory: DirectoryId, name: &str) -> Result<()> {
+        self.check(directory, name)?;
+        self.directories[directory.0].promised.insert(name.to_owned());
+        Ok(())
+    }
+
     /// Gives a key its cycle and its place in a directory, and lists it.
     pub(super) fn list(&mut self, directory: DirectoryId, mut key: Key, seek_key: u64) -> Result<Key> {
-        check_name(&key.name)?;
+        self.check(directory, &key.name)?;
         let held = &mut self.directories[directory.0];
-        if held.by_name.contains_key(&key.name) {
-            return Err(Error::name(&key.name, "is the name of a directory there, and cannot be that of an object"));
-        }
         (key.head.seek_key, key.head.seek_dir) = (seek_key, held.fields.seek_dir);
         let cycles = held.cycles(&key.name);
         key.head.cycle = cycles.last().map_or(0, |last| last.cycle) + 1;
@@ -200,8 +216,8 @@ impl Directories {
 
 impl Held {
     fn new(key: Key, fields: Directory) -> Self {
-        let (children, names) = (Vec::new(), Vec::new());
-        Held { key, fields, children, names, places: HashMap::new(), by_name: HashMap::new() }
+        let (children, names, promised) = (Vec::new(), Vec::new(), HashSet::new());
+        Held { key, fields, children, names, places: HashMap::new(), by_name: HashMap::new(), promised }
     }
 
     /// The keys of a name.

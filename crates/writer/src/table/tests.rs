@@ -148,6 +148,34 @@ fn a_table_that_is_not_closed_is_missed() {
 }
 
 #[test]
+fn a_name_or_title_that_cannot_be_listed_is_refused_at_once() {
+    let long = "x".repeat(40_000);
+    for format in [Format::Tree, Format::Ntuple] {
+        let (place, file) = file(1);
+        file.directory("directory").unwrap();
+        let create = |name: &str, title: &str| {
+            TableWriter::create(&file, ROOT_DIRECTORY, name, title, &schema(), format, TableSettings::default())
+        };
+        for (name, why) in
+            [("directory", "is the name of a directory"), ("", "empty"), ("a/b", "slash"), (&long, "32767")]
+        {
+            let error = create(name, "").unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        // An RNTuple has its title elsewhere. A table that was refused keeps no name.
+        let written = create("T", &long).and_then(TableWriter::close);
+        assert_eq!(written.is_ok(), format == Format::Ntuple);
+        assert_eq!(file.directory("T").is_ok(), format == Format::Tree);
+        let table = create("open", "").unwrap();
+        let error = file.directory("open").unwrap_err().to_string();
+        assert!(error.contains("is the name of an object"), "{error}");
+        table.close().unwrap();
+        file.close().unwrap();
+        assert!(place.bytes().is_some());
+    }
+}
+
+#[test]
 fn settings_are_for_each_column_or_for_none() {
     let (_, file) = file(1);
     let settings = TableSettings { titles: vec!["one".to_owned()], ..TableSettings::default() };

@@ -44,6 +44,8 @@ fn offsets_bytes(n_entries: usize) -> usize {
     4 * (n_entries + 2)
 }
 
+/// The class of a tree, in its key.
+pub(crate) const TREE_CLASS: &str = "TTree";
 /// A tree is saved when so many times the bytes of its record were written since.
 const SAVED_TIMES: u64 = 50;
 /// Tasks encode so much at least, where there is so much.

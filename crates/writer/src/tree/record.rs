@@ -7,7 +7,7 @@ use arrowroot_format::tree::{
 
 use super::layout::{self, Branch, EntrySize};
 use super::placed::{FIRST_CAPACITY, PlacedBranch};
-use super::{Cutting, TreeFormat, elements};
+use super::{Cutting, TREE_CLASS, TreeFormat, elements};
 use crate::error::{Error, Result};
 use crate::file::{FileWriter, NeededClasses, Saving};
 use crate::settings::Flush;
@@ -43,7 +43,7 @@ impl TreeFormat {
         file.need_classes(&needed_classes(&record))?;
         file.write_object(
             settings.directory,
-            "TTree",
+            TREE_CLASS,
             &settings.name,
             &settings.title,
             settings.compression,
@@ -68,7 +68,7 @@ impl TreeFormat {
         let record = self.record(&self.placed)?;
         Ok(Saving {
             directory: settings.directory,
-            texts: ["TTree".to_owned(), settings.name.clone(), settings.title.clone()],
+            texts: [TREE_CLASS.to_owned(), settings.name.clone(), settings.title.clone()],
             compression: settings.compression,
             needed: needed_classes(&record),
             write: Box::new(move |output| record.write(&[], output)),
@@ -186,7 +186,7 @@ impl TreeFormat {
 /// The classes in a record, in the order in which ROOT writes their objects.
 fn needed_classes(record: &TreeRecord) -> NeededClasses {
     let mut needed = NeededClasses::default();
-    needed.add("TTree");
+    needed.add(TREE_CLASS);
     needed.add("ROOT::TIOFeatures");
     for branch in &record.branches {
         needed.add(&branch.class);
