@@ -1,6 +1,7 @@
 """Runs in a Python that has ROOT: uses what trees record besides their columns, and writes the same itself.
 
 ``notes_with_root.py use OUT DIRECTORY``: of ``notes.root`` says, as JSON, what ROOT makes of it.
+``notes_with_root.py find OUT FILE``: says the expressions of an index, and what ROOT finds by it in a friend.
 ``notes_with_root.py write FILE``: writes a tree of its own with aliases, an index, friends and user info.
 """
 
@@ -66,6 +67,17 @@ def use(root: object) -> dict[str, object]:
     return found
 
 
+def find(root: object, path: str) -> dict[str, object]:
+    file = root.TFile(path)
+    index = file.Get("Events").GetTreeIndex()
+    plain = file.Get("plain")
+    plain.AddFriend("e = Events", path)
+    return {
+        "names": [str(index.GetMajorName()), str(index.GetMinorName())],
+        "friend by index": drawn(plain, "e.px"),
+    }
+
+
 def write(root: object, path: str) -> None:
     file = root.TFile(path, "recreate", "", 0)
     tree = root.TTree("Events", "")
@@ -88,12 +100,14 @@ def write(root: object, path: str) -> None:
 
 def main() -> None:
     what, path, *rest = sys.argv[1:]
-    start(Path(rest[0]) if rest else Path(path).parent)
+    start(Path(rest[0]) if what == "use" else Path(path).parent)
     import ROOT
 
     ROOT.gErrorIgnoreLevel = ROOT.kPrint
     if what == "use":
         Path(path).write_text(json.dumps(use(ROOT)))
+    elif what == "find":
+        Path(path).write_text(json.dumps(find(ROOT, rest[0])))
     else:
         write(ROOT, path)
     sys.stdout.flush()

@@ -97,6 +97,28 @@ def test_arrowroot_and_uproot_read_them(written):
         )
 
 
+def test_an_index_is_by_columns_of_any_name(tmp_path):
+    path = tmp_path / "names.root"
+    with ar.create(path) as file:
+        with file.tree("Events", index=("run.n", "événement")) as tree:
+            tree.append({"run.n": RUN, "événement": EVENT, "px": PX})
+        # Its own name, though it looks like that of another one.
+        with file.tree("Look", index="a_x2e_b") as tree:
+            tree.append({"a_x2e_b": EVENT, "px": PX})
+        file["plain"] = {"run.n": RUN[::-1].copy(), "événement": EVENT[::-1].copy()}
+    root_peer.run(SCRIPT, "find", tmp_path / "said.json", path, complaints_but=())
+    assert json.loads((tmp_path / "said.json").read_text()) == {
+        "names": ["run_x2e_n", "_u00e9_v_u00e9_nement"],
+        "friend by index": list(PX[::-1]),
+    }
+    with ar.open(path) as file:
+        assert file["Events"].recorded_index == ("run.n", "événement")
+        assert file["Look"].recorded_index == ("a_x2e_b",)
+        plain = file["plain"]
+        plain.add_friend(file["Events"])
+        assert plain.to_numpy(["px"])["px"].tolist() == list(PX[::-1])
+
+
 def test_records_are_as_root_writes_them(tmp_path):
     """The record of a tree behind its leaves is the same, byte for byte, and so are the classes described."""
     theirs, ours = tmp_path / "theirs.root", tmp_path / "ours.root"

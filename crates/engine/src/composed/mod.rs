@@ -12,8 +12,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema};
-use arrowroot_arrow::stored::RecordedSchema;
+use arrowroot_arrow::stored::{RecordedSchema, original_name};
 use arrowroot_format::column::DataType;
+use arrowroot_format::tree::RecordedIndex;
 
 use crate::scan::{ColumnId, Holds};
 use crate::table::Table;
@@ -31,6 +32,8 @@ pub(crate) struct Composed {
     /// What is in the table besides and is no part of a column: somebody added it. Depth first.
     others: Vec<ColumnId>,
     holds: Holds,
+    /// The index of the table inside, by the names of columns.
+    index: Option<RecordedIndex>,
 }
 
 /// A column that was written.
@@ -75,6 +78,16 @@ impl Composed {
         holds: Holds,
     ) -> Composed {
         let names = columns.iter().enumerate().map(|(place, column)| (column.field.name().clone(), place));
-        Composed { inner, by_name: names.collect(), schema: recorded.schema, columns, others, holds }
+        let by_name: HashMap<String, usize> = names.collect();
+        let mut index = inner.recorded().index.cloned();
+        if let Some((major, minor)) = index.as_mut().and_then(|index| index.names.as_mut()) {
+            for expression in [major, minor] {
+                let name = original_name(expression);
+                if by_name.contains_key(&name) {
+                    *expression = name;
+                }
+            }
+        }
+        Composed { inner, by_name, schema: recorded.schema, columns, others, holds, index }
     }
 }

@@ -101,7 +101,7 @@ impl Table for Composed {
     }
 
     fn recorded(&self) -> Recorded<'_> {
-        self.inner.recorded()
+        Recorded { index: self.index.as_ref(), ..self.inner.recorded() }
     }
 
     fn n_columns(&self) -> usize {

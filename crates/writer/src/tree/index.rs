@@ -7,6 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_schema::Schema;
 use arrowroot_arrow::Stored;
+use arrowroot_arrow::stored::stored_name;
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::RecordedIndex;
 
@@ -61,19 +62,35 @@ impl IndexValues {
     }
 
     /// Takes the values of the entries of the next cluster.
-    pub(super) fn extend(&self, cluster: &Cluster) {
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if these are more than an index holds.
+    pub(super) fn extend(&self, cluster: &Cluster) -> Result<()> {
         let values_of = |&(_, place): &(String, usize)| cluster.columns[place].iter().flat_map(integers).collect();
         let major: Vec<i64> = values_of(&self.major);
         let minor = self.minor.as_ref().map_or_else(|| vec![0; major.len()], values_of);
-        self.values.lock().unwrap_or_else(PoisonError::into_inner).extend(major.into_iter().zip(minor));
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        check_number(values.len() + major.len())?;
+        values.extend(major.into_iter().zip(minor));
+        Ok(())
     }
 
     /// The index as the record of the tree has it.
     pub(super) fn record(&self) -> Result<RecordedIndex> {
         let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        let minor = self.minor.as_ref().map_or(NO_EXPRESSION, |(name, _)| name);
-        Ok(RecordedIndex::made(&self.major.0, minor, &values)?)
+        // They are expressions, of names of branches.
+        let minor = self.minor.as_ref().map_or_else(|| NO_EXPRESSION.to_owned(), |(name, _)| stored_name(name));
+        Ok(RecordedIndex::made(&stored_name(&self.major.0), &minor, &values)?)
     }
+}
+
+fn check_number(n_entries: usize) -> Result<()> {
+    let most = RecordedIndex::MAX_ENTRIES;
+    if n_entries <= most {
+        return Ok(());
+    }
+    let what = format!("index: it holds {most} entries at most: write several files, or no index");
+    Err(Error::InvalidRequest { what })
 }
 
 /// The integers of a part of a column; all fit, as they were [checked](IndexValues::check).
@@ -109,6 +126,17 @@ mod tests {
     }
 
     #[test]
+    fn more_entries_than_a_record_holds_are_refused() {
+        // fN, and three numbers for each entry.
+        let n_bytes = |n_entries: usize| 8 * (1 + 3 * n_entries);
+        let most = RecordedIndex::MAX_ENTRIES;
+        assert!(n_bytes(most) <= (1 << 30) - (16 << 20) && n_bytes(most + 1) > (1 << 30) - (16 << 20));
+        check_number(most).unwrap();
+        let error = check_number(most + 1).unwrap_err().to_string();
+        assert!(error.contains("44040191 entries") && error.contains("several files"), "{error}");
+    }
+
+    #[test]
     fn values_of_any_integers_are_taken_and_others_refused() {
         let of_8: ArrayRef = Arc::new(Int8Array::from(vec![-1, 3]));
         let of_16: ArrayRef = Arc::new(UInt16Array::from(vec![65_535, 0]));
@@ -126,14 +154,14 @@ mod tests {
         };
         let index = IndexValues::new(&schema, "a", Some("b")).unwrap();
         index.check(&first).unwrap();
-        index.extend(&stored(1..2));
-        index.extend(&stored(0..2));
+        index.extend(&stored(1..2)).unwrap();
+        index.extend(&stored(0..2)).unwrap();
         assert_eq!(*index.values.lock().unwrap(), [(3, 0), (-1, 65_535), (3, 0)]);
         let alone = IndexValues::new(&schema, "c", None).unwrap();
         let error = alone.check(&first).unwrap_err().to_string();
         assert!(error.contains("9223372036854775808") && error.contains("\"c\""), "{error}");
         alone.check(&first.slice(0, 1)).unwrap();
-        alone.extend(&stored(0..1));
+        alone.extend(&stored(0..1)).unwrap();
         assert_eq!(*alone.values.lock().unwrap(), [(7, 0)]);
         let names = alone.record().unwrap().names;
         assert_eq!(names, Some(("c".to_owned(), "0".to_owned())));

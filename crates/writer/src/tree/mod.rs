@@ -343,7 +343,7 @@ impl TableFormat for TreeFormat {
 
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>> {
         if let Some(index) = &self.settings.index {
-            index.extend(&cluster);
+            index.extend(&cluster)?;
         }
         let parts = Parts::of(&cluster);
         let encoding = Encoding { branches: &self.branches, cluster: &cluster, parts: &parts };

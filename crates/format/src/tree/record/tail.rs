@@ -44,6 +44,9 @@ pub struct RecordedIndex {
 }
 
 impl RecordedIndex {
+    /// The most entries of one that is made: a record holds less than 1 GiB.
+    pub const MAX_ENTRIES: usize = (MAX_INDEX_BYTES / 8 - 1) / 3;
+
     /// The index of a tree by two expressions, `"0"` for one that is not there. `values`: those of each entry.
     ///
     /// Source: `TTreeIndex::TTreeIndex` (ROOT 6.40). Where several entries have the same, their order is that of the tree.
@@ -52,14 +55,13 @@ impl RecordedIndex {
     /// [`Error::Unsupported`] if a record cannot hold so many.
     pub fn made(major: &str, minor: &str, values: &[(i64, i64)]) -> Result<RecordedIndex> {
         let n_entries = values.len();
-        let n_bytes = 8_usize.saturating_mul(1 + 3 * n_entries);
-        if n_bytes >= MAX_INDEX_BYTES {
-            let what = format!("an index of {n_entries} entries takes {n_bytes} bytes, a record holds less than 1 GiB");
+        if n_entries > Self::MAX_ENTRIES {
+            let what = format!("an index of {n_entries} entries: a record holds {} at most", Self::MAX_ENTRIES);
             return Err(Error::unsupported(0, what));
         }
         let mut order: Vec<usize> = (0..n_entries).collect();
         order.sort_by_key(|&entry| values[entry]);
-        let mut made = Vec::with_capacity(n_bytes);
+        let mut made = Vec::with_capacity(8 * (1 + 3 * n_entries));
         made.extend((n_entries as u64).to_be_bytes());
         order.iter().for_each(|&entry| made.extend(values[entry].0.to_be_bytes()));
         order.iter().for_each(|&entry| made.extend(values[entry].1.to_be_bytes()));
