@@ -272,10 +272,17 @@ class FileWriter:
         arrays store no offsets (``kGenerateOffsetMap``). ``notes``: an ``arrowroot._writing.notes.Notes``.
         """
     def write_object(
-        self, directory: str, class_name: str, name: str, title: str, members: Mapping[str, Any]
+        self,
+        directory: str,
+        class_name: str,
+        name: str,
+        title: str,
+        members: Mapping[str, Any],
+        itself: object | None,
     ) -> None:
         """Write an object from its members, by the names that its class gives them; those of bases are among them.
 
+        ``itself``: the Record whose members they are, which may lead back to it.
         An object inside is a Record or a tuple (class name, members), or None for a pointer to nothing; one that is
         there twice is one object. Lists hold objects, or for a TList dictionaries of "object" and "option". Arrays are
         NumPy's.

@@ -1,7 +1,8 @@
 """Runs in a Python that has ROOT: writes an object of each of many classes, and says what two files have in them.
 
 ``any_object_with_root.py write FILE``; ``any_object_with_root.py show OUT FILE...`` writes to OUT, as JSON, for each
-file what ROOT's own JSON says of each of its objects.
+file what ROOT's own JSON says of each of its objects. ``any_object_with_root.py write-circle FILE`` writes a histogram
+whose legend leads back to it, ``show-circle OUT FILE...`` says whether those of the files do.
 """
 
 from __future__ import annotations
@@ -117,6 +118,26 @@ def shown(root: object, path: str) -> dict[str, str]:
     return found
 
 
+def write_circle(root: object, path: str) -> None:
+    file = root.TFile(path, "recreate", "", 0)
+    histogram = root.TH1D("circle", "with its legend", 1000, 0, 1)
+    histogram.Fill(0.5)
+    legend = root.TLegend(0.1, 0.2, 0.3, 0.4)
+    legend.AddEntry(histogram, "of the histogram", "l")
+    root.SetOwnership(legend, False)  # the histogram deletes it
+    histogram.GetListOfFunctions().Add(legend)
+    histogram.Write()
+    file.Close()
+
+
+def shown_circle(root: object, path: str) -> dict[str, object]:
+    file = root.TFile(path)
+    histogram = file.Get("circle")
+    entry = histogram.GetListOfFunctions().At(0).GetListOfPrimitives().At(0)
+    is_same = root.addressof(entry.GetObject()) == root.addressof(histogram)
+    return {"text": str(entry.GetLabel()), "leads_back": is_same, "n": histogram.GetEntries()}
+
+
 def main() -> None:
     what, *arguments = sys.argv[1:]
     start(Path(arguments[0]).parent)
@@ -126,9 +147,12 @@ def main() -> None:
     if what == "write":
         ROOT.gInterpreter.Declare(CODE)
         ROOT.write_objects(arguments[0])
+    elif what == "write-circle":
+        write_circle(ROOT, arguments[0])
     else:
         out, *files = arguments
-        Path(out).write_text(json.dumps([shown(ROOT, path) for path in files]))
+        show = shown_circle if what == "show-circle" else shown
+        Path(out).write_text(json.dumps([show(ROOT, path) for path in files]))
     # ROOT's objects delete each other at the end of Python, in an order that is none of our business.
     sys.stdout.flush()
     os._exit(0)

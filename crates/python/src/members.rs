@@ -9,9 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
 /// The objects that one consists of, itself first. Objects in it are records, or tuples of a class and its members; one that is
-/// there twice is one object.
-pub(crate) fn objects_of(class_name: String, members: &Bound<'_, PyMapping>) -> PyResult<Vec<Object>> {
-    let mut found = Found { places: HashMap::new(), waiting: vec![(class_name, members.clone().into_any())] };
+/// there twice is one object. `itself`: what leads back to it, if anything does.
+pub(crate) fn objects_of(
+    class_name: String,
+    members: &Bound<'_, PyMapping>,
+    itself: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Object>> {
+    let places = itself.map(|itself| (itself.as_ptr() as usize, 0)).into_iter().collect();
+    let mut found = Found { places, waiting: vec![(class_name, members.clone().into_any())] };
     let mut objects: Vec<Object> = Vec::new();
     while let Some((class, members)) = found.waiting.get(objects.len()).cloned() {
         let items = members.cast::<PyMapping>()?.items()?;

@@ -147,7 +147,8 @@ impl PyFileWriter {
         Ok(PyTableWriter { schema, file: Arc::downgrade(&self.file), table: Arc::new(Mutex::new(Some(table))) })
     }
 
-    /// Writes an object from its members.
+    /// Writes an object from its members, some of which may lead back to it.
+    #[expect(clippy::too_many_arguments, reason = "as it is called")]
     fn write_object(
         &self,
         py: Python<'_>,
@@ -156,8 +157,9 @@ impl PyFileWriter {
         name: String,
         title: String,
         members: Bound<'_, PyMapping>,
+        itself: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let objects = objects_of(class_name, &members)?;
+        let objects = objects_of(class_name, &members, itself.as_ref())?;
         let file = Arc::clone(&self.file);
         let written = patiently(py, true, move || {
             let directory = file.directory(&directory)?;

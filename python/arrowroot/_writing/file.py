@@ -132,7 +132,7 @@ class WritableDirectory:
         with naming(self._where(directory, name)):
             described = object_of(value, name)
             self._root.native.write_object(
-                directory, described.class_name, name, described.title, described.members
+                directory, described.class_name, name, described.title, described.members, described.itself
             )
 
     def _where(self, *parts: str) -> str:

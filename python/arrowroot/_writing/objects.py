@@ -32,6 +32,8 @@ class Described(NamedTuple):
     class_name: str
     title: str
     members: Mapping[str, Any]
+    #: What leads back to it from its members.
+    itself: Record | None = None
 
 
 def object_of(value: Any, name: str) -> Described:
@@ -100,7 +102,7 @@ def _described(record: Record, name: str) -> Described:
     if "fName" in members:
         members["fName"] = name
     title = text_of(members["fTitle"]) if "fTitle" in members else _TITLES.get(record.class_name, "")
-    return Described(record.class_name, title, members)
+    return Described(record.class_name, title, members, record)
 
 
 def record_of(class_name: str, members: dict[str, Any], bases: tuple[str, ...] = ()) -> Record:
