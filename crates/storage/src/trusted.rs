@@ -28,8 +28,9 @@ impl Origin {
     pub fn of(url: &str) -> Option<Origin> {
         let (scheme, rest) = url.split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();
+        // What stands between the words of a list must not begin another word.
         let new =
-            |scheme: &str, host: &str, port| Some(Origin { scheme: scheme.to_owned(), host: host.to_owned(), port });
+            |scheme: &str, host: &str, port| Some(Origin { scheme: scheme.to_owned(), host: encoded(host), port });
         match scheme.as_str() {
             "file" => None,
             "http" | "https" => Self::of_parsed(&scheme, url),
@@ -40,7 +41,7 @@ impl Origin {
             "s3" => new(&scheme, rest.split(['/', '?']).next()?, None).filter(|origin| !origin.host.is_empty()),
             "root" | "roots" | "xroot" | "xroots" => {
                 let target = Target::parse(url).ok()?;
-                let host = target.host.to_ascii_lowercase();
+                let host = encoded(&target.host).to_ascii_lowercase();
                 new(if target.is_secure { "roots" } else { "root" }, &host, Some(target.port))
             }
             _ => new(scheme.split("::").next()?, &place_of_others(url), None),
@@ -49,7 +50,7 @@ impl Origin {
 
     fn of_parsed(scheme: &str, url: &str) -> Option<Origin> {
         let parsed = Url::parse(url).ok()?;
-        let host = parsed.host_str()?.trim_matches(['[', ']']).to_ascii_lowercase();
+        let host = encoded(&parsed.host_str()?.trim_matches(['[', ']']).to_ascii_lowercase());
         Some(Origin { scheme: scheme.to_owned(), host, port: Some(parsed.port_or_known_default()?) })
     }
 
@@ -65,17 +66,22 @@ impl Origin {
     }
 }
 
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || ".-_:[]@%".contains(c)
+}
+
+/// A place without any character that ends one.
+fn encoded(place: &str) -> String {
+    let character = |c: char| if is_plain(c) { c.to_string() } else { crate::percent::encoded(&c.to_string()) };
+    place.chars().map(character).collect()
+}
+
 /// What makes the numbers of chained URLs, in this process.
 static NUMBERS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// What stands in the place of a host in the URL of a file system that is not ours, without user and password; of chained
 /// ones (`zip://in.root::https://host/a.zip`) all but the path in the first, each of which has to be the same.
 fn place_of_others(url: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_:[]@%".contains(c);
-    let encoded = |text: &str| -> String {
-        let character = |c: char| if is_plain(c) { c.to_string() } else { crate::percent::encoded(&c.to_string()) };
-        text.chars().map(character).collect()
-    };
     if let Some((_, others)) = url.split_once("::") {
         let directory = |link: &str| link.split('/').take(3).collect::<Vec<_>>().join("/");
         let directories: Vec<_> = others.split("::").map(directory).collect();
@@ -170,11 +176,23 @@ impl Trusted {
     }
 }
 
-/// Refuses the location that a file names if it is on this machine and that file is not.
+/// More bytes than any URL has: servers take no longer ones, and no disk has a longer path.
+const MAX_NAMED_BYTES: usize = 8 << 10;
+
+/// Refuses the location that a file names if it is on this machine and that file is not, or if it is longer than any.
 ///
 /// # Errors
 /// [`Error::Option`], which says what to do instead.
 pub fn check_named(url: &str, named_by: &str) -> Result<()> {
+    if url.len() > MAX_NAMED_BYTES {
+        let begin: String = crate::redacted(url).chars().take(80).collect();
+        let what = format!(
+            "it names a file by {} bytes, {begin}..., and none has a name of more than {MAX_NAMED_BYTES}; open that file \
+             yourself by a shorter one (arrowroot.open; a friend by Tree.add_friend)",
+            url.len()
+        );
+        return Err(Error::Option { option: crate::redacted(named_by), what });
+    }
     let is_local = |url: &str| url.split_once("://").is_none_or(|(scheme, _)| scheme.eq_ignore_ascii_case("file"));
     if is_local(url) && !is_local(named_by) {
         let what = format!(
@@ -212,6 +230,9 @@ mod tests {
             ("xroots://host:1095//f?authz=t", "roots://host:1095"),
             ("s3://Bucket/key", "s3://Bucket"),
             ("s3+https://endpoint/bucket/key", "s3+https://endpoint:443"),
+            ("s3://a,evil.com/key", "s3://a%2Cevil.com"),
+            ("https://a,evil.com/f", "https://a%2Cevil.com:443"),
+            ("root://a,evil.com//f", "root://a%2cevil.com:1094"),
             ("gs://bucket/f", "gs://bucket"),
             ("memory://f.root", "memory://"),
             ("ssh://me:pw@host/f", "ssh://host"),
@@ -223,6 +244,7 @@ mod tests {
             assert_eq!(origin(url), expected, "{url}");
             // What is told of it names it.
             assert_eq!(holds(&origin(url), url), !expected.is_empty(), "{url}");
+            assert!(!holds(&origin(url), "https://evil.com/f"), "{url}");
         }
     }
 
@@ -277,6 +299,14 @@ mod tests {
             let error = Trusted::parse(wrong).unwrap_err();
             assert!(error.contains("scheme://host:port") && !error.contains("SECRET"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_name_that_no_file_has_is_refused_and_shown_in_part() {
+        let long = format!("https://me:SECRET@h/{}", "x".repeat(MAX_NAMED_BYTES));
+        let error = check_named(&long, "/data/main.root").unwrap_err().to_string();
+        assert!(error.contains("https://h/xxx") && error.contains("8192") && error.len() < 500, "{error}");
+        assert!(check_named(&long[..MAX_NAMED_BYTES], "/data/main.root").is_ok());
     }
 
     #[test]
