@@ -1,5 +1,7 @@
 """Files of which one replica is damaged, far away: what is wrong in it is read from the other."""
 
+import os
+
 import pytest
 
 import arrowroot
@@ -74,3 +76,36 @@ def test_the_account_says_which_replica_was_asked(place):
             tree.to_arrow([COLUMN])
         second = [account for account in file.accounts if account.layer == "replica 2"]
     assert {account.operation for account in second} >= {"open", "read"}
+
+
+@pytest.mark.parametrize("place", ["http"], indirect=True)
+@pytest.mark.parametrize("strategy", ["auto", "direct", "readahead", "lazy-download"])
+@pytest.mark.parametrize("name", [DAMAGED, f"record-{DAMAGED}"])
+def test_what_came_damaged_is_read_again_whatever_was_kept_of_it(
+    place, served, local_tables, tmp_path, strategy, name
+):
+    # The same file for the server, which takes size and second for its version: only its bytes differ.
+    once = f"once-{strategy}-{name}"
+    stamp = (1_700_000_000, 1_700_000_000)
+
+    def serve(content):
+        (served / once).write_bytes(content)
+        os.utime(served / once, stamp)
+
+    options = {
+        "strategy": strategy,
+        "block_cache": str(tmp_path / "blocks"),
+        "download_dir": str(tmp_path / "downloads"),
+    }
+    serve((served / name).read_bytes())
+    with arrowroot.open(place.url(once), **options) as file:
+        with pytest.raises(arrowroot.CorruptFileError):
+            file[data.TREE].to_arrow([COLUMN])
+        serve((served / EVENTS).read_bytes())
+        for opened in (file, arrowroot.open(place.url(once), **options)):
+            assert opened[data.TREE].to_arrow([COLUMN])[COLUMN].equals(local_tables["all"][COLUMN])
+    # Nothing asks the server again for what was read right.
+    with arrowroot.open(place.url(once), **options) as file:
+        scan = file[data.TREE].scan([COLUMN])
+        scan.drain()
+        assert all(account.bytes == 0 for account in scan.accounts if account.layer == "store")

@@ -1,23 +1,25 @@
-//! What is damaged in one replica of a file, read from another.
+//! What is damaged in one replica of a file, read from another; what was damaged on the way, read again.
 //!
 //! Metadata are read by the whole [`File`] of another replica ([`File::or_elsewhere`]), which trusts nothing that this one has
 //! read; the data of a scan a basket or a page at a time ([`Elsewhere::reread`]), so that the scan goes on with what it has.
+//! Before that the store of this one is asked once more, past all that is kept of the file.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Replicas, Reread, failures_text};
+use arrowroot_storage::{Afresh, Replicas, Reread, Stack, failures_text};
 
 use crate::access::format_error;
 use crate::error::{Error, Result, permanent};
 use crate::file::File;
 
-/// The same file in other replicas, by their places, as far as they were asked for; or why it cannot be had there.
-pub(crate) type Twins = Mutex<HashMap<usize, Result<File, String>>>;
+/// The same file in other replicas, by their places, or past what is kept of this one (`None`), as far as it was asked for; or
+/// why it cannot be had there.
+pub(crate) type Twins = Mutex<HashMap<Option<usize>, Result<File, String>>>;
 
 thread_local! {
     /// Whether this thread is asking another replica: what fails there is told by whoever asks.
@@ -52,16 +54,25 @@ impl File {
         }
     }
 
-    /// What `work` makes of another replica, where an error says that the bytes of this one are wrong.
+    /// What `work` makes of the bytes when they are read once more, or of another replica, where an error says that those of
+    /// this one are wrong.
     ///
     /// # Errors
     /// The same error, which says why the other replicas are of no use if there are some.
     pub fn elsewhere<T>(&self, what: &str, error: Error, work: impl Fn(&File) -> Result<T>) -> Result<T> {
-        let Some(replicas) = self.stack().replicas() else { return Err(error) };
         let Some(_asking) = Asking::begin() else { return Err(error) };
+        let work = |twin: File| work(&twin).map_err(|error| error.to_string());
+        if let Some(stack) = self.stack().renewed()
+            && let Ok(value) = self.twin(None, || Ok(stack)).and_then(work)
+        {
+            // It was wrong on the way, or where it was kept.
+            return Ok(value);
+        }
+        let Some(replicas) = self.stack().replicas() else { return Err(error) };
         let mut failures = Vec::new();
         for place in replicas.others() {
-            let done = self.twin(replicas, place).and_then(|twin| work(&twin).map_err(|error| error.to_string()));
+            let open = || self.stack().of_replica(replicas, place).map_err(Error::from);
+            let done = self.twin(Some(place), open).and_then(work);
             match done {
                 Ok(value) => {
                     replicas.note_mended(mended(&error, replicas.url_at(place)));
@@ -76,13 +87,10 @@ impl File {
         }
     }
 
-    /// The file in another replica. What cannot be had is not asked for again.
-    fn twin(&self, replicas: &Replicas, place: usize) -> Result<File, String> {
+    /// The file read in another way. What cannot be had is not asked for again.
+    fn twin(&self, place: Option<usize>, stack: impl FnOnce() -> Result<Stack>) -> Result<File, String> {
         let mut twins = self.inner.twins.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = || {
-            let stack = self.stack().of_replica(replicas, place).map_err(Error::from);
-            stack.and_then(File::from_stack).map_err(|error| error.to_string())
-        };
+        let open = || stack().and_then(File::from_stack).map_err(|error| error.to_string());
         twins.entry(place).or_insert_with(open).clone()
     }
 }
@@ -149,15 +157,15 @@ impl Unverified {
 pub struct Elsewhere<'c> {
     /// What else of the scan is to be doubted then.
     pub unverified: Option<&'c Unverified>,
-    /// `None` if the file has one URL.
-    pub replicas: Option<&'c Arc<Replicas>>,
+    /// What is read again, past all that is kept of it.
+    pub afresh: &'c Afresh,
     /// The column, for messages.
     pub path: &'c str,
 }
 
 impl Elsewhere<'_> {
-    /// Reads a range of the file again, from other replicas, until `open` makes something of it. `error`: what is wrong with
-    /// what was read of it.
+    /// Reads a range of the file again, from its store and then from other replicas, until `open` makes something of it.
+    /// `error`: what is wrong with what was read of it.
     ///
     /// # Errors
     /// The same error, which says why the other replicas are of no use if there are some.
@@ -167,9 +175,10 @@ impl Elsewhere<'_> {
         error: format::Error,
         open: impl FnMut(&[u8]) -> format::Result<T>,
     ) -> format::Result<T> {
-        let Some(replicas) = self.replicas else { return Err(error) };
-        match replicas.reread(range.clone(), open) {
+        match self.afresh.reread(range.clone(), open) {
             Ok(Reread { value, damaged, from }) => {
+                // Of one URL it was wrong on the way, or where it was kept.
+                let Some(replicas) = self.afresh.replicas() else { return Ok(value) };
                 if let (Some(unverified), false) = (self.unverified, damaged.is_empty()) {
                     unverified.suspect(replicas, &range, from)?;
                 }
@@ -177,6 +186,9 @@ impl Elsewhere<'_> {
                 let (url, object) = (url.to_owned(), self.path.to_owned());
                 replicas.note_mended(mended(&Error::Format { url, object, source: error }, from));
                 Ok(value)
+            }
+            Err(failures) if self.afresh.replicas().is_none() && !failures.is_empty() => {
+                Err(error.besides(format!("it could not be read again: {}", failures_text(&failures))))
             }
             Err(failures) => Err(in_vain(error, &failures)),
         }

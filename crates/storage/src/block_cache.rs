@@ -6,6 +6,7 @@
 //! wrong, for whatever reason, is fetched again. What a block belongs to is URL (without credentials), size and version,
 //! which tells files apart that such a URL does not; a file that changed has another key, and the blocks of the old one
 //! leave as they are not used any more. Files whose store does not tell a version are not cached.
+//! A block whose bytes were damaged before they came here has a right checksum: who finds out forgets it.
 //!
 //! A cache that cannot be written makes no read fail: it is entered in the ledger as a stage-in that did not succeed.
 
@@ -162,6 +163,14 @@ impl Blocks {
         header
     }
 
+    /// Removes the blocks that a range touches, as their bytes are wrong: they are fetched again.
+    pub fn forget(&self, range: &Range<u64>) {
+        for block in self.file.touched(range) {
+            // Most are not there. What cannot be removed cannot be written either, and is found wrong again.
+            let _ = std::fs::remove_file(self.path(block));
+        }
+    }
+
     fn store(&self, block: u64, payload: &[u8], ledger: &Ledger) {
         let range = self.file.range_of(block);
         let stored = ledger.enter(Operation::StageIn, std::iter::once((range.start, range.end - range.start)), || {
@@ -278,12 +287,19 @@ pub struct BlockCache {
     inner: Arc<dyn Source>,
     blocks: Arc<Blocks>,
     ledger: Arc<Ledger>,
+    /// It believes no block that is there, and writes each anew.
+    is_renewing: bool,
 }
 
 impl BlockCache {
     /// Reads `inner` through `blocks`. Blocks that are there are entered in `ledger` as cache hits, new ones as stage-ins.
     pub fn new(inner: Arc<dyn Source>, blocks: Arc<Blocks>, ledger: Arc<Ledger>) -> Self {
-        BlockCache { inner, blocks, ledger }
+        BlockCache { inner, blocks, ledger, is_renewing: false }
+    }
+
+    /// Fetches all blocks that are read, and writes them in the place of those that are there, which are in doubt.
+    pub fn renewing(inner: Arc<dyn Source>, blocks: Arc<Blocks>, ledger: Arc<Ledger>) -> Self {
+        BlockCache { is_renewing: true, ..Self::new(inner, blocks, ledger) }
     }
 
     /// The bytes of all blocks that are touched.
@@ -292,7 +308,7 @@ impl BlockCache {
         let mut missing = touched;
         while !missing.is_empty() {
             missing.retain(|&block| {
-                let loaded = self.blocks.load(block, &self.ledger);
+                let loaded = if self.is_renewing { None } else { self.blocks.load(block, &self.ledger) };
                 let is_missing = loaded.is_none();
                 found.extend(loaded.map(|bytes| (block, bytes)));
                 is_missing

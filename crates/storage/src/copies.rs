@@ -139,7 +139,8 @@ pub(crate) fn free_bytes(directory: &Path) -> io::Result<u64> {
 /// descriptors are scarce, and keeps it: what a process that is killed leaves so is removed an hour later by another one.
 pub(crate) struct Nameless {
     directory: PathBuf,
-    name: OnceLock<PathBuf>,
+    /// With the process that gave it, which removes it: one that was forked has the same file.
+    name: OnceLock<(u32, PathBuf)>,
 }
 
 impl Nameless {
@@ -162,11 +163,12 @@ impl Whereabouts for Nameless {
         sweep(&self.directory);
         let path = new_path(&self.directory);
         let open = format!("/proc/self/fd/{}", file.as_raw_fd());
-        rustix::fs::linkat(CWD, open, CWD, &path, AtFlags::SYMLINK_FOLLOW).is_ok() && self.name.set(path).is_ok()
+        rustix::fs::linkat(CWD, open, CWD, &path, AtFlags::SYMLINK_FOLLOW).is_ok()
+            && self.name.set((std::process::id(), path)).is_ok()
     }
 
     fn find(&self) -> Result<File> {
-        let path = self.name.get().cloned().unwrap_or_default();
+        let path = self.name.get().map(|(_, path)| path.clone()).unwrap_or_default();
         own_file().open(&path).map_err(|source| Error::LocalDisk {
             path: path.display().to_string(),
             doing: "a copy cannot be opened again, after it was closed as descriptors were scarce".to_owned(),
@@ -177,7 +179,9 @@ impl Whereabouts for Nameless {
 
 impl Drop for Nameless {
     fn drop(&mut self) {
-        if let Some(path) = self.name.get() {
+        if let Some((process, path)) = self.name.get()
+            && *process == std::process::id()
+        {
             // Swept later otherwise.
             let _ = std::fs::remove_file(path);
         }
@@ -307,5 +311,17 @@ mod tests {
         }
         drop(file);
         assert_eq!(n_files(), 0);
+    }
+
+    #[test]
+    fn a_forked_process_leaves_the_name_that_another_gave() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("of the parent");
+        for (process, is_left) in [(std::process::id() + 1, true), (std::process::id(), false)] {
+            std::fs::write(&path, "content").unwrap();
+            let name = OnceLock::from((process, path.clone()));
+            drop(Nameless { directory: directory.path().to_owned(), name });
+            assert_eq!(path.exists(), is_left);
+        }
     }
 }

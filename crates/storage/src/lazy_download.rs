@@ -15,6 +15,7 @@
 
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -70,6 +71,8 @@ struct Progress {
 struct Copy {
     content: Content,
     room: Mutex<Room>,
+    /// The process that opened it: in one that was forked it is the same open file, with the same lock.
+    process: u32,
 }
 
 /// The file of a copy.
@@ -117,12 +120,17 @@ impl Whereabouts for Shared {
 impl Shared {
     /// Whether its name still names it.
     fn is_there(&self) -> bool {
-        std::fs::metadata(&self.path).is_ok_and(|named| identity_of(&named) == self.identity)
+        is_named(&self.path, self.identity)
     }
 }
 
 fn identity_of(metadata: &std::fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
+}
+
+/// Whether a path names the file of that identity.
+fn is_named(path: &Path, identity: (u64, u64)) -> bool {
+    std::fs::metadata(path).is_ok_and(|named| identity_of(&named) == identity)
 }
 
 impl Copy {
@@ -182,12 +190,12 @@ impl Download {
         }
     }
 
-    /// Sees to it that a segment is there. Returns whether it was before.
-    fn ensure(&self, segment: u64, source: &dyn Source, ledger: &Ledger) -> Result<bool> {
+    /// Sees to it that a segment is there. Returns the copy that has it, and whether it had it before.
+    fn ensure(&self, segment: u64, source: &dyn Source, ledger: &Ledger) -> Result<(Arc<Copy>, bool)> {
         let mut progress = self.lock();
         loop {
-            if progress.present.contains(&segment) {
-                return Ok(true);
+            if let Some(copy) = progress.copy.as_ref().filter(|_| progress.present.contains(&segment)) {
+                return Ok((Arc::clone(copy), true));
             }
             if progress.copying != Some(std::process::id()) {
                 break;
@@ -199,8 +207,13 @@ impl Download {
         let _copying = Copying(self);
         let copy = self.copy()?;
         let was_there = self.bring(&copy, segment, source, ledger)?;
-        self.lock().present.insert(segment);
-        Ok(was_there)
+        let mut progress = self.lock();
+        // It may have been forgotten meanwhile: another copy has other segments.
+        if progress.copy.as_ref().is_some_and(|current| Arc::ptr_eq(current, &copy)) {
+            progress.present.insert(segment);
+        }
+        drop(progress);
+        Ok((copy, was_there))
     }
 
     /// The copy; made when it is first needed.
@@ -214,7 +227,7 @@ impl Download {
             None => Content::Own(Nameless::make(&self.directory).map_err(self.failed("cannot make a file"))?),
         };
         let room = Room::new(&self.directory, self.max_bytes).map_err(self.failed("cannot look at the directory"))?;
-        let copy = Arc::new(Copy { content, room: Mutex::new(room) });
+        let copy = Arc::new(Copy { content, room: Mutex::new(room), process: std::process::id() });
         let table_bytes = if copy.lock_path().is_some() { self.segments.n_pieces() * CHECKSUM_BYTES } else { 0 };
         let n_bytes = self.table_start().saturating_add(table_bytes);
         copy.with(|content| {
@@ -252,10 +265,29 @@ impl Download {
     }
 
     /// Forgets a copy that somebody removed.
-    fn forget(&self) {
+    fn lose(&self) {
         let mut progress = self.lock();
         progress.copy = None;
         progress.present.clear();
+    }
+
+    /// Forgets the segments that a range touches, as their bytes are wrong: they are copied again.
+    pub fn forget(&self, range: &Range<u64>) {
+        let mut progress = self.lock();
+        let touched: Vec<u64> = self.segments.touched(range).filter(|one| progress.present.remove(one)).collect();
+        let Some(copy) = progress.copy.clone().filter(|copy| copy.lock_path().is_some()) else { return };
+        drop(progress);
+        // Of a copy that was removed meanwhile there is nothing to forget; one that takes no bytes is found wrong again.
+        let _ = copy.with(|content| {
+            let mut entries = touched.iter().map(|segment| self.table_start() + segment * CHECKSUM_BYTES);
+            let written = entries.try_for_each(|entry| content.write_all_at(&[0; 8], entry));
+            written.map_err(self.failed("cannot write its table"))
+        });
+    }
+
+    fn removed(&self) -> Error {
+        let what = "the copy of lazy-download was removed".to_owned();
+        Error::Changed { url: self.directory.display().to_string(), what }
     }
 
     /// Where the table of checksums begins.
@@ -360,8 +392,8 @@ impl Download {
         XxHash64::oneshot(XxHash64::oneshot(segment, of_file.as_bytes()), content).max(1).to_le_bytes()
     }
 
-    fn read(&self, parts: &mut [Part<'_>]) -> Result<()> {
-        self.copy()?.with(|content| {
+    fn read(&self, copy: &Copy, parts: &mut [Part<'_>]) -> Result<()> {
+        copy.with(|content| {
             parts.iter_mut().try_for_each(|part| {
                 content.read_exact_at(part.buffer, part.offset).map_err(self.failed("cannot read its file"))
             })
@@ -387,9 +419,10 @@ fn sweep(directory: &Path, own: &str) {
     }
 }
 
-/// Removes a copy if nobody else uses it. What cannot be removed is used again.
+/// Removes a copy if nobody else uses it, and if it is the one of that name. What cannot be removed is used again.
 fn remove_unused(content: &File, path: &Path, lock_path: &Path) {
-    if content.try_lock().is_ok() {
+    let is_it = || content.metadata().is_ok_and(|metadata| is_named(path, identity_of(&metadata)));
+    if content.try_lock().is_ok() && is_it() {
         let _ = std::fs::remove_file(lock_path);
         let _ = std::fs::remove_file(path);
     }
@@ -416,7 +449,9 @@ impl Drop for Unlock<'_> {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        if let Content::Shared(file) = &self.content {
+        if let Content::Shared(file) = &self.content
+            && self.process == std::process::id()
+        {
             let Shared { path, lock_path, .. } = file.whereabouts();
             // One that cannot be found again is another's, or is swept later.
             let _ = file.with(|content| {
@@ -442,16 +477,21 @@ impl LazyDownload {
 
     fn read_copied(&self, parts: &mut [Part<'_>]) -> Result<()> {
         let ranges: Vec<(u64, u64)> = parts.iter().map(|part| (part.offset, part.buffer.len() as u64)).collect();
-        let mut is_hit = true;
+        let (mut is_hit, mut last) = (true, None);
         for &(offset, n_bytes) in &ranges {
             for segment in self.download.segments.touched(&(offset..offset + n_bytes)) {
-                is_hit &= self.download.ensure(segment, self.inner.as_ref(), &self.ledger)?;
+                let (copy, was_there) = self.download.ensure(segment, self.inner.as_ref(), &self.ledger)?;
+                is_hit &= was_there;
+                if last.replace(Arc::clone(&copy)).is_some_and(|last| !Arc::ptr_eq(&last, &copy)) {
+                    return Err(self.download.removed());
+                }
             }
         }
+        let Some(copy) = last else { return Ok(()) };
         if is_hit {
-            self.ledger.enter(Operation::CacheHit, ranges.into_iter(), || self.download.read(parts))
+            self.ledger.enter(Operation::CacheHit, ranges.into_iter(), || self.download.read(&copy, parts))
         } else {
-            self.download.read(parts)
+            self.download.read(&copy, parts)
         }
     }
 }
@@ -480,7 +520,7 @@ impl Source for LazyDownload {
         match self.read_copied(parts) {
             // Another process may have removed the copy while it was closed.
             Err(Error::Changed { .. }) => {
-                self.download.forget();
+                self.download.lose();
                 self.read_copied(parts)
             }
             result => result,
@@ -499,3 +539,6 @@ impl Source for LazyDownload {
         self.inner.version()
     }
 }
+
+#[cfg(test)]
+mod tests;

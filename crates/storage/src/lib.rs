@@ -5,6 +5,7 @@
 //! the store of a URL. A [`Sink`] takes the bytes of a file that is there once it is whole.
 
 mod account;
+mod afresh;
 mod background;
 mod block_cache;
 mod coalesce;
@@ -48,6 +49,7 @@ mod xrootd;
 pub mod xrootd;
 
 pub use account::{Accounted, Ledger, Ledgers, Operation, ReadEvent, ReadTotals, Totals};
+pub use afresh::Afresh;
 pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
 pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::account::{Accounted, Ledger, Ledgers, Operation};
+use crate::afresh::Afresh;
 use crate::background::Background;
 use crate::block_cache::{BlockCache, Blocks};
 use crate::error::Result;
@@ -35,8 +36,7 @@ pub struct Stack {
     /// Those of the layers inside the store.
     store_ledgers: Ledgers,
     options: Options,
-    /// `None` if there is one URL.
-    replicas: Option<Arc<Replicas>>,
+    afresh: Arc<Afresh>,
 }
 
 /// What one scan reads through.
@@ -52,8 +52,8 @@ pub struct ScanSource {
     pub ledgers: Vec<Arc<Ledger>>,
     /// How to ask.
     pub style: ReadStyle,
-    /// Where else the file is; `None` if it has one URL.
-    pub replicas: Option<Arc<Replicas>>,
+    /// Where to read again what is wrong.
+    pub afresh: Arc<Afresh>,
     background: Option<Arc<Background>>,
 }
 
@@ -101,7 +101,7 @@ impl Stack {
     ) -> Result<Stack> {
         let known: Vec<_> = opened.preloaded.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
         ledger.enter_since(start, Operation::Open, known.into_iter(), Ok(()))?;
-        Ok(Stack { replicas, ..Self::around(opened, options, ledger)? })
+        Self::around(opened, replicas, options, ledger)
     }
 
     /// Builds the layers around a file that is open.
@@ -109,10 +109,15 @@ impl Stack {
     /// # Errors
     /// [`crate::Error::LocalDisk`] if the directory of the block cache cannot be made.
     pub fn new(opened: Opened, options: &Options) -> Result<Stack> {
-        Self::around(opened, options, Arc::new(Ledger::new("store", false)))
+        Self::around(opened, None, options, Arc::new(Ledger::new("store", false)))
     }
 
-    fn around(opened: Opened, options: &Options, ledger: Arc<Ledger>) -> Result<Stack> {
+    fn around(
+        opened: Opened,
+        replicas: Option<Arc<Replicas>>,
+        options: &Options,
+        ledger: Arc<Ledger>,
+    ) -> Result<Stack> {
         let profile = opened.source.access_profile();
         let reading = Reading::new(options, profile);
         let blocks = match options.block_cache_of(profile) {
@@ -142,7 +147,33 @@ impl Stack {
         }
         let store_ledgers = opened.ledgers;
         let options = options.clone();
-        Ok(Stack { store, base, ledger, preloaded, blocks, download, store_ledgers, options, replicas: None })
+        let kept = (blocks.clone(), download.clone());
+        let afresh = Arc::new(Afresh { store: Arc::clone(&store), blocks: kept.0, download: kept.1, replicas });
+        Ok(Stack { store, base, ledger, preloaded, blocks, download, store_ledgers, options, afresh })
+    }
+
+    /// The same file past all that is kept of it: what is read comes from the store, and is kept in the place of what was.
+    /// `None` if it is on this machine, where the same would come again.
+    pub fn renewed(&self) -> Option<Stack> {
+        if !self.afresh.may_differ() {
+            return None;
+        }
+        let store = Arc::clone(&self.store);
+        let renewing = |blocks: &Arc<Blocks>| -> Arc<dyn Source> {
+            let ledger = Arc::new(Ledger::new("block-cache", false));
+            Arc::new(BlockCache::renewing(Arc::clone(&store), Arc::clone(blocks), ledger))
+        };
+        Some(Stack {
+            base: self.blocks.as_ref().map_or_else(|| Arc::clone(&store), renewing),
+            ledger: Arc::clone(&self.ledger),
+            preloaded: None,
+            blocks: self.blocks.clone(),
+            download: self.download.clone(),
+            store_ledgers: self.store_ledgers.clone(),
+            options: self.options.clone(),
+            afresh: Arc::clone(&self.afresh),
+            store,
+        })
     }
 
     /// What metadata is read through.
@@ -177,7 +208,12 @@ impl Stack {
 
     /// Where else the file is; `None` if it has one URL.
     pub fn replicas(&self) -> Option<&Arc<Replicas>> {
-        self.replicas.as_ref()
+        self.afresh.replicas()
+    }
+
+    /// Where to read again what is wrong.
+    pub fn afresh(&self) -> &Afresh {
+        &self.afresh
     }
 
     /// The options in force.
@@ -236,7 +272,7 @@ impl Stack {
         }
         let logical = new_ledger("engine");
         let source = accounted(source, &logical);
-        let replicas = self.replicas.clone();
-        ScanSource { source, logical, physical, ledgers, style: reading.style, replicas, background }
+        let afresh = Arc::clone(&self.afresh);
+        ScanSource { source, logical, physical, ledgers, style: reading.style, afresh, background }
     }
 }

@@ -189,8 +189,8 @@ impl LookUp<'_> {
             Ok(plain) => plain,
             Err(error) => {
                 let path = self.ntuple.slot_path(slot.slot);
-                let replicas = self.ntuple.file().stack().replicas();
-                let elsewhere = Elsewhere { unverified: None, replicas, path: &path };
+                let afresh = self.ntuple.file().stack().afresh();
+                let elsewhere = Elsewhere { unverified: None, afresh, path: &path };
                 let (mut decompressor, mut unpacked) = (Decompressor::default(), Vec::new());
                 let opened = open_elsewhere(&needed.page, &elsewhere, error, &mut decompressor, &mut unpacked);
                 again = opened.map_err(in_slot)?;

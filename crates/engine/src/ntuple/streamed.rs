@@ -136,7 +136,7 @@ impl Ntuple {
         };
         let plain = open(&stored).or_else(|error| {
             let path = self.slot_path(slot);
-            let elsewhere = Elsewhere { unverified: None, replicas: self.file().stack().replicas(), path: &path };
+            let elsewhere = Elsewhere { unverified: None, afresh: self.file().stack().afresh(), path: &path };
             elsewhere.reread(page.offset..page.offset.saturating_add(bytes_to_read(page)), error, open)
         });
         Ok(Some(plain.map_err(in_page)?))

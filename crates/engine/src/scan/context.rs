@@ -42,12 +42,12 @@ impl Context {
 
     /// Where a column's data may be read again.
     pub(crate) fn elsewhere<'c>(&'c self, path: &'c str) -> Elsewhere<'c> {
-        Elsewhere { unverified: Some(&self.unverified), replicas: self.reading.replicas.as_ref(), path }
+        Elsewhere { unverified: Some(&self.unverified), afresh: &self.reading.afresh, path }
     }
 
     /// Other bytes to take for data in the file that nothing vouches for, where other replicas make them doubtful.
     pub(crate) fn unverified(&self, offset: u64, bytes: &[u8]) -> format::Result<Option<Vec<u8>>> {
-        let Some(replicas) = &self.reading.replicas else { return Ok(None) };
+        let Some(replicas) = self.reading.afresh.replicas() else { return Ok(None) };
         self.unverified.checked(replicas, offset..offset.saturating_add(bytes.len() as u64), bytes)
     }
 

@@ -252,7 +252,7 @@ impl ScanHandle {
     /// What was damaged in one replica and read from another since this was asked for the last time; of all that is read of
     /// the file.
     pub fn take_mended(&self) -> Vec<String> {
-        self.context().reading.replicas.as_ref().map_or_else(Vec::new, |replicas| replicas.take_mended())
+        self.context().reading.afresh.replicas().map_or_else(Vec::new, |replicas| replicas.take_mended())
     }
 
     fn context(&self) -> &Context {
