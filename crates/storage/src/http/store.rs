@@ -100,7 +100,8 @@ impl<'b> Work<'_, 'b> {
             self.add_workers(scope, n_waiting);
             if let Some(parts) = self.unless_failed(parts) {
                 let one = if n_ranges(&parts) > 1 { self.origin.try_several() } else { None };
-                if let Some(parts) = self.unless_refused(parts) {
+                // Who waited for the trial of another knows what came of it.
+                if let Some(parts) = self.unless_failed(parts).and_then(|parts| self.unless_refused(parts)) {
                     self.store.fetch(self.client, parts, self.until, &self.round);
                 }
                 drop(one);
@@ -134,14 +135,18 @@ impl<'b> Work<'_, 'b> {
         None
     }
 
-    /// Returns the parts, unless the server was found not to answer so many at once: they are asked for in the next round.
+    /// Returns the parts, unless the server was found not to answer so many at once, or leaves several without an answer: they
+    /// are asked for in the next round.
     fn unless_refused(&self, parts: Vec<Part<'b>>) -> Option<Vec<Part<'b>>> {
         let n_ranges = n_ranges(&parts);
-        if n_ranges == 1 || n_ranges <= self.origin.range_limit() {
+        let is_doubted = self.origin.is_doubted();
+        if n_ranges == 1 || (n_ranges <= self.origin.range_limit() && !is_doubted) {
             return Some(parts);
         }
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         round.n_refused = Some(round.n_refused.map_or(n_ranges, |number| number.min(n_ranges)));
+        // One at a time is what may be answered then.
+        round.is_wrong |= is_doubted;
         round.missing.extend(parts);
         None
     }

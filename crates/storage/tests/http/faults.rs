@@ -233,6 +233,22 @@ fn a_server_that_leaves_several_ranges_without_an_answer_is_asked_for_single_one
 }
 
 #[test]
+fn a_read_of_several_requests_waits_once_for_a_server_that_leaves_several_ranges_without_an_answer() {
+    let content_bytes = content(N_BYTES);
+    let server = Scripted::start(move |request| match request.ranges(N_BYTES).len() {
+        1 => right(&content_bytes, request),
+        _ => Reply::new(Vec::new(), Then::Stall),
+    });
+    let opened = open(&server.url(), &[("timeout", "0.2"), ("deadline", "60")]).unwrap();
+    let n_before = server.ranges().iter().filter(|ranges| ranges.contains(',')).count();
+    // More ranges than ten requests have.
+    let ranges: Vec<_> = (0..2500).map(|place| (10_000 + 100 * place, 10_010 + 100 * place)).collect();
+    check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
+    let n_in_vain = server.ranges().iter().filter(|ranges| ranges.contains(',')).count() - n_before;
+    assert!(n_in_vain <= 3, "{n_in_vain}");
+}
+
+#[test]
 fn who_forbids_several_ranges_is_asked_for_single_ones_and_who_forbids_all_is_believed() {
     let content_bytes = content(N_BYTES);
     let server = Scripted::start(move |request| match request.ranges(N_BYTES).len() {
