@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::http::credentials::bare_token;
+use crate::http::credentials::{NOT_SENDABLE, bare_token, is_sendable};
 use crate::secret::{Secret, redacted, redacted_place};
 use crate::sizes::parse_size;
 use crate::source::AccessProfile;
@@ -248,6 +248,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds
         .filter(|&seconds| seconds > 0.0)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds.min(MAX_SECONDS)).ok())
+        .filter(|duration| !duration.is_zero())
         .ok_or_else(|| format!("{text:?} is no number of seconds above 0"))
 }
 
@@ -261,6 +262,9 @@ fn path(path: &str) -> Result<Option<PathBuf>, String> {
 }
 
 fn token(token: &str) -> Result<Option<Secret>, String> {
+    if !is_sendable(bare_token(token)) {
+        return Err(NOT_SENDABLE.to_owned());
+    }
     Ok(text(bare_token(token))?.map(Secret::new))
 }
 
@@ -372,7 +376,9 @@ mod tests {
         }
         let error = Options::default().set("cachesize", "1", "argument").unwrap_err().to_string();
         assert!(error.contains("cachesize (argument)") && error.contains("cache_size"), "{error}");
-        assert!(Options::default().set("timeout", "-1", "argument").is_err());
+        for none in ["-1", "0", "1e-10"] {
+            assert!(Options::default().set("timeout", none, "argument").is_err(), "{none}");
+        }
         assert!(
             Options::default().set("strategy", "fast", "argument").unwrap_err().to_string().contains("lazy-download")
         );
@@ -397,6 +403,15 @@ mod tests {
             assert!(error.starts_with("key (URL): ") && error.contains("set certificate"), "{error}");
         }
         assert!(Options::of([both[0], ("key", "", "argument")]).is_ok());
+    }
+
+    #[test]
+    fn a_token_that_no_request_takes_is_refused_and_not_shown() {
+        for token in ["t0k3n\nt0k3n", "t0k3n\u{e9}", "t0k3n\0"] {
+            let error = Options::default().set("token", token, "environment").unwrap_err().to_string();
+            assert!(error.starts_with("token (environment): ") && !error.contains("t0k3n"), "{error}");
+        }
+        assert!(Options::default().set("token", " Bearer t0k3n\n", "environment").is_ok());
     }
 
     #[test]

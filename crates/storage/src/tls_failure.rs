@@ -13,6 +13,27 @@ pub(crate) fn hint(error: &rustls::Error) -> Option<&'static str> {
     }
 }
 
+/// Whether the server refuses who is asking. Anything else may be of the moment, or of the server.
+pub(crate) fn is_refusal(error: &rustls::Error) -> bool {
+    use rustls::AlertDescription as Alert;
+    matches!(
+        error,
+        rustls::Error::AlertReceived(
+            Alert::AccessDenied
+                | Alert::BadCertificate
+                | Alert::CertificateExpired
+                | Alert::CertificateRequired
+                | Alert::CertificateRevoked
+                | Alert::CertificateUnknown
+                | Alert::NoCertificate
+                | Alert::UnknownCA
+                | Alert::UnsupportedCertificate
+                // Of TLS 1.2 from who wants a certificate and gets none.
+                | Alert::HandshakeFailure
+        )
+    )
+}
+
 /// The error of TLS in one of a stream.
 pub(crate) fn of_io(error: &std::io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()

@@ -12,7 +12,7 @@ use url::Url;
 use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
 use super::credential_scope::{CredentialScope, carry_user};
-use super::credentials::Credentials;
+use super::credentials::{Credentials, NOT_SENDABLE, is_sendable};
 use super::lookup::AtConnecting;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
@@ -203,7 +203,12 @@ impl Client {
             let start = Instant::now();
             match self.follow(url.clone(), true, question) {
                 Ok(answer) if answer.is_of_file() => return Ok(answer),
-                _ if Instant::now() >= question.head_until => {}
+                // Nobody else can be asked any more.
+                answer if Instant::now() >= question.head_until => {
+                    let _ =
+                        question.ledger.enter_since(start, Operation::Redirect, std::iter::empty(), Err::<(), ()>(()));
+                    return answer;
+                }
                 answer => {
                     // What the door says counts; but a server that wants a pause gets it.
                     drop(answer.map(Answer::into_error));
@@ -254,6 +259,10 @@ impl Client {
             let answer = format!("a bearer token or password of {n_bytes} bytes was not sent");
             let hint = "servers take no request with so long a head".to_owned();
             return Err(Error::Denied { url: address.name().to_owned(), answer, hint });
+        }
+        if scope.token.as_ref().is_some_and(|token| !is_sendable(token.expose())) {
+            let option = format!("token ({})", self.key.credentials.origin_of_token());
+            return Err(Error::Option { option, what: NOT_SENDABLE.to_owned() });
         }
         let proxy = self.key.proxies.of(url).map_err(|variable| Error::Option {
             option: variable.to_owned(),
@@ -327,7 +336,13 @@ impl Client {
         if let Some(failed) = failed {
             return match tls_failure::hint(failed) {
                 Some(hint) => Error::Insecure { url, what: failed.to_string(), hint: hint.to_owned() },
-                None => Error::Denied { url, answer: format!("TLS: {failed}{}", scope.led_to()), hint: scope.hint() },
+                None if tls_failure::is_refusal(failed) => {
+                    Error::Denied { url, answer: format!("TLS: {failed}{}", scope.led_to()), hint: scope.hint() }
+                }
+                None => {
+                    let what = format!("TLS: {failed}{}", scope.led_to());
+                    Error::Connection { url, doing: question.doing.to_owned(), what }
+                }
             };
         }
         let mut what = format!("{}{}", what_failed(&error, self.key.timeout), scope.led_to());

@@ -166,6 +166,15 @@ impl Credentials {
         }
     }
 
+    /// Where the token is from, for messages.
+    pub(super) fn origin_of_token(&self) -> String {
+        match &self.token {
+            Token::None | Token::Withheld | Token::Given(_) => "given".to_owned(),
+            Token::Variable(_) => "BEARER_TOKEN".to_owned(),
+            Token::File(path) => shown_path(path),
+        }
+    }
+
     /// Which of them a request had, for messages.
     pub(super) fn hint(&self, is_encrypted: bool, had_token: bool) -> String {
         let token = match &self.token {
@@ -173,7 +182,7 @@ impl Credentials {
             Token::None => "no bearer token was given or found".to_owned(),
             Token::Given(_) if had_token => "the given bearer token was sent".to_owned(),
             Token::Variable(_) if had_token => "the bearer token of BEARER_TOKEN was sent".to_owned(),
-            Token::File(path) if had_token => format!("the bearer token of {} was sent", path.display()),
+            Token::File(path) if had_token => format!("the bearer token of {} was sent", shown_path(path)),
             Token::Given(_) => {
                 "the given bearer token was not sent to where the server redirected to: another host or port, or not https"
                     .to_owned()
@@ -182,7 +191,7 @@ impl Credentials {
                 "the bearer token that was found was not sent, as the connection is not https".to_owned()
             }
             Token::File(path) if self.token(true).is_none() => {
-                format!("the bearer token of {} could not be read", path.display())
+                format!("the bearer token of {} could not be read", shown_path(path))
             }
             _ => "the bearer token was not sent to the other host or port that the server redirected to".to_owned(),
         };
@@ -251,6 +260,20 @@ impl Credentials {
         }
         Ok(roots)
     }
+}
+
+/// What is wrong with a token that is not sendable.
+pub(crate) const NOT_SENDABLE: &str =
+    "it has characters that no request takes, as line breaks or letters beyond ASCII; a token is one line of ASCII";
+
+/// Whether the head of a request takes a token (RFC 9110, section 5.5).
+pub(crate) fn is_sendable(token: &str) -> bool {
+    token.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+}
+
+/// A path that the environment names, if there is something: what was to be the content of a file is set at times.
+fn shown_path(path: &Path) -> String {
+    if path.exists() { redacted(&path.to_string_lossy()) } else { "a file that is not there".to_owned() }
 }
 
 /// Whether it is a file that nobody else could have put there, or led to.
@@ -392,8 +415,27 @@ mod tests {
         let file = tmp.path().join("token");
         let of_file = || found(&[], &[("BEARER_TOKEN_FILE", file.to_str().unwrap())], tmp.path()).hint(true, false);
         assert!(of_file().contains("could not be read"));
+        // What is set may be the token itself.
+        let itself = found(&[], &[("BEARER_TOKEN_FILE", "eyJ0t0k3n")], tmp.path()).hint(true, false);
+        assert!(itself.contains("could not be read") && !itself.contains("t0k3n"), "{itself}");
         std::fs::write(&file, "t0k3n").unwrap();
         assert!(of_file().contains("redirected to"), "{}", of_file());
+    }
+
+    #[test]
+    fn a_token_that_no_request_takes_is_one_of_its_variable_or_file() {
+        let tmp = tempfile::tempdir().unwrap();
+        let file = tmp.path().join("token");
+        std::fs::write(&file, "t0k3n\u{e9}").unwrap();
+        let path = file.to_str().unwrap();
+        for (variable, value, origin) in
+            [("BEARER_TOKEN", "t0k\n3n", "BEARER_TOKEN"), ("BEARER_TOKEN_FILE", path, path)]
+        {
+            let credentials = found(&[], &[(variable, value)], tmp.path());
+            assert!(!is_sendable(&token(&credentials, true).unwrap()), "{variable}");
+            assert_eq!(credentials.origin_of_token(), origin);
+        }
+        assert!(is_sendable("eyJhbGciOi.x-_~+/="));
     }
 
     #[test]

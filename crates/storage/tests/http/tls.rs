@@ -1,8 +1,10 @@
 //! nginx with TLS: authorities, client certificates, grid proxies. Certificates are made by the openssl command.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use arrowroot_storage::Error;
@@ -183,4 +185,32 @@ fn a_handshake_ends_in_time_however_slowly_it_is_answered() {
     let error = open(&url, &[("timeout", "0.5"), ("retries", "0")]).unwrap_err();
     assert!(error.to_string().contains("0.5 s"), "{error}");
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+/// A server that answers each connection with an alert of TLS; returns its URL and how many there were.
+fn alerting(alert: u8) -> (String, Arc<AtomicUsize>) {
+    let listener = crate::ports::listen();
+    let url = format!("https://127.0.0.1:{}/f", listener.local_addr().unwrap().port());
+    let n_connections = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&n_connections);
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            counter.fetch_add(1, SeqCst);
+            // Of a client that has gone away nothing is wanted.
+            let _ = client.read(&mut [0; 4096]);
+            let _ = client.write_all(&[21, 3, 3, 0, 2, 2, alert]);
+        }
+    });
+    (url, n_connections)
+}
+
+#[test]
+fn a_server_that_fails_is_tried_again_and_one_that_refuses_a_certificate_is_believed() {
+    for (alert, is_refusal) in [(80, false), (70, false), (42, true), (48, true), (49, true), (116, true)] {
+        let (url, n_connections) = alerting(alert);
+        let error = open(&url, &[("retries", "1")]).unwrap_err();
+        assert_eq!(matches!(error, Error::Denied { .. }), is_refusal, "{alert}: {error}");
+        assert_eq!(matches!(error, Error::Connection { .. }), !is_refusal, "{alert}: {error}");
+        assert_eq!(n_connections.load(SeqCst) == 1, is_refusal, "{alert}");
+    }
 }
