@@ -352,8 +352,10 @@ impl Replicas {
 
     fn read_somewhere(&self, mut read: impl FnMut(&dyn Source) -> Result<()>) -> Result<()> {
         let mut place = self.current();
+        let mut tried = Vec::new();
         let mut failures = Vec::new();
         loop {
+            tried.push(place);
             let replica = &self.replicas[place];
             let (error, is_final) = match self.source(replica) {
                 Ok(source) => match read(source.as_ref()) {
@@ -369,13 +371,13 @@ impl Replicas {
                 return Err(error);
             }
             failures.push((replica.url.clone(), error));
-            if is_final || failures.len() == self.replicas.len() {
+            let is_untried = |place: &usize| !tried.contains(place);
+            let Some(next) = self.places_from(place).find(is_untried).filter(|_| !is_final) else {
                 return Err(Error::Replicas { n_replicas: self.replicas.len(), done: "read", failures });
-            }
-            let next = (place + 1) % self.replicas.len();
+            };
             // Another read may have gone on already.
             let gone_on = self.current.compare_exchange(place, next, Relaxed, Relaxed);
-            place = gone_on.map_or_else(|current| if current == place { next } else { current }, |_| next);
+            place = gone_on.err().filter(is_untried).unwrap_or(next);
         }
     }
 

@@ -263,3 +263,22 @@ fn another_replica_is_opened_beside_with_the_same_account() {
     assert!(notes.last().unwrap().ends_with("and so were 3 more pieces of it"), "{notes:?}");
     assert!(replicas.take_mended().is_empty());
 }
+
+#[test]
+fn each_replica_is_asked_once_whichever_other_reads_have_gone_on_to() {
+    let urls = ["x://a/9", "x://b/9", "x://c/9"].map(str::to_owned);
+    let opener = opener(Arc::default());
+    let (_, replicas) = open_with(&urls, &|_, _| Fitness::Whole, Duration::from_secs(60), opener).unwrap();
+    let mut asked = Vec::new();
+    let read = |source: &dyn Source| {
+        if asked.is_empty() {
+            // Meanwhile another read has gone on to the last.
+            replicas.current.store(2, Relaxed);
+        }
+        asked.push(source.url().to_owned());
+        Err(Error::Connection { url: source.url().to_owned(), doing: "reading".to_owned(), what: "reset".to_owned() })
+    };
+    replicas.read_somewhere(read).unwrap_err();
+    asked.sort();
+    assert_eq!(asked, urls);
+}
