@@ -258,7 +258,8 @@ impl Holder for Connection {
     fn give_back(&self) {
         let (Ok(mut outbound), Ok(mut state)) = (self.outbound.try_lock(), self.state.try_lock()) else { return };
         let is_idle = state.n_wanted == 0 && state.early.is_none() && state.blocked.is_empty();
-        if is_idle && state.inbound.is_some() {
+        // One that failed may have lost it to whoever was reading.
+        if is_idle && (state.inbound.is_some() || state.failure.is_some()) {
             state.failure.get_or_insert_with(given_back);
             state.inbound = None;
             outbound.close();

@@ -125,7 +125,7 @@ impl Failure {
     /// As the caller is told: of which URL, from which server, and what was being done.
     pub(crate) fn into_error(self, url: &str, target: &Target, doing: &str) -> Error {
         let url = url.to_owned();
-        let doing = format!("{doing} from {}", target.server());
+        let doing = format!("{doing} from {}", target.shown_server());
         match self.without_secrets(target) {
             Failure::Broken(what) => Error::Connection { url, doing, what },
             Failure::Silent(time) | Failure::Unanswered(time) => {

@@ -147,13 +147,14 @@ impl XrootdFile {
         let opened = lane.file.get(until, is_usable, Error::is_for_want_of_time, |lost| {
             // Where it was, or another lane is, if it is still there; otherwise from the beginning.
             let other = || self.lanes.iter().find_map(|lane| lane.file.current());
-            let before = lost.or_else(other).map_or_else(|| self.origin.clone(), |file| file.target.clone());
+            let before = lost.or_else(other);
+            let before = before.map_or((self.origin.clone(), self.modified_s), |it| (it.target.clone(), it.modified_s));
             let open = |target| open_at(target, &self.url, &self.network, number, &self.ledger, until);
-            let again = match open(&before) {
-                Err(_) if before != self.origin => open(&self.origin),
+            let again = match open(&before.0) {
+                Err(_) if before.0 != self.origin => open(&self.origin),
                 again => again,
             };
-            self.checked(again?, &before, until)
+            self.checked(again?, (&before.0, before.1), until)
         });
         opened.unwrap_or_else(|| Err(Failure::Late.into_error(&self.url, &self.origin, "opening")))
     }
@@ -172,16 +173,21 @@ impl XrootdFile {
             let next = from.target.redirected(port, place);
             let next = next.map_err(|what| Failure::Wrong(what).into_error(&self.url, &from.target, "reading"))?;
             let opened = open_at(&next, &self.url, &self.network, number, &self.ledger, until)?;
-            self.checked(opened, &from.target, until)
+            self.checked(opened, (&from.target, from.modified_s), until)
         });
         followed.unwrap_or_else(|| Err(Failure::Late.into_error(&self.url, &from.target, "opening"))).map(drop)
     }
 
-    /// The file must be the one that was opened first. On another server the same content may have another time: what
-    /// identifies it is in its first bytes.
-    fn checked(&self, (file, stat): (OpenFile, Stat), before: &Target, until: Instant) -> Result<Arc<OpenFile>> {
+    /// The file must be the one that was opened first. `before`: where it was last, and the time of its last change there. On
+    /// another server the same content may have another time: what identifies it is in its first bytes.
+    fn checked(
+        &self,
+        (file, stat): (OpenFile, Stat),
+        (before, modified_s): (&Target, i64),
+        until: Instant,
+    ) -> Result<Arc<OpenFile>> {
         let is_same_server = (&file.target.host, file.target.port) == (&before.host, before.port);
-        self.check_stat(stat, if is_same_server { self.modified_s } else { stat.modified_s })?;
+        self.check_stat(stat, if is_same_server { modified_s } else { stat.modified_s })?;
         if !is_same_server && !self.head.is_empty() {
             self.check_head(&file, until)?;
         }
@@ -198,7 +204,7 @@ impl XrootdFile {
         if head == self.head {
             return Ok(());
         }
-        let what = format!("it is another file of the same size on {}:{}", file.target.host, file.target.port);
+        let what = format!("it is another file of the same size on {}", file.target.shown_server());
         Err(Error::Changed { url: self.url.clone(), what })
     }
 
@@ -250,7 +256,16 @@ impl XrootdFile {
             // After a wrong answer nothing counts that is not complete.
             let none_counts = matches!(failure, Failure::Wrong(_));
             let missing = requests.into_iter().filter(|request| !request.is_done);
-            let missing = missing.flat_map(|request| request.answer.unfilled(none_counts));
+            let missing = missing.flat_map(|request| {
+                let (operation, n_asked) =
+                    (operation_of(&request.answer), request.ranges().map(|(_, n)| n).sum::<u64>());
+                let unfilled = request.answer.unfilled(none_counts);
+                let n_missing = unfilled.iter().map(|piece| piece.buffer.len() as u64).sum();
+                if let Some(operation) = operation {
+                    file.ledger.salvage(operation, n_asked.saturating_sub(n_missing));
+                }
+                unfilled
+            });
             parts = missing.map(|piece| Part { offset: piece.offset, buffer: piece.buffer }).collect();
             let followed = match failure {
                 Failure::Refused(..) if !is_single && fallback != Fallback::Nothing => {
@@ -323,15 +338,20 @@ fn note_vectors(vectors: &Vectors, requests: &[Request<'_>], failure: Option<&Fa
     Fallback::Nothing
 }
 
+/// What a request is entered as that has such an answer; `None` if it is no read.
+fn operation_of(answer: &Answer<'_>) -> Option<Operation> {
+    match answer {
+        Answer::Control(_) => None,
+        Answer::Read(..) => Some(Operation::Read),
+        Answer::Vector(_) => Some(Operation::ReadVector),
+    }
+}
+
 /// Enters the reads among requests that were sent: each is one that the server gets. One that was sent on is entered as
 /// that.
 fn enter_reads(ledger: &Ledger, requests: &[Request<'_>], is_redirected: bool) {
     for request in requests {
-        let operation = match &request.answer {
-            Answer::Control(_) => continue,
-            Answer::Read(..) => Operation::Read,
-            Answer::Vector(_) => Operation::ReadVector,
-        };
+        let Some(operation) = operation_of(&request.answer) else { continue };
         for (time, brought) in &request.short_answers {
             let _ = ledger.enter_between(time.clone(), operation, std::iter::once(*brought), Ok::<(), ()>(()));
         }

@@ -129,7 +129,15 @@ impl Target {
         if self.opaque.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.opaque) }
     }
 
-    /// The server as messages name it.
+    /// The server as messages name it, unless the one that sent there made its name of what it was told.
+    pub(crate) fn shown_server(&self) -> String {
+        let told: Vec<_> = self.opaque.split('&').filter(|pair| name_of(pair) != TRIED).collect();
+        let server = self.server();
+        let shown = scrubbed(&server, &format!("root://-/{}?{}", self.path, told.join("&")));
+        if shown == server { server } else { "another server".to_owned() }
+    }
+
+    /// Host and port.
     pub(crate) fn server(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arrowroot_storage::{Network, Opened, Operation, open_xrootd};
 
-use crate::fake::{CLOSE, READ, READ_VECTOR, start};
+use crate::fake::{CLOSE, OK, READ, READ_VECTOR, framed, right_body, start};
 use crate::server::content;
 use crate::{NONE, check_ranges, network, url};
 
@@ -120,4 +120,30 @@ fn openings_that_were_tried_in_vain_before_the_first_that_succeeded_are_entered(
     let (n_attempted, n_successful) = entered(&opened, Operation::Open);
     assert_eq!(n_successful, 1);
     assert!(n_attempted > 1, "{n_attempted} attempted");
+}
+
+#[test]
+fn what_an_answer_brought_that_broke_off_is_entered() {
+    let file = content(40_000, 1);
+    let ranges = [(0, 10_000), (20_000, 10_000)];
+    for (ranges, operation) in [(&ranges[..1], Operation::Read), (&ranges[..], Operation::ReadVector)] {
+        let served = file.clone();
+        let (port, _) = start(move |mut client, number| {
+            client.greet("")?;
+            let request = client.serve(&served, &[READ, READ_VECTOR])?;
+            if number == 0 {
+                let answer = framed(request.stream, OK, &right_body(&request, &served));
+                client.send(&answer[..answer.len() / 2]);
+                return None;
+            }
+            client.answer_rightly(&request, &served);
+            client.serve(&served, &[]).map(drop)
+        });
+        let opened = open_xrootd(&url(port), &network(), NONE).unwrap();
+        check_ranges(&*opened.source, ranges, &file);
+        let ledgers = opened.ledgers.all();
+        let ledger = ledgers.iter().find(|ledger| ledger.layer() == "xrootd").unwrap();
+        let n_bytes: u64 = [Operation::Read, Operation::ReadVector].iter().map(|&one| ledger.totals(one).bytes).sum();
+        assert_eq!(n_bytes, ranges.iter().map(|&(_, n_bytes)| n_bytes as u64).sum::<u64>(), "{operation:?}");
+    }
 }

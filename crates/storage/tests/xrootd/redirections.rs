@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use arrowroot_storage::{Error, Operation, open_xrootd_once};
 
 use crate::answers::{FILE_BYTES, RANGES, open_hastily};
-use crate::fake::{OPEN, READ, READ_VECTOR, REDIRECT, start};
+use crate::fake::{OK, OPEN, READ, READ_VECTOR, REDIRECT, STAT, start};
 use crate::server::content;
 use crate::{NONE, SPECULATION, check_ranges, hasty, read_ranges, refusal, url};
 
@@ -64,6 +64,63 @@ fn another_file_of_the_same_size_on_the_server_that_a_read_is_sent_to_is_a_chang
             Err(error) => assert!(!is_same && matches!(error, Error::Changed { .. }), "{error}"),
         }
     }
+}
+
+#[test]
+fn a_file_that_went_on_to_another_server_has_the_time_that_it_has_there() {
+    let file = content(FILE_BYTES, 1);
+    let second = file.clone();
+    // The same content, which was written there at another time.
+    let (second_port, _) = start(move |mut client, number| {
+        client.greet("")?;
+        let stat = format!("1 {FILE_BYTES} 16 1600000000\0");
+        for place in 0.. {
+            let request = loop {
+                let request = client.serve(&second, &[OPEN, STAT, READ, READ_VECTOR])?;
+                match request.code {
+                    OPEN => {
+                        client.answer(&request, OK, &[&[7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], stat.as_bytes()].concat())
+                    }
+                    STAT => client.answer(&request, OK, stat.as_bytes()),
+                    _ => break request,
+                }
+            };
+            // The first connection breaks after the first bytes and a read.
+            if number == 0 && place == 2 {
+                return None;
+            }
+            client.answer_rightly(&request, &second);
+        }
+        Some(())
+    });
+    let first = file.clone();
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        let opening = client.serve(&first, &[READ, READ_VECTOR])?;
+        client.answer_rightly(&opening, &first);
+        loop {
+            let request = client.serve(&first, &[READ, READ_VECTOR])?;
+            client.answer(&request, REDIRECT, &place(second_port, "127.0.0.1"));
+        }
+    });
+    let source = open_xrootd_once(&url(port), &hasty(), SPECULATION).unwrap().source;
+    check_ranges(&*source, &[(3, 4)], &file);
+    let broken = read_ranges(&*source, &[(3, 4)]).unwrap_err();
+    assert!(matches!(broken, Error::Connection { .. }), "{broken}");
+    check_ranges(&*source, &[(3, 4)], &file);
+}
+
+#[test]
+fn a_server_whose_name_is_what_another_was_told_is_not_named() {
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&[], &[OPEN])?;
+            client.answer(&request, REDIRECT, &place(1, "S3kr3tWord.invalid"));
+        }
+    });
+    let error = refusal(open_xrootd_once(&format!("{}?authz=S3kr3tWord", url(port)), &hasty(), NONE)).to_string();
+    assert!(error.contains("another server") && !error.contains("S3kr3t"), "{error}");
 }
 
 #[test]
