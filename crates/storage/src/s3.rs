@@ -10,7 +10,8 @@
 //! `AWS_PROFILE` does not hide the keys of the environment. Without credentials, requests are not signed, which is what
 //! public buckets want. Roles, single sign-on, `credential_process` and the metadata service of EC2 are not asked.
 //!
-//! Endpoints that are not Amazon's, and buckets with dots in their names, are addressed by path, others by host.
+//! Endpoints that are not Amazon's, and buckets whose names are none of a host (with dots, capital letters, underscores), are
+//! addressed by path, others by host.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,11 +21,11 @@ use std::time::{Duration, SystemTime};
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use url::Url;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, reason};
 use crate::http::credentials::WITHHELD;
 use crate::http::{Address, open_address};
 use crate::options::Network;
-use crate::secret::hidden_distinction;
+use crate::secret::{hidden_distinction, redacted};
 use crate::source::{Opened, Speculation};
 
 /// For how long a signed URL is good, and when a new one is made.
@@ -73,7 +74,10 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
         return Err(wrong("expected s3://bucket/key"));
     }
     let region = network.s3_region.clone().or(settings.region).unwrap_or_else(|| "us-east-1".to_owned());
-    let style = if given.is_some() || bucket.contains('.') { UrlStyle::Path } else { UrlStyle::VirtualHost };
+    // Old buckets have names that no host has.
+    let is_in_host = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_host = bucket.bytes().all(is_in_host) && !bucket.starts_with('-') && !bucket.ends_with('-');
+    let style = if given.is_none() && is_host { UrlStyle::VirtualHost } else { UrlStyle::Path };
     let domain = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
     let endpoint = given.unwrap_or_else(|| format!("https://s3.{region}.{domain}"));
     let endpoint = if endpoint.contains("://") { endpoint } else { format!("https://{endpoint}") };
@@ -88,7 +92,10 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
     let hint = match &found {
         Some((_, origin)) => format!("requests were signed with the key of {origin} for region {}", bucket.region()),
         None if network.is_anonymous => WITHHELD.to_owned(),
-        None => "no AWS credentials were found in the environment or ~/.aws: requests were not signed".to_owned(),
+        None => {
+            let unread = settings.unread.iter().map(|what| format!(" ({what})")).collect::<String>();
+            format!("no AWS credentials were found in the environment or ~/.aws{unread}: requests were not signed")
+        }
     };
     let credentials = found.map(|(credentials, _)| credentials);
     let endpoint = bucket.base_url().clone();
@@ -123,6 +130,8 @@ struct Settings {
     credentials: Option<(Credentials, String)>,
     region: Option<String>,
     endpoint: Option<String>,
+    /// Files that are there and could not be read, and why.
+    unread: Vec<String>,
 }
 
 impl Settings {
@@ -136,10 +145,14 @@ impl Settings {
             variable(name).map(PathBuf::from).or_else(home)
         };
         let credentials_file = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
-        let secrets = section(credentials_file, std::slice::from_ref(&profile));
-        let config = section(file("AWS_CONFIG_FILE", "config"), &[format!("profile {profile}"), profile.clone()]);
+        let mut unread = Vec::new();
+        let secrets = section(credentials_file, std::slice::from_ref(&profile), &mut unread);
+        let in_config = [format!("profile {profile}"), profile.clone()];
+        let config = section(file("AWS_CONFIG_FILE", "config"), &in_config, &mut unread);
         if let (Some(name), None, None) = (&named, &secrets, &config) {
-            let what = format!("there is no profile {name:?} in the files of AWS credentials and configuration");
+            let unread = unread.iter().map(|what| format!("; {what}")).collect::<String>();
+            let what =
+                format!("there is no profile {name:?} in the files of AWS credentials and configuration{unread}");
             return Err(Error::Option { option: "AWS_PROFILE".to_owned(), what });
         }
         let (secrets, config) = (secrets.unwrap_or_default(), config.unwrap_or_default());
@@ -181,6 +194,7 @@ impl Settings {
             endpoint: variable("AWS_ENDPOINT_URL_S3")
                 .or_else(|| variable("AWS_ENDPOINT_URL"))
                 .or_else(|| setting("endpoint_url")),
+            unread,
         })
     }
 }
@@ -192,13 +206,25 @@ fn made(key: String, secret: String, token: Option<String>) -> Credentials {
     }
 }
 
-/// The values of the first of some sections of an INI file; `None` if there is none of them.
-fn section(path: Option<PathBuf>, names: &[String]) -> Option<HashMap<String, String>> {
+/// The values of the first of some sections of an INI file; `None` if there is none of them. If the file is there and cannot be
+/// read, that is noted in `unread`.
+fn section(path: Option<PathBuf>, names: &[String], unread: &mut Vec<String>) -> Option<HashMap<String, String>> {
     let path = path?;
-    if std::fs::metadata(&path).ok()?.len() > 1 << 20 {
-        return None;
+    let text = || {
+        if std::fs::metadata(&path)?.len() > 1 << 20 {
+            return Err(std::io::Error::other("it has more than 1 MiB"));
+        }
+        std::fs::read_to_string(&path)
+    };
+    match text() {
+        Ok(text) => parse_section(&text, names),
+        Err(error) => {
+            if error.kind() != std::io::ErrorKind::NotFound {
+                unread.push(format!("{} cannot be read: {}", redacted(&path.to_string_lossy()), reason(&error)));
+            }
+            None
+        }
     }
-    parse_section(&std::fs::read_to_string(path).ok()?, names)
 }
 
 fn parse_section(text: &str, names: &[String]) -> Option<HashMap<String, String>> {
@@ -249,7 +275,10 @@ mod tests {
         assert_eq!(url("s3://b/a/f.root", &[], &[]), "https://b.s3.us-east-1.amazonaws.com/a/f.root");
         assert_eq!(url("s3://b/f", &[("s3_region", "eu-west-3")], &[]), "https://b.s3.eu-west-3.amazonaws.com/f");
         assert_eq!(url("s3://b/f", &[("s3_region", "cn-north-1")], &[]), "https://b.s3.cn-north-1.amazonaws.com.cn/f");
-        assert_eq!(url("s3://b.c/f", &[], &[]), "https://s3.us-east-1.amazonaws.com/b.c/f");
+        for bucket in ["b.c", "MyBucket", "my_bucket"] {
+            let path = format!("https://s3.us-east-1.amazonaws.com/{bucket}/f");
+            assert_eq!(located(&format!("s3://{bucket}/f"), &[], &[]).unwrap().0, path);
+        }
         assert_eq!(url("s3://b/f", &[("s3_endpoint", "http://h:9")], &[]), "http://h:9/b/f");
         assert_eq!(url("s3://b/f", &[], &[("AWS_ENDPOINT_URL", "http://h:9/x")]), "http://h:9/x/b/f");
         assert_eq!(url("s3+http://h:9/b/f g", &[], &[]), "http://h:9/b/f%20g");
@@ -298,6 +327,15 @@ mod tests {
         assert!(url.contains("eu-south-2") && url.contains("X-Amz-Security-Token=T"), "{url}");
         let unknown = [files[0], files[1], ("AWS_PROFILE", "nobody")];
         assert!(located("s3://b/f", &[], &unknown).is_err_and(|error| error.to_string().contains("nobody")));
+    }
+
+    #[test]
+    fn a_file_of_credentials_that_cannot_be_read_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join(".aws/credentials")).unwrap();
+        let home = directory.path().to_str().unwrap();
+        let unread = Settings::find(&|name| (name == "HOME").then(|| home.to_owned())).unwrap().unread.join("; ");
+        assert!(unread.ends_with(".aws/credentials cannot be read: is a directory"), "{unread}");
     }
 
     #[test]
