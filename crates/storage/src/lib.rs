@@ -86,7 +86,7 @@ use std::sync::Arc;
 pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Opened> {
     let path = match url.split_once("://") {
         None => url,
-        Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => &path_of(path),
+        Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => &path_of(path)?,
         Some((scheme, _)) => {
             let network = &*options.network.toward(url);
             return match scheme.to_ascii_lowercase().as_str() {
@@ -105,9 +105,34 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
 }
 
 /// The path that a `file://` URL names.
-fn path_of(rest: &str) -> String {
+///
+/// # Errors
+/// [`Error::Option`] if it is on another machine.
+fn path_of(rest: &str) -> Result<String> {
     // What is on this host may be said to be (RFC 8089).
     let path = rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest);
+    if !path.starts_with('/') {
+        let host = path.split('/').next().unwrap_or_default();
+        let what =
+            format!("{host:?} stands where the host does; a file of this machine is file:///directory/file.root");
+        return Err(Error::Option { option: redacted(&format!("file://{rest}")), what });
+    }
     // Many write the path as it is.
-    if std::path::Path::new(path).exists() { path.to_owned() } else { percent::decoded(path) }
+    Ok(if std::path::Path::new(path).exists() { path.to_owned() } else { percent::decoded(path) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_file_on_another_machine_is_refused() {
+        for (rest, path) in [("/etc/x%20y", "/etc/x y"), ("localhost/etc/x", "/etc/x")] {
+            assert_eq!(path_of(rest).unwrap(), path);
+        }
+        for elsewhere in ["otherhost/etc/x.root", "x.root", "localhost"] {
+            let error = path_of(elsewhere).unwrap_err().to_string();
+            assert!(error.contains("file:///"), "{error}");
+        }
+    }
 }
