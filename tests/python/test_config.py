@@ -123,6 +123,11 @@ def test_tables_for_one_url_do_not_hold_for_another_that_its_file_names(tmp_path
         ("fs://bucket/*", "fs://bucket/f", True),
         ("http://[[]::1]/*", "http://[::1]:80/f", True),
         ("http://[[]::1]:80/*", "http://[::1]/f", True),
+        ("http://[::1]/*", "http://[::1]:80/f", True),
+        ("http://[::1]:81/*", "http://[::1]:81/f", True),
+        ("http://[::1]:81/*", "http://[::1]:80/f", False),
+        ("http://[2001:DB8::1]/*", "http://[2001:db8::1]/f", True),
+        ("http://[::1]/*", "http://1/f", False),
     ],
 )
 def test_globs_take_hosts_without_case_and_paths_with_it(tmp_path, monkeypatch, glob, url, is_meant):

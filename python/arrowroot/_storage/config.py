@@ -241,9 +241,12 @@ def _with_origins(before: Setting | None, origins: Iterable[str], where: str) ->
 
 def _names_a_host(where: str) -> bool:
     """Return whether a table is for URLs of some hosts: its glob is "SCHEME://HOST/..." with letters in the host."""
+    import re
+
     pattern = where.partition('[for."')[2]
     host, slash, _ = pattern.partition("://")[2].partition("/")
-    return bool(slash) and any(character.isalnum() for character in host.partition(":")[0])
+    without_port = re.sub(r":[^:\]]*$", "", host)
+    return bool(slash) and any(character.isalnum() for character in without_port)
 
 
 def _of_arguments(arguments: Mapping[str, Any], known: Sequence[str]) -> Iterable[tuple[str, str, str]]:
@@ -412,7 +415,11 @@ def _matches(url: str, pattern: str) -> bool:
 
     The glob may leave out a user and the usual port, and have the port where the URL leaves it out.
     """
+    import re
+
     server, path = _divided(url)
+    # An address of IPv6 in brackets is no set of characters.
+    pattern = re.sub(r"(://(?:[^/]*@)?)\[(?=[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\])", r"\1[[]", pattern)
     scheme, separator, rest = pattern.partition("://")
     host, slash, of_path = rest.partition("/")
     if separator and slash and server.partition("://")[2]:
