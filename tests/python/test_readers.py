@@ -110,6 +110,8 @@ def test_what_a_library_repeats_of_credentials_is_not_shown(name: str, kind: typ
 def test_an_unknown_scheme_says_so() -> None:
     with pytest.raises(ar.UnsupportedError, match="gopher"):
         ar.open("gopher://host/file.root")
+    with pytest.raises(ar.UnsupportedError, match="davs.*https://$"):
+        ar.open("davs://host/file.root")
 
 
 def test_a_file_that_became_shorter_is_an_error(url: str) -> None:
@@ -121,21 +123,23 @@ def test_a_file_that_became_shorter_is_an_error(url: str) -> None:
 
 
 class Reader:
-    """What a Python object reads of objects.root; it notes the threads that ask, and can be told to fail once."""
+    """What a Python object reads of objects.root; it notes the threads that ask, and can be told to fail."""
 
     url = "python://objects.root"
+    hint = "ask the warden"
 
     def __init__(self) -> None:
         self.content = OBJECTS.read_bytes()
         self.size_bytes = len(self.content)
         self.threads: set[int] = set()
-        self.fails = False
+        self.n_failures = 0
+        self.failure = OSError("the line was cut")
 
     def read_ranges(self, ranges: list[tuple[int, int]]) -> list[bytes]:
         self.threads.add(threading.get_ident())
-        if self.fails:
-            self.fails = False
-            raise OSError("the line was cut")
+        if self.n_failures > 0:
+            self.n_failures -= 1
+            raise self.failure
         return [self.content[offset : offset + n_bytes] for offset, n_bytes in ranges]
 
 
@@ -147,8 +151,29 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def opened(reader: Reader, name: str) -> Any:
-    return _native.open_reader(reader, [("cache_size", "0", "test")]).table(name)
+def opened(reader: Reader, name: str, retries: int = 0) -> Any:
+    options = [("cache_size", "0", "test"), ("retries", str(retries), "test")]
+    return _native.open_reader(reader, options).table(name)
+
+
+@pytest.mark.parametrize("name", ["tree", "ntuple"])
+def test_reads_of_a_python_object_are_tried_again_as_often_as_options_say(name: str) -> None:
+    reader = Reader()
+    ask = QUESTIONS["branch"]
+    table = opened(reader, name, retries=2)
+    reader.n_failures = 2
+    assert ask(table) == ask(opened(Reader(), name))
+    assert reader.n_failures == 0
+    table = opened(reader, name, retries=1)
+    reader.n_failures = 3
+    with pytest.raises(ar.StorageError, match="the line was cut"):
+        ask(table)
+    assert reader.n_failures == 1
+    # A refusal is final, and says what this kind of reader needs.
+    reader.n_failures, reader.failure = 2, PermissionError("no entry")
+    with pytest.raises(ar.AccessDeniedError, match="no entry; ask the warden"):
+        ask(table)
+    assert reader.n_failures == 1
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -169,7 +194,7 @@ def test_a_type_that_a_failed_read_would_have_told_is_asked_for_again(name: str,
     expected = QUESTIONS[question](opened(Reader(), name))
     reader = Reader()
     table = opened(reader, name)
-    reader.fails = True
+    reader.n_failures = 1
     with pytest.raises(ar.StorageError, match="the line was cut"):
         QUESTIONS[question](table)
     assert QUESTIONS[question](table) == expected

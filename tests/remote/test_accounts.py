@@ -105,3 +105,7 @@ def test_a_file_that_is_copied_whole_says_so_and_is_entered_with_its_size(place,
     assert caught[0].filename == __file__
     copies = [account for account in file.accounts if account.operation == "stage-in"]
     assert [(copy.layer, copy.bytes) for copy in copies] == [("http", (served / EVENTS).stat().st_size)]
+    (served / "bucket").mkdir()
+    (served / "bucket" / EVENTS).symlink_to(served / EVENTS)
+    with pytest.warns(arrowroot.WholeCopyWarning, match=r"^s3://bucket/.*all 4\.1. MB were copied"):
+        arrowroot.open(f"s3://bucket/{EVENTS}", s3_endpoint=place.url("").rstrip("/"))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use arrowroot::storage::{Ledger, Ledgers, Opened, Operation};
+use arrowroot::storage::{Ledger, Ledgers, Opened, Operation, Source, open_again};
 use arrowroot::{File, FileKey, open_table};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -90,9 +90,14 @@ pub(crate) fn takes_long(file: &File) -> bool {
 #[pyfunction]
 pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<OptionText>) -> PyResult<PyFile> {
     let set = options_of(&options)?;
-    let opened =
-        Opened { source: Arc::new(PythonSource::new(&reader)?), preloaded: Vec::new(), ledgers: Ledgers::default() };
-    let opened = patiently(py, true, move || File::from_opened(opened, &set))?;
+    let source: Arc<dyn Source> = Arc::new(PythonSource::new(&reader)?);
+    let opened = patiently(py, true, move || {
+        let open = || {
+            let source = Arc::clone(&source);
+            Ok(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() })
+        };
+        File::from_opened(open_again(source.url(), &set.network, open)?, &set)
+    })?;
     opened.map(|file| PyFile { file }).map_err(to_python)
 }
 

@@ -12,15 +12,18 @@ use pyo3::types::PyBytes;
 pub(crate) struct PythonSource {
     url: String,
     size_bytes: u64,
+    /// What to do if access is denied.
+    hint: String,
     reader: Py<PyAny>,
 }
 
 impl PythonSource {
-    /// Takes url and size from the attributes of `reader`.
+    /// Takes url, size and hint from the attributes of `reader`.
     pub(crate) fn new(reader: &Bound<'_, PyAny>) -> PyResult<Self> {
         let url = reader.getattr("url")?.extract()?;
         let size_bytes = reader.getattr("size_bytes")?.extract()?;
-        Ok(PythonSource { url, size_bytes, reader: reader.clone().unbind() })
+        let hint = reader.getattr("hint")?.extract()?;
+        Ok(PythonSource { url, size_bytes, hint, reader: reader.clone().unbind() })
     }
 
     fn ask(&self, py: Python<'_>, parts: &mut [Part<'_>]) -> PyResult<Option<String>> {
@@ -49,8 +52,7 @@ impl PythonSource {
             return Error::NotFound { url, answer };
         }
         if error.is_instance_of::<PyPermissionError>(py) {
-            let hint = "look at the credentials of its fsspec file system".to_owned();
-            return Error::Denied { url, answer, hint };
+            return Error::Denied { url, answer, hint: self.hint.clone() };
         }
         Error::Connection { url, doing, what: answer }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", 
 Range = tuple[int, int]
 
 
+#: What is read by HTTP.
+_SCHEMES_OF_HTTP = ("http", "https", "s3", "s3+http", "s3+https")
 #: Layer and operation of a file that was copied whole when it was opened.
 _COPY = ("http", "stage-in")
 
@@ -37,7 +40,7 @@ def open_native(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) ->
     ``urls``: replicas of one file; the first that can be is opened. ``options``: name, text and where it was set.
     """
     native = _open_some(urls, options)
-    if native.url.startswith(("http://", "https://")):
+    if scheme_of(native.url) in _SCHEMES_OF_HTTP:
         copied = [entry for entry in native.ledgers() if (entry["layer"], entry["operation"]) == _COPY]
         if any(entry["n_successful"] for entry in copied):
             warn_whole_copy(f"{native.url}: all {format_bytes(native.size_bytes)}")
@@ -96,7 +99,8 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
             raise
         # XRootD's own client may know the authentication that the server wants.
         try:
-            reader = XrootdReader(url, {name: text for name, text, _ in options})
+            deadline_s = float(dict(_native.check_options(options))["deadline"] or 0)
+            reader = XrootdReader(url, {name: text for name, text, _ in options}, deadline_s)
         except ImportError as missing:
             raise AccessDeniedError(f"{error} ({missing})") from None
         return _native.open_reader(reader, options)
@@ -123,8 +127,15 @@ def scheme_of(url: str) -> str:
     return scheme.lower() if separator else "file"
 
 
+#: Schemes that some tools have for HTTP.
+_BY_HTTP = {"dav": "http", "davs": "https"}
+
+
 class FsspecReader:
     """A file of an fsspec file system, as ``_native.open_reader`` wants it."""
+
+    #: What to do if access is denied.
+    hint = "look at the credentials of its fsspec file system"
 
     def __init__(self, url: str) -> None:
         """Open ``url``, which may be chained as fsspec has it ("zip://in.root::memory://archive").
@@ -141,7 +152,9 @@ class FsspecReader:
         try:
             self._file_system, self._path = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
-            raise UnsupportedError(f"{self.url}: {self._said.by(error)}") from self._said.cause(error)
+            by_http = _BY_HTTP.get(scheme_of(self.url))
+            hint = f"; servers of WebDAV are read by {by_http}://" if by_http else ""
+            raise UnsupportedError(f"{self.url}: {self._said.by(error)}{hint}") from self._said.cause(error)
         except Exception as error:  # noqa: BLE001 - some connect here: what libraries raise for that is anything
             what = f"cannot be opened: {self._said.by(error)}"
             raise StorageError(f"{self.url}: {what}") from self._said.cause(error)
@@ -196,6 +209,8 @@ _MAX_RANGE_BYTES, _MAX_RANGES = 2_097_136, 1024
 _MAX_REQUEST_BYTES = 64 << 20
 
 
+#: The client takes 16 bits of seconds; 0 is its own default.
+_MAX_TIMEOUT_S = (1 << 16) - 1
 #: XrdCl's errAuthFailed, and what servers answer: kXR_NotAuthorized, kXR_NotFound.
 _AUTHENTICATION_FAILED = 204
 _BY_SERVER_ERROR = {3010: AccessDeniedError, 3011: NoSuchFileError}
@@ -221,8 +236,13 @@ def _authorities(directory: str) -> Iterator[None]:
 class XrootdReader:
     """A file read by XRootD's own client, which knows authentication that ours does not (X.509, Kerberos)."""
 
-    def __init__(self, url: str, options: Mapping[str, str]) -> None:
+    #: What to do if access is denied.
+    hint = "see that who your credentials name may read it (options certificate and authorities; kinit)"
+
+    def __init__(self, url: str, options: Mapping[str, str], deadline_s: float) -> None:
         """Open ``url``. ``options``: a ``certificate`` among them is a proxy with its key, unless there is a ``key``.
+
+        ``deadline_s``: so long may each call of the client take.
 
         A certificate whose key is in another file is not shown: XRootD 6.2, told to make no proxy of one, crashes where
         it has none. The client takes the directory of ``authorities`` from the environment, where it looks once.
@@ -236,14 +256,15 @@ class XrootdReader:
             raise missing_library("xrootd", "X.509 and Kerberos authentication of root://") from error
         self.url = _native.redacted(url)
         self._given = url
+        self._timeout = min(max(1, math.ceil(deadline_s)), _MAX_TIMEOUT_S)
         self._file = client.File()
         proxy = options.get("certificate", "")
         credentials = f"xrd.gsiusrpxy={proxy}" if proxy and "key" not in options else ""
         if credentials:
             url += ("&" if "?" in url else "?") + credentials
         with _authorities(options.get("authorities", "")):
-            self._check(self._file.open(url)[0], "cannot be opened")
-        status, info = self._file.stat()
+            self._check(self._file.open(url, timeout=self._timeout)[0], "cannot be opened")
+        status, info = self._file.stat(timeout=self._timeout)
         self._check(status, "cannot be asked for its size")
         self.size_bytes = int(info.size)
         self._max_range_bytes, self._max_ranges = self._limits(client, url, credentials)
@@ -267,7 +288,9 @@ class XrootdReader:
 
         # The credentials are part of the key of its connections: without them it would make another one.
         place = f"root://{server}/" + (f"?{credentials}" if credentials else "")
-        status, answer = client.FileSystem(place).query(QueryCode.CONFIG, "readv_ior_max readv_iov_max")
+        status, answer = client.FileSystem(place).query(
+            QueryCode.CONFIG, "readv_ior_max readv_iov_max", timeout=self._timeout
+        )
         found = answer.replace(b"\x00", b"").split() if status.ok and answer else []
         numbers = [int(word) for word in found if word.isdigit() and int(word) > 0]
         return (numbers[0], numbers[1]) if len(numbers) == 2 else (_MAX_RANGE_BYTES, _MAX_RANGES)
@@ -288,7 +311,8 @@ class XrootdReader:
                 n_bytes += pieces[n_pieces][2]
                 n_pieces += 1
             request, pieces = pieces[:n_pieces], pieces[n_pieces:]
-            status, answer = self._file.vector_read(chunks=[(start, length) for _, start, length in request])
+            chunks = [(start, length) for _, start, length in request]
+            status, answer = self._file.vector_read(chunks=chunks, timeout=self._timeout)
             self._check(status, f"cannot read {n_bytes} bytes in {n_pieces} ranges")
             for (number, _, _), chunk in zip(request, answer.chunks, strict=True):
                 answers[number] += chunk.buffer
