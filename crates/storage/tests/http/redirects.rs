@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use arrowroot_storage::{Error, Operation};
 
 use crate::checks::{check_vector, content, counts, ledger, open};
-use crate::scripted::{Request, Scripted, right, status};
+use crate::scripted::{Reply, Request, Scripted, Then, right, status};
 
 const N_BYTES: usize = 300_000;
 const RANGES: [(usize, usize); 2] = [(10_000, 10_100), (20_000, 20_100)];
@@ -155,4 +155,19 @@ fn a_page_to_log_in_is_no_place_to_remember() {
         check_vector(&opened.source, &content_bytes, &[(place * 10_000, place * 10_000 + 100)]).unwrap();
     }
     assert_eq!((door.heads().len(), pages.heads().len(), second.heads().len()), (2, 1, 3));
+}
+
+#[test]
+fn a_place_that_is_silent_until_the_deadline_is_what_the_error_is_of() {
+    let content_bytes = content(N_BYTES);
+    let served = content_bytes.clone();
+    let pool = Scripted::start(move |request| match request.place {
+        0 => right(&served, request),
+        _ => Reply::new(Vec::new(), Then::Stall),
+    });
+    let door = door(vec![pool.url()]);
+    let opened = open(&door.url(), &[("retries", "0"), ("deadline", "1"), ("timeout", "30")]).unwrap();
+    let error = check_vector(&opened.source, &content_bytes, &[(10_000, 10_100)]).unwrap_err().to_string();
+    let of = format!("by {}, where it was redirected to", pool.url().trim_end_matches("/f"));
+    assert!(error.contains(&of), "{error}");
 }
