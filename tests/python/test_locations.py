@@ -44,7 +44,7 @@ def test_the_command_opens_it(odd_name, arrowroot_command):
 def test_a_file_url_may_name_this_host(sample):
     with ar.open(f"file://localhost{sample[0]}") as there, ar.open(f"file://{sample[0]}") as here:
         assert there.size_bytes == here.size_bytes
-    with pytest.raises(ar.InvalidRequestError, match="'localhostile' stands where the host does|file:///"):
+    with pytest.raises(ar.InvalidRequestError, match='"localhostile" stands where the host does'):
         ar.open(f"file://localhostile{sample[0]}")
 
 

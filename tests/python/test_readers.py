@@ -110,7 +110,7 @@ def test_what_a_library_repeats_of_credentials_is_not_shown(name: str, kind: typ
 def test_an_unknown_scheme_says_so() -> None:
     with pytest.raises(ar.UnsupportedError, match="gopher"):
         ar.open("gopher://host/file.root")
-    with pytest.raises(ar.UnsupportedError, match="davs.*https://$"):
+    with pytest.raises(ar.UnsupportedError, match=r"davs.*https://$"):
         ar.open("davs://host/file.root")
 
 

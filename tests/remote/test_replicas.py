@@ -82,8 +82,9 @@ def test_the_account_says_which_replica_was_asked(place):
 @pytest.mark.parametrize("strategy", ["auto", "direct", "readahead", "lazy-download"])
 @pytest.mark.parametrize("name", [DAMAGED, f"record-{DAMAGED}"])
 def test_what_came_damaged_is_read_again_whatever_was_kept_of_it(
-    place, served, local_tables, tmp_path, strategy, name
+    place, local_tables, tmp_path, strategy, name
 ):
+    served = place.directory
     # The same file for the server, which takes size and second for its version: only its bytes differ.
     once = f"once-{strategy}-{name}"
     stamp = (1_700_000_000, 1_700_000_000)
