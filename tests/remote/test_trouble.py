@@ -178,3 +178,33 @@ def test_https_through_a_proxy(start, served, tmp_path, monkeypatch, local_table
                 assert pa.table(file[data.TREE].to_arrow()).equals(pa.table(local_tables["all"]))
         assert proxy.asked[-1] == f"CONNECT 127.0.0.1:{server.port}"
     assert all(asked.startswith("CONNECT ") for asked in proxy.asked)
+
+
+FORKED = """
+import gc, os, sys
+import arrowroot
+
+url, tree, directory = sys.argv[1:]
+file = arrowroot.open(url, strategy="lazy-download", download_dir=directory)
+file[tree].scan(["x000"]).drain()
+names = sorted(os.listdir(directory))
+assert names
+child = os.fork()
+if child == 0:
+    del file
+    gc.collect()
+    os._exit(0)
+os.waitpid(child, 0)
+assert sorted(os.listdir(directory)) == names, os.listdir(directory)
+del file
+gc.collect()
+assert not os.listdir(directory), os.listdir(directory)
+"""
+
+
+@pytest.mark.parametrize("place", ["http"], indirect=True)
+def test_a_forked_process_that_lets_a_file_go_leaves_the_copy_to_its_parent(place, tmp_path):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    arguments = [place.url(EVENTS), data.TREE, str(tmp_path)]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
