@@ -209,3 +209,98 @@ def test_threads_that_do_not_start_are_no_lack_of_memory() -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert "ArrowrootError: a thread could not be started" in done.stderr
+
+
+def alone(code: str, path: Path) -> None:
+    """Runs a program that would hang, not fail."""
+    subprocess.run([sys.executable, "-c", READ_BY_PYTHON + code, str(path)], check=True, timeout=300)
+
+
+READ_BY_PYTHON = """
+import contextlib, ctypes, os, sys, threading, time
+from pathlib import Path
+import arrowroot as ar
+from arrowroot import _native
+
+def names_of_threads(numbers):
+    for number in numbers:
+        with contextlib.suppress(FileNotFoundError):
+            yield Path(f"/proc/self/task/{number}/comm").read_text().strip()
+
+class Reader:
+    url = "python://file.root"
+
+    def __init__(self, path):
+        self.content = path.read_bytes()
+        self.size_bytes = len(self.content)
+        self.is_held = threading.Event()
+        self.may_go_on = threading.Event()
+
+    def read_ranges(self, ranges):
+        if "arrowroot-1" in names_of_threads([threading.get_native_id()]):
+            self.is_held.set()
+            self.may_go_on.wait()
+        return [self.content[offset : offset + n_bytes] for offset, n_bytes in ranges]
+
+reader = Reader(Path(sys.argv[1]))
+file = _native.open_reader(reader, [])
+"""
+
+DROP = """
+def draw(scan):
+    try:
+        while scan.next_batch() is not None:
+            pass
+    except ar.ArrowrootError:
+        assert reader.is_held.is_set()
+
+while not reader.is_held.is_set():
+    scan = file.table("t").scan(["l"], batch_bytes=20_000, n_threads=2)
+    drawing = threading.Thread(target=draw, args=(scan,))
+    drawing.start()
+    while drawing.is_alive() and not reader.is_held.wait(0.01):
+        pass
+    scan.cancel()
+    drawing.join()
+del scan, drawing
+assert not reader.may_go_on.is_set()
+reader.may_go_on.set()
+while "arrowroot-1" in names_of_threads(os.listdir("/proc/self/task")):
+    time.sleep(0.01)  # it has to come back from Python before that ends
+"""
+
+DRAW_AT_C = """
+class Stream(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in ("schema", "next", "error", "release", "private")]
+
+pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+scan = file.table("events").scan(["number"], n_threads=1)
+capsule = scan.__arrow_c_stream__()
+stream = Stream.from_address(pointer_of(capsule, b"arrow_array_stream"))
+array = (ctypes.c_int64 * 10)()
+keeping_the_lock = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+assert keeping_the_lock(stream.next)(ctypes.addressof(stream), ctypes.addressof(array)) == 0
+assert array[0] == 350
+"""
+
+
+def test_a_scan_is_dropped_while_a_helper_of_it_is_in_a_read(tmp_path: Path) -> None:
+    lists = pa.array([[float(i)] * (i % 7) for i in range(40_000)])
+    layout = ar.Layout("ttree", io_features="kGenerateOffsetMap", flush=1000, compression=None)
+    with pytest.warns(ar.FewReadersWarning):
+        ar.write(f"{tmp_path}/lists.root:t", pa.table({"l": lists}), layout=layout)
+    alone(DROP, tmp_path / "lists.root")
+
+
+def test_a_consumer_of_a_stream_may_keep_the_lock_of_the_interpreter() -> None:
+    alone(DRAW_AT_C, EVENTS)
+
+
+def test_who_asks_for_what_was_recovered_does_not_wait_in_a_read() -> None:
+    reader = Reader()
+    file = _native.open_reader(reader, [("cache_size", "0", "test")])
+    reader.threads.clear()
+    assert not file.was_recovered
+    assert reader.threads
+    assert threading.get_ident() not in reader.threads

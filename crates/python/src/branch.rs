@@ -88,7 +88,7 @@ impl PyBranch {
         if self.description(py)?.unsupported.is_some() {
             return Ok(None);
         }
-        let arrow_type = self.table.arrow_type(self.id, MAX_TYPE_BYTES).map_err(to_python)?;
+        let arrow_type = py.detach(|| self.table.arrow_type(self.id, MAX_TYPE_BYTES)).map_err(to_python)?;
         Ok(arrow_type.as_ref().map(type_name))
     }
 

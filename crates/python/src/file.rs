@@ -64,8 +64,8 @@ impl PyFile {
         takes_long(&self.file)
     }
 
-    fn is_large(&self, path: &str) -> bool {
-        self.file.find(path).is_ok_and(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES)
+    fn is_large(&self, py: Python<'_>, path: &str) -> bool {
+        py.detach(|| self.file.find(path).is_ok_and(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES))
     }
 }
 
@@ -179,8 +179,9 @@ impl PyFile {
     }
 
     #[getter]
-    fn was_recovered(&self) -> bool {
-        self.file.was_recovered()
+    fn was_recovered(&self, py: Python<'_>) -> PyResult<bool> {
+        let file = self.file.clone();
+        reading(py, &self.file, move || file.was_recovered())
     }
 
     /// What was recovered and why, as far as that is known without reading a file that looks whole.
@@ -230,7 +231,7 @@ impl PyFile {
     /// The tree or RNTuple of that path.
     fn table(&self, py: Python<'_>, path: String) -> PyResult<PyTable> {
         let file = self.file.clone();
-        let may_wait = self.takes_long() || self.is_large(&path);
+        let may_wait = self.takes_long() || self.is_large(py, &path);
         let opened = patiently(py, may_wait, move || open_table(&file, &path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
         let opened = opened.map_err(to_python)?;
@@ -266,7 +267,7 @@ impl PyFile {
     /// The object of a key, made by a factory of the Python layer.
     fn object<'py>(&self, py: Python<'py>, path: String, factory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file.clone();
-        let may_wait = self.takes_long() || self.is_large(&path);
+        let may_wait = self.takes_long() || self.is_large(py, &path);
         let read = patiently(py, may_wait, move || file.object(&path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
         Maker::new(py, factory, &read.map_err(to_python)?).make()
@@ -275,7 +276,7 @@ impl PyFile {
     /// The uncompressed bytes of an object.
     fn raw<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyBytes>> {
         let file = self.file.clone();
-        let may_wait = self.takes_long() || self.is_large(&path);
+        let may_wait = self.takes_long() || self.is_large(py, &path);
         let read = patiently(py, may_wait, move || file.raw_object(&path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
         Ok(PyBytes::new(py, &read.map_err(to_python)?))

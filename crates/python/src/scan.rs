@@ -23,15 +23,35 @@ pub(crate) struct PyScan {
     pass: Arc<Mutex<Pass>>,
 }
 
+impl PyScan {
+    pub(crate) fn new(scan: Scan) -> Self {
+        PyScan { handle: scan.handle(), pass: Arc::new(Mutex::new(Pass { scan: Some(scan), n_batches: 0 })) }
+    }
+}
+
 /// The one pass that all ways of reading draw from.
 struct Pass {
-    scan: Scan,
+    /// `None` once it is dropped.
+    scan: Option<Scan>,
     n_batches: usize,
 }
 
-impl PyScan {
-    pub(crate) fn new(scan: Scan) -> Self {
-        PyScan { handle: scan.handle(), pass: Arc::new(Mutex::new(Pass { scan, n_batches: 0 })) }
+impl Pass {
+    /// The next batch and its number.
+    fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> arrowroot::Result<Option<(RecordBatch, usize)>> {
+        let Some(scan) = &mut self.scan else { return Ok(None) };
+        let batch = scan.next_batch(interrupted)?;
+        let number = self.n_batches;
+        self.n_batches += usize::from(batch.is_some());
+        Ok(batch.map(|batch| (batch, number)))
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        // The interpreter's lock may be held here, and one of the scan's threads, whose end is waited for, may need it.
+        let scan = self.scan.take();
+        Python::try_attach(|py| py.detach(|| drop(scan)));
     }
 }
 
@@ -107,8 +127,7 @@ impl PyScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows to ignore a requested schema.
         let _ = requested_schema;
-        let schema = self.handle.schema().clone();
-        stream_capsule(py, Box::new(Stream { schema, pass: Arc::clone(&self.pass) }))
+        stream_capsule(py, Box::new(Stream { handle: self.handle.clone(), pass: Arc::clone(&self.pass) }))
     }
 
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
@@ -125,10 +144,7 @@ impl PyScan {
                     }
                 })
             };
-            let batch = pass.scan.next_batch(&mut interrupted)?;
-            let number = pass.n_batches;
-            pass.n_batches += usize::from(batch.is_some());
-            Ok(batch.map(|batch| (batch, number)))
+            pass.next_batch(&mut interrupted)
         });
         if let Some(error) = raised {
             return Err(error);
@@ -144,7 +160,7 @@ impl PyScan {
     fn begin_fetching(&self, py: Python<'_>) -> PyResult<()> {
         let begun = py.detach(|| {
             let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
-            pass.scan.begin_fetching()
+            pass.scan.as_mut().map_or(Ok(()), Scan::begin_fetching)
         });
         begun.map_err(to_python)
     }
@@ -302,7 +318,7 @@ impl PyBatch {
 
 /// The batches of a scan for the Arrow C stream interface.
 struct Stream {
-    schema: SchemaRef,
+    handle: ScanHandle,
     pass: Arc<Mutex<Pass>>,
 }
 
@@ -310,26 +326,26 @@ impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
-        let batch = pass.scan.next_batch(&mut interrupted);
-        if matches!(batch, Ok(Some(_))) {
-            pass.n_batches += 1;
-        }
-        let mended = pass.scan.handle().take_mended();
-        if !mended.is_empty() {
-            Python::attach(|py| {
-                if let Err(error) = warn_of_mended(py, &mended) {
-                    // A stream has errors of its own, which those of a warning are not.
-                    error.write_unraisable(py, None);
-                }
+        // A consumer may hold the interpreter's lock, which threads that read may need.
+        let drawn = Python::try_attach(|py| {
+            let batch = py.detach(|| {
+                let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
+                pass.next_batch(&mut interrupted)
             });
-        }
+            if let Err(error) = warn_of_mended(py, &self.handle.take_mended()) {
+                // A stream has errors of its own, which those of a warning are not.
+                error.write_unraisable(py, None);
+            }
+            batch
+        });
+        let batch = drawn.unwrap_or(Err(arrowroot::Error::Cancelled));
+        let batch = batch.map(|batch| batch.map(|(batch, _)| batch));
         batch.map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
     }
 }
 
 impl RecordBatchReader for Stream {
     fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+        self.handle.schema().clone()
     }
 }

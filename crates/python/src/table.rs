@@ -44,7 +44,7 @@ impl PyTable {
 
     fn sizes(&self, py: Python<'_>) -> PyResult<Sizes> {
         match self.table.knows_sizes() {
-            true => self.table.sizes().map_err(to_python),
+            true => py.detach(|| self.table.sizes()).map_err(to_python),
             false => self.patiently(py, |table| table.sizes()),
         }
     }

@@ -196,6 +196,10 @@ impl Drop for Scan {
             return;
         }
         self.shared.stop();
+        if self.handle().is_remote() {
+            // As for those that fetch, nobody waits: a helper that places may read, too.
+            return self.helpers.clear();
+        }
         for helper in self.helpers.drain(..) {
             // A helper that panicked has told so through its guard.
             let _ = helper.join();
