@@ -42,9 +42,9 @@ impl PackingRange {
                 (text, left, right, comma_in(text, left, right)?)
             }
         };
-        let second = text[comma + 1..].find(',').map(|i| comma + 1 + i);
+        let second = comma_in(text, comma + 1, right);
         let n_bits = second
-            .and_then(|second| leading_integer(&text[second + 1..]))
+            .and_then(|second| leading_integer(&text[second + 1..right]))
             .and_then(|n_bits| u32::try_from(n_bits).ok())
             .filter(|n_bits| (2..=32).contains(n_bits))
             .unwrap_or(32);

@@ -51,6 +51,17 @@ fn steps_follow_from_the_number_of_bits() {
 }
 
 #[test]
+fn what_follows_the_brackets_is_no_part_of_a_range() {
+    for title in ["[0,10] x, 12 bit", "[0,10] pixel, mm", "[0,10],2", "[fN] [0,10] a, b"] {
+        let range = PackingRange::parse(title);
+        assert_eq!((range.min, range.max), (0.0, 10.0), "{title}");
+        assert_eq!(range.factor, f64::from(u32::MAX) / 10.0, "{title}");
+    }
+    let range = PackingRange::parse("[0,10,8] a, 12 bit");
+    assert_eq!((range.min, range.max, range.factor), (0.0, 10.0, 25.6));
+}
+
+#[test]
 fn titles_without_an_annotation_have_no_range() {
     for title in ["", "a comment", "[n]", "[3][4]", "x[", "a, b", "[n] a, b", "]["] {
         assert_eq!(PackingRange::parse(title), PackingRange::default(), "{title}");
