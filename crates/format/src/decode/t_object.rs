@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// Set in `TObject::fBits` when two bytes of process identifier follow.
 pub(super) const IS_REFERENCED: u32 = 1 << 4;
 /// Of the highest byte of `fBits` those that are never set.
-pub(super) const NO_BITS: u8 = 0xF8;
+pub(super) const NO_BITS: u8 = 0xF0;
 /// So many values of which nothing is stored may come out of an entry for each of its bytes and one more.
 const MAX_FREE: usize = 64;
 /// So many classes of an entry are doubted.
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Whether what is here can be a `TObject`. Its version has always been 1, and of the upper bits of `fBits` only
-/// `kIsOnHeap`, `kNotDeleted` and `kZombie` mean something.
+/// `kIsOnHeap`, `kNotDeleted`, `kZombie` and `kInconsistent` mean something.
 pub(super) fn looks_like_object(cursor: &Cursor<'_>) -> bool {
     let rest = &cursor.data()[cursor.position()..];
     let is_version = rest.starts_with(&[0, 1]) && rest.get(6).is_some_and(|bits| bits & NO_BITS == 0);

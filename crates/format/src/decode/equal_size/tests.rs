@@ -208,9 +208,13 @@ fn what_is_referenced_or_differs_in_size_is_read_one_by_one() {
     referenced.splice(6 + 10..6 + 10, [0, 7]);
     referenced[3] += 2;
     assert!(check(&form, &[object.clone(), object.clone()]));
-    for entries in [[referenced.clone(), object.clone()], [object, referenced]] {
+    for entries in [[referenced.clone(), object.clone()], [object.clone(), referenced]] {
         assert!(!check(&form, &entries));
     }
+    let mut inconsistent = object.clone();
+    inconsistent[6 + 6] |= 0xC; // kInconsistent and kZombie
+    assert!(check(&form, &[inconsistent.clone(), object.clone()]));
+    assert!(check(&form, &[object.clone(), inconsistent]));
     for node in [Node::LongText, Node::List(Box::new(node.clone())), Node::Struct(vec![("".into(), Node::Text)])] {
         assert!(!EntryForm::Streamed { framed: Framing::Bare, node }.has_fast_way());
     }

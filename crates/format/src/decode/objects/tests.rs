@@ -219,6 +219,23 @@ fn what_objects_inherit_from_t_object_may_be_missing() {
 }
 
 #[test]
+fn a_t_object_has_any_of_the_four_bits_of_its_state() {
+    let u32 = || DataType::Primitive(Primitive::UInt32);
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: true }, Step::Member(2, byte())];
+    let node = Node::Object(class(
+        &[("fUniqueID", u32()), ("fBits", u32()), ("x", U8)],
+        vec![variant(1, 0x11, steps, Vec::new())],
+    ));
+    // kIsOnHeap, kNotDeleted, kZombie, kInconsistent.
+    for bit in [1_u8, 2, 4, 8] {
+        let values = decode(&node, &[&counted(&[0, 1, 0, 1, 0, 0, 0, 9, bit, 0, 0, 0, 7])]).unwrap();
+        let bits = (u32::from(bit) << 24).to_ne_bytes().to_vec();
+        assert_eq!(member(&values, 1), &Values::Primitive(Primitive::UInt32, bits));
+        assert_eq!(member(&values, 2), &Values::Primitive(Primitive::UInt8, vec![7]));
+    }
+}
+
+#[test]
 fn what_looks_like_a_t_object_and_is_none_is_found_by_trying() {
     let u32 = || DataType::Primitive(Primitive::UInt32);
     let number = Node::Number(Number::plain(Primitive::UInt32));
