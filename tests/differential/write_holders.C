@@ -43,6 +43,11 @@ public:
   ClassDef(Cell, 1)
 };
 
+// Of no base.
+struct Plain {
+  int number = 0;
+};
+
 class Event : public TObject {
 public:
   int n = 0;
@@ -55,6 +60,7 @@ public:
   TH1F *histogram = nullptr;
   std::vector<Hit *> pointers;
   TObject *fixed[2] = {nullptr, nullptr};
+  Plain *plain[2] = {nullptr, nullptr};
   ClassDef(Event, 1)
 };
 
@@ -187,6 +193,7 @@ void write(const char *path, int n_entries, int split, int n_flush) {
     b.event->any = i % 3 ? b.any : nullptr;
     b.event->hit = make_hit(i, i % 4);
     b.event->same = i % 2 ? b.event->hit : nullptr;
+    b.event->plain[i % 2] = new Plain{i}, b.event->plain[1 - i % 2] = nullptr;
     b.event->fixed[i % 2] = b.event->hit, b.event->fixed[1 - i % 2] = nullptr;
     tree.Fill();
   }

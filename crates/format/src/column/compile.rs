@@ -483,7 +483,7 @@ impl<'i> Compiler<'i> {
             return Node::Framed(Box::new(node_with_dims(item, dims)));
         }
         let base_code = match type_code {
-            21..=39 | 81..=87 => type_code - code::ARRAY,
+            21..=39 | 81..=89 => type_code - code::ARRAY,
             other => other,
         };
         match base_code {

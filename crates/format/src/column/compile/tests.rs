@@ -154,3 +154,27 @@ fn counted_pointers_were_objects_until_root_5_15_8() {
         assert!(matches!(item_of_table(version), Node::Pointer(_) | Node::Any(_)), "{version}");
     }
 }
+
+#[test]
+fn arrays_of_pointers_are_read_with_and_without_the_code_of_an_array() {
+    let plain = StreamerInfo {
+        name: "Plain".to_owned(),
+        checksum: 1,
+        version: 1,
+        info_version: 9,
+        elements: vec![Element::member("number", "int", code::INT)],
+        ..StreamerInfo::default()
+    };
+    let infos = StreamerInfos::of(vec![plain]);
+    let node = |code: i32| {
+        let member = Element { array_length: 2, max_index: vec![2], ..Element::member("m", "Plain*", code) };
+        Compiler::new(&infos).member(&member)
+    };
+    for code in [code::OBJECT_POINTER, code::ANY_POINTER] {
+        assert!(matches!(node(code), Node::Fixed(_, 2)), "{code}");
+        assert_eq!(node(code + code::ARRAY), node(code));
+    }
+    for code in [code::OBJECT_NEVER_NULL, code::ANY_NEVER_NULL] {
+        assert!(matches!(node(code + code::ARRAY), Node::Fixed(_, 2)), "{code}");
+    }
+}
