@@ -82,23 +82,29 @@ impl<'t> FieldDescription<'t> {
         }
     }
 
+    /// Reads that of a field for `add`, which alone sees what is replaced in its texts.
+    ///
     /// `id`: number of the field; one that is its own parent is at the top.
-    pub(super) fn read(reader: &mut Reader<'t>, id: FieldId) -> Result<Self> {
+    pub(super) fn read(
+        reader: &mut Reader<'_>,
+        id: FieldId,
+        add: impl FnOnce(&FieldDescription<'_>) -> Result<()>,
+    ) -> Result<()> {
         let (field_version, type_version) = (reader.u32()?, reader.u32()?);
         let parent = FieldId(reader.u32()?);
         let (role, flags) = (Role::of_code(reader.u16()?), reader.u16()?);
         let (name, type_name) = (reader.name()?, reader.text()?);
-        let (type_alias, description) = (reader.text()?, reader.text()?);
+        let (type_alias, description) = (reader.remark()?, reader.remark()?);
         let array_size = if flags & REPETITIVE != 0 { Some(reader.u64()?) } else { None };
         let source = if flags & PROJECTED != 0 { Some(FieldId(reader.u32()?)) } else { None };
         let type_checksum = if flags & HAS_TYPE_CHECKSUM != 0 { Some(reader.u32()?) } else { None };
         let parent = (parent != id).then_some(parent);
         let other_flags = flags & !FIELD_FLAGS;
-        Ok(FieldDescription {
+        add(&FieldDescription {
             name,
             type_name,
-            type_alias,
-            description,
+            type_alias: &type_alias,
+            description: &description,
             field_version,
             type_version,
             type_checksum,

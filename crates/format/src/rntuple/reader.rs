@@ -1,5 +1,7 @@
 //! Little-endian values and frames.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, Result};
 
 /// Unknown feature flags that an error names.
@@ -76,9 +78,9 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|error| Error::corrupt(offset, format!("a string: {error}")))
     }
 
-    /// A string of UTF-8, to keep.
-    pub(super) fn string(&mut self) -> Result<String> {
-        self.text().map(str::to_owned)
+    /// A string that names nothing: what is not UTF-8 is replaced.
+    pub(super) fn remark(&mut self) -> Result<Cow<'a, str>> {
+        self.bytes().map(String::from_utf8_lossy)
     }
 
     /// A string that names something: zeros, which no name may have in ROOT, are refused. Arrow's C interface ends there.

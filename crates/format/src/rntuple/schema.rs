@@ -256,8 +256,8 @@ impl Schema {
     fn parse_header(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         self.features = reader.feature_flags(KNOWN_FEATURES)?;
         self.name = reader.name()?.to_owned();
-        self.description = reader.string()?;
-        self.writer = reader.string()?;
+        self.description = reader.remark()?.into_owned();
+        self.writer = reader.remark()?.into_owned();
         self.extend(reader)?;
         self.in_header = self.counts();
         Ok(())
@@ -353,8 +353,9 @@ impl Schema {
     fn field(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.offset();
         let id = u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
-        let description = FieldDescription::read(reader, FieldId(id))?;
-        self.add_field(&description).map(|_| ()).map_err(|error| error.inside(start))
+        FieldDescription::read(reader, FieldId(id), |description| {
+            self.add_field(description).map(|_| ()).map_err(|error| error.inside(start))
+        })
     }
 
     /// Adds a field, behind the one that it is part of.

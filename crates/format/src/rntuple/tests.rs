@@ -173,6 +173,39 @@ fn a_name_with_a_zero_byte_is_corrupt() {
 }
 
 #[test]
+fn texts_that_name_nothing_may_have_any_bytes() {
+    let like = |text: &str| text.replace('*', "\u{e9}");
+    let mut schema = Schema::new("Events", &like("of the *"), &like("by *"));
+    let (alias, description) = (like("alias *"), like("in *C"));
+    let x = FieldDescription { type_alias: &alias, description: &description, ..field(None, Role::Leaf, "x", "float") };
+    schema.add_field(&x).unwrap();
+    // Two bytes of UTF-8 each become two that are none.
+    let latin = changed(&schema.begin().unwrap(), |payload| {
+        for pair in 1..payload.len() {
+            if payload[pair - 1..=pair] == [0xC3, 0xA9] {
+                payload[pair - 1..=pair].copy_from_slice(&[0xE9, 0xE9]);
+            }
+        }
+    });
+    let schema = Schema::parse(&latin).unwrap();
+    let read = |text: &str| text.replace('*', "\u{fffd}\u{fffd}");
+    assert_eq!((&schema.description, &schema.writer), (&read("of the *"), &read("by *")));
+    let x = schema.fields().next().unwrap();
+    assert_eq!((x.type_alias(), x.description()), (&*read("alias *"), &*read("in *C")));
+}
+
+#[test]
+fn a_name_that_is_not_utf_8_is_corrupt() {
+    let named = schema_of(&[field(None, Role::Leaf, "n\u{e9}", "float")], &[]).write().unwrap();
+    let latin = changed(&named, |payload| {
+        let at = payload.iter().position(|&byte| byte == 0xC3).unwrap();
+        payload[at] = b'a';
+    });
+    let error = Schema::parse(&latin).unwrap_err();
+    assert!(matches!(&error, Error::Corrupt(_)) && error.to_string().contains("utf-8"), "{error}");
+}
+
+#[test]
 fn a_long_name_around_many_fields_is_not_repeated_without_bound() {
     let long = "x".repeat(1 << 20);
     let with = |n_inside: usize| {
