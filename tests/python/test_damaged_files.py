@@ -414,3 +414,24 @@ def test_head_shows_what_can_be_read_before_it_fails_for_the_others(two_trees, a
     assert "two.root: weight: corrupt data" in done.stderr
     named = arrowroot_command("head", f"{two_trees}:A", "-n", 2, "-c", "run,weight", check=False)
     assert (named.returncode, named.stdout) == (1, "")
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_batches_before_one_that_cannot_be_made_are_delivered_by_any_number_of_threads(tmp_path, n_threads):
+    path = tmp_path / "f.root"
+    ar.write(f"{path}:t", {"x": np.arange(100_000)}, flush=1000)
+    with ar.open(path) as file:
+        reads = file["t"].scan(trace=True, n_threads=1)
+        list(reads)
+        baskets = {read.first_entry: read for read in reads.logical_reads()}
+    with path.open("r+b") as file:
+        for entry in (90_000, 60_000):
+            file.seek(baskets[entry].offset + baskets[entry].n_bytes // 2)
+            file.write(bytes(100))
+    with ar.open(path) as file:
+        for _ in range(5):
+            read: list[int] = []
+            scan = file["t"].scan(batch_size="8 kB", n_threads=n_threads)
+            with pytest.raises(ar.CorruptFileError):
+                read.extend(batch.num_rows for batch in scan)
+            assert sum(read) == 60_000

@@ -73,7 +73,8 @@ struct State<P: Pass> {
     n_delivered: usize,
     is_all_placed: bool,
     is_stopped: bool,
-    error: Option<Error>,
+    /// The first batch that cannot be made, and why: all before it are delivered.
+    failed: Option<(usize, Error)>,
 }
 
 /// A batch that can be delivered.
@@ -110,7 +111,7 @@ struct PanicGuard<'s, P: Pass>(&'s Run<P>);
 impl<P: Pass> Drop for PanicGuard<'_, P> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.fail(Error::Internal { what: "a decoding thread panicked".to_owned() });
+            self.0.fail(0, Error::Internal { what: "a decoding thread panicked".to_owned() });
         }
     }
 }
@@ -225,7 +226,7 @@ impl<P: Pass> Run<P> {
             n_delivered: 0,
             is_all_placed: false,
             is_stopped: false,
-            error: None,
+            failed: None,
         };
         Run { common, pass, state: Mutex::new(state), changed: Condvar::new() }
     }
@@ -234,9 +235,19 @@ impl<P: Pass> Run<P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fail(&self, error: Error) {
-        self.lock().error.get_or_insert(error);
-        self.stop();
+    /// A batch cannot be made, nor any after it; 0: none at all.
+    fn fail(&self, batch: usize, error: Error) {
+        let mut state = self.lock();
+        if state.failed.as_ref().is_none_or(|(first, _)| batch < *first) {
+            state.failed = Some((batch, error));
+            state.tasks.retain(|task| task.batch < batch);
+        }
+        drop(state);
+        self.changed.notify_all();
+        // What comes before is placed.
+        if let Some(fetcher) = &self.common.fetcher {
+            fetcher.stop();
+        }
     }
 
     fn deliver(&self, ready: Ready) -> RecordBatch {
@@ -260,6 +271,7 @@ impl<P: Pass> Run<P> {
         let is_due = has_room || state.tasks.is_empty();
         if is_due
             && !state.is_all_placed
+            && state.failed.is_none()
             && state.placer.as_ref().is_some_and(|placer| may_begin || !placer.begins_batch())
             && (self.common.max_windows > 1 || state.tasks.is_empty())
             && state.placer.as_ref().is_some_and(|placer| self.is_fetched(placer))
@@ -298,7 +310,7 @@ impl<P: Pass> Run<P> {
         let Task { column, batch, open, logical, work } = task;
         let started = context.logical.as_ref().zip(logical).map(|read| (read, Instant::now()));
         if let Err(error) = self.pass.decode(context, column, work, scratch) {
-            return self.fail(format_error(context.source(), &context.plan.columns[column].path, error));
+            return self.fail(batch, format_error(context.source(), &context.plan.columns[column].path, error));
         }
         if let Some(((reads, id), start)) = started {
             reads.add_decode(id, start.elapsed());
@@ -315,6 +327,7 @@ impl<P: Pass> Run<P> {
         };
         let placed = fetched.and_then(|fetched| placer.advance(self, fetched, is_stopped));
         let mut state = self.lock();
+        let batch = placer.batch;
         state.placer = Some(placer);
         let mut closed = None;
         match placed {
@@ -326,7 +339,7 @@ impl<P: Pass> Run<P> {
             Ok(Placed::End) => state.is_all_placed = true,
             Err(error) => {
                 drop(state);
-                return self.fail(error);
+                return self.fail(batch, error);
             }
         }
         drop(state);
@@ -358,8 +371,14 @@ impl<P: Pass> Run<P> {
                 self.lock().ready.insert(number, Ready { batch, values_bytes, held_bytes });
                 self.changed.notify_all();
             }
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(number, error),
         }
+    }
+
+    /// Whether who places is to end: the scan does, or the batch would be behind one that cannot be made.
+    fn ends_placing(&self) -> bool {
+        let state = self.lock();
+        state.is_stopped || state.failed.is_some()
     }
 }
 
@@ -417,7 +436,7 @@ impl<P: Pass> Running for Run<P> {
             };
             match step {
                 Step::Stop => break,
-                step => self.take_step(step, &mut scratch, &mut || self.lock().is_stopped),
+                step => self.take_step(step, &mut scratch, &mut || self.ends_placing()),
             }
         }
         add_ns(&self.common.context.counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
@@ -434,7 +453,7 @@ impl<P: Pass> Running for Run<P> {
             if last_asked.elapsed() > PATIENCE {
                 last_asked = Instant::now();
                 if interrupted() {
-                    self.fail(Error::Cancelled);
+                    self.fail(0, Error::Cancelled);
                 }
             }
         };
@@ -442,7 +461,9 @@ impl<P: Pass> Running for Run<P> {
             ask();
             let step = {
                 let mut state = self.lock();
-                if let Some(error) = state.error.take() {
+                if let Some((_, error)) = state.failed.take_if(|(batch, _)| *batch <= number) {
+                    drop(state);
+                    self.stop();
                     return Err(error);
                 }
                 if let Some(ready) = state.ready.remove(&number) {
@@ -467,7 +488,7 @@ impl<P: Pass> Running for Run<P> {
                 Step::Stop => return Err(Error::Cancelled),
                 step => self.take_step(step, scratch, &mut || {
                     ask();
-                    self.lock().is_stopped
+                    self.ends_placing()
                 }),
             }
         }
