@@ -42,6 +42,18 @@ def test_members_of_a_base_that_comes_twice_have_the_bases_before_them(file):
         assert [row["both"] for row in file[table].to_arrow("both").to_pylist()] == wanted, table
 
 
+def test_split_objects_put_together_have_the_names_of_whole_ones(file):
+    whole, split = (file[table] for table in ("T", "S"))
+    wanted = whole.to_arrow(["both"]).to_pylist()
+    assert split.to_arrow(["both"], assemble=True).to_pylist() == wanted
+    dotted = split.to_arrow(["dotted."], assemble=True).to_pylist()
+    assert dotted == [{"dotted.": row["both"]} for row in wanted]
+    # Of the members of one name ROOT writes the last into all, where the objects of a collection are split.
+    items = split.to_arrow(["items"], assemble=True)["items"]
+    assert items.type == whole.to_arrow(["items"])["items"].type
+    assert [(item["x"], item[f"{BOTH}{LEFT}x"]) for item in items.to_pylist()[1]] == [(7, 7)]
+
+
 def test_each_member_is_a_column_of_its_own(file):
     ntuple = file["N"]
     for path, full_path, sign in (

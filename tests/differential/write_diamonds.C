@@ -47,6 +47,10 @@ void write(const char *path, int n_entries) {
   TTree tree("T", "");
   tree.Branch("both", &both, 32000, 0);
   tree.Branch("items", &items, 32000, 0);
+  TTree split("S", "");
+  split.Branch("both", &both, 32000, 99);
+  split.Branch("dotted.", &both, 32000, 99);
+  split.Branch("items", &items, 32000, 99);
   auto model = ROOT::RNTupleModel::Create();
   auto both_field = model->MakeField<Both>("both");
   auto items_field = model->MakeField<std::vector<Further>>("items");
@@ -59,10 +63,12 @@ void write(const char *path, int n_entries) {
     *both_field = *both;
     *items_field = *items;
     tree.Fill();
+    split.Fill();
     writer->Fill();
   }
   writer.reset();
   tree.Write();
+  split.Write();
 }
 
 } // namespace diamond

@@ -5,6 +5,7 @@ mod builder;
 mod counts;
 mod cycles;
 mod head;
+mod hidden;
 mod nested;
 mod parts;
 mod pass;

@@ -2,18 +2,21 @@
 //!
 //! Each member is read as the column that it is; this says how the columns of a batch nest in what is delivered.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, Schema, SchemaRef};
 use arrowroot_arrow::ArrowTypes;
+use arrowroot_arrow::types::map_type;
 use arrowroot_file::{Error, Result, format_error, permanent};
 use arrowroot_format as format;
 use arrowroot_format::column::{DataType, MAX_LEVELS};
 use arrowroot_format::tree::{BranchId, ElementPart};
 
 use super::Tree;
+use super::hidden::{Content, Member, named, way};
 use crate::scan::Request;
 use crate::table::Table;
 
@@ -32,7 +35,7 @@ pub(crate) struct Nesting {
 
 /// A delivered column, or a part of one.
 #[derive(Debug)]
-enum Shape {
+pub(super) enum Shape {
     /// A column that is read, by its place.
     Column(usize),
     /// A member of such a column, by its place there.
@@ -95,12 +98,12 @@ pub(crate) fn unnested(
 fn group_shape(tree: &Tree, group: BranchId, read: &mut Columns) -> Result<Option<Shape>> {
     let branch = tree.branch(group);
     let mut members = Vec::new();
-    add_members(tree, group, &[&branch.name], &mut members, read)?;
+    add_members(tree, group, &Around { groups: vec![&branch.name], bases: "".into() }, &mut members, read)?;
     if members.is_empty() {
         return Ok(None);
     }
     let has_both = members.len() == 2;
-    let inner = Shape::Struct(members);
+    let inner = Shape::Struct(named(tree, members)?);
     let part = branch.element.as_ref();
     Ok(Some(match part.map(|part| part.node_type) {
         // Of keys or values that cannot be read the others remain.
@@ -122,17 +125,24 @@ fn unreadable(tree: &Tree, group: BranchId) -> Error {
 
 fn is_map(type_name: &str) -> bool {
     let container = type_name.split('<').next().unwrap_or_default();
-    container.trim_start_matches("std::").ends_with("map")
+    let container = container.trim_start_matches("std::");
+    matches!(container, "map" | "multimap" | "unordered_map" | "unordered_multimap")
+}
+
+/// What is around the branches of a group.
+struct Around<'n> {
+    /// Names of groups, the innermost first; more than one where it is a base class.
+    groups: Vec<&'n str>,
+    /// The bases on the way, with colons behind each.
+    bases: Rc<str>,
 }
 
 /// Adds the members of a group by their names in the class: names of branches repeat those of the groups around.
-///
-/// `groups`: names of these, the innermost first; more than one where it is a base class.
 fn add_members(
     tree: &Tree,
     group: BranchId,
-    groups: &[&str],
-    members: &mut Vec<(String, Shape)>,
+    around: &Around<'_>,
+    members: &mut Vec<Member>,
     read: &mut Columns,
 ) -> Result<()> {
     for &id in &tree.branch(group).branches {
@@ -140,14 +150,14 @@ fn add_members(
         if branch.branches.is_empty() && permanent(tree.readable_column(id))?.is_err() {
             continue;
         }
-        let is_base = permanent(tree.column(id))?.is_ok_and(|column| column.is_base);
-        if is_base && !branch.branches.is_empty() {
+        let base = permanent(tree.column(id))?.ok().filter(|column| column.is_base).map(|base| &*base.type_name);
+        if let Some(base) = base.filter(|_| !branch.branches.is_empty()) {
             // The members of a base are among those of the class.
-            let groups: Vec<&str> = std::iter::once(branch.name.as_str()).chain(groups.iter().copied()).collect();
-            add_members(tree, id, &groups, members, read)?;
+            let groups = std::iter::once(branch.name.as_str()).chain(around.groups.iter().copied()).collect();
+            add_members(tree, id, &Around { groups, bases: way(&around.bases, base) }, members, read)?;
             continue;
         }
-        let mut path = member_path(&branch.name, groups);
+        let mut path = member_path(&branch.name, &around.groups);
         if path.len() > 1 && branch.element.as_ref().is_some_and(ElementPart::is_in_array) {
             path.pop(); // C++ knows no such member
         }
@@ -157,9 +167,10 @@ fn add_members(
             let parts = parts_of_base(tree, id)?;
             if !parts.is_empty() {
                 path.pop(); // the base; its members are those of the class, which may be that of a member
+                let bases = way(&around.bases, base.unwrap_or_default());
                 for (part, name) in parts.iter().enumerate() {
                     let path: Vec<&str> = path.iter().copied().chain([name.as_str()]).collect();
-                    put(members, &path, Shape::Part(column, part));
+                    put(members, &path, id, &bases, Shape::Part(column, part));
                 }
                 continue;
             }
@@ -170,7 +181,7 @@ fn add_members(
                 None => continue,
             }
         };
-        put(members, &path, shape);
+        put(members, &path, id, &around.bases, shape);
     }
     Ok(())
 }
@@ -206,19 +217,20 @@ fn member_path<'n>(name: &'n str, groups: &[&str]) -> Vec<&'n str> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-fn put(members: &mut Vec<(String, Shape)>, path: &[&str], shape: Shape) {
-    let Some((first, rest)) = path.split_first() else { return };
+fn put(members: &mut Vec<Member>, path: &[&str], branch: BranchId, bases: &Rc<str>, shape: Shape) {
+    let Some((&name, rest)) = path.split_first() else { return };
+    let member = |content| Member { name: name.to_owned(), bases: Rc::clone(bases), branch, content };
     if rest.is_empty() {
-        members.push(((*first).to_owned(), shape));
+        members.push(member(Content::Whole(shape)));
         return;
     }
-    let place = members.iter().position(|(name, shape)| name == first && matches!(shape, Shape::Struct(_)));
-    let place = place.unwrap_or_else(|| {
-        members.push(((*first).to_owned(), Shape::Struct(Vec::new())));
+    let is_it = |known: &Member| known.name == name && known.bases == *bases && known.is_apart();
+    let place = members.iter().position(is_it).unwrap_or_else(|| {
+        members.push(member(Content::Apart(Vec::new())));
         members.len() - 1
     });
-    if let Some((_, Shape::Struct(inner))) = members.get_mut(place) {
-        put(inner, rest, shape);
+    if let Some(Member { content: Content::Apart(inner), .. }) = members.get_mut(place) {
+        put(inner, rest, branch, &"".into(), shape);
     }
 }
 
@@ -267,8 +279,9 @@ fn field_of(
             };
             let members =
                 members.iter().zip(["key", "value"]).map(|(field, name)| field.as_ref().clone().with_name(name));
-            let pair = Field::new("entries", ArrowType::Struct(members.collect()), false);
-            Field::new(name, ArrowType::Map(Arc::new(pair), false), false)
+            let [key, value] = <[Arc<Field>; 2]>::try_from(members.map(Arc::new).collect::<Vec<_>>())
+                .map_err(|_| not_of_members(tree.file().url(), name))?;
+            Field::new(name, map_type(key, value), false)
         }
     })
 }
@@ -345,7 +358,8 @@ fn nested(shape: &Shape, field: &Field, batch: &RecordBatch) -> Result<ArrayRef,
             let arrays = members.iter().zip(fields).map(|((_, member), field)| nested(member, field, batch));
             Arc::new(structs(fields, arrays.collect::<Result<_, Fault>>()?, batch.num_rows())?)
         }
-        (Shape::Items(inner), ArrowType::List(item)) => {
+        // A map whose keys may be null is a list, too.
+        (Shape::Items(inner) | Shape::Pairs(inner), ArrowType::List(item)) => {
             let (ends, values) = items(inner, item, batch)?;
             Arc::new(ListArray::try_new(Arc::clone(item), ends, values, None)?)
         }
@@ -411,7 +425,21 @@ fn items(shape: &Shape, field: &Field, batch: &RecordBatch) -> Result<(OffsetBuf
 
 #[cfg(test)]
 mod tests {
-    use super::member_path;
+    use super::{is_map, member_path};
+
+    #[test]
+    fn a_class_is_no_map_for_the_end_of_its_name() {
+        for (name, expected) in [
+            ("map<int,float>", true),
+            ("std::unordered_multimap<int,float>", true),
+            ("multimap<string,vector<map<int,int> > >", true),
+            ("vector<Hitmap>", false),
+            ("Bitmap", false),
+            ("my::map<int,float>", false),
+        ] {
+            assert_eq!(is_map(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn names_of_groups_are_left_out_of_those_of_members() {

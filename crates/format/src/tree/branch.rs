@@ -213,6 +213,11 @@ impl ElementPart {
         matches!(self.node_type, 1..=4) || self.id == -2
     }
 
+    /// Whether it is a member of the objects of a split collection.
+    pub fn is_in_collection(&self) -> bool {
+        matches!(self.node_type, 31 | 41)
+    }
+
     /// Whether it is the member of a `std::array` that holds the items.
     pub fn is_in_array(&self) -> bool {
         self.id >= 0 && self.class_name.starts_with("array<")
