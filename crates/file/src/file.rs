@@ -203,7 +203,6 @@ impl File {
     pub fn is_tree_class(&self, class: &str) -> Result<bool> {
         Ok(match class {
             "TTree" | "TNtuple" | "TNtupleD" => true,
-            _ if class.is_empty() || class.starts_with("TH") => false,
             _ if class.contains("Tree") || class.contains("tuple") => {
                 permanent(self.streamer_infos())?.is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
             }

@@ -57,7 +57,7 @@ impl Paths {
         cycle: Option<u16>,
         entry_at: impl Fn(usize) -> &'e FileKey + Copy,
     ) -> Option<usize> {
-        let rank = |place: &usize| (entry_at(*place).key.cycle, entry_at(*place).depth, *place);
+        let rank = |place: &usize| (entry_at(*place).depth, entry_at(*place).key.cycle, *place);
         let places = self.places(path, entry_at);
         places.filter(|&place| cycle.is_none_or(|cycle| entry_at(place).key.cycle == cycle)).max_by_key(rank)
     }
@@ -77,4 +77,31 @@ pub(crate) fn meanings(path: &str) -> impl Iterator<Item = (&str, Option<u16>)> 
     let path = path.trim_start_matches('/');
     let with_cycle = path.rsplit_once(';').and_then(|(name, cycle)| Some((name, Some(cycle.parse().ok()?))));
     with_cycle.into_iter().chain([(path, None)])
+}
+
+#[cfg(test)]
+mod tests {
+    use arrowroot_format::Cursor;
+    use arrowroot_format::container::Key;
+
+    use super::*;
+
+    fn entry(directory: &str, name: &str, cycle: u8) -> FileKey {
+        let mut bytes = vec![0; 26];
+        (bytes[3], bytes[5], bytes[17]) = (60, 4, cycle);
+        for text in ["TNamed", name, ""] {
+            bytes.push(u8::try_from(text.len()).unwrap());
+            bytes.extend(text.as_bytes());
+        }
+        let key = Key::parse(&mut Cursor::new(&bytes)).unwrap();
+        FileKey { directory: directory.to_owned(), depth: directory.matches('/').count(), key, is_directory: false }
+    }
+
+    #[test]
+    fn what_is_in_more_directories_goes_before_a_higher_cycle() {
+        let entries = [entry("", "a/b", 2), entry("a/", "b", 1), entry("", "a/c", 1), entry("", "a/c", 3)];
+        let paths = Paths::of(&entries);
+        let find = |path: &str, cycle| paths.find(path, cycle, |place| &entries[place]);
+        assert_eq!((find("a/b", None), find("a/b", Some(2)), find("a/c", None)), (Some(1), Some(0), Some(3)));
+    }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use arrowroot_format::codec::Decompressor;
+use arrowroot_format::streamer::{Element, ElementClass, StreamerInfo, StreamerInfos};
 use arrowroot_storage::{Fitness, MemorySource};
 
 #[test]
@@ -65,5 +66,23 @@ fn a_replica_is_whole_if_it_is_as_long_as_its_header_says() {
         let source = Arc::new(MemorySource::new("f", content));
         let opened = Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() };
         assert_eq!(fitness(&opened, head), expected, "{} of {size_bytes} bytes", head.len());
+    }
+}
+
+#[test]
+fn a_class_is_a_tree_if_it_derives_from_one_whatever_its_name_begins_with() {
+    let info = |name: &str, base: &str| {
+        let base = Element { class: ElementClass::Base, ..Element::of_object(base, "BASE", 0) };
+        StreamerInfo::of_class(name, 1, vec![base])
+    };
+    let mut bytes =
+        [b"root".as_slice(), &62_804_u32.to_be_bytes(), &100_u32.to_be_bytes(), &1000_u32.to_be_bytes()].concat();
+    bytes.resize(95, 0);
+    bytes[32] = 4; // fUnits
+    let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();
+    let infos = StreamerInfos::of(vec![info("THitTree", "TTree"), info("THitTreePlot", "TH1F")]);
+    file.inner.infos.set(infos).unwrap();
+    for (class, is_tree) in [("THitTree", true), ("THitTreePlot", false), ("TH1F", false), ("", false)] {
+        assert_eq!(file.is_tree_class(class).unwrap(), is_tree, "{class}");
     }
 }
