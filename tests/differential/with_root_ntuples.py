@@ -20,6 +20,7 @@ COMPILED = [
     "std::multimap<int,std::string>",
     "std::unordered_map<int,std::vector<double>>",
     "std::map<int,std::string>",
+    "std::map<std::optional<int>,float>",
     "std::set<int>",
     "std::multiset<unsigned char>",
     "std::unordered_set<Long64_t>",
@@ -33,7 +34,7 @@ def main() -> None:
     ROOT.gROOT.SetBatch(True)
     os.chdir(directory)  # where ROOT leaves what it compiles
     ROOT.gInterpreter.GenerateDictionary(
-        ";".join(COMPILED), "map;set;unordered_map;unordered_set;vector;string"
+        ";".join(COMPILED), "map;optional;set;unordered_map;unordered_set;vector;string"
     )
     has_compiler = bool(
         ROOT.TClass.GetClass(COMPILED[1]) and ROOT.TClass.GetClass(COMPILED[1]).HasDictionary()

@@ -78,6 +78,7 @@ template <typename K, typename V> void put(std::ostream &out, const std::map<K, 
 template <typename K, typename V> void put(std::ostream &out, const std::multimap<K, V> &v) { putItems(out, v); }
 template <typename K, typename V> void put(std::ostream &out, const std::unordered_map<K, V> &v) { putItems(out, v); }
 template <typename K, typename V> void put(std::ostream &out, const std::unordered_multimap<K, V> &v) { putItems(out, v); }
+template <typename K, typename V> void put(std::ostream &out, const std::map<std::optional<K>, V> &v);
 template <typename A, typename B> void put(std::ostream &out, const std::pair<A, B> &v);
 template <typename... T> void put(std::ostream &out, const std::tuple<T...> &v);
 template <typename... T> void put(std::ostream &out, const std::variant<T...> &v);
@@ -139,6 +140,21 @@ template <typename T>
 void put(std::ostream &out, const std::unique_ptr<T> &v)
 {
    if (v) put(out, *v); else out << "null";
+}
+// Keys that may be missing are not those of a map.
+template <typename K, typename V>
+void put(std::ostream &out, const std::map<std::optional<K>, V> &v)
+{
+   const char *separator = "[";
+   for (const auto &[key, value] : v) {
+      out << separator << "{\"key\":";
+      put(out, key);
+      out << ",\"value\":";
+      put(out, value);
+      out << '}';
+      separator = ",";
+   }
+   out << (v.empty() ? "[]" : "]");
 }
 template <std::size_t N>
 void put(std::ostream &out, const std::bitset<N> &v)
@@ -374,6 +390,7 @@ inline void addCompiled(Table &table, ROOT::RNTupleModel &model)
    table.add<std::multimap<std::int32_t, std::string>>(model, "multimap");
    table.add<std::unordered_map<std::int32_t, std::vector<double>>>(model, "umap");
    table.add<std::vector<std::map<std::int32_t, std::string>>>(model, "v_map");
+   table.add<std::map<std::optional<std::int32_t>, float>>(model, "map_opt");
 }
 
 struct Base {

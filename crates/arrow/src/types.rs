@@ -106,7 +106,7 @@ pub(crate) fn item_field(item: ArrowType) -> Arc<Field> {
 }
 
 /// A map; a list of pairs if the keys may be null, which those of Arrow's maps must not be.
-pub(crate) fn map_type(key: Arc<Field>, value: Arc<Field>) -> ArrowType {
+pub fn map_type(key: Arc<Field>, value: Arc<Field>) -> ArrowType {
     let can_be_map = !key.is_nullable();
     let pair = ArrowType::Struct(Fields::from(vec![key, value]));
     match can_be_map {

@@ -3,7 +3,7 @@
 use arrow_array::{Array, UInt32Array};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType as ArrowType, UnionMode};
+use arrow_schema::{ArrowError, DataType as ArrowType, Fields, UnionMode};
 use arrowroot_arrow::arrays::{ends_of, lists_of, numbers, texts, values as collected};
 use arrowroot_arrow::gaps::with_gaps;
 use arrowroot_arrow::text::list_of;
@@ -17,7 +17,7 @@ use arrowroot_format::streamer::Primitive;
 use super::builder::Filled;
 use super::plan::{NtuplePlan, SlotKind};
 use super::runs::BatchRuns;
-use super::types::{arrow_type, item_field, map_field, union_fields};
+use super::types::{arrow_type, item_field, pair_fields, union_fields};
 use crate::misfit::Neighbours;
 
 /// Makes the arrays of a batch.
@@ -71,17 +71,13 @@ impl Assembly<'_> {
             }
             Shape::Map { ends, key, value } => {
                 let (ends, n_items) = self.ends(*ends)?;
-                let field = map_field(key, value, self.text);
-                let pairs = ArrayData::builder(field.data_type().clone())
+                let pair = Fields::from(pair_fields(key, value, self.text).to_vec());
+                let pairs = ArrayData::builder(ArrowType::Struct(pair))
                     .len(n_items)
                     .add_child_data(self.items(key, n_items, &ends)?)
                     .add_child_data(self.items(value, n_items, &ends)?)
                     .build()?;
-                ArrayData::builder(ArrowType::Map(field, false))
-                    .len(n)
-                    .add_buffer(ends)
-                    .add_child_data(pairs)
-                    .build()?
+                ArrayData::builder(data_type()).len(n).add_buffer(ends).add_child_data(pairs).build()?
             }
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;

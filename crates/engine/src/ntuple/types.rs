@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
-use arrowroot_arrow::types::primitive_type;
+use arrowroot_arrow::types::{map_type, primitive_type};
 use arrowroot_arrow::{TextForm, arrow_type as object_type};
 use arrowroot_format::column::DataType;
 use arrowroot_format::rntuple::Shape;
@@ -27,9 +27,9 @@ pub(super) fn item_field(shape: &Shape, text: TextForm) -> Arc<Field> {
     Arc::new(arrow_field(ITEM, shape, text))
 }
 
-pub(super) fn map_field(key: &Shape, value: &Shape, text: TextForm) -> Arc<Field> {
-    let pair = vec![arrow_field("key", key, text), arrow_field("value", value, text)];
-    Arc::new(Field::new("entries", ArrowType::Struct(Fields::from(pair)), false))
+/// Key and value of a map.
+pub(super) fn pair_fields(key: &Shape, value: &Shape, text: TextForm) -> [Arc<Field>; 2] {
+    [("key", key), ("value", value)].map(|(name, shape)| Arc::new(arrow_field(name, shape, text)))
 }
 
 pub(super) fn struct_fields(members: &[(String, Shape)], text: TextForm) -> Fields {
@@ -51,7 +51,10 @@ pub(super) fn arrow_type(shape: &Shape, text: TextForm) -> ArrowType {
         Shape::Text { .. } if text == TextForm::Binary => ArrowType::Binary,
         Shape::Text { .. } => ArrowType::Utf8,
         Shape::List { item, .. } => ArrowType::List(item_field(item, text)),
-        Shape::Map { key, value, .. } => ArrowType::Map(map_field(key, value, text), false),
+        Shape::Map { key, value, .. } => {
+            let [key, value] = pair_fields(key, value, text);
+            map_type(key, value)
+        }
         Shape::Optional { item, .. } => arrow_type(item, text),
         Shape::FixedList { item, n_items } => {
             ArrowType::FixedSizeList(item_field(item, text), i32::try_from(*n_items).unwrap_or(i32::MAX))
