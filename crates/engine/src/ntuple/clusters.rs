@@ -19,6 +19,8 @@ use crate::table::Table;
 /// Zeros of a column in a cluster that no page vouches for: entries before the first field was added. More is what a wrong
 /// number looks like.
 pub(super) const MAX_UNWITNESSED: u64 = 1 << 22;
+/// So many zeros a stored byte of another column vouches for.
+const MAX_MISSING_FOR_BYTE: u64 = 1 << 20;
 
 /// The page lists of the cluster groups.
 pub(super) struct Groups {
@@ -166,11 +168,11 @@ impl Ntuple {
     /// Corrupt if all representations are suppressed, or elements are missing.
     pub(super) fn slot_pages(&self, cluster: &Cluster, id: SlotId) -> Result<SlotPages<'_>> {
         let slot = self.slots().slot(id);
-        let in_slot = |what: String| {
-            let error =
-                format::Error::corrupt(0, what).within(format!("cluster of entries from {}", cluster.first_entry));
+        let fault = |error: format::Error| {
+            let error = error.within(format!("cluster of entries from {}", cluster.first_entry));
             format_error(self.file().source().as_ref(), &self.slot_path(id), error)
         };
+        let in_slot = |what: String| fault(format::Error::corrupt(0, what));
         let schema = self.schema();
         let columns = self.slots().columns_of(slot);
         let described = columns.iter().filter_map(|&column| Some((column, schema.column_of(column)?)));
@@ -206,24 +208,23 @@ impl Ntuple {
             n_elements = expected;
         }
         let n_gap = n_elements - n_stored;
-        if n_gap > MAX_UNWITNESSED && n_gap > self.n_witnessed(cluster) {
-            return Err(in_slot(unwitnessed(n_gap)));
+        if n_gap > MAX_UNWITNESSED && n_gap > self.witness(cluster).n_missing(slot.factor) {
+            return Err(fault(unwitnessed(n_gap)));
         }
         Ok(SlotPages { column_type: column.column_type, pages, n_gap, n_elements })
     }
 
-    /// How many elements may be missing in a cluster: pages of another column have about as many, so that it is as large as
-    /// it says.
-    pub(super) fn n_witnessed(&self, cluster: &Cluster) -> u64 {
-        let Some(list) = self.groups().lists[cluster.group].get() else { return 0 };
+    /// The column of a cluster that has the most elements for which it has the bytes.
+    pub(super) fn witness(&self, cluster: &Cluster) -> Witness {
+        let Some(list) = self.groups().lists[cluster.group].get() else { return Witness::default() };
         let columns = list.columns.get(cluster.place).map_or(&[][..], |columns| columns);
-        let n_witnessed = columns.iter().map(|column| {
-            let pages = list.pages(column);
-            let stored: u64 = pages.iter().map(|page| page.stored_bytes).sum();
-            let n_stored: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
-            if stored.saturating_mul(1 << 16) >= n_stored { n_stored.saturating_mul(16) } else { 0 }
+        let witnesses = columns.iter().map(|column| {
+            list.pages(column).iter().fold(Witness::default(), |sum, page| Witness {
+                n_elements: sum.n_elements.saturating_add(page.n_elements.into()),
+                stored_bytes: sum.stored_bytes.saturating_add(page.stored_bytes),
+            })
         });
-        n_witnessed.max().unwrap_or(0)
+        witnesses.max_by_key(|witness| witness.n_missing(1)).unwrap_or_default()
     }
 
     /// A slot whose elements tell how many items a domain has.
@@ -288,9 +289,25 @@ impl SlotPages<'_> {
     }
 }
 
-/// What is wrong with so many zeros.
-pub(super) fn unwitnessed(n_elements: u64) -> String {
-    format!("{n_elements} elements of a column that was added later, and none before")
+/// The pages of a column, which vouch for those of others: a cluster is as large as it says.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Witness {
+    n_elements: u64,
+    stored_bytes: u64,
+}
+
+impl Witness {
+    /// How many elements may be missing of a column that has so many for each entry.
+    pub(super) fn n_missing(self, factor: u64) -> u64 {
+        let of_elements = self.n_elements.saturating_mul(16).saturating_mul(factor);
+        of_elements.min(self.stored_bytes.saturating_mul(MAX_MISSING_FOR_BYTE))
+    }
+}
+
+/// What is said of so many zeros.
+pub(super) fn unwitnessed(n_elements: u64) -> format::Error {
+    let what = format!("{n_elements} zeros of a column that was added later, where all that is stored is much smaller");
+    format::Error::unsupported(0, what)
 }
 
 fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> Vec<PageSizes> {

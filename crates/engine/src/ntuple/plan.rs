@@ -12,7 +12,7 @@ use format::Place;
 use format::rntuple::{Encoding, Page, Shape, SlotId};
 use format::streamer::Primitive;
 
-use super::clusters::{Cluster, MAX_UNWITNESSED, unwitnessed};
+use super::clusters::{Cluster, MAX_UNWITNESSED, Witness, unwitnessed};
 use super::look_up::{LookUp, PageId};
 use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
@@ -130,7 +130,7 @@ pub(crate) fn plan(
     }
     let clusters = ntuple.clusters_of(&span)?;
     let Collecting { mut slots, by_slot, domains, .. } = collecting;
-    let mut zeros = Zeros { n_elements: 0, witnessed: vec![None; clusters.len()] };
+    let mut zeros = Zeros { n_elements: 0, witnesses: vec![None; clusters.len()] };
     let mut columns = Vec::with_capacity(slots.len());
     for slot in &mut slots {
         columns.push(Arc::new(add_pages(ntuple, source, &clusters, slot, &mut zeros, request.verify_checksums)?));
@@ -298,20 +298,25 @@ impl<'n> Collecting<'n> {
 struct Zeros {
     /// Those that nothing vouches for, or that were not many when they were added.
     n_elements: u64,
-    /// For each cluster how many something vouches for, once that is known.
-    witnessed: Vec<Option<u64>>,
+    /// For each cluster what vouches for more, once that is known.
+    witnesses: Vec<Option<Witness>>,
 }
 
 impl Zeros {
     /// Adds those of a slot in a cluster; an error if all together are what no page vouches for.
-    fn add(&mut self, ntuple: &Ntuple, (place, cluster): (usize, &Cluster), n_gap: u64) -> format::Result<()> {
+    fn add(
+        &mut self,
+        ntuple: &Ntuple,
+        (place, cluster): (usize, &Cluster),
+        (n_gap, factor): (u64, u64),
+    ) -> format::Result<()> {
         let n_elements = self.n_elements.saturating_add(n_gap);
         if n_elements <= MAX_UNWITNESSED {
             self.n_elements = n_elements;
             return Ok(());
         }
-        let witnessed = *self.witnessed[place].get_or_insert_with(|| ntuple.n_witnessed(cluster));
-        if n_gap <= witnessed { Ok(()) } else { Err(format::Error::corrupt(0, unwitnessed(n_elements))) }
+        let witness = *self.witnesses[place].get_or_insert_with(|| ntuple.witness(cluster));
+        if n_gap <= witness.n_missing(factor) { Ok(()) } else { Err(unwitnessed(n_elements)) }
     }
 }
 
@@ -330,7 +335,7 @@ fn add_pages(
     let (mut stored_bytes, mut memory_bytes) = (0_u64, 0_u64);
     for (place, cluster) in clusters.iter().enumerate() {
         let found = ntuple.slot_pages(cluster, slot.slot)?;
-        zeros.add(ntuple, (place, cluster), found.n_gap).map_err(in_slot)?;
+        zeros.add(ntuple, (place, cluster), (found.n_gap, slot.factor)).map_err(in_slot)?;
         slot.cluster_pages.push(slot.pages.len());
         slot.gaps.push(found.n_gap);
         let entry_end = cluster.first_entry + cluster.n_entries;
