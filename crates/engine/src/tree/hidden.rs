@@ -75,8 +75,15 @@ pub(super) fn named(tree: &Tree, members: Vec<Member>) -> Result<Vec<(String, Sh
 /// The ways to hidden members of a class.
 struct Ways<'t> {
     tree: &'t Tree,
-    /// To the bases of objects in split collections, and how many members of each name were met there.
-    known: HashMap<(&'t str, &'t str), (Vec<Rc<str>>, HashMap<String, usize>)>,
+    /// Of objects in split collections, by class and base.
+    known: HashMap<(&'t str, &'t str), ToBase>,
+}
+
+/// The ways to a base.
+struct ToBase {
+    ways: Vec<Rc<str>>,
+    /// How many members of each name were met there.
+    n_met: HashMap<String, usize>,
 }
 
 impl Ways<'_> {
@@ -88,15 +95,16 @@ impl Ways<'_> {
             return Ok(member.bases.to_string());
         };
         let (class, base) = (part.parent_name.as_str(), part.class_name.as_str());
-        let (ways, n_met) = match self.known.entry((class, base)) {
+        let known = match self.known.entry((class, base)) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let infos = permanent(self.tree.file().streamer_infos())?;
-                new.insert((infos.map_or_else(|_| Vec::new(), |infos| ways_to(infos, class, base)), HashMap::new()))
+                let ways = infos.map_or_else(|_| Vec::new(), |infos| ways_to(infos, class, base));
+                new.insert(ToBase { ways, n_met: HashMap::new() })
             }
         };
-        let number = n_met.entry(member.name.clone()).or_insert(0);
-        let found = ways.get(*number).map_or_else(|| way("", base), Rc::clone);
+        let number = known.n_met.entry(member.name.clone()).or_insert(0);
+        let found = known.ways.get(*number).map_or_else(|| way("", base), Rc::clone);
         *number += 1;
         Ok(format!("{found}{}", member.bases))
     }
