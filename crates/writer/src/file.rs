@@ -363,8 +363,8 @@ impl FileWriter {
     }
 
     /// Gives the file up: nothing is left of it, and an older file of its name stays, unless it was published before. Whoever
-    /// still writes or publishes it, on any thread, is told that it is closed. A child that was forked from its process does nothing: it has the file, too, and perhaps locks
-    /// that nobody will open.
+    /// still writes or publishes it, on any thread, is told that it is closed. A child that was forked from its process does
+    /// nothing: it has the file, too, and perhaps locks that nobody will open.
     pub fn abort(&self) {
         if !self.queue.is_own_process() {
             return;

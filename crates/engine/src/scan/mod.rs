@@ -129,8 +129,8 @@ impl Scan {
     /// `interrupted` is asked about every 20 ms whether to stop.
     ///
     /// # Errors
-    /// That of the first batch that cannot be made, behind all before it; [`Error::NoThread`] as long as the system starts none; [`Error::Cancelled`] if
-    /// `interrupted` said so or the scan was cancelled.
+    /// That of the first batch that cannot be made, behind all before it; [`Error::NoThread`] as long as the system starts
+    /// none; [`Error::Cancelled`] if `interrupted` said so or the scan was cancelled.
     pub fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
         if self.process != std::process::id() {
             return Err(Error::InvalidRequest {
