@@ -229,6 +229,7 @@ def names_of_threads(numbers):
 
 class Reader:
     url = "python://file.root"
+    hint = ""
 
     def __init__(self, path):
         self.content = path.read_bytes()
