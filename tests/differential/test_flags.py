@@ -46,8 +46,8 @@ def test_a_circular_tree_has_its_last_entries(flags: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "left_out", "why"),
     [
-        ("status_before", ["y"], r"y \(entries 0 to 0\)"),
-        ("more", ["x", "y"], r"x \(entries 0 to 5000\), y \(entries 0 to 5000\)"),
+        ("status_before", ["y"], r"y \(entries 0 to 0 of 5,000\)"),
+        ("more", ["x", "y"], r"x \(entries 0 to 5000 of 10,000\), y \(entries 0 to 5000 of 10,000\)"),
         ("file", ["y"], r"y \(y/I\)"),
     ],
 )

@@ -224,13 +224,14 @@ fn put(members: &mut Vec<Member>, path: &[&str], branch: BranchId, bases: &Rc<st
         members.push(member(Content::Whole(shape)));
         return;
     }
-    let is_it = |known: &Member| known.name == name && known.bases == *bases && known.is_apart();
+    // Members stand beside those of their class in split collections alone; the bases may be those of the last of the path.
+    let is_it = |known: &Member| known.name == name && known.is_apart();
     let place = members.iter().position(is_it).unwrap_or_else(|| {
         members.push(member(Content::Apart(Vec::new())));
         members.len() - 1
     });
     if let Some(Member { content: Content::Apart(inner), .. }) = members.get_mut(place) {
-        put(inner, rest, branch, &"".into(), shape);
+        put(inner, rest, branch, bases, shape);
     }
 }
 
