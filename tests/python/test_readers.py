@@ -247,6 +247,23 @@ reader = Reader(Path(sys.argv[1]))
 file = _native.open_reader(reader, [])
 """
 
+END = """
+class Slow(Reader):
+    is_slow = False
+
+    def read_ranges(self, ranges):
+        # It comes back while the interpreter ends, if that does not wait for it.
+        until = time.monotonic() + 0.3
+        while self.is_slow and not sys.is_finalizing() and time.monotonic() < until:
+            time.sleep(0.001)
+        return super().read_ranges(ranges)
+
+slow = Slow(Path(sys.argv[1]))
+scan = _native.open_reader(slow, []).table("t").scan(["x"], batch_bytes=50_000, n_threads=2)
+slow.is_slow = True
+assert scan.next_batch() is not None
+"""
+
 DROP = """
 def draw(scan):
     try:
@@ -292,6 +309,16 @@ def test_a_scan_is_dropped_while_a_helper_of_it_is_in_a_read(tmp_path: Path) -> 
     with pytest.warns(ar.FewReadersWarning):
         ar.write(f"{tmp_path}/lists.root:t", pa.table({"l": lists}), layout=layout)
     alone(DROP, tmp_path / "lists.root")
+
+
+def test_a_program_ends_while_threads_of_a_scan_are_in_reads(tmp_path: Path) -> None:
+    ar.write(
+        f"{tmp_path}/numbers.root:t",
+        {"x": pa.array(map(float, range(400_000)))},
+        compression=None,
+        flush=4000,
+    )
+    alone(END, tmp_path / "numbers.root")
 
 
 def test_a_consumer_of_a_stream_may_keep_the_lock_of_the_interpreter() -> None:
