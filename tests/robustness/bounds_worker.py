@@ -7,6 +7,7 @@ the peak before the steps and after them, bytes of the values that came.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import resource
 import sys
@@ -78,9 +79,10 @@ def step_batch(file: arrowroot.File) -> int:
             continue
         tree = file[key.path]
         readable = [column.name for column in tree.columns if column.unsupported is None]
-        for batch in tree.scan(readable or None, batch_size="4 MB", memory_budget="16 MB"):
-            n_bytes += batch.nbytes
-            break
+        scan = tree.scan(readable or None, batch_size="4 MB", memory_budget="16 MB")
+        # What a signal handler raises while Python lets go of a generator is lost: it is closed here.
+        with contextlib.closing(iter(scan)) as batches:
+            n_bytes += sum(batch.nbytes for batch in itertools.islice(batches, 1))
     return n_bytes
 
 
