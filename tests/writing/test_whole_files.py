@@ -104,6 +104,10 @@ def test_as_many_threads_compress_as_decode(tmp_path, has_context, n_threads):
     path = tmp_path / "out.root"
     # Each thread that decodes has a basket at least.
     data = pa.table({"x": np.arange(300.0), "y": np.arange(300)})
+    ar.write(f"{path}:t", data, flush=1, n_threads=1)
+    with ar.open(path) as opened:
+        scan = opened["t"].scan(n_threads=n_threads)
+        assert sum(batch.num_rows for batch in scan) == 300
     before = compressing()
     with ar.create(path, n_threads=n_threads) as file, file.tree("t", data.schema, flush=1) as tree:
         if has_context:
@@ -111,12 +115,11 @@ def test_as_many_threads_compress_as_decode(tmp_path, has_context, n_threads):
                 context.fill(data)
         else:
             tree.append(data)
-        others = compressing() - before
-    with ar.open(path) as opened:
-        scan = opened["t"].scan(n_threads=n_threads)
-        assert sum(batch.num_rows for batch in scan) == 300
-    # That of the caller is one of them.
-    assert len(others) == scan.stats.n_threads - 1
+        # That of the caller is one of them. A thread that has just been started has no name yet.
+        until = time.monotonic() + 60
+        while len(compressing() - before) < scan.stats.n_threads - 1 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(compressing() - before) == scan.stats.n_threads - 1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
