@@ -1,4 +1,4 @@
-//! What is damaged in one replica of a file, read from another; what was damaged on the way, read again.
+//! Damaged data of one replica of a file are read from another; those that were damaged on the way are read again.
 //!
 //! Metadata are read by the whole [`File`] of another replica ([`File::or_elsewhere`]), which trusts nothing that this one has
 //! read; the data of a scan a basket or a page at a time ([`Elsewhere::reread`]), so that the scan goes on with what it has.
@@ -54,8 +54,8 @@ impl File {
         }
     }
 
-    /// What `work` makes of the bytes when they are read once more, or of another replica, where an error says that those of
-    /// this one are wrong.
+    /// The result of `work` on the bytes read once more, or on another replica, where an error says that those of this one are
+    /// wrong.
     ///
     /// # Errors
     /// The same error, which says why the other replicas are of no use if there are some.
@@ -157,7 +157,7 @@ impl Unverified {
 pub struct Elsewhere<'c> {
     /// What else of the scan is to be doubted then.
     pub unverified: Option<&'c Unverified>,
-    /// What is read again, past all that is kept of it.
+    /// The way to the file's bytes past all that is kept of them.
     pub afresh: &'c Afresh,
     /// The column, for messages.
     pub path: &'c str,

@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyCFunction};
 pub(crate) struct PythonSource {
     url: String,
     size_bytes: u64,
-    /// What to do if access is denied.
+    /// The remedy if access is denied.
     hint: String,
     reader: Py<PyAny>,
 }

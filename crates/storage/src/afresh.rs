@@ -24,7 +24,7 @@ impl Afresh {
         self.replicas.as_ref()
     }
 
-    /// Whether the bytes came through a network or a local copy, so that others may come the next time.
+    /// True if the bytes came through a network or a local copy, so that others may come the next time.
     pub(crate) fn may_differ(&self) -> bool {
         self.store.access_profile().is_remote
     }

@@ -134,7 +134,7 @@ _BY_HTTP = {"dav": "http", "davs": "https"}
 class FsspecReader:
     """A file of an fsspec file system, as ``_native.open_reader`` wants it."""
 
-    #: What to do if access is denied.
+    #: The remedy if access is denied.
     hint = "look at the credentials of its fsspec file system"
 
     def __init__(self, url: str) -> None:
@@ -236,7 +236,7 @@ def _authorities(directory: str) -> Iterator[None]:
 class XrootdReader:
     """A file read by XRootD's own client, which knows authentication that ours does not (X.509, Kerberos)."""
 
-    #: What to do if access is denied.
+    #: The remedy if access is denied.
     hint = "see that who your credentials name may read it (options certificate and authorities; kinit)"
 
     def __init__(self, url: str, options: Mapping[str, str], deadline_s: float) -> None:

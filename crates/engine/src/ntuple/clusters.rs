@@ -304,7 +304,7 @@ impl Witness {
     }
 }
 
-/// What is said of so many zeros.
+/// The error for more zeros than what is stored vouches for.
 pub(super) fn unwitnessed(n_elements: u64) -> format::Error {
     let what = format!("{n_elements} zeros of a column that was added later, where all that is stored is much smaller");
     format::Error::unsupported(0, what)

@@ -375,7 +375,7 @@ impl<P: Pass> Run<P> {
         }
     }
 
-    /// Whether who places is to end: the scan does, or the batch would be behind one that cannot be made.
+    /// True if placing is to end: the scan does, or the batch would be behind one that cannot be made.
     fn ends_placing(&self) -> bool {
         let state = self.lock();
         state.is_stopped || state.failed.is_some()

@@ -27,7 +27,7 @@ pub(super) struct Member {
     pub(super) content: Content,
 }
 
-/// What a member is.
+/// The content of a member.
 pub(super) enum Content {
     Whole(Shape),
     /// Its members have branches beside those of its class.
@@ -52,7 +52,7 @@ pub(super) fn way(around: &str, base: &str) -> Rc<str> {
 /// The members by names that are different.
 ///
 /// # Errors
-/// Those of reading the descriptions of classes, which may have to tell the bases.
+/// Reading the descriptions of classes, which may have to tell the bases, can fail.
 pub(super) fn named(tree: &Tree, members: Vec<Member>) -> Result<Vec<(String, Shape)>> {
     let last: HashMap<String, usize> =
         (0..).zip(&members).map(|(place, member)| (member.name.clone(), place)).collect();

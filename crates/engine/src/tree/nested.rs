@@ -129,7 +129,7 @@ fn is_map(type_name: &str) -> bool {
     matches!(container, "map" | "multimap" | "unordered_map" | "unordered_multimap")
 }
 
-/// What is around the branches of a group.
+/// The surroundings of the branches of a group.
 struct Around<'n> {
     /// Names of groups, the innermost first; more than one where it is a base class.
     groups: Vec<&'n str>,

@@ -213,7 +213,7 @@ impl ElementPart {
         matches!(self.node_type, 1..=4) || self.id == -2
     }
 
-    /// Whether it is a member of the objects of a split collection.
+    /// True if it is a member of the objects of a split collection.
     pub fn is_in_collection(&self) -> bool {
         matches!(self.node_type, 31 | 41)
     }

@@ -262,7 +262,7 @@ impl Credentials {
     }
 }
 
-/// What is wrong with a token that is not sendable.
+/// The fault of a token that is not sendable.
 pub(crate) const NOT_SENDABLE: &str =
     "it has characters that no request takes, as line breaks or letters beyond ASCII; a token is one line of ASCII";
 
