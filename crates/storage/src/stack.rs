@@ -147,8 +147,12 @@ impl Stack {
         }
         let store_ledgers = opened.ledgers;
         let options = options.clone();
-        let kept = (blocks.clone(), download.clone());
-        let afresh = Arc::new(Afresh { store: Arc::clone(&store), blocks: kept.0, download: kept.1, replicas });
+        let afresh = Arc::new(Afresh {
+            store: Arc::clone(&store),
+            blocks: blocks.clone(),
+            download: download.clone(),
+            replicas,
+        });
         Ok(Stack { store, base, ledger, preloaded, blocks, download, store_ledgers, options, afresh })
     }
 

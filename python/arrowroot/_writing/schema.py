@@ -287,7 +287,7 @@ def _lacks(array: pa.Array, field: pa.Field) -> bool:
     around = children or ([array.keys, array.items] if pa.types.is_map(array.type) else [array.values])
     if not any(map(_lacks, around, fields)):
         return False
-    # What is in a struct that is missing is not missing itself.
+    # Members of a missing struct are not missing themselves.
     present = array.drop_null() if array.null_count else array
     inside = [present.field(place) for place in range(len(fields))] if children else _inside(present)
     return any(map(_lacks, inside, fields))
