@@ -132,7 +132,7 @@ impl Answer {
             asked_at,
             headers: head.headers,
             body: body.into_reader(),
-            _permit: permit,
+            _permit: permit.answered(),
             url: question.address.name().to_owned(),
             asked,
             doing: question.doing.to_owned(),

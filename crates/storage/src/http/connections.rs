@@ -42,7 +42,8 @@ pub(super) struct Connections {
     n_failed: u32,
     /// Those that are open, and on which something came.
     n_proven: usize,
-    n_answers: u64,
+    /// Heads of answers that came, and answers that ended.
+    n_signs: u64,
     least: Option<Duration>,
     /// Of late.
     usual: Option<Duration>,
@@ -57,7 +58,7 @@ impl Connections {
             n_until_trial: 0,
             n_failed: 0,
             n_proven: 0,
-            n_answers: 0,
+            n_signs: 0,
             least: None,
             usual: None,
         }
@@ -90,7 +91,7 @@ impl Connections {
         let least = self.least.map_or(latency, |least| least.min(latency));
         self.least = Some(least);
         self.usual = Some(self.usual.map_or(latency, |usual| (usual * 7 + latency) / 8));
-        self.n_answers += 1;
+        self.n_signs += 1;
         self.n_until_trial = self.n_until_trial.saturating_sub(1);
         if !is_full {
             return;
@@ -115,9 +116,14 @@ impl Connections {
         self.n_proven = self.n_proven.saturating_sub(1);
     }
 
-    /// Answers so far.
-    pub(super) fn n_answers(&self) -> u64 {
-        self.n_answers
+    /// An answer ended: its connection is free for others.
+    pub(super) fn ended(&mut self) {
+        self.n_signs += 1;
+    }
+
+    /// Signs so far that the server is at work.
+    pub(super) fn n_signs(&self) -> u64 {
+        self.n_signs
     }
 
     /// How long a new connection is waited for where others work; `None` while nobody has been answered.
@@ -127,9 +133,9 @@ impl Connections {
     }
 
     /// Whether a connection is not worth waiting for any longer, on which nothing came for so long and since when there had
-    /// been `n_answers`: others work.
-    pub(super) fn is_hopeless(&self, waited: Duration, n_answers: u64, n_given_up: u32) -> bool {
-        self.n_answers > n_answers && self.patience(n_given_up).is_some_and(|patience| waited >= patience)
+    /// been `n_signs`: others work.
+    pub(super) fn is_hopeless(&self, waited: Duration, n_signs: u64, n_given_up: u32) -> bool {
+        self.n_signs > n_signs && self.patience(n_given_up).is_some_and(|patience| waited >= patience)
     }
 
     /// A connection did not come about, or nothing came on it, while `n_others` were at work.
@@ -233,6 +239,8 @@ mod tests {
         connections.answered(Duration::from_millis(100), false, MOST);
         assert!(connections.is_hopeless(long, 0, 0));
         assert!(!connections.is_hopeless(long, 1, 0), "none since it was begun");
+        connections.ended();
+        assert!(connections.is_hopeless(long, 1, 0), "it had been answered before, and is free now");
         assert!(!connections.is_hopeless(Duration::from_millis(799), 0, 0), "so long may one take that is only slow");
         assert!(!connections.is_hopeless(Duration::from_millis(801), 0, 1), "the second time it has more time");
     }

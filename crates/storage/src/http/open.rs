@@ -353,6 +353,7 @@ impl Opening<'_> {
                 head.pieces.extend(tail.pieces);
                 Ok(Found::Pieces(head, version))
             }
+            (Found::Pieces(..), Some(Err(error))) if Instant::now() >= self.until => Err(error),
             // A tail that failed is asked for again, by its offsets.
             (found, _) => Ok(found),
         }

@@ -59,13 +59,29 @@ struct State {
 
 /// The right to one connection, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Permit(Arc<Origin>);
+pub(super) struct Permit {
+    origin: Arc<Origin>,
+    is_answered: bool,
+}
+
+impl Permit {
+    /// The head of an answer came.
+    pub(super) fn answered(mut self) -> Permit {
+        self.is_answered = true;
+        self
+    }
+}
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.state().n_open -= 1;
+        let mut state = self.origin.state();
+        state.n_open -= 1;
+        if self.is_answered {
+            state.connections.ended();
+        }
+        drop(state);
         // One: where hundreds wait, waking all for one connection costs more than the request.
-        self.0.freed.notify_one();
+        self.origin.freed.notify_one();
     }
 }
 
@@ -190,7 +206,7 @@ impl Origin {
                 Some(pause) => pause,
                 None if state.n_open < self.allowed(&state) => {
                     state.n_open += 1;
-                    return Ok(Permit(Arc::clone(self)));
+                    return Ok(Permit { origin: Arc::clone(self), is_answered: false });
                 }
                 None => until - now,
             };
@@ -383,9 +399,9 @@ impl Origin {
         }
     }
 
-    /// Answers so far.
-    pub(super) fn n_answers(&self) -> u64 {
-        self.state().connections.n_answers()
+    /// See [`Connections::n_signs`].
+    pub(super) fn n_signs(&self) -> u64 {
+        self.state().connections.n_signs()
     }
 
     /// See [`Connections::patience`].
@@ -399,8 +415,8 @@ impl Origin {
     }
 
     /// Whether a connection on which nothing came yet is not worth waiting for: see [`Connections::is_hopeless`].
-    pub(super) fn is_hopeless(&self, waited: Duration, n_answers: u64, n_given_up: u32) -> bool {
-        self.state().connections.is_hopeless(waited, n_answers, n_given_up)
+    pub(super) fn is_hopeless(&self, waited: Duration, n_signs: u64, n_given_up: u32) -> bool {
+        self.state().connections.is_hopeless(waited, n_signs, n_given_up)
     }
 
     /// A connection did not come about while others worked. Whoever wanted it still has its permit.

@@ -28,7 +28,7 @@ pub(super) struct Trial {
     n_given_up: Option<u32>,
     begun_at: Instant,
     /// Of the origin at that moment.
-    n_answers: u64,
+    n_signs: u64,
     /// Nothing was connected.
     has_failed: Arc<AtomicBool>,
 }
@@ -53,9 +53,9 @@ impl Trial {
         n_given_up: Option<u32>,
         ask: impl FnOnce() -> Result<T, ureq::Error>,
     ) -> (Result<T, ureq::Error>, bool) {
-        let (begun_at, n_answers) = (Instant::now(), origin.n_answers());
+        let (begun_at, n_signs) = (Instant::now(), origin.n_signs());
         let (origin, has_failed) = (Arc::clone(origin), Arc::new(AtomicBool::new(false)));
-        let trial = Trial { origin, n_given_up, begun_at, n_answers, has_failed: Arc::clone(&has_failed) };
+        let trial = Trial { origin, n_given_up, begun_at, n_signs, has_failed: Arc::clone(&has_failed) };
         CURRENT.set(Some(trial.clone()));
         let result = ask();
         CURRENT.set(None);
@@ -106,7 +106,7 @@ impl Trial {
     pub(super) fn check(&self) -> io::Result<()> {
         let is_over = self
             .n_given_up
-            .is_some_and(|n_given_up| self.origin.is_hopeless(self.begun_at.elapsed(), self.n_answers, n_given_up));
+            .is_some_and(|n_given_up| self.origin.is_hopeless(self.begun_at.elapsed(), self.n_signs, n_given_up));
         if is_over { Err(io::Error::other(GivenUp)) } else { Ok(()) }
     }
 }

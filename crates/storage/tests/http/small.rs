@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
 
 use crate::checks::{check_preloaded, check_vector, content, open};
 use crate::scripted::{Reply, Request, Scripted, Then, right, single, status};
 
 const N_BYTES: usize = 300_000;
+/// A range whose answer comes slowly.
+const SLOW: (usize, usize) = (100_000, 100_500);
 
 fn many_ranges() -> Vec<(usize, usize)> {
     (0..100).map(|place| (10_000 + place * 1000, 10_100 + place * 1000)).collect()
@@ -31,12 +34,48 @@ fn a_server_that_serves_one_connection_until_it_ends_is_asked_over_that_one() {
 }
 
 #[test]
+fn a_connection_that_waits_behind_an_answer_is_given_up_when_that_has_ended() {
+    let served = content(N_BYTES);
+    let (asked, is_asked) = std::sync::mpsc::channel();
+    let server = Scripted::one_at_a_time(move |request| {
+        let mut reply = right(&served, request);
+        if request.ranges(N_BYTES).contains(&(SLOW.0..SLOW.1)) {
+            asked.send(()).unwrap();
+            reply.pause = Some(Duration::from_millis(2));
+        }
+        reply
+    });
+    let opened = open(&server.url(), &[("retries", "0"), ("timeout", "60"), ("deadline", "60")]).unwrap();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| check_vector(&opened.source, &content(N_BYTES), &[SLOW]).unwrap());
+        is_asked.recv().unwrap();
+        // The head of the slow answer has come, half a second of its body is still to come: no other answer begins after this.
+        std::thread::sleep(Duration::from_millis(700));
+        check_vector(&opened.source, &content(N_BYTES), &[(20_000, 20_100)]).unwrap();
+    });
+    assert!(start.elapsed() < Duration::from_secs(50), "it was waited for until the deadline");
+}
+
+#[test]
+fn an_end_that_does_not_come_in_time_is_what_the_error_tells() {
+    let served = content(N_BYTES);
+    let server = Scripted::start(move |request| match request.header("range").unwrap() {
+        range if range.contains(',') => status("400 Bad Request", ""),
+        range if range.starts_with("bytes=-") => Reply::new(Vec::new(), Then::Stall),
+        _ => right(&served, request),
+    });
+    let error = open(&server.url(), &[("retries", "0"), ("timeout", "60"), ("deadline", "2")]).err().unwrap();
+    assert!(error.to_string().contains("opening: the deadline is over"), "{error}");
+}
+
+#[test]
 fn a_server_that_closes_each_connection_has_few_at_a_time() {
     let (n_now, n_most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (served, now, most) = (content(N_BYTES), Arc::clone(&n_now), Arc::clone(&n_most));
     let server = Scripted::start(move |request| {
         most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
         let reply = single_ranges(&served, request, || status("400 Bad Request", ""));
         now.fetch_sub(1, SeqCst);
         Reply { then: Then::Close, ..reply }
