@@ -179,6 +179,21 @@ def test_a_histogram_of_polygons_that_contradicts_itself_is_corrupt():
         poly().to_boost()
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 2.5])
+def test_a_number_of_things_that_is_no_whole_number_is_corrupt(number):
+    named = {"fName": "g", "fTitle": ""}
+    axis = record("TAxis", {**named, "fNbins": number, "fXmin": 0, "fXmax": 2, "fXbins": np.zeros(0)})
+    asks = [
+        lambda: record("TGraph", {**named, "fNpoints": number}, ("TNamed",)).num_points,
+        lambda: record("TMatrixT<double>", {"fNrows": 2, "fNcols": number}).shape,
+        lambda: record("TEntryList", {**named, "fN": number}, ("TNamed",)).num_entries,
+        lambda: histogram(4, fXaxis=axis).axes,
+    ]
+    for ask in asks:
+        with pytest.raises(ar.CorruptFileError, match=f"without a whole number .*: it is {number}"):
+            ask()
+
+
 @pytest.mark.parametrize(("mode", "expected"), [(0, np.nan), (1, 0.5), (2, np.nan), (3, np.nan)])
 def test_errors_of_negative_weights_are_those_of_root_without_a_warning(mode, expected):
     h = histogram(

@@ -42,7 +42,7 @@ class Axis:
         self.record = record
         self._limits = limits
         #: Number of bins, without those below and above the range.
-        self.n_bins = int(record.number_of("fNbins"))
+        self.n_bins = record.integer_of("fNbins")
         if self.n_bins < 1:
             raise CorruptFileError(f"an axis {self.name!r} of {self.n_bins} bins")
 
@@ -121,12 +121,12 @@ class Axis:
     @property
     def can_extend(self) -> bool:
         """Whether filling may extend the range."""
-        return "fBits2" in self.record and bool(int(self.record.number_of("fBits2")) & _CAN_EXTEND)
+        return "fBits2" in self.record and bool(self.record.integer_of("fBits2") & _CAN_EXTEND)
 
     @property
     def is_integer(self) -> bool:
         """Whether limits that ROOT finds are to be integers."""
-        return bool(int(self.record.number_of("fBits")) & _IS_INTEGER)
+        return bool(self.record.integer_of("fBits") & _IS_INTEGER)
 
     def find(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN.

@@ -68,7 +68,7 @@ class EntryList(Named):
     @property
     def num_entries(self) -> int:
         """Number of entries that were chosen."""
-        return int(self.number_of("fN"))
+        return self.integer_of("fN")
 
     def by_tree(self, trees: Sequence[Member]) -> list[npt.NDArray[np.int64]]:
         """Return for each of some trees in a row the numbers of its entries, as :func:`matched` finds its lists.

@@ -24,7 +24,7 @@ class Graph(Named):
     @property
     def num_points(self) -> int:
         """Number of points."""
-        return max(0, int(self.number_of("fNpoints")))
+        return max(0, self.integer_of("fNpoints"))
 
     def _coordinates(self, name: str) -> npt.NDArray[np.float64]:
         """Return one number for each point."""

@@ -71,7 +71,7 @@ class Histogram(Named):
 
         if not self._n_buffered() or all(axis.has_range for axis in axes):
             return axes
-        in_other_ways = int(self.number_of("fBits")) & _POWERS_OF_TWO or any(
+        in_other_ways = self.integer_of("fBits") & _POWERS_OF_TWO or any(
             axis.is_integer or axis.labels for axis in axes
         )
         columns = [values[np.isfinite(values)] for values in self._buffered().T[1:]]

@@ -19,8 +19,8 @@ class Matrix(Record):
     def shape(self) -> tuple[int, ...]:
         """Rows and columns, or the length of a vector."""
         if self._is_of("TVectorT<"):
-            return (int(self.number_of("fNrows")),)
-        return int(self.number_of("fNrows")), int(self.number_of("fNcols"))
+            return (self.integer_of("fNrows"),)
+        return self.integer_of("fNrows"), self.integer_of("fNcols")
 
     def _is_of(self, template: str) -> bool:
         return any(name.startswith(template) for name in (self.class_name, *self.bases))

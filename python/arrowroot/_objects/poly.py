@@ -158,7 +158,7 @@ class PolyProfile(PolyHistogram):
     @property
     def error_mode(self) -> str:
         """What the errors mean: see :attr:`Profile.error_mode`."""
-        mode = int(self.number_of("fErrorMode"))
+        mode = self.integer_of("fErrorMode")
         return ERROR_MODES[mode] if 0 <= mode < len(ERROR_MODES) else ""
 
     @property

@@ -38,7 +38,7 @@ class Profile(Histogram):
     @property
     def error_mode(self) -> str:
         """What the errors mean: "" of the mean, "s" the spread, "i" for integer values, "g" from Gaussian weights."""
-        mode = int(self.number_of("fErrorMode"))
+        mode = self.integer_of("fErrorMode")
         return ERROR_MODES[mode] if 0 <= mode < len(ERROR_MODES) else ""
 
     def _with_limits(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:

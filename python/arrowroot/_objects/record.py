@@ -118,6 +118,16 @@ class Record:
             raise CorruptFileError(f"{self.class_name} without a number {name!r}")
         return value
 
+    def integer_of(self, name: str) -> int:
+        """Return such a member that must be a whole number.
+
+        Raises: CorruptFileError if there is none, or if the file says that it is something else.
+        """
+        number = self.number_of(name)
+        if number % 1 != 0:  # as it is of what is no number, or infinite
+            raise CorruptFileError(f"{self.class_name} without a whole number {name!r}: it is {number}")
+        return int(number)
+
     def keys(self) -> KeysView[str]:
         """Return the names of the members."""
         return self._members.keys()
