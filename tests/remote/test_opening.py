@@ -18,9 +18,8 @@ from tests.differential import root_peer
 from . import data, places
 from .conftest import EVENTS
 
-ROUND_TRIP_S = 0.3
-#: One of so many is not disturbed by what else the machine does.
-N_TRIES = 20
+#: Tried one after the other: on a busy machine the work of an opening is little beside the longest.
+ROUND_TRIPS_S = (0.3, 0.3, 0.6, 1.2, 2.4, 2.4, 2.4)
 #: Requests that are not for the file's content.
 CONNECTION = ("protocol", "login", "auth", "query", "bind", "ping", "close", "endsess", "set")
 KINDS = [kind for kind in places.KINDS if kind not in ("http-0-ranges", "xrootd-http")]
@@ -55,13 +54,13 @@ def requests_of(place, name):
 @pytest.mark.parametrize("name", BRANCHES)
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_opening_takes_two_round_trips_by_the_clock(place, name):
-    place.relay.link(1000 * ROUND_TRIP_S)
     round_trips = []
-    for _ in range(N_TRIES):
+    for round_trip_s in ROUND_TRIPS_S:
+        place.relay.link(1000 * round_trip_s)
         place.relay.cut()
         start = time.perf_counter()
         assert branches(place, name) == (BRANCHES | FIELDS)[name]
-        round_trips.append((time.perf_counter() - start) / ROUND_TRIP_S)
+        round_trips.append((time.perf_counter() - start) / round_trip_s)
         if round_trips[-1] < 2.7:
             return
     raise AssertionError(f"two round trips were due: {round_trips}")
