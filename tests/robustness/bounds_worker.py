@@ -80,7 +80,7 @@ def step_batch(file: arrowroot.File) -> int:
         tree = file[key.path]
         readable = [column.name for column in tree.columns if column.unsupported is None]
         scan = tree.scan(readable or None, batch_size="4 MB", memory_budget="16 MB")
-        # What a signal handler raises while Python lets go of a generator is lost: it is closed here.
+        # The generator is closed here: Python loses what a signal handler raises while it lets go of one.
         with contextlib.closing(iter(scan)) as batches:
             n_bytes += sum(batch.nbytes for batch in itertools.islice(batches, 1))
     return n_bytes
