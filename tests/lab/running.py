@@ -8,6 +8,8 @@ from pathlib import Path
 
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.machine import proc
+from arrowroot_lab.running import processes
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
@@ -94,15 +96,8 @@ def descendants(pid):
     """The processes below one: number -> the program's name."""
     found, to_see = {}, [pid]
     while to_see:
-        try:
-            place = Path(f"/proc/{to_see.pop()}")
-            below = [
-                int(word)
-                for task in (place / "task").iterdir()
-                for word in (task / "children").read_text().split()
-            ]
-            found |= {one: Path(f"/proc/{one}/comm").read_text().strip() for one in below}
-        except OSError:
-            continue
-        to_see += below
+        for child in processes.children(to_see.pop()):
+            if (name := proc.text(f"/proc/{child}/comm")) is not None:
+                found[child] = name
+                to_see.append(child)
     return found

@@ -15,6 +15,7 @@ import pytest
 import arrowroot
 from arrowroot_lab.campaign.site import Batch, Site
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.machine import proc
 from arrowroot_lab.running.batch import _cluster_of, jobs_of
 from arrowroot_lab.store import Store
 from tests.lab.running import calls, wait_until
@@ -144,7 +145,7 @@ def test_jobs_measure_a_campaign_and_are_gone_afterwards(system, farm, tmp_path)
     end = time.monotonic() + 60
     while (left := set(of_this_test(tmp_path)) - before) and time.monotonic() < end:
         time.sleep(0.1)
-    assert not left, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+    assert not left, [proc.text(f"/proc/{pid}/cmdline") for pid in left]
 
 
 def test_ctrl_c_takes_back_the_jobs(farm, tmp_path):

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +160,7 @@ def test_whoever_is_killed_while_making_leaves_nothing_that_is_taken_for_the_dat
         (tmp_path / "go").touch()
         made = datasets.make(told, told.datasets[0])
     finally:
-        if Path(f"/proc/{orphan}").exists():
+        with suppress(ProcessLookupError):
             os.kill(orphan, signal.SIGKILL)
     assert made.identity.n_entries == 3
     assert _leftovers(cache) == []
@@ -347,3 +349,23 @@ def test_a_kept_identity_that_was_damaged_is_computed_anew(identity, tmp_path, c
     for damage in ("", "{", "[]", '{"values": 1}', "null"):
         kept.write_text(damage)
         assert identity(path) == before
+
+
+def test_the_size_of_a_directory_is_told_while_what_is_in_it_comes_and_goes(tmp_path):
+    (tmp_path / "kept").write_bytes(b"x" * 8192)
+    is_over = threading.Event()
+
+    def come_and_go():
+        while not is_over.is_set():
+            (tmp_path / "gone" / "deep").mkdir(parents=True)
+            (tmp_path / "gone" / "deep").rmdir()
+            (tmp_path / "gone").rmdir()
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        sizes = [datasets.size_of(tmp_path) for _ in range(2000)]
+    finally:
+        is_over.set()
+        thread.join()
+    assert min(sizes) >= 8192

@@ -1,5 +1,6 @@
 import hashlib
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from arrowroot_lab.errors import RefusedError
 from arrowroot_lab.machine import cold, control, proc, readings
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
+from arrowroot_lab.running import processes
 
 N_BYTES = 8_000_000
 #: Tests time a smaller one (conftest.py).
@@ -117,3 +119,22 @@ def test_readings_are_differences(tmp_path):
         sum(range(1_000_000))
     assert read.values["elapsed_ns"] > 0
     assert 0 <= read.values["cpu_stolen_ns"] <= read.values["cpu_total_ns"]
+
+
+def test_threads_that_end_meanwhile_take_no_process_along():
+    is_over = threading.Event()
+
+    def come_and_go():
+        while not is_over.is_set():
+            one = threading.Thread(target=int)
+            one.start()
+            one.join()
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        seen = [os.getpid() in processes._tree() for _ in range(3000)]
+    finally:
+        is_over.set()
+        thread.join()
+    assert all(seen)

@@ -584,7 +584,7 @@ def test_what_a_killed_worker_had_in_hand_is_measured_by_another(campaign, clust
             worker.pid
             for worker in cluster.workers.values()
             if any(
-                b"guardian.py" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(worker.pid)
+                "guardian.py" in (proc.text(f"/proc/{pid}/cmdline") or "") for pid in descendants(worker.pid)
             )
         ]
 

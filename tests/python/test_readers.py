@@ -224,7 +224,7 @@ from arrowroot import _native
 
 def names_of_threads(numbers):
     for number in numbers:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # it has just ended
             yield Path(f"/proc/self/task/{number}/comm").read_text().strip()
 
 class Reader:

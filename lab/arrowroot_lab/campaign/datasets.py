@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,11 +165,11 @@ def _run(command: list[str], campaign: Campaign, dataset: Dataset, directory: Pa
 def size_of(directory: Path) -> int:
     """Return the bytes that the files below a directory take on the disk."""
     total = 0
-    for path in directory.rglob("*"):
-        try:
-            total += path.lstat().st_blocks * 512
-        except FileNotFoundError:  # gone meanwhile
-            continue
+    # A directory that is gone meanwhile is passed over by os.walk; Path.rglob raises.
+    for place, directories, files in os.walk(directory):
+        for name in (*directories, *files):
+            with suppress(OSError):
+                total += Path(place, name).lstat().st_blocks * 512
     return total
 
 

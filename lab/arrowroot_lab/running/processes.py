@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from arrowroot_lab.machine import proc
+
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
@@ -28,13 +30,19 @@ def _tree() -> dict[int, list[str]]:
         try:
             # The name, in parentheses, may have spaces in it.
             text = Path(f"/proc/{number}/stat").read_text(encoding="latin-1")
-            children = [
-                word
-                for task in Path(f"/proc/{number}/task").iterdir()
-                for word in (task / "children").read_text(encoding="ascii").split()
-            ]
         except OSError:  # it has ended meanwhile
             continue
         found[number] = text.rpartition(") ")[2].split()
-        to_see += map(int, children)
+        to_see += children(number)
     return found
+
+
+def children(number: int) -> list[int]:
+    """Return the processes that a process has started and not waited for; none of one that has ended."""
+    try:
+        tasks = list(Path(f"/proc/{number}/task").iterdir())
+    except OSError:
+        return []
+    # A thread that ends meanwhile takes none of its process's children along.
+    told = (proc.text(f"{task}/children") or "" for task in tasks)
+    return [int(word) for words in told for word in words.split()]
