@@ -27,6 +27,8 @@ N_JOBS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64)
 #: As in the source; the improved job is two of them.
 CASES = ("original", "improved", "vector reads", "lazy download")
 TODAY = "auto"
+#: The vector reads, of which gaps are read until as many reads are left as were counted.
+COALESCED = "coalesced"
 WHOLE_IMPROVED = "improved, with vector reads"
 
 
@@ -63,9 +65,11 @@ class Jobs:
         if case == "improved":
             return replay(self.paths["uncached"], line, "direct")
         if case == "vector reads":
-            # A cluster at a time: the cache has room for one, and not for two.
-            size = round(1.3 * self.traces["cached"].asked_bytes / published.N_CLUSTERS)
-            return replay(self.paths["cached"], line, "treecache", size, learn_entries="0")
+            return self._read_cached(line)
+        if case == COALESCED:
+            n_reads = round(published.N_COALESCED * self.scale)
+            gap = published.gap_that_leaves(self.traces["cached"], n_reads)
+            return {"max_gap_bytes": gap, **self._read_cached(line, max_gap=str(gap))}
         if case == "lazy download":
             size = round(published.SEGMENT_MIB * published.MIB * self.scale)
             return replay(self.paths["job"], line, "lazy-download", size, works=works)
@@ -74,12 +78,17 @@ class Jobs:
         trace = self.paths["by cluster" if case == TODAY else "job"]
         return replay(trace, line, "auto", works=works)
 
+    def _read_cached(self, line: Line, **options: str) -> Row:
+        # A cluster at a time: the cache has room for one, and not for two.
+        size = round(1.3 * self.traces["cached"].asked_bytes / published.N_CLUSTERS)
+        return replay(self.paths["cached"], line, "treecache", size, learn_entries="0", **options)
+
 
 def model_rows(jobs: Jobs) -> list[Row]:
     """Return each case on the line of the source's model."""
     return [
         {"study": "model", "case": case, **jobs.read(case, _MODEL)}
-        for case in (*CASES, "tree cache", TODAY, "auto, event order")
+        for case in (*CASES, COALESCED, "tree cache", TODAY, "auto, event order")
     ]
 
 
@@ -127,6 +136,13 @@ def seconds(found: Results, study: str, case: str, **wanted: Any) -> float:
     if case == WHOLE_IMPROVED:
         return sum(seconds(found, study, part, **wanted) for part in ("improved", "vector reads"))
     return float(found.row(study, case=case, **wanted)["wait_ns"]) / 1e9
+
+
+def coalesced_mib(found: Results) -> float:
+    """Return what the improved job reads at the original's size: past its cache, and by the cache with gaps."""
+    past = published.RAL["improved"].mib - published.COALESCED_MIB
+    row = found.row("model", case=COALESCED)
+    return past + float(row["read_bytes"]) / found.scale / published.MIB
 
 
 def wall_s(found: Results, case: str) -> float:
