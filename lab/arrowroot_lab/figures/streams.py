@@ -9,7 +9,7 @@ from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import SIZE, SMALL, Box
 from .figure import Figure, drawn
-from .frame import Frame, draw_x_axis
+from .frame import LINE_PX, Frame, draw_x_axis
 from .lettering import text_width
 from .scale import linear
 
@@ -121,8 +121,11 @@ def _draw_key(drawing: Drawing) -> float:
         drawing.rectangle(Box(x, 3, 16, 10), look)
         label = drawing.text(x + 22, 12, name)
         x = label.right + 20
-    drawing.text(x, 12, "below: streams stalled", look="muted", width=drawing.width - x - 2)
-    return 18.0
+    words, y = "below: streams stalled", 12.0
+    if x + text_width(words, SMALL) > drawing.width - 2:
+        x, y = 8.0, y + LINE_PX
+    drawing.text(x, y, words, look="muted")
+    return y + 6
 
 
 def _draw_streams(drawing: Drawing, graph: Graph, left: float, right: float, top: float) -> None:
