@@ -11,6 +11,7 @@ from arrowroot._api.file import open_file
 from arrowroot._errors import ArrowrootError, InvalidRequestError, RecoveredWarning
 from arrowroot._objects.simple import Named
 from arrowroot._writing.arrays import by_column
+from arrowroot._writing.counters import Known
 from arrowroot._writing.file import create
 from arrowroot._writing.location import local_path
 from arrowroot._writing.objects import named, record_of
@@ -123,7 +124,7 @@ class Target(NamedTuple):
         # Dask's workers are the threads.
         with create(path, n_threads=1) as file:
             table = file.tree(self.tree, self.schema, **self.options)
-            table.add_all(data)
+            table.add_all(data, known=Known.ALL_OF_FILE)
             n_entries = table.num_entries
             table.close()
             file[INPUT] = record_of("TNamed", named(INPUT, wanted))

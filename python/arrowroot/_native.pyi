@@ -59,6 +59,7 @@ class Branch:
     compression: str  # "zstd 5", "none", "lz4 4": the setting of new baskets
     encoding: str  # column types of a field: "SplitIndex64, SplitReal32"; "" for a branch
     depth: int  # 0 for a branch of the tree itself
+    counter: str | None  # path of the branch that counts the items of its arrays
 
 @final
 class File:
@@ -310,6 +311,8 @@ class TableWriter:
 
     def append(self, batch: Any) -> None:
         """Take a batch, an object with ``__arrow_c_array__``, in the schema of the table but for flags inside."""
+    def check_counts(self, batch: Any, first_entry: int) -> None:
+        """Raise InvalidRequestError for the first entry whose lists are not as long as the counter they share says."""
     def context(
         self, name: str | None, *, is_shared: bool, policy: str, n_buffers: int, order: str, helps: bool
     ) -> FillContext:

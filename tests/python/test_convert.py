@@ -90,6 +90,45 @@ def test_from_every_format_to_every_format(files, tmp_path, convert, source, out
     assert not done.err
 
 
+@pytest.mark.parametrize("between", [None, "t.parquet", "t.arrow"])
+def test_lists_that_share_a_counter_in_a_tree_share_it_in_the_output(tmp_path, convert, between):
+    """Also where the counter is no column of the output, and the first batch has empty lists alone."""
+    n = 5000
+    lengths = np.where(np.arange(n) < n // 2, 0, np.arange(n) % 3).astype(np.int32)
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    lists = pa.ListArray.from_arrays(offsets, pa.array(np.arange(lengths.sum(), dtype=np.float32)))
+    columns = {"nM": pa.array(lengths), **dict.fromkeys(("M_a", "M_b", "M_c", "N_a", "N_b"), lists)}
+    schema = pa.schema([pa.field(name, array.type, nullable=False) for name, array in columns.items()])
+    table = pa.table(columns, schema=schema)
+    layout = ar.Layout(counters={"N_*": "own"})
+    ar.write(f"{tmp_path}/in.root:t", table, layout=layout, flush=500)
+    source = tmp_path / "in.root"
+    if between is not None:
+        convert(source, tmp_path / between, "-c", "M_a", "-c", "M_b", "-c", "N_*")
+        source = tmp_path / between
+    convert(
+        source,
+        f"{tmp_path}/out.root:t",
+        "--verify",
+        "--batch-size",
+        "4 kB",
+        "-c",
+        "M_a",
+        "-c",
+        "M_b",
+        "-c",
+        "N_*",
+    )
+    tree = ar.open(tmp_path / "out.root")["t"]
+    assert {name for name in ("nM", "nM_a", "nM_b", "nN", "nN_a", "nN_b") if name in tree} == {
+        "nM",
+        "nN_a",
+        "nN_b",
+    }
+    assert not any(field.metadata for field in tree.schema)
+    assert tree.to_arrow().to_pydict() == table.select(["M_a", "M_b", "N_a", "N_b"]).to_pydict()
+
+
 def notes_of(path, tree):
     with ar.open(path) as file:
         found = file[tree]

@@ -179,6 +179,30 @@ def test_entries_of_a_bag_may_lack_a_column_and_none_is_lost(tmp_path):
     ard.write(none_there, tmp_path / "none", schema={"x": "int64"})
 
 
+def test_partitions_are_stored_alike_whatever_lists_each_has(tmp_path):
+    no_items = pa.array([[]], pa.list_(pa.float64()))
+    parts = [
+        pa.table({"nM": [1, 2], "M_a": [[1.0], [2.0, 3.0]], "K_a": [[1.0], []], "K_b": [[1.0], []]}),
+        pa.table({"nM": [3], "M_a": [[4.0, 5.0, 6.0]], "K_a": [[1.0]], "K_b": no_items}),
+        pa.table({"nM": [0], "M_a": no_items, "K_a": [[1.0]], "K_b": [[1.0]]}),
+    ]
+    parts = [one.set_column(0, "nM", one["nM"].cast(pa.int32())) for one in parts]
+    written = ard.write([dask.delayed(one) for one in parts], tmp_path / "alike")
+    names = ("nM", "nM_a", "nK", "nK_a", "nK_b")
+    for one in written:
+        with ar.open(one.path) as file:
+            tree = file["Events"]
+            assert {name for name in names if name in tree} == {"nM", "nK_a", "nK_b"}
+    # The type of such lists is that of the others.
+    with pytest.raises(ar.InvalidRequestError, match="column 'x': all lists are empty here"):
+        ard.write([dask.delayed(pa.table)({"x": [[], []]})], tmp_path / "empty")
+    (one,) = ard.write(
+        [dask.delayed(pa.table)({"x": [[], []]})], tmp_path / "said", schema={"x": pa.list_(pa.int32())}
+    )
+    with ar.open(one.path) as file:
+        assert file["Events"].schema.field("x").type.value_type == pa.int32()
+
+
 def test_another_precision_is_another_input_however_little_it_differs(tmp_path, ran):
     for end in ("3.14159265", "3.14159300"):
         ran.clear()

@@ -509,3 +509,134 @@ def test_paths_of_all_kinds(tmp_path, monkeypatch):
     ar.write("link.root:t", {"x": [5, 6]}, layout="rntuple")
     assert (tmp_path / "link.root").is_symlink()
     assert ar.open("a.root")["t"].num_entries == 2
+
+
+def lists_of(*values, of=None):
+    return pa.array(values, pa.list_(pa.field("item", of or pa.float32(), nullable=False)))
+
+
+def counters_of(path):
+    tree = ar.open(path)["t"]
+    return {name for name in ("nM", "nM_a", "nM_b") if name in tree}
+
+
+AGREE = {"M_a": lists_of([1], [2, 3]), "M_b": lists_of([1], [2, 3])}
+DIFFER = {"M_a": lists_of([4]), "M_b": lists_of([])}
+
+
+def in_a_list(path):
+    ar.write(f"{path}:t", [AGREE, DIFFER])
+
+
+def of_a_reader(path):
+    batches = [pa.table(part).to_batches()[0] for part in (AGREE, DIFFER)]
+    ar.write(f"{path}:t", pa.RecordBatchReader.from_batches(batches[0].schema, batches))
+
+
+def appended(path):
+    with ar.create(path) as file:
+        tree = file.tree("t")
+        tree.append(AGREE)
+        tree.append(DIFFER)
+
+
+def filled(path):
+    with ar.create(path) as file:
+        tree = file.tree("t")
+        with tree.context() as context:
+            context.fill(AGREE)
+            context.fill(DIFFER)
+
+
+@pytest.mark.parametrize("write", [in_a_list, of_a_reader, appended, filled])
+def test_lists_whose_first_entries_happened_to_agree_may_differ_later(tmp_path, write):
+    write(tmp_path / "t.root")
+    read = ar.open(tmp_path / "t.root")["t"].to_arrow().to_pydict()
+    assert read == {"M_a": [[1], [2, 3], [4]], "M_b": [[1], [2, 3], []]}
+
+
+def test_all_entries_in_hand_say_whether_lists_share_a_counter(tmp_path):
+    both = pa.concat_tables([pa.table(AGREE), pa.table(DIFFER)])
+    for data, counters in ((pa.table(AGREE), {"nM"}), (both, {"nM_a", "nM_b"})):
+        ar.write(f"{tmp_path}/w.root:t", data)
+        with ar.create(tmp_path / "s.root") as file:
+            file["t"] = data
+        for path in ("w.root", "s.root"):
+            assert counters_of(tmp_path / path) == counters
+        planned = ar.Layout().plan(data, name="t").branches
+        assert {branch.name for branch in planned if branch.name[0] == "n"} == counters
+
+
+@pytest.mark.parametrize("how", ["append", "fill", "layout"])
+def test_an_entry_that_differs_from_a_shared_counter_is_refused_and_those_before_are_kept(tmp_path, how):
+    def numbered(part):
+        return pa.table({"nM": pa.array([len(one) for one in part["M_a"]], pa.int32()), **part})
+
+    good, bad = numbered(AGREE), pa.concat_tables([numbered(AGREE), numbered(DIFFER)])
+    if how == "layout":
+        good, bad = good.drop_columns("nM"), bad.drop_columns("nM")
+    with ar.create(tmp_path / "t.root") as file:
+        tree = file.tree("t", layout=ar.Layout(counters={"M_*": "nM"} if how == "layout" else {}))
+        context = tree.context() if how == "fill" else None
+        add = tree.append if context is None else context.fill
+        add(good)
+        with pytest.raises(ar.InvalidRequestError) as refused:
+            add(bad)
+        add(good)
+        if context is not None:
+            context.close()
+    entry = 2 if how == "fill" else 4
+    assert f"t.root:t: column M_b, entry {entry}: 0 items, but nM says another number" in str(refused.value)
+    assert 'counters={"M_b": "own"}' in str(refused.value)
+    assert counters_of(tmp_path / "t.root") == {"nM"}
+    assert ar.open(tmp_path / "t.root")["t"].to_arrow(["M_a", "M_b"]).to_pydict() == {
+        name: [[1], [2, 3]] * 2 for name in AGREE
+    }
+
+
+@pytest.mark.parametrize("how", ["append", "free", "filled", "numbered"])
+@layouts
+def test_entries_without_a_type_wait_for_those_that_have_one(tmp_path, layout, how):
+    parts = [
+        {"n": [1, 2], "x": [[], []], "u": [None, None]},
+        {"n": [3], "x": [[]], "u": ["word"]},
+        {"n": [4], "x": [[1.5]], "u": [None]},
+        {"n": [5], "x": [[2.5, 3.5]], "u": ["last"]},
+    ]
+    with ar.create(tmp_path / "t.root") as file:
+        tree = file.tree("t", layout=layout, **({} if how == "append" else {"producers": {"order": how}}))
+        contexts = [] if how == "append" else [tree.context(), tree.context()]
+        first = 0
+        for place, part in enumerate(parts):
+            if contexts:
+                contexts[place % 2].fill(part, **({"first_entry": first} if how == "numbered" else {}))
+            else:
+                tree.append(part)
+            first += len(part["n"])
+            assert tree.num_entries == first
+        for context in contexts:
+            context.close()
+    table = ar.open(tmp_path / "t.root")["t"].to_arrow()
+    assert table.sort_by("n").to_pydict() == {
+        "n": [1, 2, 3, 4, 5],
+        "x": [[], [], [], [1.5], [2.5, 3.5]],
+        "u": [None, None, "word", None, "last"],
+    }
+    assert (table.schema.field("x").type.value_type, table.schema.field("u").type) == (
+        pa.float64(),
+        pa.string(),
+    )
+
+
+@pytest.mark.parametrize("through", ["append", "fill"])
+def test_entries_without_a_type_are_written_if_no_others_come(tmp_path, through):
+    with ar.create(tmp_path / "t.root") as file:
+        tree = file.tree("t")
+        if through == "append":
+            tree.append({"x": [[], []]})
+            with pytest.raises(ar.NoSuchColumnError, match="no column 'y'"):
+                tree.append({"x": [[]], "y": [1]})
+        else:
+            with tree.context() as context:
+                context.fill({"x": [[], []]})
+    assert ar.open(tmp_path / "t.root")["t"].to_arrow().to_pydict() == {"x": [[], []]}

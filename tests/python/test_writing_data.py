@@ -3,13 +3,14 @@
 import datetime as dt
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from arrowroot._writing.counters import counters_of
+from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import parts_of
 from arrowroot._writing.schema import check_missing, conformed, inferred, nullable_as_found, schema_of
 
@@ -511,9 +512,10 @@ def test_fields_are_nullable_where_a_reading_finds_a_missing_value():
     assert asked == [["a", "b", "v", "w"], ["b", "w"]]
 
 
-def counted(**columns):
-    table, schema = table_of({name: pa.array(values) for name, values in columns.items()})
-    return dict(zip(schema.names, counters_of(schema, table), strict=True))
+def counted(known=Known.ALL, rules=(), schema=None, **columns):
+    table, inferred_schema = table_of({name: pa.array(values) for name, values in columns.items()})
+    schema = inferred_schema if schema is None else schema
+    return dict(zip(schema.names, counters_of(schema, rules, [table], known), strict=True))
 
 
 def test_lists_share_a_counter_where_their_names_and_their_lengths_say_so():
@@ -525,9 +527,32 @@ def test_lists_share_a_counter_where_their_names_and_their_lengths_say_so():
     assert counted(nMuon=[1, 1, 1], Muon_pt=pt)["Muon_pt"] is None
     assert counted(nMuon=[1.0, 0.0, 2.0], Muon_pt=pt)["Muon_pt"] is None
     assert counted(nw=[1, 0, 2], w=pt)["w"] == "nw"
-    other = counted(Muon_pt=pt, Muon_eta=eta, Muon_hits=[[], [1.0], [2.0]])
+    other = counted(Muon_hits=[[], [1.0], [2.0]], Muon_pt=pt, Muon_eta=eta)
     assert other == {"Muon_pt": "nMuon", "Muon_eta": "nMuon", "Muon_hits": None}
     # One alone has its own; of empty ones nobody knows; texts are not counted.
     assert counted(Muon_pt=pt) == {"Muon_pt": None}
     assert set(counted(Muon_pt=[[], [1.0]], Jet_pt=[[], [1.0]]).values()) == {None}
     assert set(counted(M_a=[["x"], []], M_b=[["y"], []]).values()) == {None}
+
+
+def test_the_first_entries_of_a_stream_share_a_counter_where_a_column_a_layout_or_their_tree_has_it():
+    pt, none = [[1.0], [], [1.0, 2.0]], pa.array([[], [], []], pa.list_(pa.float64()))
+    of_stream = partial(counted, Known.FIRST)
+    assert set(of_stream(Muon_pt=pt, Muon_eta=pt).values()) == {None}
+    assert set(counted(Known.ALL_OF_FILE, Muon_pt=pt, Muon_eta=pt).values()) == {None}
+    assert of_stream(nMuon=[1, 0, 2], Muon_pt=pt)["Muon_pt"] == "nMuon"
+    # Empty lists alone say nothing of those to come, but there are no others in a file that is known.
+    assert of_stream(nMuon=[0, 0, 0], Muon_pt=none)["Muon_pt"] is None
+    assert counted(Known.ALL_OF_FILE, nMuon=[0, 0, 0], Muon_pt=none)["Muon_pt"] == "nMuon"
+    for rule in ("named", "nMuon"):
+        by_rule = of_stream((("Muon_*", rule),), Muon_pt=none, Muon_eta=none)
+        assert by_rule == {"Muon_pt": "nMuon", "Muon_eta": "nMuon"}
+    assert set(counted(rules=(("*", "own"),), Muon_pt=pt, Muon_eta=pt).values()) == {None}
+    fields = [
+        pa.field(name, pa.list_(pa.float64()), nullable=False, metadata={"arrowroot:counter": "nMu"})
+        for name in ("Muon_pt", "Muon_eta")
+    ]
+    recorded = pa.schema(fields)
+    assert of_stream(schema=recorded, Muon_pt=none, Muon_eta=none) == {"Muon_pt": "nMu", "Muon_eta": "nMu"}
+    # What was recorded may be of other entries.
+    assert set(of_stream(schema=recorded, Muon_pt=pt, Muon_eta=none).values()) == {None}

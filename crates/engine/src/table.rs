@@ -223,6 +223,8 @@ pub struct ColumnPlace<'t> {
     pub is_part: bool,
     /// Number of its entries.
     pub n_entries: i64,
+    /// The path of the branch that counts the items of its arrays.
+    pub counter: Option<&'t str>,
 }
 
 /// What a column is.

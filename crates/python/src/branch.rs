@@ -78,6 +78,11 @@ impl PyBranch {
     }
 
     #[getter]
+    fn counter(&self) -> Option<&str> {
+        self.table.place(self.id).counter
+    }
+
+    #[getter]
     fn type_name(&self, py: Python<'_>) -> PyResult<&str> {
         Ok(&self.description(py)?.type_name)
     }

@@ -357,6 +357,16 @@ impl PyTableWriter {
         appended.unwrap_or(Ok(())).map_err(writing_to_python)
     }
 
+    /// Checks a batch that others would come before, see `TableWriter::check_counts`. Nothing is taken.
+    fn check_counts(&self, py: Python<'_>, batch: &Bound<'_, PyAny>, first_entry: u64) -> PyResult<()> {
+        let batch = batch_in(batch, &self.schema)?;
+        let checked = py.detach(|| {
+            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.as_ref().map_or(Ok(()), |table| table.check_counts(&batch, first_entry))
+        });
+        checked.map_err(writing_to_python)
+    }
+
     /// One more context to fill it from; the settings are the same for all. `is_shared`: other threads than this one may fill.
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]
     #[pyo3(signature = (name, *, is_shared, policy, n_buffers, order, helps))]

@@ -22,7 +22,7 @@ use crate::tree::{IndexValues, TREE_CLASS, TreeColumn, TreeFormat, TreeSettings,
 
 mod columns;
 
-pub(crate) use columns::{Slice, StoredColumn, TableColumns};
+pub(crate) use columns::{SharedCounter, Slice, StoredColumn, TableColumns};
 
 /// A table being written. It is in the file once it is [closed](TableWriter::close).
 pub struct TableWriter {
@@ -93,11 +93,13 @@ impl TableWriter {
         file.check_key(directory, key)?;
         // What a format writes at once comes after what was queued before.
         file.queue().wait()?;
+        let mut shared = Vec::new();
         let pipeline: Box<dyn Pipeline> = match format {
             Format::Tree => {
                 let columns: Vec<TreeColumn> = columns.into_iter().map(Column::into_tree).collect();
                 columns.iter().try_for_each(|column| check_layout(&column.name, &column.layout))?;
                 let branches = planned_branches(&columns, &name)?;
+                shared = SharedCounter::of_branches(&branches);
                 let tree_settings = TreeSettings {
                     directory,
                     name: name.clone(),
@@ -129,7 +131,8 @@ impl TableWriter {
             }
         };
         file.promise(directory, &name)?;
-        Ok(TableWriter::of_pipeline(file, name, stored, index, pipeline))
+        let columns = TableColumns { table: name, columns: stored, index, shared };
+        Ok(TableWriter::of_pipeline(file, columns, pipeline))
     }
 
     /// Begins a table of a format of one's own.
@@ -147,17 +150,12 @@ impl TableWriter {
         let stored: Vec<_> = columns.iter().map(Column::stored).collect();
         file.queue().wait()?;
         let pipeline = Box::new(TablePipeline::new(file, format, stored.len(), settings));
-        Ok(TableWriter::of_pipeline(file, name.to_owned(), stored, None, pipeline))
+        let columns = TableColumns { table: name.to_owned(), columns: stored, index: None, shared: Vec::new() };
+        Ok(TableWriter::of_pipeline(file, columns, pipeline))
     }
 
-    fn of_pipeline(
-        file: &Arc<FileWriter>,
-        table: String,
-        columns: Vec<StoredColumn>,
-        index: Option<Arc<IndexValues>>,
-        pipeline: Box<dyn Pipeline>,
-    ) -> TableWriter {
-        let columns = Arc::new(TableColumns { table, columns, index });
+    fn of_pipeline(file: &Arc<FileWriter>, columns: TableColumns, pipeline: Box<dyn Pipeline>) -> TableWriter {
+        let columns = Arc::new(columns);
         let (file, pipeline) = (Arc::clone(file), Arc::new(Mutex::new(pipeline)));
         TableWriter { file, columns, n_entries: 0, pipeline, contexts: None, is_closed: false }
     }
@@ -166,8 +164,9 @@ impl TableWriter {
     /// compressed. May wait until there is room in the buffers of the file, and compresses meanwhile.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] or [`Error::Store`] for other columns, and for a null where none is stored; then nothing of
-    /// this batch is taken if it has at most some thousand entries. Any other error stops the file, also one of an earlier batch
+    /// [`Error::InvalidRequest`] for other columns, and [`Error::Value`] for lists that are longer or shorter than the counter
+    /// that they share says: then nothing of this batch is taken. [`Error::Store`] for a null where none is stored: nothing is
+    /// taken then if it has at most some thousand entries. Any other error stops the file, also one of an earlier batch
     /// that shows only now.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.contexts.is_some() {
@@ -175,7 +174,7 @@ impl TableWriter {
                 format!("table {:?} is filled through contexts, and through nothing else then", self.columns.table);
             return Err(Error::InvalidRequest { what });
         }
-        let slices = self.columns.slices(batch)?;
+        let slices = self.columns.slices(batch, self.n_entries)?;
         for (number, slice) in slices.iter().enumerate() {
             let stored =
                 self.columns.store(slice, self.n_entries).inspect_err(|error| self.stop_if_begun(number, error))?;
@@ -185,6 +184,16 @@ impl TableWriter {
             self.n_entries += slice.num_rows() as u64;
         }
         Ok(())
+    }
+
+    /// Checks the entries of a batch that others would come before: that lists which share a counter have as many items as it
+    /// says. Nothing is taken.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for other columns; [`Error::Value`] for the first entry that differs, counted from
+    /// `first_entry` on.
+    pub fn check_counts(&self, batch: &RecordBatch, first_entry: u64) -> Result<()> {
+        self.columns.check_counts(batch, first_entry)
     }
 
     /// Has the table filled by any number of threads, each through a context of its own, from its first entry on. Called again,

@@ -21,6 +21,7 @@ from arrowroot._render import without_secrets
 from arrowroot._select.columns import divided, meant_by, without_mark
 from arrowroot._sizes import parse_size
 from arrowroot._storage.readers import scheme_of
+from arrowroot._writing.counters import with_counters
 from arrowroot._writing.location import local_path
 from arrowroot._writing.schema import nullable_as_found
 
@@ -165,12 +166,13 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = path.partition(";")[0]
     has_all_entries = choice.filter is None and choice.entries is None
-    notes = carried(tree, scan.schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
+    schema = with_counters(scan.schema, tree)
+    notes = carried(tree, schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
     return Table(
         name,
         tree.title,
-        scan.schema,
-        scan.schema,
+        schema,
+        schema,
         lambda: iter(scan),
         scan.num_entries,
         titles,

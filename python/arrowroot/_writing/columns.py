@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Stands for the list of records that takes most bytes in the first cluster.
 LARGEST = "@largest"
+#: Counters of lists: shared where it is known that lists agree; of each column's own; shared as the names say.
+AUTO, OWN, NAMED = "auto", "own", "named"
 
 
 class ColumnSettings(NamedTuple):
@@ -115,10 +117,32 @@ def check_of_use(field: pa.Field, rules: Mapping[str, Rules[Any]], largest: str 
         ("classes", "", of_class if has_objects(kind) else "it has no records"),
         ("memberwise", False, of_class if has_collections(kind) else "it has no lists of records"),
         ("lists", "counted", None if has_lists(kind) else "it has no lists"),
+        ("counters", AUTO, _why_uncounted(field, rules["lists"], is_split=is_split)),
     ):
         glob, value = first_match(rules[what], name, usual)
         if why is not None and glob == name and value != usual:
             raise InvalidRequestError(f"{where}: {what}[{name!r}]={value!r}: the column is of {kind}: {why}")
+
+
+def _why_uncounted(field: pa.Field, lists: Rules[Lists], *, is_split: bool) -> str | None:
+    """Return why no counter of others counts the lists of a column; None if one may."""
+    if not is_counted(field):
+        return "arrays of a counted length are lists of numbers or records, in which none may be missing"
+    if is_split and has_objects(field.type):
+        return "with a split level it has a counter of its own"
+    is_vector = first_match(lists, field.name, "counted")[1] == "vector" and not has_objects(field.type)
+    return "lists='vector' has no counters" if is_vector else None
+
+
+def is_counted(field: pa.Field) -> bool:
+    """Return whether a tree stores a column as arrays of a counted length: lists of numbers, or of records."""
+    kind = field.type
+    if field.nullable or not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        return False
+    item = kind.value_type
+    while pa.types.is_fixed_size_list(item):
+        item = item.value_type
+    return bool(pa.types.is_primitive(item) or pa.types.is_struct(item)) and not pa.types.is_null(item)
 
 
 def largest_collection(schema: pa.Schema, tables: Sequence[pa.Table], n_entries: int) -> str | None:

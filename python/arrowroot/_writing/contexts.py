@@ -76,6 +76,12 @@ class ProducerRule(NamedTuple):
     helps: bool = True
     on_growth: Callable[[QueueState], object] | None = None
 
+    def check_number(self, number: int | None, where: str) -> None:
+        """Raise InvalidRequestError if entries have no number where they are ordered by it, or have one elsewhere."""
+        if (number is None) == (self.order == "numbered"):
+            what = "say first_entry" if number is None else "first_entry has no meaning"
+            raise InvalidRequestError(f"{where}: entries in the order {self.order!r}: {what}")
+
 
 def producer_rule(given: object) -> ProducerRule:
     """Return how several threads fill a table. Raises: InvalidRequestError for what makes no sense."""
@@ -171,7 +177,7 @@ class FillContext:
         # Now, as nothing is taken yet: who is told may raise.
         self._tell_of_growth()
         try:
-            batch = self._batch_of(data, self._table.num_entries if number is None else number)
+            batch = self._batch_of(data, number)
         except pa.ArrowException as error:
             ours = reraised(error)
             if ours is None:
@@ -181,19 +187,23 @@ class FillContext:
         if batch is not None:
             self._fill(batch, number)
 
-    def _batch_of(self, data: TableData, first_entry: int) -> pa.RecordBatch | None:
+    def _batch_of(self, data: TableData, number: int | None) -> pa.RecordBatch | None:
         """Return all of some data as one batch of the table's schema; the first data make the table.
 
-        first_entry: number of the first of them, for messages.
+        number: of the first of them, where entries have numbers. None: there are none, or they wait for others.
         """
-        parts = list(parts_of(data, self._table.where, copied=True))
+        parts = []
+        for part in parts_of(data, self._table.where, copied=True):
+            table = part.table
+            if table is None:
+                table = pa.Table.from_batches(list(part.batches), part.schema)
+            parts.append((part, table))
+        schema = self._table.begun(parts, number)
+        if schema is None:
+            return None
+        first_entry = self._table.num_entries if number is None else number
         batches: list[pa.RecordBatch] = []
-        for part in parts:
-            given = [part.table] if part.table is not None else list(part.batches)
-            table = given[0] if part.table is not None else pa.Table.from_batches(given, part.schema)
-            schema = self._table.begun(part, table)
-            if schema is None:
-                continue
+        for _, table in parts:
             for batch in table.to_batches():
                 batches += conformed(batch, schema, self._table.where, first_entry)
                 first_entry += batch.num_rows

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, owned
+from arrowroot._writing.counters import with_counters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,8 @@ class Part(NamedTuple):
     exact: frozenset[str] = frozenset()
     #: Columns of libraries whose lists and texts always count by 64 bits: those of the file need not.
     wide: frozenset[str] = frozenset()
+    #: True if that is all that was given, in memory.
+    is_all: bool = False
 
 
 @contextmanager
@@ -61,7 +64,7 @@ def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[P
     with naming(where):
         one = _part_of(data, copied=copied)
     if one is not None:
-        yield one
+        yield one._replace(is_all=one.table is not None)
         return
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise InvalidRequestError(f"{where}: {_EXPECTED}; got {_kind_of(data)}")
@@ -96,7 +99,8 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
     if isinstance(data, pa.RecordBatchReader):
         return Part(data.schema, iter(data), is_arrow=True)
     if _is_of(data, "arrowroot._api.tree", "Tree"):
-        data = data.scan()
+        scan = data.scan()
+        return Part(with_counters(scan.schema, data), iter(scan), is_arrow=True)
     if _is_of(data, "arrowroot._api.scan", "Scan"):
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
         return Part(data.schema, iter(data), is_arrow=True)

@@ -127,7 +127,7 @@ class WritableDirectory:
         directory, name = self._place_of(name)
         if is_table_data(value) and not (isinstance(value, dict) and are_objects(value)):
             with WritableDirectory(self._root, directory).tree(name) as table:
-                table.append(value)
+                table.add_all(value, copied=True)
             return
         with naming(self._where(directory, name)):
             described = object_of(value, name)

@@ -66,10 +66,10 @@ _FORMATS = ("ttree", "rntuple")
 #: The feature of ``ROOT::TIOFeatures``: offsets of counted arrays are not stored.
 GENERATED_OFFSETS: Final = "kGenerateOffsetMap"
 #: Fields that a format does not have.
-_OF_TREE = ("split", "memberwise", "lists", "classes")
+_OF_TREE = ("split", "memberwise", "lists", "counters", "classes")
 _OF_NTUPLE = ("encoding",)
 #: Fields that have a value for each column.
-BY_COLUMN = ("split", "memberwise", "lists", "classes", "precision", "encoding")
+BY_COLUMN = ("split", "memberwise", "lists", "counters", "classes", "precision", "encoding")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -102,6 +102,9 @@ class Layout:
         entries, where clusters have no number of them; in the first that are filled, where contexts fill).
     memberwise: whether lists of records that are one branch are stored member by member.
     lists: "counted": numbers in lists are arrays that a branch counts; "vector": ``std::vector``.
+    counters: which branch counts them: "own": one of each column's own; the name of one that several share, as
+        ``{"Muon_*": "nMuon"}``; "named": the one that their names say, if the first entries agree; "auto": that one
+        where it is known that all entries agree, or a column of that name counts them.
     classes: the names of the classes of records, by column.
     precision: None, "Double32[0,10,12]", "Float16[0,0,10]", "mantissa:10", "Real32Trunc:16", "Real32Quant:12[0,1]".
     encoding: of the numbers of an RNTuple: "auto", "split" or "plain".
@@ -122,6 +125,7 @@ class Layout:
     split: Rules[int | None]
     memberwise: Rules[bool]
     lists: Rules[Lists]
+    counters: Rules[str]
     classes: Rules[str]
     precision: Rules[Precision | None]
     encoding: Rules[Encoding]
@@ -141,6 +145,7 @@ class Layout:
         split: ByColumn[int | None] | Unsaid = OF_LAYOUT,
         memberwise: ByColumn[bool] | Unsaid = OF_LAYOUT,
         lists: ByColumn[Lists] | Unsaid = OF_LAYOUT,
+        counters: ByColumn[str] | Unsaid = OF_LAYOUT,
         classes: Mapping[str, str] | Unsaid = OF_LAYOUT,
         precision: ByColumn[str | None] | Unsaid = OF_LAYOUT,
         encoding: ByColumn[Encoding] | Unsaid = OF_LAYOUT,
@@ -353,6 +358,14 @@ def _checked_lists(value: object, what: str) -> Lists:
     raise InvalidRequestError(f"{what}={value!r}: 'counted' or 'vector'")
 
 
+def _checked_counter(value: object, what: str) -> str:
+    if isinstance(value, str) and value and "\0" not in value:
+        return value
+    raise InvalidRequestError(
+        f"{what}={value!r}: 'auto', 'own', 'named' or the name of a counter, as 'nMuon'"
+    )
+
+
 def _checked_class(value: object, what: str) -> str:
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", value, re.ASCII):
         return value
@@ -369,6 +382,7 @@ _CHECKS = {
     "split": _checked_split,
     "memberwise": _checked_flag,
     "lists": _checked_lists,
+    "counters": _checked_counter,
     "classes": _checked_class,
     "precision": parse_precision,
     "encoding": _checked_encoding,

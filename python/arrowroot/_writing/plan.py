@@ -191,21 +191,26 @@ def plan_of(layout: Layout, data: Any, n_entries: int | None, name: str) -> Layo
     part, table = _first_part(data, name)
     if part is None or table is None:
         return plan_for(layout, pa.schema([]), None, n_entries, name)
-    if part.table is not None and n_entries is None and not _is_stream(data):
-        n_entries = table.num_rows
+    is_all = part.is_all and n_entries is None
     schema = inferred(checked_schema(part.schema, name), part, table)
-    return plan_for(layout, schema, table, n_entries, name)
+    return plan_for(layout, schema, table, table.num_rows if is_all else n_entries, name, is_all=is_all)
 
 
 def plan_for(
-    layout: Layout, schema: pa.Schema, table: pa.Table | None, n_entries: int | None, name: str
+    layout: Layout,
+    schema: pa.Schema,
+    table: pa.Table | None,
+    n_entries: int | None,
+    name: str,
+    *,
+    is_all: bool = False,
 ) -> LayoutPlan:
-    """Return the plan of a layout for data of a known schema; ``table``: the first of them, or more."""
+    """Return the plan of a layout for data of a known schema; ``table``: the first of them, or all (``is_all``)."""
     sample = None if table is None else _first(layout, table)
     with tempfile.TemporaryDirectory(prefix="arrowroot-plan-") as directory:
         path = os.path.join(directory, "plan.root")  # noqa: PTH118 - pathlib is a tenth of our import time
         place = (path, name)
-        settings, stored = _write(layout, place, schema, sample)
+        settings, stored = _write(layout, place, schema, sample, table if is_all else None)
         return _read(layout, place, (settings, stored), sample, n_entries)
 
 
@@ -223,11 +228,6 @@ def _first_part(data: Any, name: str) -> tuple[Part | None, pa.Table | None]:
     return first
 
 
-def _is_stream(data: Any) -> bool:
-    """Return whether there may be more data than a first part."""
-    return hasattr(data, "__next__") or isinstance(data, list | tuple | pa.RecordBatchReader)
-
-
 def _first(layout: Layout, table: pa.Table) -> pa.Table:
     """Return the first entries: some clusters, and not too much."""
     n_entries = table.num_rows
@@ -240,14 +240,23 @@ def _first(layout: Layout, table: pa.Table) -> pa.Table:
 
 
 def _write(
-    layout: Layout, place: tuple[str, str], schema: pa.Schema, sample: pa.Table | None
+    layout: Layout,
+    place: tuple[str, str],
+    schema: pa.Schema,
+    sample: pa.Table | None,
+    all_entries: pa.Table | None,
 ) -> tuple[list[ColumnSettings], pa.Schema]:
-    """Write what is looked at; return what the layout says of each column, and the schema that was written."""
+    """Write what is looked at; return what the layout says of each column, and the schema that was written.
+
+    all_entries: from which is told which columns share a counter; None: from the sample.
+    """
     from arrowroot._writing.file import create
 
     path, name = place
     with create(path, reproducible=True) as file, file.tree(name, schema, layout=layout) as table:
         table.is_trial = True
+        if all_entries is not None:
+            table.know_all(all_entries)
         if sample is not None:
             table.append(sample)
     stored = table.schema

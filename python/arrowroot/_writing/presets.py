@@ -82,6 +82,7 @@ _PRESETS = {
         "ttree",
         {
             "lists": "counted",
+            "counters": "named",
             "flush": "10 MB",
             "basket_size": "optimized",
             "compression": "lzma:9",

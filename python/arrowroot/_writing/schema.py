@@ -72,6 +72,35 @@ def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
     return pa.schema(fields, metadata=_metadata(schema))
 
 
+def is_open(kind: pa.DataType) -> bool:
+    """Return whether values have no type yet, at any depth: all are missing, or lists are empty."""
+    return bool(pa.types.is_null(kind)) or any(is_open(field.type) for field in fields_of(kind))
+
+
+def united(schema: pa.Schema, other: pa.Schema) -> pa.Schema:
+    """Return a schema whose columns without a type have those of another one, of the same names in any order.
+
+    What is nullable in one of the two is.
+    """
+    fields = [_united(field, other.field(field.name)) for field in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _united(one: pa.Field, other: pa.Field) -> pa.Field:
+    given, more = one.type, other.type
+    if pa.types.is_null(given):
+        kind = more
+    else:
+        inner, new = fields_of(given), fields_of(more)
+        is_alike = given.id == more.id or (_is_list(given) and _is_list(more))
+        names = [[field.name for field in fields] for fields in (inner, new)]
+        is_alike &= names[0] == names[1] or not pa.types.is_struct(given)
+        kind = given
+        if is_alike and len(inner) == len(new):
+            kind = _with_fields(given, [_united(a, b) for a, b in zip(inner, new, strict=True)])
+    return one.with_type(kind).with_nullable(one.nullable or other.nullable)
+
+
 def nullable_as_found(
     schema: pa.Schema, read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 ) -> pa.Schema:

@@ -20,7 +20,7 @@ from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.contexts import FillContext, producer_rule
-from arrowroot._writing.counters import counters_of
+from arrowroot._writing.counters import Known, counters_of, without_counters
 from arrowroot._writing.data import naming, parts_of, reraised
 from arrowroot._writing.layout import layout_with
 from arrowroot._writing.notes import Notes
@@ -31,11 +31,13 @@ from arrowroot._writing.schema import (
     conformed,
     fields_of,
     inferred,
+    is_open,
     schema_of,
+    united,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import NoReturn
 
     from typing_extensions import Self, TypeIs
@@ -50,6 +52,26 @@ if TYPE_CHECKING:
 
 #: Batches of so many entries at most are taken by the engine as a whole, or refused.
 _N_AT_ONCE = 1000
+#: Entries wait for others that say the types of all columns until they take so many bytes.
+_MAX_WAITING_BYTES = 64_000_000
+
+
+class _Held(NamedTuple):
+    """Entries that wait."""
+
+    part: Part
+    batches: list[pa.RecordBatch]
+    #: The number of the first, where entries have numbers.
+    first_entry: int | None = None
+
+    @property
+    def known(self) -> pa.Table:
+        """All entries of the part that are known."""
+        return (
+            pa.Table.from_batches(self.batches, self.part.schema)
+            if self.part.table is None
+            else self.part.table
+        )
 
 
 class CheckedOptions(NamedTuple):
@@ -103,8 +125,14 @@ class TableWriter:
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
-        # Parts, and batches of each, that wait until the layout can be told from them.
-        self._held: list[tuple[Part, list[pa.RecordBatch]]] = []
+        self._shares_counters = False
+        # Entries that wait until types and layout can be told from them.
+        self._held: list[_Held] = []
+        # The columns as they are known so far, of which some have no type.
+        self._open: pa.Schema | None = None
+        # All entries, where they are known before the first is written.
+        self._all_entries: pa.Table | None = None
+        self._known = Known.FIRST
         self._is_filled = False
         self._is_closed = False
         #: True if it is written for a plan: reading gives branches or fields, and nothing is warned of.
@@ -161,7 +189,7 @@ class TableWriter:
 
     @property
     def _n_held(self) -> int:
-        return sum(batch.num_rows for _, batches in self._held for batch in batches)
+        return sum(batch.num_rows for held in self._held for batch in held.batches)
 
     @property
     def is_closed(self) -> bool:
@@ -183,9 +211,19 @@ class TableWriter:
         """
         self._add(parts_of(data, self._where, copied=True))
 
-    def add_all(self, data: TableData, progress: Callable[[int], object] | None = None) -> None:
-        """Add entries that do not change until the file is closed; ``progress`` gets the number after each batch."""
-        self._add(parts_of(data, self._where), progress)
+    def add_all(self, data: TableData, *, copied: bool = False, known: Known = Known.ALL) -> None:
+        """Add all entries of the table; if not copied, they do not change until the file is closed.
+
+        known: what they are, where they are in memory.
+        """
+        for part in parts_of(data, self._where, copied=copied):
+            if part.is_all and part.table is not None:
+                self.know_all(part.table, known)
+            self._add(iter([part]))
+
+    def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
+        """Take note of all entries before the first is written: they say which columns share a counter."""
+        self._all_entries, self._known = entries, known
 
     def context(self, name: str | None = None) -> FillContext:
         """Return a place to fill the table from, for one more thread; all entries come through contexts then.
@@ -232,22 +270,59 @@ class TableWriter:
                     self._begin(None, None, [])
         return context
 
-    def begun(self, part: Part, table: pa.Table) -> pa.Schema | None:
-        """Return its schema; these data say it, and which columns share their lengths, if nobody has before.
+    def begun(self, parts: list[tuple[Part, pa.Table]], number: int | None) -> pa.Schema | None:
+        """Return its schema; the data of a fill say it, and which columns share their lengths, if nobody has before.
 
-        None: there is no entry yet, and what has none says nothing.
+        number: of the first entry, where entries have numbers.
+        None: they wait, as there is no entry yet, or some column has no type.
         """
         with self._lock:
             if self._native is None:
-                self._learn(part, table.to_batches())
-                if not table.num_rows:
-                    self._hold(part, table.to_batches())
+                held = []
+                for part, table in parts:
+                    self._learn(part, table.to_batches())
+                    held.append(_Held(part, table.to_batches(), number))
+                    number = None if number is None else number + table.num_rows
+                if self._schema is None or not any(table.num_rows for _, table in parts):
+                    if any(table.num_rows for _, table in parts):
+                        self._producers.check_number(number, self._where)
+                    for one in held:
+                        self._hold(one)
                     return None
-                self._begin(part, table, [table])
-                self._held.clear()
-        if self._schema is None:
+                self._begin_with([*self._held, *held])
+            schema = self._schema
+            if self._held and self._producers.order != "numbered":
+                self._fill_held()
+        if self._held:
+            # Numbers may be missing before theirs: no fill waits for this thread while it has the lock.
+            self._fill_held()
+        if schema is None:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
-        return self._schema
+        return schema
+
+    def _fill_held(self) -> None:
+        """Fill what waited, through a context of its own."""
+        with self._lock:
+            held, self._held = self._held, []
+        fills = [one for one in held if one.batches]
+        if not fills or self._schema is None:
+            return
+        native = self.native_context(self._producers, None, is_shared=True)
+        try:
+            for one in fills:
+                number = one.first_entry
+                for batch in one.batches:
+                    for piece in conformed(batch, self._schema, self._where, number or 0):
+                        with naming(self._where):
+                            native.fill(piece, number, waits=True, takes_signals=False)
+                        self.count_filled(piece.num_rows)
+                        number = None if number is None else number + piece.num_rows
+        except BaseException as error:
+            # They were accepted, and some of them are not in the file.
+            self._fail(error)
+            raise
+        finally:
+            native.close()
 
     def native_context(self, rule: ProducerRule, name: str | None, *, is_shared: bool) -> _native.FillContext:
         """Return the engine's context; ``is_shared``: other threads than this one may fill.
@@ -295,7 +370,7 @@ class TableWriter:
         """Return how often each of its buffers was filled from; nothing where entries go to one at a time."""
         return [] if self._native is None else self._native.n_fills()
 
-    def _add(self, parts: Iterator[Part], progress: Callable[[int], object] | None = None) -> None:
+    def _add(self, parts: Iterator[Part]) -> None:
         if self._is_closed:
             raise InvalidRequestError(f"{self._where}: the table is closed, nothing can be appended")
         if self._is_filled:
@@ -304,7 +379,7 @@ class TableWriter:
             )
         for part in parts:
             try:
-                self._add_part(part, progress)
+                self._add_part(part)
             except pa.ArrowException as error:
                 ours = reraised(error)
                 if ours is None:
@@ -312,7 +387,7 @@ class TableWriter:
                 ours.args = (f"{self._where}: {ours.args[0]}",)
                 raise ours from error
 
-    def _add_part(self, part: Part, progress: Callable[[int], object] | None) -> None:
+    def _add_part(self, part: Part) -> None:
         batches = part.batches
         drawn: list[pa.RecordBatch] = []
         if self._native is None:
@@ -321,50 +396,91 @@ class TableWriter:
                 drawn.append(batch)
                 n_wanted -= batch.num_rows
             self._learn(part, drawn)
-            is_held = n_wanted > 0 or not any(batch.num_rows for batch in drawn)
-            if is_held:
-                self._hold(part, drawn)
+            if self._schema is None and part.table is not None:
+                drawn += batches
+            held = _Held(part, drawn)
+            if n_wanted > 0 or self._schema is None or not any(batch.num_rows for batch in drawn):
+                self._hold(held)
                 return
-            self._begin_with_held((part, drawn))
+            self._begin_with_held(held)
         elif self._schema is not None and _is_large(part.table):
             check_missing(part.table, self._schema, self._where, self._n_entries)
+            self._check_counts(part.table)
         for batch in chain(drawn, batches):
             self._write(batch)
-            if progress is not None:
-                progress(self._n_entries)
+
+    def _check_counts(self, table: pa.Table) -> None:
+        """Refuse entries whose lists differ from a counter that they share, before those that come before are taken."""
+        if self._native is None or self._schema is None or not self._shares_counters:
+            return
+        entry = self._n_entries
+        for batch in table.to_batches():
+            for one in conformed(batch, self._schema, self._where, entry):
+                with naming(self._where):
+                    self._native.check_counts(one, entry)
+                entry += one.num_rows
 
     def _learn(self, part: Part, drawn: list[pa.RecordBatch]) -> None:
         """Learn the columns from the first entries, if nobody has said them. Without entries only names are said."""
         if self._schema is None:
             if self._held:
-                check_names(part.schema, self._held[0][0].schema, self._where)
+                check_names(part.schema, self._held[0].part.schema, self._where)
             sample = _sample_of(part, drawn)
             schema = checked_schema(part.schema, self._where)
             if not sample.num_rows:
                 return
-            self._schema = inferred(schema, part, sample)
+            known = inferred(schema, part, sample)
+            self._check_alike(known)
+            if self._open is not None:
+                known = united(self._open, known)
+                for batch in drawn:
+                    for _ in conformed(batch, known, self._where, self._n_held):
+                        pass
+            # A stream has said what all its entries are.
+            if part.table is not None and any(map(is_open, known.types)) and self._may_wait(sample):
+                self._open = known
+                return
+            self._schema = known
         if _is_large(part.table):
             check_missing(part.table, self._schema, self._where, self._n_held)
 
-    def _hold(self, part: Part, drawn: list[pa.RecordBatch]) -> None:
+    def _check_alike(self, known: pa.Schema) -> None:
+        """Raise InvalidRequestError for lists whose type these entries do not say, where other files have others."""
+        for field in known if self._known is Known.ALL_OF_FILE else ():
+            if is_open(field.type) and not pa.types.is_null(field.type):
+                raise InvalidRequestError(
+                    f"{self._where}: column {field.name!r}: all lists are empty here, so their type is not known, and "
+                    "other files have one: give a schema (schema=)"
+                )
+
+    def _may_wait(self, more: pa.Table) -> bool:
+        """Return whether memory is left for entries that wait until all columns have a type."""
+        if self._all_entries is not None:
+            return False
+        n_bytes = sum(int(batch.nbytes) for held in self._held for batch in held.batches)
+        return n_bytes + int(more.nbytes) <= _MAX_WAITING_BYTES
+
+    def _hold(self, held: _Held) -> None:
         """Keep entries that wait; they are checked now, as they are not to be refused when others come."""
         n_entries, schema = self._n_held, self._schema
-        for batch in drawn if schema is not None else []:
+        for batch in held.batches if schema is not None else []:
             for one in conformed(batch, schema, self._where, n_entries):
                 if not batch.schema.equals(schema):
                     check_missing(pa.Table.from_batches([one]), schema, self._where, n_entries)
                 n_entries += one.num_rows
-        self._held.append((part, [batch for batch in drawn if batch.num_rows]))
+        self._held.append(held._replace(batches=[batch for batch in held.batches if batch.num_rows]))
 
-    def _begin_with_held(self, last: tuple[Part, list[pa.RecordBatch]] | None = None) -> None:
+    def _begin_with(self, first: list[_Held]) -> None:
+        """Make the table from what is known of its first entries."""
+        part, drawn, _ = next((one for one in first if any(b.num_rows for b in one.batches)), first[0])
+        self._begin(part, _sample_of(part, drawn), [one.known for one in first])
+
+    def _begin_with_held(self, last: _Held | None = None) -> None:
         """Make the table from the first entries, and write those that were held; not those of the last part."""
-        first = [*self._held, *([last] if last is not None else [])]
-        part, drawn = next((one for one in first if one[1]), first[0])
-        tables = [pa.Table.from_batches(batches, one.schema) for one, batches in first]
-        self._begin(part, _sample_of(part, drawn), tables)
+        self._begin_with([*self._held, *([last] if last is not None else [])])
         held, self._held = self._held, []
         try:
-            for batch in chain.from_iterable(batches for _, batches in held):
+            for batch in chain.from_iterable(one.batches for one in held):
                 self._write(batch)
         except BaseException as error:
             # They were accepted, and some of them are not in the file.
@@ -394,10 +510,12 @@ class TableWriter:
                 raise InvalidRequestError(
                     f"{self._where}: neither a schema nor entries were given: a table has columns"
                 )
-            self._schema = inferred(checked_schema(part.schema, self._where), part, sample)
-        schema = self._schema
+            self._schema = self._open or inferred(checked_schema(part.schema, self._where), part, sample)
+        with_counters, schema = self._schema, without_counters(self._schema)
+        self._schema = schema
         # What the user has said of missing values comes back, also where none is missing.
-        recorded = part.schema if self._is_inferred and part is not None and part.is_arrow else schema
+        is_said = self._is_inferred and self._open is None and part is not None and part.is_arrow
+        recorded = without_counters(part.schema) if is_said and part is not None else schema
         layout, titles = self._layout, self._titles
         for name in titles:
             if name not in schema.names:
@@ -413,8 +531,12 @@ class TableWriter:
             warn_of_few_readers(schema, layout, layouts, self._where)
         flush = settings.flush_rule(layout.flush, layout.format)
         counters: list[str | None] = [None] * len(schema)
-        if layout.format == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
-            counters = counters_of(schema, sample)
+        if layout.format == "ttree":
+            known = first if self._all_entries is None else [self._all_entries]
+            known = [table for table in known if table.num_rows]
+            counters = counters_of(with_counters, layout.counters, known, self._known)
+        self._all_entries = None
+        self._shares_counters = any(counters)
         with naming(self._where):
             self._native = self._file.table(
                 self._place[0],
@@ -445,7 +567,11 @@ class TableWriter:
         if self._is_closed:
             return
         if self._native is None and self._held:
-            self._begin_with_held()
+            if self._is_filled:
+                self._begin_with(self._held)
+                self._fill_held()
+            else:
+                self._begin_with_held()
         native = self._native or self._begin(None, None, [])
         self._is_closed = True
         with naming(self._where):

@@ -168,6 +168,7 @@ impl Table for Composed {
             is_group: Some(false),
             is_part: false,
             n_entries: part.map_or(n_entries, |part| part.n_entries),
+            counter: part.and_then(|part| part.counter),
         }
     }
 

@@ -150,6 +150,7 @@ impl Table for Ntuple {
             is_group: Some(false),
             is_part: member.depth() > 0,
             n_entries: i64::try_from(self.n_entries()).unwrap_or(i64::MAX),
+            counter: None,
         }
     }
 

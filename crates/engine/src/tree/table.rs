@@ -21,6 +21,13 @@ impl Tree {
         self.walk().into_iter().map(|(id, _)| id).filter(|id| self.branch(*id).branches.is_empty())
     }
 
+    /// The path of the branch that counts the items of a plain one; objects have counters of their own.
+    fn counter(&self, branch: &Branch) -> Option<&str> {
+        let leaf = branch.leaves.first().filter(|_| branch.element.is_none())?;
+        let counter = self.record().branch_of_leaf(self.record().leaf(*leaf).counter?)?;
+        Some(self.branch_path(counter))
+    }
+
     /// The setting of a branch, or of its file where the branch says "none" and its baskets say otherwise.
     fn compression(&self, branch: &Branch) -> CompressionSetting {
         match branch.compression.0 <= 0 && branch.stored_bytes < branch.memory_bytes {
@@ -119,6 +126,7 @@ impl Table for Tree {
             is_group: if branch.branches.is_empty() && may_be_bare { None } else { Some(!branch.branches.is_empty()) },
             is_part: false,
             n_entries: branch.n_entries,
+            counter: self.counter(branch),
         }
     }
 

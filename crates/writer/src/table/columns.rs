@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType as ArrowType;
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::{SharedOffsets, StoreError, store_beside};
+use arrowroot_arrow::stored::{BranchForm, PlannedBranch, SharedOffsets, StoreError, store_beside};
 use arrowroot_format::column::DataType;
 
 use crate::error::{Error, Result};
@@ -36,15 +39,53 @@ pub(crate) struct TableColumns {
     pub(crate) columns: Vec<StoredColumn>,
     /// Its index, which does not hold every value.
     pub(crate) index: Option<Arc<IndexValues>>,
+    /// Columns whose lists the counter of another column counts.
+    pub(crate) shared: Vec<SharedCounter>,
+}
+
+/// A column whose lists have the lengths that another column says: its numbers, or those of its own lists.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SharedCounter {
+    column: usize,
+    other: usize,
+    /// The branch that counts both.
+    counter: String,
+}
+
+impl SharedCounter {
+    /// Those of the branches of a tree.
+    pub(crate) fn of_branches(branches: &[PlannedBranch]) -> Vec<SharedCounter> {
+        let mut found: Vec<SharedCounter> = Vec::new();
+        for branch in branches.iter().filter(|branch| branch.element.is_none()) {
+            let BranchForm::Counted { counter, .. } = branch.form else { continue };
+            let counter = &branches[counter];
+            // Branches of a column stand together.
+            let is_known = found.last().is_some_and(|last| last.column == branch.column);
+            if counter.column != branch.column && !is_known {
+                let (column, other, counter) = (branch.column, counter.column, counter.name.clone());
+                found.push(SharedCounter { column, other, counter });
+            }
+        }
+        found
+    }
+
+    /// The message for lists of another length than their counter says.
+    pub(crate) fn refusal(column: &str, length: usize, counter: &str) -> String {
+        format!(
+            "{length} items, but {counter} says another number, which counts the lists of this and other columns: \
+             counters={{{column:?}: \"own\"}} of a layout gives it a counter of its own"
+        )
+    }
 }
 
 impl TableColumns {
-    /// The slices of a batch that are converted at once.
+    /// The slices of a batch that are converted at once. Errors count its entries from `first_entry` on.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] for other columns than the table has, and for a value that its index does not hold.
-    pub(crate) fn slices(&self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
-        self.check(batch)?;
+    /// [`Error::InvalidRequest`] for other columns than the table has, and for a value that its index does not hold;
+    /// [`Error::Value`] as [`TableColumns::check_counts`].
+    pub(crate) fn slices(&self, batch: &RecordBatch, first_entry: u64) -> Result<Vec<RecordBatch>> {
+        self.check_counts(batch, first_entry)?;
         self.index.as_ref().map_or(Ok(()), |index| index.check(batch))?;
         let (n_entries, slice_entries) = (batch.num_rows(), slice_entries(batch));
         if 0 < n_entries && n_entries <= slice_entries {
@@ -76,13 +117,34 @@ impl TableColumns {
     /// As [`TableColumns::slices`], and those of values that cannot be stored. Nothing is taken then.
     pub(crate) fn store_all(&self, batch: &RecordBatch, first_entry: u64) -> Result<VecDeque<Slice>> {
         let mut first_entry = first_entry;
-        let slices = self.slices(batch)?;
+        let slices = self.slices(batch, first_entry)?;
         let stored = slices.iter().map(|slice| {
             let stored = self.store(slice, first_entry)?;
             first_entry += slice.num_rows() as u64;
             Ok((stored, slice.num_rows()))
         });
         stored.collect()
+    }
+
+    /// That the lists of columns that share a counter have as many items as it says, in all entries of a batch: before some
+    /// of them are taken. Lists in other forms than Arrow's usual one are looked at later.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for other columns than the table has; [`Error::Value`] for the first entry that differs.
+    pub(crate) fn check_counts(&self, batch: &RecordBatch, first_entry: u64) -> Result<()> {
+        self.check(batch)?;
+        for SharedCounter { column, other, counter } in &self.shared {
+            let (Some(own), Some(counted)) = (Counts::of(batch.column(*column)), Counts::of(batch.column(*other)))
+            else {
+                continue;
+            };
+            if let Some(entry) = own.first_difference(&counted) {
+                let column = self.columns[*column].name.clone();
+                let what = SharedCounter::refusal(&column, own.get(entry), counter);
+                return Err(Error::Value { column, entry: first_entry + entry as u64, what });
+            }
+        }
+        Ok(())
     }
 
     fn check(&self, batch: &RecordBatch) -> Result<()> {
@@ -94,6 +156,60 @@ impl TableColumns {
         let expected: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
         let what = format!("table {:?} has columns {expected:?}, and a batch has {found:?}", self.table);
         Err(Error::InvalidRequest { what })
+    }
+}
+
+/// The lengths of lists, or the numbers that say them.
+enum Counts<'a> {
+    Offsets32(&'a [i32]),
+    Offsets64(&'a [i64]),
+    Signed(&'a [i32]),
+    Unsigned(&'a [u32]),
+}
+
+impl<'a> Counts<'a> {
+    /// `None` for values in other forms, and where some are missing.
+    fn of(array: &'a Arc<dyn Array>) -> Option<Counts<'a>> {
+        if array.null_count() > 0 {
+            return None;
+        }
+        Some(match array.data_type() {
+            ArrowType::List(_) => Counts::Offsets32(array.as_list::<i32>().value_offsets()),
+            ArrowType::LargeList(_) => Counts::Offsets64(array.as_list::<i64>().value_offsets()),
+            ArrowType::Int32 => Counts::Signed(array.as_primitive::<Int32Type>().values()),
+            ArrowType::UInt32 => Counts::Unsigned(array.as_primitive::<UInt32Type>().values()),
+            _ => return None,
+        })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Counts::Offsets32(offsets) => offsets.len().saturating_sub(1),
+            Counts::Offsets64(offsets) => offsets.len().saturating_sub(1),
+            Counts::Signed(numbers) => numbers.len(),
+            Counts::Unsigned(numbers) => numbers.len(),
+        }
+    }
+
+    /// The number of an entry; of one that says no length, one that no list has.
+    fn get(&self, entry: usize) -> usize {
+        let count = match self {
+            Counts::Offsets32(offsets) => i64::from(offsets[entry + 1]) - i64::from(offsets[entry]),
+            Counts::Offsets64(offsets) => offsets[entry + 1].wrapping_sub(offsets[entry]),
+            Counts::Signed(numbers) => i64::from(numbers[entry]),
+            Counts::Unsigned(numbers) => i64::from(numbers[entry]),
+        };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+
+    fn first_difference(&self, other: &Counts<'_>) -> Option<usize> {
+        let is_same = match (self, other) {
+            (Counts::Offsets32(own), Counts::Offsets32(other)) => std::ptr::eq(*own, *other) || own == other,
+            (Counts::Offsets64(own), Counts::Offsets64(other)) => std::ptr::eq(*own, *other) || own == other,
+            _ => false,
+        };
+        let mut entries = 0..self.len().min(other.len());
+        if is_same { None } else { entries.find(|&entry| self.get(entry) != other.get(entry)) }
     }
 }
 

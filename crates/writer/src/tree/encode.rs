@@ -15,6 +15,7 @@ use super::streamed::Streamed;
 use super::values::{self, index};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::table::SharedCounter;
 
 /// A basket to be made.
 #[derive(Debug)]
@@ -303,11 +304,10 @@ impl Encoding<'_> {
             Some(entry) => Err(self.refused(
                 branch,
                 part_start + range.start + entry,
-                format!(
-                    "{} items, but {} says another number, which counts the lists of both: \
-                     give one of the columns another name",
+                SharedCounter::refusal(
+                    &branch.column_name,
                     values::lengths(own).nth(entry).unwrap_or_default(),
-                    counter.planned.name,
+                    &counter.planned.name,
                 ),
             )),
         }
