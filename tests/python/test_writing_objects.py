@@ -20,7 +20,13 @@ AXES = {
     "regular": lambda: [hist.axis.Regular(7, -1.5, 3.25, name="x", label="GeV")],
     "variable": lambda: [hist.axis.Variable([0, 1, 3, 7.5], name="x")],
     "category": lambda: [hist.axis.StrCategory(["a", "b", "cc"], name="x")],
+    "growing": lambda: [hist.axis.StrCategory([], growth=True, name="x"), hist.axis.Boolean(name="y")],
+    "numbers": lambda: [hist.axis.IntCategory([11, -13], name="x")],
+    "growing numbers": lambda: [hist.axis.IntCategory([7], growth=True, name="x")],
+    "text of numbers": lambda: [hist.axis.StrCategory(["11", "-13"], name="x")],
+    "growing range": lambda: [hist.axis.Regular(2, 0, 1, growth=True, name="x")],
     "integer": lambda: [hist.axis.Integer(-2, 5, name="x")],
+    "growing integer": lambda: [hist.axis.Integer(0, 1, growth=True, name="x")],
     "two": lambda: [hist.axis.Regular(3, 0, 1, name="x"), hist.axis.Variable([0, 2, 5], name="y")],
     "three": lambda: [hist.axis.Regular(n, 0, 1, name=name) for n, name in ((2, "x"), (3, "y"), (4, "z"))],
 }
@@ -33,6 +39,8 @@ def filled(axes, storage):
     draws = {
         "StrCategory": lambda: rng.choice(["a", "b", "cc"], 300),
         "Integer": lambda: rng.integers(-4, 7, 300),
+        "IntCategory": lambda: rng.choice([11, -13, 99], 300),
+        "Boolean": lambda: rng.integers(0, 2, 300).astype(bool),
     }
     columns = [draws.get(type(axis).__name__, lambda: rng.normal(0.5, 1.5, 300))() for axis in axes]
     sample = {"sample": rng.normal(2, 1, 300)} if "Mean" in storage else {}
@@ -50,12 +58,37 @@ def test_a_histogram_of_hist_comes_back(axes, storage):
     back = record.to_hist()
     for one, two in zip(made.axes, back.axes, strict=True):
         np.testing.assert_allclose(one.edges, two.edges, atol=1e-12)
+        assert type(one) is type(two)
+        if not isinstance(one, hist.axis.Regular | hist.axis.Variable):
+            assert list(one) == list(two)
+        assert one.traits == two.traits
     np.testing.assert_allclose(back.values(), made.values(), rtol=1e-12)
     if storage != "Double":
         np.testing.assert_allclose(back.variances(), made.variances(), rtol=1e-9)
     flow = all(axis.traits.underflow and axis.traits.overflow for axis in made.axes)
     if flow and "Mean" not in storage:
         assert np.array_equal(back.values(flow=True), made.values(flow=True))
+
+
+@pytest.mark.parametrize("growth", [True, False])
+def test_categories_that_there_are_none_of_yet_come_back(growth):
+    made = hist.Hist(hist.axis.StrCategory([], growth=growth), hist.axis.Regular(2, 0, 1))
+    if not growth:
+        made.fill(["other", "other"], [0.2, 0.7])
+    back = as_record(made).to_hist()
+    assert list(back.axes[0]) == []
+    assert np.array_equal(back.values(flow=True), made.values(flow=True)), back
+
+
+def test_an_axis_is_of_categories_only_if_nothing_is_lost_by_it():
+    record = as_record(hist.Hist(hist.axis.StrCategory(["a", "b"]), storage=bh.storage.Double()).fill("b"))
+    for place, kind in ((0, "Regular"), (3, "StrCategory")):
+        contents = np.zeros(4)
+        contents[[2, place]] = 1
+        record._fill({**record.members, "fArray": contents}, ())
+        back = record.to_hist()
+        assert type(back.axes[0]).__name__ == kind
+        assert back.sum(flow=True) == 2
 
 
 @pytest.mark.parametrize("limits", [(10, 0, 1), (7, -0.3, 0.1), (100, 1e5, 1e5 + 1)])

@@ -17,10 +17,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-#: Bit of ``fBits2`` of an axis whose range filling extends. Source: ``TAxis::kCanExtend`` (ROOT 6.40).
-_CAN_EXTEND = 1 << 1
-#: Bit of ``fBits`` of an axis whose limits are to be integers. Source: ``TAxis::kIsInteger``.
-_IS_INTEGER = 1 << 22
+#: Bit of ``fBits2`` of an axis whose bins have labels, or get them. Source: ``TAxis::kAlphanumeric`` (ROOT 6.40).
+IS_ALPHANUMERIC = 1 << 0
+#: Bit of ``fBits2`` of an axis whose range filling extends. Source: ``TAxis::kCanExtend``.
+CAN_EXTEND = 1 << 1
+#: Bit of ``fBits`` of an axis whose limits are to be integers. Source: ``TAxis::kIsInteger``. We set it where labels
+#: are integers or truth values, too.
+IS_INTEGER = 1 << 22
+#: ``fUniqueID`` of an axis that we wrote of categories that grow: every axis of labels may be extended in ROOT.
+GROWING = 1
+#: The labels of an axis of truth values.
+TRUTH_LABELS = ["False", "True"]
 
 
 class Traits(NamedTuple):
@@ -113,6 +120,20 @@ class Axis:
         return labels if any(labels) else None
 
     @property
+    def categories(self) -> list[str] | None:
+        """The labels of the bins if these are categories, all different: else None.
+
+        ROOT makes more bins than it needs where labels come while it fills: those behind the last label are not meant.
+        """
+        labels = self.labels or []
+        if self._has(IS_ALPHANUMERIC):
+            n_labels = max((place + 1 for place, label in enumerate(labels) if label), default=0)
+            labels = labels[:n_labels]
+        elif not labels:
+            return None
+        return labels if all(labels) and len(set(labels)) == len(labels) else None
+
+    @property
     def traits(self) -> Traits:
         """Whether it is circular (never) and discrete (if every bin has a label)."""
         labels = self.labels
@@ -121,12 +142,15 @@ class Axis:
     @property
     def can_extend(self) -> bool:
         """Whether filling may extend the range."""
-        return "fBits2" in self.record and bool(self.record.integer_of("fBits2") & _CAN_EXTEND)
+        return self._has(CAN_EXTEND)
 
     @property
     def is_integer(self) -> bool:
         """Whether limits that ROOT finds are to be integers."""
-        return bool(self.record.integer_of("fBits") & _IS_INTEGER)
+        return bool(self.record.integer_of("fBits") & IS_INTEGER)
+
+    def _has(self, bit: int) -> bool:
+        return "fBits2" in self.record and bool(self.record.integer_of("fBits2") & bit)
 
     def find(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import CorruptFileError, UnsupportedError, missing_library
 from arrowroot._objects.axis import Axis
+from arrowroot._objects.boost_axes import boost_axis
 from arrowroot._objects.limits import good_limits
 from arrowroot._objects.record import Record
 from arrowroot._objects.simple import Named
@@ -155,8 +156,9 @@ class Histogram(Named):
     def to_boost(self) -> Any:
         """Return a ``boost_histogram.Histogram`` with the same contents, flow bins included.
 
-        Storage: Weight where squares of weights are stored, Int64 for integers, Double for other numbers. An
-        axis whose bins all have labels is a category axis, which has no bin below the range.
+        Storage: Weight where squares of weights are stored, Int64 for integers, Double for other numbers. An axis
+        whose bins have labels is a category axis; of integers or truth values, or growing, if it was when we wrote it.
+        An axis that has no place for something that is stored (an underflow of categories) is a plain one.
 
         Raises: ImportError if boost-histogram is not installed.
         """
@@ -188,22 +190,22 @@ class Histogram(Named):
 
     def _converted(self, histogram: Any, axis_module: Any, storages: Any, names: Any) -> Any:
         self.values()  # of a histogram without a range the reason, in our words
-        axes, cuts = [], []
-        for axis in self.axes:
-            labels = axis.labels
-            if axis.traits.discrete and labels is not None and len(set(labels)) == len(labels):
-                axes.append(axis_module.StrCategory(labels, **names(axis)))
-                # The overflow of such an axis is for other labels; it has no underflow.
-                cuts.append(slice(1, None))
-            elif axis.is_regular:
-                axes.append(axis_module.Regular(axis.n_bins, axis.low, axis.high, **names(axis)))
-                cuts.append(slice(None))
-            else:
-                axes.append(axis_module.Variable(axis.edges(), **names(axis)))
-                cuts.append(slice(None))
-        made = histogram(*axes, storage=self._storage(storages))
-        self._fill_view(made.view(flow=True), tuple(cuts))
-        return made
+        axes, places = [], []
+        for number, axis in enumerate(self.axes):
+            made, taken = boost_axis(axis, self._filled_places(number), axis_module, names(axis))
+            axes.append(made)
+            places.append(taken)
+        result = histogram(*axes, storage=self._storage(storages))
+        self._fill_view(result.view(flow=True), places)
+        return result
+
+    def _filled_places(self, number: int) -> npt.NDArray[np.intp]:
+        """Return the bins of an axis, those of flow among them, that hold anything."""
+        import numpy as np
+
+        holds = (self.values(flow=True) != 0) | (self.variances(flow=True) != 0)
+        others = tuple(other for other in range(self.n_dimensions) if other != number)
+        return np.flatnonzero(holds.any(axis=others))
 
     def _storage(self, storages: Any) -> Any:
         if self.is_weighted:
@@ -211,12 +213,16 @@ class Histogram(Named):
         is_integer = self.values().dtype.kind in "iu"
         return storages.Int64() if is_integer else storages.Double()
 
-    def _fill_view(self, view: Any, cuts: tuple[slice, ...]) -> None:
+    def _fill_view(self, view: Any, places: Sequence[npt.NDArray[np.intp]]) -> None:
+        """Fill a view of boost-histogram; ``places``: the bins of each axis that it has, in its order."""
+        import numpy as np
+
+        chosen = np.ix_(*places)
         if self.is_weighted:
-            view["value"] = self.values(flow=True)[cuts]
-            view["variance"] = self.variances(flow=True)[cuts]
+            view["value"] = self.values(flow=True)[chosen]
+            view["variance"] = self.variances(flow=True)[chosen]
         else:
-            view[...] = self.values(flow=True)[cuts]
+            view[...] = self.values(flow=True)[chosen]
 
     def _cut(self, array: npt.NDArray[Any], flow: bool) -> npt.NDArray[Any]:
         """Return the array with a dimension for each axis; stored is the bin of x first, flow bins at the ends."""

@@ -8,6 +8,8 @@ from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._objects.histogram import Histogram, effective
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
@@ -100,12 +102,21 @@ class Profile(Histogram):
     def _storage(self, storages: Any) -> Any:
         return storages.WeightedMean() if self.is_weighted else storages.Mean()
 
-    def _fill_view(self, view: Any, cuts: tuple[slice, ...]) -> None:
-        sums = _Sums(*(self._cut(array, flow=True)[cuts] for array in self._sums()))
+    def _filled_places(self, number: int) -> npt.NDArray[np.intp]:
+        import numpy as np
+
+        others = tuple(other for other in range(self.n_dimensions) if other != number)
+        return np.flatnonzero((self._cut(self._sums().w, flow=True) != 0).any(axis=others))
+
+    def _fill_view(self, view: Any, places: Sequence[npt.NDArray[np.intp]]) -> None:
+        import numpy as np
+
+        chosen = np.ix_(*places)
+        sums = _Sums(*(self._cut(array, flow=True)[chosen] for array in self._sums()))
         mean = _ratio(sums.wy, sums.w)
         if self.is_weighted:
             view["sum_of_weights"] = sums.w
-            view["sum_of_weights_squared"] = self._cut(self._stored("fBinSumw2"), flow=True)[cuts]
+            view["sum_of_weights_squared"] = self._cut(self._stored("fBinSumw2"), flow=True)[chosen]
             view["_sum_of_weighted_deltas_squared"] = sums.wyy - sums.wy * mean
         else:
             view["count"] = sums.w

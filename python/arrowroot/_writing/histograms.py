@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrowroot._errors import UnsupportedError
+from arrowroot._objects.axis import CAN_EXTEND, GROWING, IS_ALPHANUMERIC, IS_INTEGER, TRUTH_LABELS
 from arrowroot._writing.objects import list_of, named, record_of, text
 from arrowroot._writing.sparse import sparse_of
 
@@ -27,7 +28,10 @@ _EXACT = 2.0**53
 
 
 class _Axis(NamedTuple):
-    """An axis: edges of the bins, labels if it has categories, and whether there are bins below and above."""
+    """An axis: edges of the bins, labels if it has categories, and whether there are bins below and above.
+
+    Categories that there are none of yet have one bin, without a label.
+    """
 
     edges: Array
     is_regular: bool
@@ -35,6 +39,14 @@ class _Axis(NamedTuple):
     labels: list[str] | None = None
     has_underflow: bool = True
     has_overflow: bool = True
+    #: Whether bins or labels are integers or truth values.
+    is_integer: bool = False
+    #: Whether it grows with what is filled.
+    grows: bool = False
+
+
+#: The axes of dimensions that a histogram does not have.
+_NO_AXIS = _Axis(np.array([0.0, 1.0]), is_regular=True, title="")
 
 
 class _Bins(NamedTuple):
@@ -130,10 +142,12 @@ def _sums(view: Any, storage: str, axes: Sequence[_Axis]) -> _Bins:
 
 
 def _axis_of(axis: Any) -> _Axis:
-    labels = None
-    if type(axis).__name__ in ("StrCategory", "IntCategory"):
+    kind, labels = type(axis).__name__, None
+    if kind in ("StrCategory", "IntCategory"):
         labels = [str(axis.bin(place)) for place in range(len(axis))]
-    edges = _edges_of(axis.edges if labels is None else np.arange(len(axis) + 1))
+    elif kind == "Boolean":
+        labels = list(TRUTH_LABELS)
+    edges = _edges_of(axis.edges if labels is None else np.arange(max(1, len(labels)) + 1))
     label = getattr(axis, "label", None) or getattr(axis, "name", None) or ""
     return _Axis(
         edges,
@@ -142,6 +156,8 @@ def _axis_of(axis: Any) -> _Axis:
         labels,
         bool(axis.traits.underflow),
         bool(axis.traits.overflow),
+        kind in ("Integer", "IntCategory", "Boolean"),
+        bool(axis.traits.growth),
     )
 
 
@@ -163,7 +179,9 @@ def _is_regular(edges: Array) -> bool:
 
 def _whole(values: Any, axes: Sequence[_Axis]) -> Array:
     """Return values with bins below and above each axis, 0 where it has none."""
-    widths = [(0 if axis.has_underflow else 1, 0 if axis.has_overflow else 1) for axis in axes]
+    widths = [
+        (int(not axis.has_underflow) + int(axis.labels == []), int(not axis.has_overflow)) for axis in axes
+    ]
     return np.pad(np.asarray(values, np.float64), widths)
 
 
@@ -189,7 +207,7 @@ def _histogram(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Rec
         "fMarkerSize": 1.0,
         "fNcells": contents.size,
         **{
-            f"f{letter}axis": _axis_record(letter, axes[i] if i < n else None)
+            f"f{letter}axis": _axis_record(letter, axes[i] if i < n else _NO_AXIS)
             for i, letter in enumerate("XYZ")
         },
         "fBarOffset": 0,
@@ -274,10 +292,12 @@ def _statistics(axes: Sequence[_Axis], bins: _Bins) -> dict[str, float]:
     return {name: float(value) for name, value in sums.items()}
 
 
-def _axis_record(letter: str, axis: _Axis | None, name: str | None = None) -> Record:
-    edges = np.array([0.0, 1.0]) if axis is None else axis.edges
-    labels = None if axis is None else axis.labels
-    members = named(name or f"{letter.lower()}axis", "" if axis is None else axis.title) | {
+def _axis_record(letter: str, axis: _Axis, name: str | None = None) -> Record:
+    labels = axis.labels
+    # ROOT merges by labels, and takes new ones, where an axis may be extended: its own may once all bins have labels.
+    bits = IS_ALPHANUMERIC | CAN_EXTEND if labels is not None else CAN_EXTEND if axis.grows else 0
+    members = named(name or f"{letter.lower()}axis", axis.title, IS_INTEGER if axis.is_integer else 0) | {
+        "fUniqueID": GROWING if axis.grows and labels is not None else 0,
         "fNdivisions": 510,
         "fAxisColor": 1,
         "fLabelColor": 1,
@@ -289,17 +309,17 @@ def _axis_record(letter: str, axis: _Axis | None, name: str | None = None) -> Re
         "fTitleSize": float(np.float32(0.035)),
         "fTitleColor": 1,
         "fTitleFont": 42,
-        "fNbins": len(edges) - 1,
-        "fXmin": float(edges[0]),
-        "fXmax": float(edges[-1]),
-        "fXbins": np.zeros(0) if axis is None or axis.is_regular else edges,
+        "fNbins": len(axis.edges) - 1,
+        "fXmin": float(axis.edges[0]),
+        "fXmax": float(axis.edges[-1]),
+        "fXbins": np.zeros(0) if axis.is_regular else axis.edges,
         "fFirst": 0,
         "fLast": 0,
-        "fBits2": 0,
+        "fBits2": bits,
         "fTimeDisplay": False,
         "fTimeFormat": "",
         "fLabels": None
-        if labels is None
+        if not labels
         else list_of("THashList", [text(label, place + 1) for place, label in enumerate(labels)]),
         "fModLabs": None,
     }
