@@ -34,6 +34,7 @@ __all__ = [
     "DamagedReplicaWarning",
     "FewReadersWarning",
     "FilterError",
+    "IndexLeftOutWarning",
     "InvalidRequestError",
     "InvalidTextError",
     "LostKeyError",
@@ -52,6 +53,7 @@ __all__ = [
     "UnsupportedError",
     "UnusedEntriesWarning",
     "WholeCopyWarning",
+    "depth_of_caller",
     "missing_library",
     "nearest",
     "not_picklable",
@@ -147,6 +149,10 @@ class WholeCopyWarning(_Warning):
 
 class FewReadersWarning(_Warning):
     """Columns are written in a layout that arrowroot reads, and some other readers do not."""
+
+
+class IndexLeftOutWarning(_Warning):
+    """The index of a frame is not written: the table has begun without one, and has no column for it."""
 
 
 class MissingEventsWarning(_Warning):
@@ -273,7 +279,7 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "n
     warnings.warn(
         f"{where}: left out {len(left_out)} {plural} {why}: {quoted}",
         UnsupportedColumnWarning,
-        stacklevel=_depth_of_caller(),
+        stacklevel=depth_of_caller(),
     )
 
 
@@ -284,7 +290,7 @@ def warn_recovered(url: str, what: str, *, is_cut_short: bool) -> None:
         return
     warned_of.add(url)
     kind = CutShortWarning if is_cut_short else RecoveredWarning
-    warnings.warn(f"{url}: {what}; what is left of it is read", kind, stacklevel=_depth_of_caller())
+    warnings.warn(f"{url}: {what}; what is left of it is read", kind, stacklevel=depth_of_caller())
 
 
 def warn_damaged_replica(text: str) -> None:
@@ -292,7 +298,7 @@ def warn_damaged_replica(text: str) -> None:
 
     The engine calls this.
     """
-    warnings.warn(text, DamagedReplicaWarning, stacklevel=_depth_of_caller())
+    warnings.warn(text, DamagedReplicaWarning, stacklevel=depth_of_caller())
 
 
 def warn_recorded_schema(text: str) -> None:
@@ -300,21 +306,21 @@ def warn_recorded_schema(text: str) -> None:
 
     The engine calls this.
     """
-    warnings.warn(text, RecordedSchemaWarning, stacklevel=_depth_of_caller())
+    warnings.warn(text, RecordedSchemaWarning, stacklevel=depth_of_caller())
 
 
 def warn_whole_copy(what: str) -> None:
     """Warn, at the caller's line, of a file that was copied whole; ``what`` says which, and how large it is."""
     text = f"{what} were copied to be read here, as the server answers no ranges"
-    warnings.warn(text, WholeCopyWarning, stacklevel=_depth_of_caller())
+    warnings.warn(text, WholeCopyWarning, stacklevel=depth_of_caller())
 
 
 def warn_unused_entries(text: str) -> None:
     """Warn, at the caller's line, of entries of a list that are of none of the trees that are read."""
-    warnings.warn(text, UnusedEntriesWarning, stacklevel=_depth_of_caller())
+    warnings.warn(text, UnusedEntriesWarning, stacklevel=depth_of_caller())
 
 
-def _depth_of_caller() -> int:
+def depth_of_caller() -> int:
     """Return the stack level, as our caller would count, of the first frame outside this package."""
     package = os.path.dirname(__file__) + os.sep  # noqa: PTH120 - pathlib is a tenth of our import time
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to walk the stack

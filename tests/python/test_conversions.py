@@ -248,6 +248,35 @@ def test_frames_with_an_index_come_back_though_some_numbers_are_missing(index, t
     pd.testing.assert_frame_equal(back, plain, check_index_type=False)
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "[" * 100_000,
+        "{}",
+        "[]",
+        '{"index_columns": 3, "columns": 4}',
+        '{"index_columns": ["x"], "columns": [], "column_indexes": []}',
+    ],
+    ids=lambda text: text[:40],
+)
+def test_metadata_of_pandas_that_are_none_are_told_and_left_out(tmp_path, metadata):
+    table = pa.table({"x": [1.5, 2.5]}).replace_schema_metadata({"pandas": metadata})
+    ar.write(f"{tmp_path}/f.root:t", table)
+    with pytest.warns(ar.RecordedSchemaWarning, match=r"metadata of pandas that are none"):
+        frame = ar.open(tmp_path / "f.root")["t"].to_pandas()
+    pd.testing.assert_frame_equal(frame, pd.DataFrame({"x": [1.5, 2.5]}))
+
+
+def test_categories_that_came_later_stand_behind_those_of_the_first_frame(tmp_path):
+    first = pd.DataFrame({"c": pd.Categorical(["b"], categories=["b", "z", "a"])})
+    with ar.create(tmp_path / "f.root") as file, file.tree("t") as table:
+        table.append(first)
+        table.append(pd.DataFrame({"c": pd.Categorical(["new", "a"])}))
+    back = ar.open(tmp_path / "f.root")["t"].to_pandas()["c"]
+    assert back.tolist() == ["b", "new", "a"]
+    assert back.cat.categories.tolist() == ["b", "z", "a", "new"]
+
+
 @pytest.mark.parametrize("kind", [pa.time64("ns"), pa.list_(pa.time64("ns"))], ids=str)
 def test_a_column_that_a_library_cannot_hold_is_named(kind):
     values = [1, 2**40 + 1]

@@ -230,12 +230,98 @@ def test_a_nan_is_a_number_and_none_is_missing():
     assert [field.nullable for field in schema] == [False, True]
 
 
-def test_named_indices_of_pandas_become_columns_and_others_do_not():
+def indices():
+    """Indices of three entries, by what they are."""
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"x": [1, 2]})
-    assert table_of(frame[frame.x > 1])[0].column_names == ["x"]
-    frame.index.name = "event"
-    assert table_of(frame)[0].column_names == ["event", "x"]
+    return {
+        "plain": pd.RangeIndex(3),
+        "range": pd.RangeIndex(5, 11, 2),
+        "named range": pd.RangeIndex(3, name="event"),
+        "integers": pd.Index([7, 3, 9]),
+        "numbers": pd.Index([0.5, np.nan, 2.5]),
+        "text": pd.Index(["mu", "el", "µτ"]),
+        "text of a number's name": pd.Index(["a", "b", "c"], name=0),
+        "name of a column": pd.Index([3, 2, 1], name="x"),
+        "days": pd.DatetimeIndex(["2020-01-01", "2021-02-03", "1999-12-31"]),
+        "times of a zone": pd.date_range("2020-03-29", periods=3, freq="h", tz="Europe/Zurich", name="when"),
+        "durations": pd.to_timedelta([1, 2, 3], unit="h"),
+        "categories": pd.CategoricalIndex(["a", "b", "a"], categories=["b", "c", "a"], ordered=True),
+        "levels": pd.MultiIndex.from_tuples([(1, "a"), (1, "b"), (2, "a")]),
+        "named levels": pd.MultiIndex.from_tuples([(1, "a"), (1, "b"), (2, "a")], names=["run", None]),
+    }
+
+
+def framed(index):
+    pd = pytest.importorskip("pandas")
+    values = {
+        "x": np.array([1.5, np.nan, 3.5], "f4"),
+        "n": pd.array([1, None, 3], "Int16"),
+        "s": ["a", "", "ü"],
+        "c": pd.Categorical(["b", None, "a"], categories=["b", "z", "a"]),
+        "t": pd.to_datetime(["2020-01-01", "2020-07-01", "2021-01-01"]).tz_localize("America/New_York"),
+    }
+    return pd.DataFrame(values, index=index).rename_axis(columns="measured")
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+@pytest.mark.parametrize("kind", indices())
+def test_a_frame_comes_back_with_its_index(tmp_path, kind, layout):
+    pd = pytest.importorskip("pandas")
+    frame = framed(indices()[kind])
+    ar.write(f"{tmp_path}/f.root:t", frame, layout=layout)
+    # As append takes it: in several frames, of which none knows the others.
+    with ar.create(tmp_path / "a.root") as file, file.tree("t", layout=layout) as table:
+        table.append(frame.iloc[:2])
+        table.append(frame.iloc[2:])
+    with (
+        ar.create(tmp_path / "c.root") as file,
+        file.tree("t", layout=layout) as table,
+        table.context() as context,
+    ):
+        context.fill(frame.iloc[:2])
+        context.fill(frame.iloc[2:])
+    expected = frame.rename_axis(index=str) if frame.index.name == 0 else frame
+    for path in "fac":
+        back = ar.open(f"{tmp_path}/{path}.root")["t"].to_pandas()
+        index = back.index
+        pd.testing.assert_frame_equal(back, expected, check_freq=False, check_index_type="equiv")
+        assert index.equals(expected.index)
+        assert index.names == expected.index.names
+    if "named range" not in kind:
+        as_pyarrow = pa.Table.from_pandas(expected, preserve_index=None).column_names
+        assert ar.open(f"{tmp_path}/f.root")["t"].to_arrow().column_names == as_pyarrow
+
+
+def test_a_range_is_a_column_where_the_table_has_one_and_else_left_out_with_a_word(tmp_path):
+    pd = pytest.importorskip("pandas")
+    whole = pd.DataFrame({"x": np.arange(9)})
+    parts = [whole.iloc[:2], whole.iloc[[0, 3, 4]], whole.iloc[:3], whole.iloc[8:]]
+    with ar.create(tmp_path / "f.root") as file:
+        with file.tree("column") as table:
+            for part in parts[1:]:
+                table.append(part)
+        with file.tree("none") as table:
+            table.append(parts[0])
+            table.append(whole.iloc[2:4])  # goes on with the range
+            with pytest.warns(
+                ar.IndexLeftOutWarning, match=r"f.root:none: from entry 4 .*__index_level_0__.*reset_index"
+            ):
+                table.append(parts[1])
+    with ar.open(tmp_path / "f.root") as file:
+        assert file["column"].to_pandas().index.tolist() == [0, 3, 4, 0, 1, 2, 8]
+        assert file["none"].to_pandas()["x"].tolist() == [0, 1, 2, 3, 0, 3, 4]
+
+
+def test_an_index_of_the_name_of_a_column_and_columns_of_no_text_are_told_apart():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("mu", "pt"), ("mu", "eta")]))
+    with pytest.raises(ar.InvalidRequestError, match=r"\('mu', 'pt'\): frame.set_axis"):
+        table_of(frame)
+    frame = pd.DataFrame({"__index_level_0__": [1, 2]}, index=["a", "b"])
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"two columns are called '__index_level_0__', one of them an index"
+    ):
+        table_of(frame)
 
 
 def test_awkward_says_what_may_be_missing():
@@ -441,9 +527,6 @@ def test_what_the_libraries_of_frames_have_alone_is_told_with_its_column():
             table_of(series)
     table, _ = table_of(pd.DataFrame({"x": pd.arrays.SparseArray([0, 0, 1.5])}))
     assert table["x"].to_pylist() == [0, 0, 1.5]
-    frame = pd.DataFrame({"x": [1], "y": [2]})
-    with pytest.raises(ar.InvalidRequestError, match=r"'y', one of them an index: reset_index\(drop=True\)"):
-        table_of(frame.set_index("x").rename_axis("y"))
     with pytest.raises(ar.InvalidRequestError, match=r"not 0: frame\.set_axis"):
         table_of(pd.DataFrame(np.zeros((2, 2))))
 

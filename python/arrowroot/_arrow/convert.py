@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from arrowroot._arrow.chunks import may_be_too_long, with_64_bits
 from arrowroot._arrow.masks import is_masked
-from arrowroot._errors import UnsupportedError, missing_library
+from arrowroot._errors import RecordedSchemaWarning, UnsupportedError, depth_of_caller, missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
@@ -48,6 +49,8 @@ def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise missing_library("pandas", "to_pandas()") from error
+    if not options.get("ignore_metadata"):
+        table = _with_good_metadata(table)
     index = set() if options.get("ignore_metadata") else _of_index(table.schema)
     apart: dict[str, Any] = {}
     for field in table.schema:
@@ -71,7 +74,55 @@ def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
         rows = frame.index if len(apart) < table.num_columns else None
         frame = pd.DataFrame(dict(enumerate(columns)), index=rows, copy=False)
         frame.columns = labels
+    if not options.get("ignore_metadata"):
+        _set_categories(frame, table.schema, index)
     return cast("pd.DataFrame", frame)
+
+
+def _set_categories(frame: pd.DataFrame, schema: pa.Schema, index: set[str]) -> None:
+    """Give columns the categories that were recorded, in their order, behind them what else came."""
+    described = (schema.pandas_metadata or {}).get("columns", ())
+    told = {one["field_name"]: (one.get("metadata") or {}).get("categories") for one in described}
+    columns = [name for name in schema.names if name not in index]
+    for name, categories in told.items():
+        if not isinstance(categories, list) or any(isinstance(one, list | dict) for one in categories):
+            continue
+        values: Any = None
+        if index == {name}:
+            values = frame.index
+        elif name in columns:
+            values = frame.iloc[:, columns.index(name)]
+        found = getattr(getattr(values, "dtype", None), "categories", None)
+        if found is None:
+            continue
+        others = found[~found.isin(categories)]
+        wanted = [*categories, *others]
+        if index == {name}:
+            frame.index = values.set_categories(wanted)
+        else:
+            frame.isetitem(columns.index(name), values.cat.set_categories(wanted))
+
+
+def _with_good_metadata(table: pa.Table) -> pa.Table:
+    """Return a table without pandas' metadata if these are none that pyarrow can go by: a file may say anything."""
+    if b"pandas" not in (table.schema.metadata or {}):
+        return table
+    try:
+        _of_index(table.schema)
+        table.schema.empty_table().to_pandas()
+    except NotImplementedError:  # of a type, as it is told later with its column
+        return table
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        problem = f"{type(error).__name__}: {error}"[:200]
+        warnings.warn(
+            f"the table records metadata of pandas that are none ({problem}): its index is a count of the entries",
+            RecordedSchemaWarning,
+            stacklevel=depth_of_caller(),
+        )
+        return table.replace_schema_metadata(
+            {k: v for k, v in table.schema.metadata.items() if k != b"pandas"}
+        )
+    return table
 
 
 def _of_index(schema: pa.Schema) -> set[str]:

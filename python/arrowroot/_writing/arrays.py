@@ -126,13 +126,18 @@ def _shaped(flat: pa.Array, shape: tuple[int, ...]) -> pa.Array:
 
 
 def _from_pandas(series: Any, *, copied: bool = False) -> pa.Array | pa.ChunkedArray:
-    if _is_of(series.dtype, "pandas", "SparseDtype"):
+    if is_sparse(series):
         series = series.sparse.to_dense()
     if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
         return _from_numpy(series.to_numpy(), None, copied=copied)
     # Numbers with a mask, categories and times with a zone are NumPy's arrays inside.
     # Objects: None and NaN among texts are what is missing.
     return pa.array(series.copy(deep=True) if copied else series, from_pandas=True)
+
+
+def is_sparse(series: Any) -> bool:
+    """Return whether a series of pandas is stored sparsely, as nothing of Arrow is."""
+    return _is_of(series.dtype, "pandas", "SparseDtype")
 
 
 def from_polars(series: Any, *, copied: bool = False) -> pa.Array:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
-    from arrowroot._writing.data import TableData
+    from arrowroot._writing.data import Part, TableData
     from arrowroot._writing.table import TableWriter
 
 #: Buffers of a table that are filled or compressed at the same time, at most.
@@ -192,12 +192,16 @@ class FillContext:
 
         number: of the first of them, where entries have numbers. None: there are none, or they wait for others.
         """
-        parts = []
-        for part in parts_of(data, self._table.where, copied=True):
+        parts: list[tuple[Part, pa.Table]] = []
+        entry = self._table.num_entries if number is None else number
+        for given in parts_of(data, self._table.where, copied=True):
+            begun = self._table.first_schema or (parts[0][0].schema if parts else None)
+            part = given.in_table(begun, entry, self._table.where)
             table = part.table
             if table is None:
                 table = pa.Table.from_batches(list(part.batches), part.schema)
             parts.append((part, table))
+            entry += table.num_rows
         schema = self._table.begun(parts, number)
         if schema is None:
             return None

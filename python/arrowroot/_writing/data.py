@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
+from arrowroot._writing import frames
 from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, owned
 from arrowroot._writing.counters import with_counters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from arrowroot._writing.frames import FrameIndex
 
     #: RecordBatch, Table, Arrow C stream or array, mapping of arrays, structured array, frame; or several of those.
     TableData = Any
@@ -40,6 +43,18 @@ class Part(NamedTuple):
     wide: frozenset[str] = frozenset()
     #: True if that is all that was given, in memory.
     is_all: bool = False
+    #: What is known of the index, if it was a frame of pandas.
+    frame_index: FrameIndex | None = None
+
+    def in_table(self, schema: pa.Schema | None, n_entries: int, where: str) -> Part:
+        """Return it with the index of a frame as a table has it that has begun; see :func:`frames.in_table`.
+
+        schema: of the table, None if nobody has said it yet. n_entries: those of the table so far.
+        """
+        if self.frame_index is None or self.table is None or schema is None:
+            return self
+        table = frames.in_table(self.table, self.frame_index, schema, n_entries, where)
+        return self._replace(schema=table.schema, table=table, batches=iter(table.to_batches()))
 
 
 @contextmanager
@@ -62,7 +77,7 @@ def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[P
     Raises: InvalidRequestError for what holds no columns; UnsupportedError for values that Arrow has no type for.
     """
     with naming(where):
-        one = _part_of(data, copied=copied)
+        one = _part_of(data, copied=copied, is_all=not copied)
     if one is not None:
         yield one._replace(is_all=one.table is not None)
         return
@@ -70,7 +85,7 @@ def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[P
         raise InvalidRequestError(f"{where}: {_EXPECTED}; got {_kind_of(data)}")
     for item in data:
         with naming(where):
-            part = _part_of(item, copied=copied)
+            part = _part_of(item, copied=copied, is_all=False)
         if part is None:
             raise InvalidRequestError(
                 f"{where}: {_EXPECTED}, or several of those; got {_kind_of(item)} among them"
@@ -91,7 +106,8 @@ def is_table_data(value: object) -> bool:
     )
 
 
-def _part_of(data: TableData, *, copied: bool) -> Part | None:
+def _part_of(data: TableData, *, copied: bool, is_all: bool) -> Part | None:
+    """Return it as a part, None if it is no data; ``is_all``: there are no others."""
     if isinstance(data, pa.RecordBatch):
         return _of_table(pa.Table.from_batches([data]))._replace(is_arrow=True)
     if isinstance(data, pa.Table):
@@ -105,7 +121,8 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
         return Part(data.schema, iter(data), is_arrow=True)
     if _is_of(data, "pandas", "DataFrame"):
-        return _of_table(_from_pandas(data, copied=copied))
+        table, index = frames.table_of(data, copied=copied, is_all=is_all)
+        return _of_table(table)._replace(frame_index=index)
     if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
         raise InvalidRequestError(
             f"{_EXPECTED}; got {_kind_of(data)}: give one column a name, as {{'x': ...}}"
@@ -164,26 +181,6 @@ def _of_mapping(columns: Mapping[str, Any], *, copied: bool) -> Part:
             )
     table = pa.table(list(arrays.values()), schema=pa.schema(fields))
     return _of_table(table)._replace(exact=of_awkward, wide=of_awkward | of_polars)
-
-
-def _from_pandas(frame: Any, *, copied: bool) -> pa.Table:
-    """Return a frame as a table. A NaN is a number and stays one; named indices become columns, others are left out."""
-    levels = [(name, level) for level, name in enumerate(frame.index.names) if name is not None]
-    named = [(name, frame.index.get_level_values(level)) for name, level in levels]
-    named += [(name, frame.iloc[:, place]) for place, name in enumerate(frame.columns)]
-    arrays: dict[str, Any] = {}
-    for name, values in named:
-        if not isinstance(name, str):
-            raise InvalidRequestError(
-                f"names of columns are text, not {name!r}: frame.set_axis(names, axis=1) gives them others"
-            )
-        if name in arrays:
-            is_index = any(name == other for other, _ in levels)
-            hint = ", one of them an index: reset_index(drop=True) leaves it out" if is_index else ""
-            raise InvalidRequestError(f"two columns are called {name!r}{hint}")
-        with by_column(name):
-            arrays[name] = array_of(name, values, copied=copied)[0]
-    return pa.table(arrays)
 
 
 def _from_polars(frame: Any, *, copied: bool) -> pa.Table:

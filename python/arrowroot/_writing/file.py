@@ -356,8 +356,9 @@ def write(
     data: a pyarrow Table or RecordBatch, several of those or a generator of them, anything with the Arrow C stream or
         array interface (DuckDB, nanoarrow, ...), a :class:`Tree` or a :class:`Scan`, a dictionary of arrays (NumPy,
         Awkward, lists, ...), a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy
-        arrays of several dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices
-        those with a name become columns.
+        arrays of several dimensions are fixed lists, masked values are missing. A NaN is a number. An index of
+        pandas becomes columns, called as its levels or ``__index_level_0__``, and comes back by ``to_pandas``; a range
+        without a name is noted alone.
     schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
         that are in memory, or in the first batch of a stream that has entries, may have missing values.
     layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which

@@ -69,7 +69,7 @@ def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
             chunks = sample.column(place).chunks
             is_nullable = pa.types.is_null(kind) or any(map(_n_nulls, chunks))
             fields.append(field.with_type(_with_nulls(kind, chunks)).with_nullable(is_nullable))
-    return pa.schema(fields, metadata=_metadata(schema))
+    return pa.schema(fields, metadata=schema.metadata)
 
 
 def is_open(kind: pa.DataType) -> bool:
@@ -126,7 +126,7 @@ def nullable_as_found(
             fields.append(field.with_type(_with_nulls(field.type, [])).with_nullable(False))
         else:
             fields.append(field.with_type(one.type).with_nullable(one.nullable))
-    return pa.schema(fields, metadata=_metadata(schema))
+    return pa.schema(fields, metadata=schema.metadata)
 
 
 def _may_have_nulls(field: pa.Field) -> bool:
@@ -137,12 +137,6 @@ def _either(one: pa.Field, other: pa.Field) -> pa.Field:
     """Return a field that is nullable, at every depth, where one of two is."""
     inner = [_either(a, b) for a, b in zip(fields_of(one.type), fields_of(other.type), strict=True)]
     return one.with_type(_with_fields(one.type, inner)).with_nullable(one.nullable or other.nullable)
-
-
-def _metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
-    # pandas' describes the frame that a table was, with columns that need not be there any more.
-    kept = {name: text for name, text in (schema.metadata or {}).items() if name != b"pandas"}
-    return kept or None
 
 
 def _without_metadata(kind: pa.DataType) -> pa.DataType:

@@ -183,6 +183,12 @@ class TableWriter:
         return self._schema
 
     @property
+    def first_schema(self) -> pa.Schema | None:
+        """The schema, or that of the first of the entries that wait for one; None before the first entries."""
+        held = self._held
+        return held[0].part.schema if self._schema is None and held else self._schema
+
+    @property
     def num_entries(self) -> int:
         """Number of entries appended so far."""
         return self._n_entries + self._n_held
@@ -202,6 +208,10 @@ class TableWriter:
         Returns when they are taken, which is before they are in the file; memory is bounded, so it may wait for those
         before them. NumPy's arrays, and what pandas, Polars and Awkward Array have on them, may be changed afterwards;
         Arrow's do not change.
+
+        Warns with IndexLeftOutWarning of the index of a frame of pandas for which the table has no column: as its schema
+        has none, or as that of the first frame was a range from 0 on. One that is such a range, or goes on with it, is no
+        loss.
 
         Raises: InvalidRequestError for other columns, other types, and missing values where none are stored;
             StorageError for a disk that is full. No file is left then, unless it was the data that were refused: of
@@ -388,6 +398,7 @@ class TableWriter:
                 raise ours from error
 
     def _add_part(self, part: Part) -> None:
+        part = part.in_table(self.first_schema, self.num_entries, self._where)
         batches = part.batches
         drawn: list[pa.RecordBatch] = []
         if self._native is None:

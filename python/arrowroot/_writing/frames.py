@@ -1,0 +1,135 @@
+"""Frames of pandas: their columns, and their index as pyarrow keeps it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from arrowroot._errors import IndexLeftOutWarning, InvalidRequestError, depth_of_caller
+from arrowroot._writing.arrays import array_of, by_column, is_sparse
+
+#: pyarrow's name for an index that has none; the number is that of the level.
+_UNNAMED = "__index_level_{}__"
+_METADATA = b"pandas"
+#: More categories than these are not recorded: those that are used come back in the order in which they are met.
+_MAX_CATEGORIES = 10_000
+
+
+class FrameIndex(NamedTuple):
+    """What is known of the index of a frame."""
+
+    #: Its entries if they are an unnamed range, which need not be a column.
+    range: range | None
+    #: Columns of levels without a name.
+    unnamed: tuple[str, ...]
+
+
+def table_of(frame: Any, *, copied: bool, is_all: bool) -> tuple[pa.Table, FrameIndex]:
+    """Return a frame as a table: its columns, then its index, and pandas' metadata as pyarrow has them.
+
+    An index is a column, or one for each level, called as the level or ``__index_level_0__``; a range without a name is
+    in the metadata alone. A NaN is a number and stays one.
+
+    is_all: no other entries come: any range says what it is; else one from 0 on, which others may go on with.
+
+    Raises: InvalidRequestError for names that are no text, or not different.
+    """
+    arrays: dict[str, Any] = {}
+    for place, name in enumerate(frame.columns):
+        if not isinstance(name, str):
+            raise InvalidRequestError(
+                f"names of columns are text, not {name!r}: frame.set_axis(names, axis=1) gives them others"
+            )
+        if name in arrays:
+            raise InvalidRequestError(f"two columns are called {name!r}")
+        with by_column(name):
+            arrays[name] = array_of(name, frame.iloc[:, place], copied=copied)[0]
+    found = _range_of(frame.index)
+    is_plain = found is not None and (is_all or (found.start == 0 and found.step == 1))
+    levels = {} if is_plain else _levels_of(frame.index, arrays)
+    for name, level in levels.items():
+        with by_column(name):
+            arrays[name] = array_of(name, frame.index.get_level_values(level), copied=copied)[0]
+    table = pa.table(arrays).replace_schema_metadata(_metadata_of(frame, list(levels), found))
+    unnamed = tuple(name for name, level in levels.items() if frame.index.names[level] is None)
+    return table, FrameIndex(found, unnamed)
+
+
+def in_table(table: pa.Table, index: FrameIndex, schema: pa.Schema, n_entries: int, where: str) -> pa.Table:
+    """Return a frame's table with the index as a table that has begun has it: a column, or none.
+
+    n_entries: those of the table so far. where: file and table, for the message.
+
+    Warns with IndexLeftOutWarning if the table has no column for an index that is no range from 0, or from there on.
+    """
+    name = _UNNAMED.format(0)
+    if index.range is not None and name in schema.names and name not in table.schema.names:
+        return table.append_column(name, pa.array(index.range, pa.int64()))
+    extra = [one for one in index.unnamed if one not in schema.names]
+    if extra and not (index.range is not None and index.range.start == n_entries and index.range.step == 1):
+        warnings.warn(
+            f"{where}: from entry {n_entries} on the index of the frame is left out: the table has no column "
+            f"{extra[0]!r}, as its schema, or the first frame, had none; give the index a name, or leave it out by "
+            "reset_index(drop=True)",
+            IndexLeftOutWarning,
+            stacklevel=depth_of_caller(),
+        )
+    return table.drop_columns(extra) if extra else table
+
+
+def _range_of(index: Any) -> range | None:
+    """Return the entries of an index that is an unnamed range."""
+    kind = sys.modules["pandas"].RangeIndex
+    is_range = isinstance(index, kind) and index.name is None
+    return range(index.start, index.stop, index.step) if is_range else None
+
+
+def _levels_of(index: Any, columns: dict[str, Any]) -> dict[str, int]:
+    """Return the column of each level of an index, and its number."""
+    names = [
+        _UNNAMED.format(level) if name is None or str(name) in columns else str(name)
+        for level, name in enumerate(index.names)
+    ]
+    for name in names:
+        if name in columns or names.count(name) > 1:
+            raise InvalidRequestError(
+                f"two columns are called {name!r}, one of them an index: rename_axis(...)"
+            )
+    return {name: level for level, name in enumerate(names)}
+
+
+def _categories_of(values: Any) -> list[Any] | None:
+    """Return the categories of a column that has some: which and in what order its values alone do not tell."""
+    if not isinstance(values.dtype, sys.modules["pandas"].CategoricalDtype):
+        return None
+    categories: list[Any] = values.dtype.categories.tolist()
+    is_told = len(categories) <= _MAX_CATEGORIES and all(type(one) in (str, int, float) for one in categories)
+    return categories if is_told else None
+
+
+def _metadata_of(frame: Any, levels: list[str], found: range | None) -> dict[bytes, bytes]:
+    """Return what pyarrow records of a frame, with our names of the columns of its index."""
+    head = frame.iloc[:1]
+    dense = {name: head[name].sparse.to_dense() for name in frame.columns if is_sparse(head[name])}
+    # A name that is no text is made one, as pyarrow does with a warning.
+    head = head.assign(**dense).rename_axis(
+        index=[None if one is None else str(one) for one in frame.index.names]
+    )
+    schema = pa.Table.from_pandas(head, preserve_index=True if levels else None).schema
+    described = schema.pandas_metadata
+    theirs = described["index_columns"]
+    described["index_columns"] = levels
+    if not levels and found is not None:
+        bounds = {"start": found.start, "stop": found.stop, "step": found.step}
+        described["index_columns"] = [{"kind": "range", "name": None, **bounds}]
+    ours = dict(zip(theirs, levels, strict=True)) if levels else {}
+    for column in described["columns"]:
+        column["field_name"] = name = ours.get(column["field_name"], column["field_name"])
+        values = frame.index.get_level_values(levels.index(name)) if name in levels else frame[name]
+        if (categories := _categories_of(values)) is not None:
+            column["metadata"]["categories"] = categories
+    return {_METADATA: json.dumps(described).encode()}
