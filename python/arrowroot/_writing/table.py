@@ -209,9 +209,9 @@ class TableWriter:
         before them. NumPy's arrays, and what pandas, Polars and Awkward Array have on them, may be changed afterwards;
         Arrow's do not change.
 
-        Warns with IndexLeftOutWarning of the index of a frame of pandas for which the table has no column: as its schema
-        has none, or as that of the first frame was a range from 0 on. One that is such a range, or goes on with it, is no
-        loss.
+        Warns with IndexLeftOutWarning of the index of a frame of pandas for which the table has no column: its schema
+        has none, or the index of the first frame was a range from 0 on. One that is such a range, or goes on with it,
+        is no loss.
 
         Raises: InvalidRequestError for other columns, other types, and missing values where none are stored;
             StorageError for a disk that is full. No file is left then, unless it was the data that were refused: of
