@@ -6,8 +6,9 @@ from datetime import datetime, timezone
 from html.parser import HTMLParser
 
 from arrowroot_lab.classics.classic import Classic
+from arrowroot_lab.classics.results import Claim
 from arrowroot_lab.figures.curves import Point, Series, curves
-from arrowroot_lab.figures.headlines import Headline
+from arrowroot_lab.figures.headlines import Headline, Pair
 from arrowroot_lab.mining.table import Column, Table
 
 #: When the sites of tests are published.
@@ -104,12 +105,20 @@ def a_classic():
         title="Liverpool 2008: the read-ahead buffer",
         answer="A larger buffer read more then, and does so now.",
         headline=Headline(
-            "Bytes moved", "bytes", (("buffer of 10 MiB", 174e9, 159e9), ("no buffer", None, 1e9))
+            "Bytes moved",
+            "bytes",
+            (Pair("buffer of 10 MiB", 174e9, 159e9, is_given=True), Pair("no buffer", None, 1e9)),
+            "Fitted to the published bytes.",
         ),
         figures=(curves("Bytes", "By buffer.", [line], *columns, is_log_x=True, is_log_y=True),),
         tables=(
             Table("Both", columns, ((4096, 1e9),)),
             Table("Many", columns, tuple((n, 1e9) for n in range(41)), ("All are alike.",)),
+        ),
+        claims=(
+            Claim("The bytes are as published.", holds=True, is_given=True),
+            Claim("A larger buffer moves more.", holds=True),
+            Claim("It never falls.", holds=False),
         ),
         scale=("Full scale, in virtual time.",),
         same=("The peak.", "The fall."),

@@ -196,6 +196,11 @@ def test_pages_of_the_kept_results_fit_the_screen_and_have_legible_figures(page,
         widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
         assert widths[0] <= widths[1], name
         assert check_figures(page, name) > 30, name
+        # The figures of a card are seen without scrolling.
+        cards = page.evaluate(
+            "[...document.querySelectorAll('.stories .beside .scroll')].map(one => one.scrollWidth - one.clientWidth)"
+        )
+        assert max(cards, default=0) <= 0, name
     assert page.troubles == []
 
 

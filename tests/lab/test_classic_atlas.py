@@ -36,6 +36,7 @@ def changed(kept, study, key, value, **wanted):
     ("change", "words"),
     [
         (("layout", "wall_ns", 10**12), "The times of an event come out"),
+        (("layout", "wall_ns", 10**12), "The 60 ms for one event in a hundred"),
         (("layout", "wall_ns", 10**9, {"layout": "old AOD"}), "One event in a hundred is read 4 to 5"),
         (("layout", "wait_ns", 10**9), "Without the work of an event"),
         (("layout", "read_bytes", 10**7), "One in a hundred touches"),

@@ -14,7 +14,7 @@ from arrowroot_lab.figures.bars import Bar, bars
 from arrowroot_lab.figures.beside import Beside, beside
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.drawing import ASCENT, DESCENT, SIZE, SMALL, Label, spread_out
-from arrowroot_lab.figures.headlines import Headline, alone, headlines
+from arrowroot_lab.figures.headlines import Headline, Pair, alone, headlines
 from arrowroot_lab.figures.history import Mark, Moment, history
 from arrowroot_lab.figures.lettering import fitted, plain, text_width, wrapped
 from arrowroot_lab.figures.matrix import Axis, Cell, matrix
@@ -116,7 +116,13 @@ def drawn_with(names, seed=1, n=6):
     yield offsets("Reads", "Where.", reads, file_bytes=10**9, n_entries=5000)
     yield offsets("Reads", "None.", [], file_bytes=0, n_entries=0)
     studies = [
-        (one, Headline(one, "bytes", ((one, value(), value()), (one, None, value())))) for one in names
+        (
+            one,
+            Headline(
+                one, "bytes", (Pair(one, value(), value(), is_given=True), Pair(one, None, value())), one
+            ),
+        )
+        for one in names
     ]
     yield headlines("Headlines", "Two of each.", studies)
     stalls = tuple(
@@ -411,7 +417,7 @@ def test_a_stall_graph_counts_what_it_draws():
 
 def test_a_picture_alone_has_its_style_and_both_schemes():
     figure = headlines(
-        "Classics", "Two.", [("CMS 2010", Headline("Seconds", "count", (("original", 360, 361),)))]
+        "Classics", "Two.", [("CMS 2010", Headline("Seconds", "count", (Pair("original", 360, 361),)))]
     )
     text = alone(figure)
     svg = parsed(text)

@@ -350,6 +350,9 @@ def test_a_classic_says_everything_and_begins_with_the_answer(pages):
     ):
         assert text in words
     assert words.index(classic.answer) < words.index(classic.scale[0])
+    # What was given is told as such, behind what is found, and does not count.
+    assert [record["verdict"] for record in page.records("statements")] == ["holds", "FAILS", "given"]
+    assert "1 of 2 statements that could fail hold; 1 more say what was given." in words
     assert page.records("table-0") == [{"buffer_bytes": 4096, "n_bytes": 1e9}]
     # A long table is folded, and its notes are seen.
     assert "Many: 41 rows. All are alike." in words
@@ -361,9 +364,11 @@ def test_the_first_page_of_the_classics_tells_each_with_its_figures_and_its_pict
     page, classic = pages["classics/index.html"], a_classic()
     assert classic.answer in page.words()
     assert page.records("liverpool-2008-headline") == [
-        {"of": "buffer of 10 MiB", "published": 174e9, "here": 159e9},
-        {"of": "no buffer", "published": None, "here": 1e9},
+        {"of": "buffer of 10 MiB", "published": 174e9, "here": 159e9, "kind": "given"},
+        {"of": "no buffer", "published": None, "here": 1e9, "kind": "found"},
     ]
+    assert "Fitted to the published bytes." in page.words()
+    assert "1 of 2 statements that could fail hold; 1 more say what was given." in page.words()
     assert page.source.count("<svg") == 2  # for wide and for narrow screens
     assert ("../classics/liverpool-2008.html") in [href for _, href in page.links]
     overview = pages["index.html"]

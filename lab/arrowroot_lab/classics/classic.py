@@ -6,10 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.mining.table import Column, Table
+
+from .results import counted
+
 if TYPE_CHECKING:
     from arrowroot_lab.figures.figure import Figure
     from arrowroot_lab.figures.headlines import Headline
-    from arrowroot_lab.mining.table import Table
+
+    from .results import Claim
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,8 @@ class Classic:
     #: Published figures beside ours; the first figure is seen without scrolling.
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
+    #: What the page states, given or found.
+    claims: tuple[Claim, ...]
     #: At which scale it was done again: sizes, counts, the clock (real or virtual).
     scale: tuple[str, ...]
     #: What is the same as published.
@@ -42,6 +49,24 @@ class Classic:
     sources: tuple[str, ...] = field(default=())
     #: When its results were measured, and at which commit.
     measured: str = ""
+
+    def counted(self, scale: float = 1.0) -> str:
+        """Return how many statements hold of those that could fail, and how many do not count."""
+        return counted(self.claims, scale)
+
+    def statements(self) -> Table:
+        """Return what the page states, and of each whether it holds or was given: first what is found."""
+        return Table(
+            "What is stated",
+            (Column("text", "Statement"), Column("verdict", "It")),
+            tuple(
+                (claim.text, claim.verdict(1.0))
+                for claim in sorted(self.claims, key=lambda one: one.is_given)
+            ),
+            (
+                "given: published, put into the model, or fitted to what was published, so it shows nothing by itself.",
+            ),
+        )
 
 
 def points(text: str) -> tuple[str, ...]:

@@ -6,12 +6,15 @@ import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import now
 from arrowroot_lab.errors import LabError
 
 from . import virtual
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 FORM, FORM_VERSION = "arrowroot-lab/classic", 1
 DIRECTORY = Path(__file__).parent / "results"
@@ -25,6 +28,31 @@ class Claim:
 
     text: str
     holds: bool
+    #: What it says was published, put into the model, or fitted to what was published: it cannot fail unless the model
+    #: is broken, and does not count among what is found.
+    is_given: bool = False
+    #: Below the original's size it may not hold: it compares what grows with the file to what does not, as a buffer, or
+    #: is of so few that chance decides.
+    needs_size: bool = False
+
+    def verdict(self, scale: float) -> str:
+        """Return the word for it at a scale: "holds", "given", "not at this scale", or "FAILS"."""
+        if self.holds:
+            return "given" if self.is_given else "holds"
+        return "not at this scale" if self.needs_size and scale < 1 else "FAILS"
+
+
+def counted(claims: Iterable[Claim], scale: float) -> str:
+    """Return how many statements hold of those that could fail; those given, or not at this scale, are besides."""
+    told = list(claims)
+    found = [claim.verdict(scale) for claim in told if not claim.is_given]
+    n_small = found.count("not at this scale")
+    n_given = len(told) - len(found)
+    others = [f"{n_given} more say what was given"] if n_given else []
+    others += [f"{n_small} more cannot be told at this scale"] if n_small else []
+    return "; ".join(
+        [f"{found.count('holds')} of {len(found) - n_small} statements that could fail hold", *others]
+    )
 
 
 class Results:
@@ -101,8 +129,10 @@ def _commit() -> str | None:
             return None
         told.append(done.stdout.strip())
     commit, changes = told
-    # The results themselves, and their picture, are what a measurement changes.
-    is_changed = any(not line.endswith((".json", "classics.svg")) for line in changes.splitlines())
+    # The results themselves, and their pictures, are what a measurement changes.
+    is_changed = any(
+        not line.endswith((".json", "classics.svg", "classics-narrow.svg")) for line in changes.splitlines()
+    )
     return f"{commit}, changed" if is_changed else commit
 
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DESCRIPTION = """\
-Does a published experiment again in virtual time, and says which of the statements on its page hold.
+Does a published experiment again in virtual time, and says which of the statements on its page hold, and which say
+what was given: published, put into the model, or fitted to what was published. Below the original's size some cannot
+hold, as a buffer does not grow with the file: they are "not at this scale".
 
 Without a name it lists the classics. The results that the pages show are kept in the package; --write puts these ones
 in their place, and --out elsewhere. What is done for real takes a campaign or a file; without one, what is kept of it
@@ -47,7 +49,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         "--picture",
         metavar="FILE.svg",
         type=Path,
-        help="of all classics, from the kept results: draw it there",
+        help="of all classics, from the kept results: draw it there, and for narrow screens as FILE-narrow.svg",
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--out", metavar="FILE", type=Path, help="write the results there, as JSON")
@@ -94,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         writing.to_file(options.out, results.text(document))
     found = results.Results(document)
     try:
-        page, claims = classic.page(found), classic.claims(found)
+        page = classic.page(found)
     except (LookupError, ValueError, TypeError, LabError) as error:
         # As after a case that failed, or all of whose samples were disturbed.
         db = shown_source(options.db) if options.db else ""
@@ -103,9 +105,12 @@ def run(options: argparse.Namespace) -> int:
     if options.write:
         writing.to_file(kept, results.text(document))
     print(page.answer)
-    for claim in claims:
-        print(f"{'holds' if claim.holds else 'FAILS':<6} {claim.text}")
-    return EXIT_DONE if all(claim.holds for claim in claims) else EXIT_FAILED
+    verdicts = [claim.verdict(options.scale) for claim in page.claims]
+    widest = max(map(len, verdicts))
+    for verdict, claim in zip(verdicts, page.claims, strict=True):
+        print(f"{verdict:<{widest}} {claim.text}")
+    print(f"{page.counted(options.scale)}.")
+    return EXIT_FAILED if "FAILS" in verdicts else EXIT_DONE
 
 
 def _draw(place: Path) -> int:
@@ -114,9 +119,12 @@ def _draw(place: Path) -> int:
     from arrowroot_lab.figures.headlines import alone, headlines
     from arrowroot_lab.mining import writing
 
-    writing.check_place(place)
+    narrow = place.with_name(f"{place.stem}-narrow{place.suffix}")
+    for one in (place, narrow):
+        writing.check_place(one)
     pages = classics.pages()
-    caption = "Published figures, and what came of doing it again; each has a scale of its own, from zero on."
+    caption = "Published figures, and ours: found, or given (put in or fitted); each has a scale of its own."
     figure = headlines("Classics", caption, [(page.title.partition(":")[0], page.headline) for page in pages])
     writing.to_file(place, alone(figure))
+    writing.to_file(narrow, alone(figure, is_narrow=True))
     return EXIT_DONE

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROW, _GROUP_ROW, _BAR = 22, 26, 14
-#: Series names take at most this share of the width.
+#: Of a row: where its text stands, and what a name above it takes.
+_BASELINE, _NAME_ROW = _ROW / 2 + SMALL * 0.36, 15
+#: The part of the width that names beside the bars may take.
 _NAME_SHARE = 0.32
 
 
@@ -34,6 +36,13 @@ class Bar:
     #: Samples that it is made of.
     n: int | None = None
     note: str = ""
+    #: Put into a model, or fitted to what was published: an empty bar with a dashed edge, whose name says so.
+    is_given: bool = False
+
+    @property
+    def name(self) -> str:
+        """What is written at the bar."""
+        return f"{self.series}, given" if self.is_given else self.series
 
 
 def bars(
@@ -65,7 +74,7 @@ def bars(
             Column("note", "Note"),
         ),
         tuple(
-            (bar.group, bar.series, bar.value, bar.low, bar.high, bar.n, bar.note or None)
+            (bar.group, bar.name, bar.value, bar.low, bar.high, bar.n, bar.note or None)
             for members in groups.values()
             for bar in members
         ),
@@ -73,8 +82,11 @@ def bars(
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
         del is_narrow
-        names = max((text_width(bar.series, SMALL) for bar in data), default=0.0)
-        left = min(names, drawing.width * _NAME_SHARE) + 12
+        names = max((text_width(bar.name, SMALL) for bar in data), default=0.0)
+        # Names that are too wide to stand beside their bars stand above them.
+        is_beside = names <= drawing.width * _NAME_SHARE
+        left = names + 12 if is_beside else 12
+        row = _ROW if is_beside else _ROW + _NAME_ROW
         texts = max(
             (text_width(shown(bar.value, measure.form), SMALL, is_bold=True) for bar in data), default=0.0
         )
@@ -85,7 +97,7 @@ def bars(
             for end in (bar.value, bar.low, bar.high)
             if end is not None
         ]
-        height = sum(_GROUP_ROW + _ROW * len(members) for members in groups.values())
+        height = sum(_GROUP_ROW + row * len(members) for members in groups.values())
         x = linear(ends, left, drawing.width - texts - 12, measure.form, from_zero=True)
         frame = Frame(x, linear((), height + 4.0, 4.0, "count", from_zero=True))
         used = draw_x_axis(drawing, frame, measure.title, 3 if drawing.width < 500 else 6)
@@ -94,25 +106,34 @@ def bars(
             drawing.text(2, y + 18, name, size=SIZE, look="strong", width=drawing.width - 4)
             y += _GROUP_ROW
             for bar in members:
-                _draw_bar(drawing, bar, frame, measure, y=y, style=styles[bar.series])
-                y += _ROW
+                if not is_beside:
+                    drawing.text(
+                        frame.left, y + _NAME_ROW - 2, bar.name, width=drawing.width - frame.left - 4
+                    )
+                _draw_bar(drawing, bar, frame, measure, y=y + row - _ROW, style=styles[bar.series])
+                if is_beside:
+                    drawing.text(frame.left - 6, y + _BASELINE, bar.name, anchor="end")
+                y += row
         return used
 
     return drawn(title, caption, table, draw)
 
 
 def _draw_bar(drawing: Drawing, bar: Bar, frame: Frame, measure: Column, *, y: float, style: int) -> None:
-    middle = y + _ROW / 2
-    baseline = middle + SMALL * 0.36
-    drawing.text(frame.left - 6, baseline, bar.series, anchor="end", width=frame.left - 10)
+    middle, baseline = y + _ROW / 2, y + _BASELINE
     if bar.value is None:
         room = drawing.width - frame.left - 8
         drawing.text(frame.left + 6, baseline, bar.note or "no value", look="bad", width=room)
         return
     text = shown(bar.value, measure.form)
     low, high = (bar.value if end is None else end for end in (bar.low, bar.high))
-    said = f"{bar.group}, {bar.series}: {text} ({shown(low, measure.form)} to {shown(high, measure.form)})"
-    drawing.bar(Box(frame.left, middle - _BAR / 2, frame.x(bar.value) - frame.left, _BAR), style, said)
+    said = f"{bar.group}, {bar.name}: {text} ({shown(low, measure.form)} to {shown(high, measure.form)})"
+    drawing.bar(
+        Box(frame.left, middle - _BAR / 2, frame.x(bar.value) - frame.left, _BAR),
+        style,
+        said,
+        is_given=bar.is_given,
+    )
     if low < high:
         x1, x2 = frame.x(low), frame.x(high)
         draw_whisker(drawing, x1, x2, middle)

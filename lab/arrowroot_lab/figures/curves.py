@@ -30,6 +30,8 @@ class Point:
     low: float | None = None
     high: float | None = None
     note: str = ""
+    #: Put into a model, or fitted to what was published: a hollow marker that is struck out.
+    is_given: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class Series:
     is_published: bool = False
     #: Bounds are a band under the line; otherwise whiskers.
     has_band: bool = field(default=False)
+
+    @property
+    def is_given(self) -> bool:
+        """True if all points are given."""
+        return bool(self.points) and all(point.is_given for point in self.points)
 
 
 def curves(
@@ -80,7 +87,7 @@ def curves(
                 point.y,
                 point.low,
                 point.high,
-                "published" if line.is_published else "here",
+                "published" if line.is_published else "here, given" if point.is_given else "here",
                 point.note or None,
             )
             for line in series
@@ -104,13 +111,16 @@ def curves(
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
         hollow = frozenset(style for style, line in enumerate(shown) if line.is_published)
+        given = frozenset(style for style, line in enumerate(shown) if line.is_given)
         names = [_name(line) for line in shown]
         room = max((text_width(name, SMALL) for name in names), default=0.0)
         # Beside the ends there is room for some short names only.
         is_beside = (
             not is_narrow and len(shown) * LINE_PX < _HEIGHT_WIDE and room < drawing.width * _NAME_SHARE
         )
-        top = _TOP if is_beside else draw_key(drawing, names, 0.0, are_lines=True, hollow=hollow) + _TOP - 4
+        top = _TOP
+        if not is_beside:
+            top += draw_key(drawing, names, 0.0, are_lines=True, hollow=hollow, given=given) - 4
         height = _HEIGHT_NARROW if is_narrow else _HEIGHT_WIDE
         right = drawing.width - (room + 24 if is_beside else 10)
         values = [
@@ -148,8 +158,11 @@ def _scale(
 
 
 def _name(line: Series) -> str:
-    is_said = not line.is_published or "published" in line.name
-    return line.name if is_said else f"{line.name} (published)"
+    if line.is_published:
+        return line.name if "published" in line.name else f"{line.name} (published)"
+    if not any(point.is_given for point in line.points):
+        return line.name
+    return f"{line.name}, given" if line.is_given else f"{line.name}; struck out: given"
 
 
 def _bounds(point: Point) -> tuple[float, float]:
@@ -176,7 +189,14 @@ def _draw_line(drawing: Drawing, frame: Frame, line: Series, style: int) -> None
         low, high = _bounds(point)
         if low < high and not line.has_band:
             drawing.path(f"M{x:.1f} {frame.y(low):.1f}V{frame.y(high):.1f}", "whisker")
-        drawing.marker(x, frame.y(point.y), style, f"{line.name}: {point.note}", is_hollow=line.is_published)
+        drawing.marker(
+            x,
+            frame.y(point.y),
+            style,
+            f"{line.name}: {point.note}",
+            is_hollow=line.is_published,
+            is_given=point.is_given,
+        )
 
 
 def _draw_names(drawing: Drawing, frame: Frame, series: Sequence[Series], names: Sequence[str]) -> None:
@@ -187,5 +207,6 @@ def _draw_names(drawing: Drawing, frame: Frame, series: Sequence[Series], names:
     ):
         x = frame.x(point.x)
         drawing.line(x + 6, at, frame.right + 12, y, "leader")
-        drawing.marker(frame.right + 14, y, style, is_hollow=series[style].is_published)
+        line = series[style]
+        drawing.marker(frame.right + 14, y, style, is_hollow=line.is_published, is_given=line.is_given)
         drawing.text(frame.right + 22, y + 4, names[style], width=drawing.width - frame.right - 23)

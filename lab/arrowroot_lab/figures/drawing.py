@@ -94,9 +94,12 @@ class Drawing:
         """Draw a rectangle; ``title`` is shown where the mouse rests."""
         self._add(f'<rect class="{look}" {box.attributes()}', "rect", title)
 
-    def bar(self, box: Box, style: int, title: str = "") -> None:
-        """Draw a bar filled with the pattern of a series."""
+    def bar(self, box: Box, style: int, title: str = "", *, is_given: bool = False) -> None:
+        """Draw a bar filled with the pattern of a series; one that is given is empty, with a dashed edge."""
         style %= N_STYLES
+        if is_given:
+            self.rectangle(box, f"bar s{style} given", title)
+            return
         if not _PATTERNS[style]:
             self.rectangle(box, f"bar s{style} full", title)
             return
@@ -118,15 +121,27 @@ class Drawing:
         """Draw a line through points."""
         self.path("M" + "L".join(f"{_px(x)} {_px(y)}" for x, y in points), look)
 
-    def marker(self, x: float, y: float, style: int, title: str = "", *, is_hollow: bool = False) -> None:
-        """Draw the marker of a series."""
+    def marker(
+        self,
+        x: float,
+        y: float,
+        style: int,
+        title: str = "",
+        *,
+        is_hollow: bool = False,
+        is_given: bool = False,
+    ) -> None:
+        """Draw the marker of a series; one that is given is hollow, and struck out."""
         style %= N_STYLES
+        is_hollow = is_hollow or is_given
         self._add(
             f'<path class="marker s{style}{" hollow" if is_hollow else ""}" '
             f'transform="translate({_px(x)} {_px(y)})" d="{_MARKERS[style]}"',
             "path",
             title,
         )
+        if is_given:
+            self.path(f"M{_px(x - 6)} {_px(y + 6)}l12 -12", f"strike s{style}")
 
     def text(
         self,

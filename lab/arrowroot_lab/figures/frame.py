@@ -108,6 +108,7 @@ def draw_key(
     *,
     are_lines: bool = False,
     hollow: frozenset[int] = frozenset(),
+    given: frozenset[int] = frozenset(),
 ) -> float:
     """Draw marker and name of each series, in rows; return where the last row ends."""
     x, row = 8.0, y + 12
@@ -118,7 +119,7 @@ def draw_key(
             x, row = 8.0, row + LINE_PX
         if are_lines:
             drawing.line(x - 6, row - 4, x + 18, row - 4, f"curve s{style % N_STYLES} dash{style % N_STYLES}")
-        drawing.marker(x + 6, row - 4, style, is_hollow=style in hollow)
+        drawing.marker(x + 6, row - 4, style, is_hollow=style in hollow, is_given=style in given)
         drawing.text(x + 24, row, name, width=room)
         x += 24 + width + 22
     return row + 6

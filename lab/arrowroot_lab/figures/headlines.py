@@ -10,7 +10,7 @@ from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import SIZE, SMALL, Box
 from .figure import Figure, drawn, style_sheet
-from .lettering import text_width
+from .lettering import text_width, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +18,30 @@ if TYPE_CHECKING:
     from .drawing import Drawing
 
 WIDTH = 860
-_TITLE, _PAIR, _BAR, _GAP, _MARGIN = 24.0, 36.0, 12.0, 12.0, 12.0
-_SIDES, _LOOKS = ("published", "here"), ("bar s0 paper", "bar s1 full")
-#: The parts of the width that labels, and the name of a study, may take.
-_LABEL_SHARE, _NAME_SHARE = 0.3, 0.6
+_BAR, _GAP, _MARGIN = 12.0, 12.0, 12.0
+#: Of a bar with what is between it and the next, of a line of text, and of the name of a study.
+_ROW, _LINE, _TITLE = 15.0, 16.0, 20.0
+#: The part of the width that labels beside the bars may take; wider ones stand above them.
+_LABEL_SHARE = 0.3
+GIVEN = "given"
+_PUBLISHED, _FOUND, _GIVEN = "bar s0 paper", "bar s1 full", "bar s1 given"
+_KEY = ((_PUBLISHED, "published"), (_FOUND, "here, found"), (_GIVEN, "here, given: put in or fitted"))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A published figure and ours; None: not published, or not done again."""
+
+    label: str
+    published: float | None
+    here: float | None
+    #: Ours was put into the model, or fitted to what was published: it is near because it was made so.
+    is_given: bool = False
+
+    @property
+    def kind(self) -> str | None:
+        """The word for ours: "found" or "given"."""
+        return None if self.here is None else GIVEN if self.is_given else "found"
 
 
 @dataclass(frozen=True)
@@ -32,8 +52,23 @@ class Headline:
     what: str
     #: How the figures are shown: see ``mining.table.Column``.
     form: str
-    #: The names of the figures, as published, and ours; None: not published, or not done again.
-    pairs: tuple[tuple[str, float | None, float | None], ...]
+    pairs: tuple[Pair, ...]
+    #: A sentence below them.
+    note: str = ""
+
+    def table(self) -> Table:
+        """Return the figures as numbers."""
+        return Table(
+            self.what,
+            (
+                Column("of", self.what),
+                Column("published", "Published", self.form),
+                Column("here", "Here", self.form),
+                Column("kind", "Ours is"),
+            ),
+            tuple((pair.label, pair.published, pair.here, pair.kind) for pair in self.pairs),
+            (self.note,) if self.note else (),
+        )
 
 
 def headlines(title: str, caption: str, studies: Sequence[tuple[str, Headline]]) -> Figure:
@@ -49,70 +84,124 @@ def headlines(title: str, caption: str, studies: Sequence[tuple[str, Headline]])
             Column("of", "Of"),
             Column("published", "Published"),
             Column("here", "Here"),
+            Column("kind", "Ours is"),
         ),
         tuple(
-            (name, study.what, label, shown(then, study.form), shown(now, study.form))
+            (
+                name,
+                study.what,
+                pair.label,
+                shown(pair.published, study.form),
+                shown(pair.here, study.form),
+                pair.kind,
+            )
             for name, study in studies
-            for label, then, now in study.pairs
+            for pair in study.pairs
         ),
     )
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
         del is_narrow
-        labels = max((text_width(pair[0], SMALL) for _, study in studies for pair in study.pairs), default=0)
-        left = min(labels, drawing.width * _LABEL_SHARE) + 14 + _MARGIN
+        widest = max(
+            (text_width(pair.label, SMALL) for _, study in studies for pair in study.pairs), default=0
+        )
+        is_beside = widest <= drawing.width * _LABEL_SHARE
+        left = _MARGIN + (widest + 14 if is_beside else 0)
         texts = max(
             (
-                text_width(shown(value, study.form), SMALL, is_bold=True)
+                text_width(text, SMALL, is_bold=True)
                 for _, study in studies
                 for pair in study.pairs
-                for value in pair[1:]
+                for text, *_ in _sides(pair, study.form)
             ),
             default=0,
         )
         y = _draw_key(drawing)
         for name, study in studies:
-            y = _draw_study(drawing, name, study, y=y, left=left, right=drawing.width - texts - _MARGIN)
+            y = _draw_head(drawing, name, study, y)
+            right = drawing.width - texts - _MARGIN
+            most = (
+                max((value or 0 for pair in study.pairs for value in (pair.published, pair.here)), default=0)
+                or 1
+            )
+            for pair in study.pairs:
+                y = _draw_label(drawing, pair.label, left, y, is_beside=is_beside)
+                for text, value, look, word in _sides(pair, study.form):
+                    box = Box(left, y, (right - left) * (value or 0) / most, _BAR)
+                    if value is not None:
+                        drawing.rectangle(box, look, f"{name}, {pair.label}, {word}: {text}")
+                    weight = "strong" if look == _FOUND and value is not None else "muted"
+                    drawing.text(box.x + box.width + 5, y + _BAR - 2, text, look=weight)
+                    y += _ROW
+                y += _LINE / 2 if is_beside else 4
+            y = _draw_lines(drawing, study.note, y) + _GAP
         return y
 
     return drawn(title, caption, table, draw, width=WIDTH)
 
 
+def _sides(pair: Pair, form: str) -> tuple[tuple[str, float | None, str, str], ...]:
+    """Both bars of a figure: the text beside it, its value, its look, and the word for it."""
+    here = shown(pair.here, form) + (f" {GIVEN}" if pair.is_given else "")
+    return (
+        (
+            "not published" if pair.published is None else shown(pair.published, form),
+            pair.published,
+            _PUBLISHED,
+            "published",
+        ),
+        (
+            "not done" if pair.here is None else here,
+            pair.here,
+            _GIVEN if pair.is_given else _FOUND,
+            "here",
+        ),
+    )
+
+
 def _draw_key(drawing: Drawing) -> float:
-    x = _MARGIN
-    for side, name in enumerate(_SIDES):
-        drawing.rectangle(Box(x, _MARGIN, 18, _BAR), _LOOKS[side])
-        x = drawing.text(x + 24, _MARGIN + _BAR - 1, name).right + 22
-    return _MARGIN + _BAR + 10
+    x, y = _MARGIN, _MARGIN
+    for look, name in _KEY:
+        if x > _MARGIN and x + 24 + text_width(name, SMALL) > drawing.width - _MARGIN:
+            x, y = _MARGIN, y + _LINE + 2
+        drawing.rectangle(Box(x, y, 18, _BAR), look)
+        x = drawing.text(x + 24, y + _BAR - 1, name).right + 22
+    return y + _BAR + 10
 
 
-def _draw_study(
-    drawing: Drawing, name: str, study: Headline, *, y: float, left: float, right: float
-) -> float:
-    most = max((value for pair in study.pairs for value in pair[1:] if value is not None), default=0) or 1
+def _draw_head(drawing: Drawing, name: str, study: Headline, y: float) -> float:
+    """Draw the name of a study and what is compared: in one line if there is room."""
     room = drawing.width - 2 * _MARGIN
-    label = drawing.text(_MARGIN, y + 15, name, size=SIZE, look="strong", width=room * _NAME_SHARE)
-    begin = label.right + 10
-    drawing.text(begin, y + 15, study.what, look="muted", width=drawing.width - _MARGIN - begin)
-    y += _TITLE
-    for text, *values in study.pairs:
-        drawing.text(left - 8, y + _PAIR / 2 + 3, text, anchor="end", width=left - _MARGIN - 8)
-        for side, value in enumerate(values):
-            top = y + 2 + side * (_BAR + 3)
-            said = shown(value, study.form)
-            if value is None:
-                drawing.text(left + 4, top + _BAR, "not published" if side == 0 else "not done", look="muted")
-                continue
-            box = Box(left, top, (right - left) * value / most, _BAR)
-            told = f"{name}, {text}, {_SIDES[side]}: {said}"
-            drawing.rectangle(box, _LOOKS[side], told)
-            drawing.text(box.x + box.width + 5, top + _BAR, said, look="muted" if side == 0 else "strong")
-        y += _PAIR
-    return y + _GAP
+    name_width = text_width(name, SIZE, is_bold=True)
+    drawing.text(_MARGIN, y + 15, name, size=SIZE, look="strong", width=room)
+    if name_width + 10 + text_width(study.what, SMALL) <= room:
+        drawing.text(_MARGIN + name_width + 10, y + 15, study.what, look="muted")
+        return y + _TITLE + 4
+    return _draw_lines(drawing, study.what, y + _TITLE) + 4
 
 
-def alone(figure: Figure) -> str:
-    """Return a figure as an SVG file of its own, with its style and paper: light and dark, as the reader has it."""
-    head, rest = figure.svg.split(">", 1)
+def _draw_label(drawing: Drawing, label: str, left: float, y: float, *, is_beside: bool) -> float:
+    if is_beside:
+        drawing.text(left - 8, y + _ROW + 2, label, anchor="end")
+        return y
+    for line in wrapped(label, drawing.width - 2 * _MARGIN, SMALL):
+        drawing.text(left, y + 11, line)
+        y += _LINE
+    return y
+
+
+def _draw_lines(drawing: Drawing, text: str, y: float) -> float:
+    for line in wrapped(text, drawing.width - 2 * _MARGIN, SMALL):
+        drawing.text(_MARGIN, y + 11, line, look="muted")
+        y += _LINE
+    return y
+
+
+def alone(figure: Figure, *, is_narrow: bool = False) -> str:
+    """Return a figure as an SVG file of its own, with its style and paper: light and dark, as the reader has it.
+
+    is_narrow: the drawing for a screen of 400 pixels.
+    """
+    head, rest = (figure.narrow_svg if is_narrow else figure.svg).split(">", 1)
     paper = '<rect class="paper" width="100%" height="100%"/>'
     return f"{head}><style>{style_sheet()}</style>{paper}{rest}\n"

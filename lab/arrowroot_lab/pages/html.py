@@ -24,9 +24,11 @@ _NUMBERS = ("time", "bytes", "count", "ratio", "share", "rate", "age")
 _WORDS = {
     "ok": "good",
     "better": "good",
+    "holds": "good",
     "equal": "good",
     "worse": "bad",
     "failed": "bad",
+    "FAILS": "bad",
     "timed out": "bad",
     "refused": "bad",
     "differs": "bad",

@@ -19,7 +19,6 @@ from arrowroot_lab.mining.history import history_of, level_changes
 from arrowroot_lab.mining.news import news, standing
 from arrowroot_lab.mining.overview import OLD_DAYS, overview_of
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
-from arrowroot_lab.mining.table import Column, Table
 from arrowroot_lab.statistics import Verdict
 
 from . import pictures
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.documents import Result
     from arrowroot_lab.figures.figure import Figure
     from arrowroot_lab.mining import Compared, History
+    from arrowroot_lab.mining.table import Table
     from arrowroot_lab.store import Store, Summary
 
 #: Where one begins to read.
@@ -195,13 +195,7 @@ class _Site:
         """The classics as cards: the first sentence, some figures, the first picture."""
         told = []
         for classic in self.classics:
-            headline = classic.headline
-            columns = (
-                Column("of", headline.what),
-                Column("published", "Published", headline.form),
-                Column("here", "Here", headline.form),
-            )
-            linked = Linked(Table(headline.what, columns, headline.pairs), f"{classic.name}-headline")
+            linked = Linked(classic.headline.table(), f"{classic.name}-headline")
             shown = self._shown(classic.figures[0], f"{classic.name}-figure")
             told.append(_Story(classic, classic_page(classic.name), linked, shown))
         return told
@@ -357,6 +351,7 @@ class _Site:
             classic=classic,
             shown=[self._shown(figure, f"figure-{place}") for place, figure in enumerate(classic.figures)],
             tables=[_folded(table, f"table-{place}") for place, table in enumerate(classic.tables)],
+            statements=Linked(classic.statements(), "statements"),
         )
 
     def _differing(self, found: Sequence[Summary]) -> list[str]:

@@ -61,14 +61,24 @@ def _of_layouts(found: Results) -> list[Claim]:
         Claim(
             "170 kB an event lie between what the published speeds of both layouts make.",
             athena_event_kb(OLD) < published.EVENT_BYTES / 1000 < athena_event_kb(NEW),
+            is_given=True,
         ),
         Claim(
-            "The times of an event come out within 10 % of the published 55, 270, 35 and 60 ms.",
+            "The times of an event come out within 10 % of the published 55, 270 and 35 ms, which are put in.",
             all(
                 abs(ms[layout.name, share] / then - 1) < 0.1
-                for layout in LAYOUTS
-                for share, then in ((1.0, layout.all_ms), (PICKED_SHARE, layout.picked_ms))
+                for layout, share, then in (
+                    (OLD, 1.0, OLD.all_ms),
+                    (OLD, PICKED_SHARE, OLD.picked_ms),
+                    (NEW, 1.0, NEW.all_ms),
+                )
             ),
+            is_given=True,
+            needs_size=True,
+        ),
+        Claim(
+            "The 60 ms for one event in a hundred of the new layout, of which nothing is made, follow within 10 %.",
+            abs(ms[NEW.name, PICKED_SHARE] / NEW.picked_ms - 1) < 0.1,
         ),
         Claim(
             "One event in a hundred is read 4 to 5 times as fast in the new layout, as published.",
@@ -81,11 +91,13 @@ def _of_layouts(found: Results) -> list[Claim]:
         Claim(
             "One in a hundred touches four fifths of the old file and a tenth of the new one.",
             0.75 < touched(found, OLD) < 0.9 and 0.08 < touched(found, NEW) < 0.11,
+            needs_size=True,
         ),
         Claim(
             "A cache that is not told which events are wanted reads more than half of the new file.",
             untold["read_bytes"] > 0.5 * size
             and untold["read_bytes"] > 5 * rows[NEW.name, "cache"]["read_bytes"],
+            needs_size=True,
         ),
         Claim(
             "Not told, the new layout takes more than twice as long for an event as told.",
@@ -139,6 +151,7 @@ def _of_pings(found: Results) -> list[Claim]:
             "One curve through 94 % here and 45 % at 130 ms gives 60 to 80 % between 20 and 70 ms.",
             published.efficiency(20e6) > 0.8 > published.efficiency(25e6)
             and published.efficiency(65e6) > 0.6 > published.efficiency(75e6),
+            is_given=True,
         ),
         Claim(
             "Read without a cache, the job works for less than a tenth of the time at 5 ms, and for 1 % at 50 ms.",
@@ -151,6 +164,7 @@ def _of_pings(found: Results) -> list[Claim]:
         Claim(
             "With auto it works for more than 99 % of the time from 5 ms on.",
             all(share[ping, "auto"] > 0.99 for ping in published.PINGS_NS if ping),
+            needs_size=True,
         ),
         Claim(
             "Reads of 0.6 MB, one after the other, meet the published curve within 6 points at all round trips.",
@@ -158,6 +172,7 @@ def _of_pings(found: Results) -> list[Claim]:
                 abs(share[ping, SMALL_CACHE] - published.efficiency(ping)) < 0.06
                 for ping in published.PINGS_NS
             ),
+            is_given=True,
         ),
     ]
 

@@ -11,7 +11,7 @@ from arrowroot_lab.mining.table import Column
 from . import layouts, published
 from .layouts import CACHED, DISK, TOLD, WORK, event_ns, reads_figure
 from .measuring import READ_AHEAD, READERS, SMALL_CACHE, STORAGES, cpu_share, ms_an_event
-from .published import CACHES, FLUSHES, LAYOUTS, PICKED_SHARE
+from .published import CACHES, FLUSHES, LAYOUTS, PICKED_SHARE, is_fitted
 from .real import CASES, SIDE_BY_SIDE
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def layout_figure(found: Results, real: layouts.Found) -> Figure:
             low, high = ((then + sign * error) * 1e6 for sign in (-1, 1))
             data.append(Bar(group, "published", then * 1e6, low, high))
             row = found.row("layout", layout=layout.name, share=share, reader="cache")
-            data.append(Bar(group, "replayed", ms_an_event(row) * 1e6))
+            data.append(Bar(group, "replayed", ms_an_event(row) * 1e6, is_given=is_fitted(layout, share)))
             data += _real_bars(real, layout.name, group, is_picked=share < 1)
     return bars(
         "The time of an event: published, replayed, and for real",
@@ -134,11 +134,15 @@ def cache_figure(found: Results) -> Figure:
 
 def ping_figure(found: Results) -> Figure:
     """Return the efficiency by the round trip: the published curve and the replayed ones."""
-    then = tuple(Point(ping_ns, published.efficiency(ping_ns)) for ping_ns in published.PINGS_NS)
+    then = tuple(
+        Point(ping_ns, published.efficiency(ping_ns), is_given=True) for ping_ns in published.PINGS_NS
+    )
     series = [_published_pings(), Series("one curve through them", then)]
     for reader in (*READERS, SMALL_CACHE):
         rows = found.rows("ping", reader=reader)
-        series.append(Series(reader, tuple(Point(row["ping_ns"], cpu_share(row)) for row in rows)))
+        is_given = reader == SMALL_CACHE
+        points = tuple(Point(row["ping_ns"], cpu_share(row), is_given=is_given) for row in rows)
+        series.append(Series(reader, points))
     return curves(
         "CPU efficiency, by the round trip",
         "All events of the new layout in virtual time, at 60 MB/s. Where the published points lie is ours.",

@@ -66,6 +66,11 @@ Cache = Literal["told", "not told"]
 Floats = npt.NDArray[np.float64]
 
 
+def is_fitted(layout: Layout, share: float) -> bool:
+    """True if the model is made of the published time: of all but one event in a hundred of the new layout."""
+    return layout is not NEW or share == 1
+
+
 def round_trips_a_cpu_second() -> float:
     """Round trips that are waited for in a second of CPU time, if CERN is ``CERN_NS`` away."""
     return (1 / CERN_SHARE - 1 / LOCAL_SHARE) / (CERN_NS / 1e9)

@@ -81,7 +81,9 @@ class Jobs:
     def _read_cached(self, line: Line, **options: str) -> Row:
         # A cluster at a time: the cache has room for one, and not for two.
         size = round(1.3 * self.traces["cached"].asked_bytes / published.N_CLUSTERS)
-        return replay(self.paths["cached"], line, "treecache", size, works=False, learn_entries="0", **options)
+        return replay(
+            self.paths["cached"], line, "treecache", size, works=False, learn_entries="0", **options
+        )
 
 
 def model_rows(jobs: Jobs) -> list[Row]:

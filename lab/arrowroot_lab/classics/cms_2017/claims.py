@@ -48,21 +48,33 @@ def claims(found: Results) -> list[Claim]:
             "1,030.",
             n_flushes == round(94 * scale)
             and is_near(mean(runs["single"], "n_stalls"), then["single"]["n_stalls"] * scale, 0.02),
+            is_given=True,
         ),
         Claim(
             "The stalls of a single buffer take as long as published within 10 %, together.",
             is_near(mean(runs["single"], "stalls_s"), then["single"]["stalls_s"] * scale, 0.1),
+            is_given=True,
         ),
         Claim(
-            "Rates are within 2 % of the published ones, for each policy.",
+            "The rate of a single buffer is within 2 % of the published one.",
+            is_near(mean(runs["single"], "events_per_s"), then["single"]["events_per_s"], 0.02),
+            is_given=True,
+        ),
+        Claim(
+            "The rates of fifo and fullest, which nothing was fitted to, are within 2 % of the published ones.",
             all(
                 is_near(mean(runs[policy], "events_per_s"), then[policy]["events_per_s"], 0.02)
-                for policy in POLICIES
+                for policy in ("fifo", "fullest")
             ),
+        ),
+        Claim(
+            "The time of fifo's stalls is not found: four buffers make less than a third of the published 159 s.",
+            0 < mean(runs["fifo"], "stalls_s") < then["fifo"]["stalls_s"] * scale / 3,
         ),
         Claim(
             "The stalled share of a single buffer is that of the source within a point: 7.5 %, published 8.0 %.",
             abs(mean(runs["single"], "not_stalled") - published_not_stalled(found, "single")) < 0.01,
+            is_given=True,
         ),
         Claim(
             "Efficiency and 1 - stalled share differ by 1 to 4 points in the source, and by one here: they are "
@@ -76,6 +88,7 @@ def claims(found: Results) -> list[Claim]:
         Claim(
             "The source's rates and efficiencies make no single CPU time of an event: 1.367, 1.336 and 1.327 s.",
             [round(published_event_s(found, policy), 3) for policy in POLICIES] == [1.367, 1.336, 1.327],
+            is_given=True,
         ),
         Claim(
             "fifo fills its buffers in step: its longest stall is nearly a whole compression, with four buffers.",

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 NAME = "cms-2017"
 
 POLICIES = ("single", "fifo", "fullest")
+#: The policy to whose published figures the model is fitted: the time of an event, and when and how long a buffer is
+#: compressed.
+FITTED = "single"
 PROGRAM = "bench.parallel_output.told"
 #: Events of the policy alone, and on threads that sleep: 40,000 for statistics, 10,000 for stall graphs, as published.
 N_EVENTS, N_SLEEPING = 40_000, 10_000

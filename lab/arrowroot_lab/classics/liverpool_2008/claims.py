@@ -52,10 +52,12 @@ def claims(found: Results) -> list[Claim]:
             )
             and by_size[10 * MIB]["read_bytes"] > 5 * by_size[64 * MIB]["read_bytes"]
             and by_size[64 * MIB]["read_bytes"] > by_size[128 * MIB]["read_bytes"],
+            is_given=True,
         ),
         Claim(
             "Volumes are off the published bands by a factor of less than 1.3 in the mean.",
             deviation(found) < 1.3,
+            is_given=True,
         ),
         Claim(
             "256 kB is worse than 128 kB, as the retest said.",
@@ -73,6 +75,7 @@ def claims(found: Results) -> list[Claim]:
             "CPU shares go the way of the published ones: down to 10 MB, and up again beyond those of 4 kB.",
             shares[128 * KIB] > shares[MIB] > shares[10 * MIB] < shares[64 * MIB] < shares[128 * MIB]
             and shares[128 * MIB] > shares[4 * KIB] > shares[128 * KIB],
+            is_given=True,
         ),
         Claim(
             "Each published CPU share is met within 15 points, or lies between first table and retest.",
@@ -81,15 +84,18 @@ def claims(found: Results) -> list[Claim]:
                 for line in published.TABLE
                 if (told := [share for share in (line.cpu_share, line.retest_share) if share is not None])
             ),
+            is_given=True,
         ),
         Claim(
             "If only the beginning of the file were buffered, no more would move than is asked for and one buffer.",
             all(row["first_bytes"] <= asked + row["cache_bytes"] for row in rows)
             and first < 1.0e9 * found.scale + 135e6,
+            is_given=True,
         ),
         Claim(
             "So the second guess cannot explain 174 GB of a file of 1.5 GB, and the first can.",
             100 * first / found.scale / 1e9 < 174 and by_size[10 * MIB]["read_bytes"] > 100 * first,
+            is_given=True,
         ),
         Claim(
             "Larger baskets move peak and fall to larger buffers.",
@@ -156,6 +162,7 @@ def claims(found: Results) -> list[Claim]:
         Claim(
             "Once the file was read, the page cache answers all, and the job never waits.",
             found.row("read once before")["wait_ns"] == 0,
+            is_given=True,
         ),
         Claim(
             "A kernel that reads 1 MB ahead changes next to nothing; from 8 MB on it helps, as it keeps what it read.",
@@ -163,6 +170,7 @@ def claims(found: Results) -> list[Claim]:
             and wall_of[8 * MIB] < 0.5 * wall_of[128 * KIB]
             and wall_of[128 * MIB] < wall_of[8 * MIB]
             and all(row["device_bytes"] <= found.model["file_bytes"] for row in found.rows("disk")),
+            needs_size=True,
         ),
         Claim(
             "One job is fastest with 128 MiB; where two or more share the line, 4 kB beats all, as it moves least.",

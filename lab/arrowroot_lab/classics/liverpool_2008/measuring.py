@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import statistics
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arrowroot_lab.classics.results import Results, Row
+
+    from .published import Published
 
 NAME = "liverpool-2008"
 
@@ -193,13 +195,17 @@ def fall_bytes(rows: list[Row]) -> int:
     return min(after, default=0)
 
 
-def deviation(found: Results) -> float:
-    """Return the mean factor by which volumes are off the published bands; 1: all lie in them."""
-    logs = []
+def factors(found: Results) -> list[tuple[float, Published]]:
+    """Return by which factor the volume of each published size is off its band; 1: it lies in it."""
+    told = []
     for line in published.TABLE:
         band = line.band()
-        if band is None:
-            continue
-        gb = volume_gb(found, line.buffer_bytes) / found.scale
-        logs.append(max(math.log(band[0] / gb), math.log(gb / band[1]), 0.0))
-    return math.exp(sum(logs) / len(logs))
+        if band is not None:
+            gb = volume_gb(found, line.buffer_bytes) / found.scale
+            told.append((max(band[0] / gb, gb / band[1], 1.0), line))
+    return told
+
+
+def deviation(found: Results) -> float:
+    """Return the mean factor by which volumes are off the published bands; 1: all lie in them."""
+    return statistics.geometric_mean(factor for factor, _ in factors(found))

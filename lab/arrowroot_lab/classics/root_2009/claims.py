@@ -43,21 +43,25 @@ def claims(found: Results) -> list[Claim]:
             "Without a cache the unoptimised file takes 1,328,586 reads of 1,265.92 MB, as published.",
             plain["n_reads"] == round(then["unoptimised"].n_reads * scale)
             and is_near(plain["read_bytes"], then["unoptimised"].read_mb * 1e6 * scale, 1e-6),
+            is_given=True,
         ),
         Claim(
             "0.42 ms and 70 MB/s make both published disk times, within 1 %.",
             is_near(plain["wait_ns"], then["unoptimised"].disk_s * 1e9 * scale, 0.01)
             and is_near(both["wait_ns"], then["optimised"].disk_s * 1e9 * scale, 0.01),
+            is_given=True,
         ),
         Claim(
             "Real times of the published corners come out within 2 %.",
             is_near(plain["wall_ns"], then["unoptimised"].real_s * 1e9 * scale, 0.02)
             and is_near(both["wall_ns"], then["optimised"].real_s * 1e9 * scale, 0.02),
+            is_given=True,
         ),
         Claim(
             "In the published run CPU and disk time are 15 s more than the real time: they overlap.",
             14 < then["unoptimised"].cpu_s + then["unoptimised"].disk_s - then["unoptimised"].real_s < 16
             and abs(then["optimised"].cpu_s + then["optimised"].disk_s - then["optimised"].real_s) < 0.2,
+            is_given=True,
         ),
         Claim(
             "Of the published files the unzipped bytes differ by 124 for each basket that is fewer here, and CPU "
@@ -74,10 +78,13 @@ def claims(found: Results) -> list[Claim]:
                 / (then["unoptimised"].n_reads - then["optimised"].n_reads)
             )
             == 47,
+            is_given=True,
+            needs_size=True,
         ),
         Claim(
             "Layout and cache together take reads from a million to less than the published 521.",
             both["n_reads"] < then["optimised"].n_reads < plain["n_reads"] / 1000,
+            needs_size=True,
         ),
         Claim(
             "Neither is enough: the cache alone leaves more than ten times the reads of both, the layout alone "
@@ -89,12 +96,15 @@ def claims(found: Results) -> list[Claim]:
             "The cache alone moves more than is needed, and none of the others does.",
             cache_alone["read_bytes"] > 1.2 * cache_alone["asked_bytes"]
             and all(row["read_bytes"] == row["asked_bytes"] for row in (plain, layout_alone, both)),
+            needs_size=True,
         ),
         Claim(
             "What one entry needs spans 100 MB of the unoptimised file, within 15 %, and a cluster of the other "
             "one.",
             is_near(found.model["unoptimised"]["span_bytes"], published.SPAN_BYTES, 0.15)
             and is_near(found.model["optimised"]["span_bytes"], published.CLUSTER_BYTES, 0.02),
+            is_given=True,
+            needs_size=True,
         ),
         Claim(
             "arrowroot's direct reads are the same, for both layouts.",
@@ -104,6 +114,7 @@ def claims(found: Results) -> list[Claim]:
                 for layout in LAYOUTS
                 for row in (replays[layout, "each read", "direct"],)
             ),
+            is_given=True,
         ),
         Claim(
             "arrowroot's tree cache of 30 MB makes as many requests of the flushed file as ROOT's rules make "
@@ -126,6 +137,7 @@ def claims(found: Results) -> list[Claim]:
             "The unoptimised file's seeks make the published disk time if each takes 1.5 to 4 ms, whether the "
             "kernel reads 256 kB ahead or nothing.",
             all(1.5 < seek_ms(found, disk) < 4 for disk in ("disk", "disk, nothing ahead")),
+            needs_size=True,
         ),
         Claim(
             "Without prefetching a larger cache is always better for the unoptimised file; for the "
@@ -137,6 +149,7 @@ def claims(found: Results) -> list[Claim]:
             and is_near(
                 caches["optimised"][300 * MB]["wait_ns"], caches["optimised"][30 * MB]["wait_ns"], 0.001
             ),
+            needs_size=True,
         ),
         Claim(
             "Over 50 ms ten times the cache gains less than 2 % without prefetching, and loses more than 10 % "
@@ -154,6 +167,7 @@ def claims(found: Results) -> list[Claim]:
             and way(found, "LAN", "asynchronous") > 0.99
             and 0.45 < way(found, "50 ms", "tree cache") < 0.6
             and way(found, "50 ms", "asynchronous") > 0.9,
+            needs_size=True,
         ),
         Claim(
             "Without a cache the job works for less than 1 % of the time over 50 ms.",
@@ -162,11 +176,13 @@ def claims(found: Results) -> list[Claim]:
         Claim(
             "A local copy is worth as much as a near store, the second time.",
             all(way(found, line, "local copy, second time") > 0.98 for line in LINES),
+            needs_size=True,
         ),
         Claim(
             "Two buffers gain most where bytes take as long as the work, less than a factor of 2, and less "
             "beyond on both sides.",
             1.7 < max(gains) < 2 and gains.index(max(gains)) not in (0, len(gains) - 1),
+            needs_size=True,
         ),
         Claim(
             "arrowroot's tree cache with a window ahead is as good as the two buffers, within 3 points.",
@@ -189,6 +205,7 @@ def claims(found: Results) -> list[Claim]:
                 0.33,
                 0.1,
             ),
+            needs_size=True,
         ),
         Claim(
             "For real, ROOT has all four corners in their order: neither, layout alone, cache alone, both.",
