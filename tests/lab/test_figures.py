@@ -415,6 +415,16 @@ def test_a_stall_graph_counts_what_it_draws():
     assert (looks.count("running"), looks.count("writing"), looks.count("stalled")) == (4, 2, 3)
 
 
+def test_names_that_are_too_wide_to_stand_beside_their_bars_stand_above_them_and_are_whole():
+    name = "arrowroot, treecache 30 MB, prefetch=1"
+    figure = bars("Bars", "One.", [Bar("local", name, 1e9)], WALL, group="Storage", series="By")
+    for svg, width in ((figure.svg, 680), (figure.narrow_svg, 360)):
+        root = parsed(svg)
+        assert name in {"".join(one.itertext()) for one in root.iter(f"{SVG}text")}
+        (bar,) = (one for one in root.iter(f"{SVG}rect") if "bar" in one.get("class"))
+        assert float(bar.get("width")) > width / 2
+
+
 def test_a_picture_alone_has_its_style_and_both_schemes():
     figure = headlines(
         "Classics", "Two.", [("CMS 2010", Headline("Seconds", "count", (Pair("original", 360, 361),)))]
