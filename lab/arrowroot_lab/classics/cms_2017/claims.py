@@ -42,6 +42,7 @@ def claims(found: Results) -> list[Claim]:
             "The order is that of the source: single stalls most, fifo far less, fullest not at all.",
             min(run["stalls_s"] for run in runs["single"]) > 10 * max(run["stalls_s"] for run in runs["fifo"])
             and max(run["stalls_s"] for run in runs["fullest"]) == 0,
+            needs_size=True,
         ),
         Claim(
             "With a single buffer each of some 94 flushes stops the 11 other streams: 1,034 stalls, published "
@@ -49,16 +50,19 @@ def claims(found: Results) -> list[Claim]:
             n_flushes == round(94 * scale)
             and is_near(mean(runs["single"], "n_stalls"), then["single"]["n_stalls"] * scale, 0.02),
             is_given=True,
+            needs_size=True,
         ),
         Claim(
             "The stalls of a single buffer take as long as published within 10 %, together.",
             is_near(mean(runs["single"], "stalls_s"), then["single"]["stalls_s"] * scale, 0.1),
             is_given=True,
+            needs_size=True,
         ),
         Claim(
             "The rate of a single buffer is within 2 % of the published one.",
             is_near(mean(runs["single"], "events_per_s"), then["single"]["events_per_s"], 0.02),
             is_given=True,
+            needs_size=True,
         ),
         Claim(
             "The rates of fifo and fullest, which nothing was fitted to, are within 2 % of the published ones.",
@@ -66,15 +70,18 @@ def claims(found: Results) -> list[Claim]:
                 is_near(mean(runs[policy], "events_per_s"), then[policy]["events_per_s"], 0.02)
                 for policy in ("fifo", "fullest")
             ),
+            needs_size=True,
         ),
         Claim(
             "The time of fifo's stalls is not found: four buffers make less than a third of the published 159 s.",
             0 < mean(runs["fifo"], "stalls_s") < then["fifo"]["stalls_s"] * scale / 3,
+            needs_size=True,
         ),
         Claim(
             "The stalled share of a single buffer is that of the source within a point: 7.5 %, published 8.0 %.",
             abs(mean(runs["single"], "not_stalled") - published_not_stalled(found, "single")) < 0.01,
             is_given=True,
+            needs_size=True,
         ),
         Claim(
             "Efficiency and 1 - stalled share differ by 1 to 4 points in the source, and by one here: they are "
@@ -84,6 +91,7 @@ def claims(found: Results) -> list[Claim]:
                 and 0 < mean(runs[policy], "not_stalled") - mean(runs[policy], "efficiency") < 0.012
                 for policy in POLICIES
             ),
+            needs_size=True,
         ),
         Claim(
             "The source's rates and efficiencies make no single CPU time of an event: 1.367, 1.336 and 1.327 s.",
@@ -93,6 +101,7 @@ def claims(found: Results) -> list[Claim]:
         Claim(
             "fifo fills its buffers in step: its longest stall is nearly a whole compression, with four buffers.",
             max(run["longest_s"] for run in runs["fifo"]) > 4,
+            needs_size=True,
         ),
         Claim(
             "On threads that sleep, the library itself does what the policy alone does, within 2 % of its rate.",
@@ -101,6 +110,7 @@ def claims(found: Results) -> list[Claim]:
                 for policy in POLICIES
             )
             and threads["fullest"]["n_stalls"] == 0,
+            needs_size=True,
         ),
         Claim(
             "The stall graphs have every stall of the runs on threads.",
@@ -130,11 +140,13 @@ def claims(found: Results) -> list[Claim]:
                 for earlier, later in itertools.pairwise(of("fifo", 12)[:4])
             )
             and all(max(row["n_fills"]) < 1.05 * min(row["n_fills"]) for row in of("fifo", 12)),
+            needs_size=True,
         ),
         Claim(
             "One buffer is the same whatever the policy; what it costs grows with the streams: 4, 8 and 12.",
             all(of("fifo", n)[0]["stalls_s"] == of("fullest", n)[0]["stalls_s"] for n in (4, 8, 12))
             and of("fifo", 4)[0]["stalls_s"] < of("fifo", 8)[0]["stalls_s"] < of("fifo", 12)[0]["stalls_s"],
+            needs_size=True,
         ),
         Claim(
             "For real: of the same events arrowroot takes less than half the memory of ROOT's writers, "

@@ -91,6 +91,7 @@ def claims(found: Results) -> list[Claim]:
             "more than a thousand times.",
             cache_alone["n_reads"] > 10 * both["n_reads"]
             and layout_alone["n_reads"] > 1000 * both["n_reads"],
+            needs_size=True,
         ),
         Claim(
             "The cache alone moves more than is needed, and none of the others does.",
@@ -127,6 +128,7 @@ def claims(found: Results) -> list[Claim]:
             replays["unoptimised", "disk", "auto"]["read_bytes"] > 5 * plain["read_bytes"]
             and cpu_share(replays["unoptimised", "disk", "auto"])
             < cpu_share(replays["unoptimised", "disk", "treecache"]),
+            needs_size=True,
         ),
         Claim(
             "On a disk that reads ahead, the layout alone is enough: one seek, and next to no waiting.",
@@ -159,6 +161,7 @@ def claims(found: Results) -> list[Claim]:
             < 1.02
             and caches["optimised"][300 * MB]["far_async_wall_ns"]
             > 1.1 * caches["optimised"][30 * MB]["far_async_wall_ns"],
+            needs_size=True,
         ),
         Claim(
             "Asynchronous prefetching takes CPU over real time from 90 to more than 99 % near, and from about a "
