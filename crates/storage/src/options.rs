@@ -198,7 +198,7 @@ pub const OPTIONS: [OptionInfo; 21] = options! {
     download_dir, "a directory", download_directory, path, path_text,
         "where lazy-download keeps its segments until the last process has read the file; what a killed one leaves is removed an hour later by the next that keeps some there";
     download_size, "a size", network.max_copy_bytes, some(size), if_set,
-        "most bytes that copies may take of a local disk, all of a process together: those of lazy-download, and those of files on servers without ranges; half of what is free if it is not set";
+        "most bytes that copies may take of a local disk, all of a process together: those of lazy-download, and those of files on servers without ranges; half of what is free if it is not set, and 64 MiB for a file whose server tells no length";
     block_cache, "a directory", block_cache, path, path_text,
         "where blocks are kept between runs";
     block_cache_size, "a size", block_cache_bytes, size, always,

@@ -154,7 +154,15 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
         Some((option, value)) => format!("{option}={}", redacted(value)),
         None => redacted(word),
     };
-    words.flat_map(|(word, edge)| [shown(word), edge.to_owned()]).collect()
+    // What follows the name of a way to be let in, lets in; it is named in sentences, too.
+    let mut is_next_hidden = false;
+    let mut hiding = |word: &str| {
+        let is_hidden =
+            std::mem::replace(&mut is_next_hidden, ["bearer", "basic"].contains(&&*word.to_ascii_lowercase()));
+        let is_prose = ["", "token", "tokens", "authentication", "authorization"].contains(&word);
+        if is_hidden && !is_prose { "...".to_owned() } else { shown(word) }
+    };
+    words.flat_map(|(word, edge)| [hiding(word), edge.to_owned()]).collect()
 }
 
 /// What a message may have of a hidden text: all of it, decoded, and the parts of one that holds another URL.
@@ -205,7 +213,7 @@ fn pieces(url: &str) -> Vec<Piece<'_>> {
             pieces.extend(pieces_from(&url[shown_from..], at - shown_from, scheme));
             pieces
         }
-        None if url.contains("://") => pieces_from(url, 0, ""),
+        None if before_query(url).contains("://") => pieces_from(url, 0, ""),
         None => return pieces_without_scheme(url),
     };
     let loose = |piece| match piece {
@@ -215,38 +223,89 @@ fn pieces(url: &str) -> Vec<Piece<'_>> {
     pieces.into_iter().flat_map(loose).collect()
 }
 
-/// Those of a URL that lacks its scheme, or of a path: `user:password@host/...`, or what gives access by its name behind a
-/// question mark. A path may have any other.
-fn pieces_without_scheme(url: &str) -> Vec<Piece<'_>> {
-    // Only the scheme and its colon may be missing, or what was typed is taken for a path.
-    let (lead, named) = url.split_at(url.len() - url.trim_start_matches(['/', '\\', '.']).len());
-    let authority = authority_of(named);
-    let n_user = authority.rfind('@').filter(|&at| authority[..at].contains(':')).map_or(0, |at| at + 1);
-    if n_user == 0 {
-        let n_before = url.find('?').unwrap_or(url.len());
-        let hidden = value_of_access(url, n_before, &["?", "&", ";", "#"]).unwrap_or(url.len());
-        let (shown, hidden) = url.split_at(hidden);
-        return if hidden.is_empty() {
-            vec![Piece::Shown(shown)]
-        } else {
-            vec![Piece::Shown(shown), Piece::Hidden(hidden)]
-        };
-    }
-    let (user, rest) = named.split_at(n_user);
-    let has_scheme = mistyped_scheme(rest).is_some() || rest.contains("://");
-    let rest = if has_scheme { pieces(rest) } else { pieces_from(rest, 0, "https") };
-    [Piece::Shown(lead), Piece::User(user)].into_iter().chain(rest).collect()
+fn before_query(url: &str) -> &str {
+    &url[..url.find('?').unwrap_or(url.len())]
 }
+
+/// Those of a URL that lacks its scheme, or has one that nobody knows, or of a path: `user:password@host/...`, at its beginning
+/// or behind what is like `://`, or what gives access by its name behind a question mark. A path may have any other.
+fn pieces_without_scheme(url: &str) -> Vec<Piece<'_>> {
+    let last = before_query(url).rfind('@').map_or(0, |at| at + 1);
+    let mut pieces = Vec::new();
+    let (mut shown_from, mut at) = (0, 0);
+    while at < last {
+        // Only the scheme and its colon may be missing, or what was typed is taken for a path.
+        at = url.len() - url[at..].trim_start_matches(['/', '\\', '.']).len();
+        let n_user = user_with_password(url, at, last);
+        if n_user > 0 {
+            pieces.extend([Piece::Shown(&url[shown_from..at]), Piece::User(&url[at..at + n_user])]);
+            at += n_user;
+            shown_from = at;
+            if mistyped_scheme(&url[at..]).is_some() {
+                pieces.extend(self::pieces(&url[at..]));
+                return pieces;
+            }
+            // Without the user, what follows may be one.
+        } else if let Some(n_before) = place_of_authority(&url[at..]) {
+            at += n_before;
+        } else {
+            break;
+        }
+    }
+    if pieces.is_empty() && url.contains("://") {
+        pieces.extend(pieces_from(url, 0, ""));
+    } else if pieces.is_empty() {
+        let hidden = value_of_access(url, before_query(url).len(), &["?", "&", ";", "#"]).unwrap_or(url.len());
+        let (shown, hidden) = url.split_at(hidden);
+        pieces.push(Piece::Shown(shown));
+        pieces.extend((!hidden.is_empty()).then_some(Piece::Hidden(hidden)));
+    } else {
+        pieces.extend(pieces_from(&url[shown_from..], 0, "https"));
+    }
+    pieces
+}
+
+/// Length of `user:password@` at a place of a text whose last `@` is before `last`: the password may have a slash.
+fn user_with_password(url: &str, at: usize, last: usize) -> usize {
+    let authority = authority_of(&url[at..]);
+    match authority.rfind('@') {
+        Some(end) => {
+            if authority[..end].contains(':') {
+                end + 1
+            } else {
+                0
+            }
+        }
+        // Behind a host stands a number, and not the beginning of a password.
+        None => match authority.split_once(':') {
+            Some((user, port)) if at > 0 && !user.is_empty() && !port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                last.saturating_sub(at)
+            }
+            _ => 0,
+        },
+    }
+}
+
+/// Behind the next slashes that may be those of `://`: two of them, or one behind what may be its colon.
+fn place_of_authority(text: &str) -> Option<usize> {
+    let is_begin = |(at, _): &(usize, &str)| text[..*at].ends_with(IN_SEPARATOR) || text[at + 1..].starts_with('/');
+    let (at, _) = text.match_indices('/').find(is_begin)?;
+    Some(text.len() - text[at..].trim_start_matches('/').len())
+}
+
+/// What was typed for the characters of `://`.
+const IN_SEPARATOR: [char; 6] = [':', '/', ';', ',', '.', '|'];
 
 /// A scheme, and its length with what follows it instead of `://`.
 fn mistyped_scheme(url: &str) -> Option<(&str, usize)> {
     const SCHEMES: [&str; 12] =
         ["http", "https", "root", "roots", "xroot", "xroots", "s3", "s3+http", "s3+https", "dav", "davs", "ftp"];
-    let n_scheme = url.find([':', '/'])?;
-    let rest = &url[n_scheme..];
+    let n_scheme = url.find(IN_SEPARATOR)?;
+    let rest = url[n_scheme..].trim_start_matches(IN_SEPARATOR);
+    let separator = &url[n_scheme..url.len() - rest.len()];
     let is_scheme = SCHEMES.iter().any(|scheme| url[..n_scheme].eq_ignore_ascii_case(scheme));
-    let is_marked = (rest.starts_with(':') && !rest.starts_with("://")) || rest.starts_with("//");
-    (is_scheme && is_marked).then(|| (&url[..n_scheme], url.len() - rest.trim_start_matches([':', '/']).len()))
+    let is_marked = separator.starts_with(':') || (separator.len() > 1 && separator.contains('/'));
+    (is_scheme && is_marked && !separator.starts_with("://")).then(|| (&url[..n_scheme], url.len() - rest.len()))
 }
 
 /// What is shown, but for the values of names that give access where they stand in no query: behind `&` and `;` in a path, or
@@ -476,6 +535,18 @@ mod tests {
             ("http:/h/f.root&a=1%26my_key=SECRET", "http:/h/f.root&a=1%26my_key=..."),
             ("root://h//f.root&authz=SECRET&x=1", "root://h//f.root&authz=..."),
             ("root://h//f.root;1&monkeys=3", "root://h//f.root;1&monkeys=3"),
+            ("http;//bob:SECRET@h/f?x=SECRET", "http;//h/f?x=..."),
+            ("http;/bob:SECRET@h", "http;/h"),
+            ("https.//bob:SECRET@h", "https.//h"),
+            ("htp//bob:SECRET@h/f?token=SECRET", "htp//h/f?token=..."),
+            ("htp:/bob:SECRET@h/f", "htp:/h/f"),
+            ("hhtp;//bob:SEC/RET@h/f", "hhtp;//h/f"),
+            ("url=http;//bob:SECRET@h", "url=http;//h"),
+            ("me:SECRET@h//bob:SECRET@g", "h//g"),
+            ("http.root", "http.root"),
+            ("http/run,7/a@b.root", "http/run,7/a@b.root"),
+            ("data//a@b.root", "data//a@b.root"),
+            ("f.root:/dir/a@b", "f.root:/dir/a@b"),
             ("/disk/http/a:b@c&token=1", "/disk/http/a:b@c&token=1"),
             ("x -----BEGIN PRIVATE KEY-----SECRET", "x ..."),
         ] {
@@ -485,6 +556,10 @@ mod tests {
         assert_eq!(redacted_place("me:SECRET@h:9"), "h:9");
         assert_eq!(scrubbed("a -----BEGIN PRIVATE KEY-----\nSECRET", ""), "a ...");
         assert_eq!(scrubbed("no --url=http:/bob:SECRET@h/f, (try", ""), "no --url=http:/h/f, (try");
+        assert_eq!(
+            scrubbed("'Authorization: Bearer SECRET' no bearer token", ""),
+            "'Authorization: Bearer ...' no bearer token"
+        );
         assert_eq!(hidden_distinction("root://h//f&token=a"), None);
     }
 
@@ -555,8 +630,16 @@ mod tests {
     fn marks_without_an_end_take_no_time_of_their_own() {
         // Of so many, each followed by a look at all the others, the machine would be busy for hours.
         const N_MARKS: usize = 3_000_000;
-        for (begin, mark) in [("x://", "::"), ("x://", ":"), ("x://h/", "&"), ("/", "?"), ("https:", "://"), ("", "@:")]
-        {
+        for (begin, mark) in [
+            ("x://", "::"),
+            ("x://", ":"),
+            ("x://h/", "&"),
+            ("/", "?"),
+            ("https:", "://"),
+            ("", "@:"),
+            ("@", "//a:b"),
+            ("", "x//a:b@"),
+        ] {
             let text = format!("{begin}{}", mark.repeat(N_MARKS));
             assert!(redacted(&text).starts_with(if begin == "https:" { "" } else { begin }), "{begin}{mark}");
         }
@@ -564,7 +647,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_redacted_and_what_was_hidden_stays_so(url in "([a-c]|://|::|[/?#&=@:é]|root|https){0,12}") {
+        fn any_text_is_redacted_and_what_was_hidden_stays_so(url in "([a-c]|://|::|[/?#&=@:;.é]|//|root|https){0,12}") {
             let once = redacted(&url);
             prop_assert_eq!(&redacted(&once), &once);
             scrubbed(&once, &url);

@@ -249,7 +249,9 @@ impl Answer {
     pub(super) fn receive_multi(&mut self, mut parts: Multipart, receiver: &mut impl Receiver) -> Result<()> {
         let mut chunk = vec![0; CHUNK_BYTES];
         let transfer = self.origin.transfer();
-        loop {
+        // What comes behind the last delimiter belongs to nothing, and may go on and on.
+        let mut n_behind = 0;
+        while n_behind <= MAX_DISCARDED_BYTES {
             // The rest of a part goes straight to its place; what is around parts comes through the chunk.
             let straight = parts.body().filter(|(_, n_left)| *n_left >= CHUNK_BYTES as u64);
             let n_bytes = match straight.and_then(|(offset, n_left)| Some((offset, n_left, receiver.space(offset)?))) {
@@ -262,6 +264,7 @@ impl Answer {
                 }
                 None => {
                     let n_bytes = self.read(&mut chunk)?;
+                    n_behind += if parts.is_closed() { n_bytes as u64 } else { 0 };
                     parts.push(&chunk[..n_bytes], receiver).map_err(|Wrong(what)| self.wrong(what))?;
                     n_bytes
                 }

@@ -125,6 +125,11 @@ impl Multipart {
         Ok(())
     }
 
+    /// The last delimiter came.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
     /// Offset in the file and number of the bytes that come next, if the middle of a part comes next: they may be put
     /// straight into their place. [`Multipart::advance`] follows.
     pub fn body(&self) -> Option<(u64, u64)> {

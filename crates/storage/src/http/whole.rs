@@ -1,5 +1,6 @@
 //! Files of servers that know no ranges: copied once, then read from the copy.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +14,15 @@ use crate::source::{AccessProfile, Part, Source, check_range, read_each};
 
 /// Slower than this is nothing that somebody waits for: a GB would take four hours.
 const LEAST_BYTES_PER_SECOND: f64 = 65_536.0;
+
+/// A body that does not tell its length may have no end: so much of it is copied, unless `download_size` says how much may be.
+const MOST_WITHOUT_LENGTH: u64 = 64 << 20;
+
+fn without_end() -> String {
+    format!(
+        "it tells no length, and is larger than {MOST_WITHOUT_LENGTH} bytes; allow more with the option download_size"
+    )
+}
 
 /// Whether a copy goes on fast enough: a large file may take longer than one deadline, but not for ever.
 pub(super) struct Pace {
@@ -93,7 +103,7 @@ impl WholeFile {
             return Ok(WholeFile { address: Arc::clone(address), size_bytes: 0, version, file, _room: room });
         }
         room.take(expected.unwrap_or(0)).map_err(failed)?;
-        let at_most = expected.unwrap_or(u64::MAX);
+        let is_bounded = expected.is_some() || max_bytes.is_some();
         pace.is_endless = expected.is_none();
         let too_slow = |TooSlow(n_bytes), pace: &Pace| Error::Connection {
             url: address.name().to_owned(),
@@ -105,9 +115,12 @@ impl WholeFile {
             ),
         };
         let mut n_written = 0;
-        let size_bytes = answer.receive_whole(at_most, |bytes| {
+        let size_bytes = answer.receive_whole(expected.unwrap_or(u64::MAX), |bytes| {
             pace.came(bytes.len(), Instant::now()).map_err(|slow| too_slow(slow, &pace))?;
             room.write(bytes.len() as u64).map_err(failed)?;
+            if !is_bounded && n_written + bytes.len() as u64 > MOST_WITHOUT_LENGTH {
+                return Err(failed(std::io::Error::new(ErrorKind::QuotaExceeded, without_end())));
+            }
             file.with(|file| file.write_all_at(bytes, n_written).map_err(failed))?;
             n_written += bytes.len() as u64;
             Ok(())

@@ -43,10 +43,26 @@ const UNDER_WAY: u64 = 50_000_000;
 #[test]
 fn a_file_without_end_is_copied_up_to_the_limit_and_no_further() {
     let (url, n_sent) = endless("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
-    let error = open(&url, &[("download_size", "20 MB"), ("retries", "3")]).unwrap_err().to_string();
-    assert!(error.contains("download_size") && error.contains("20000000 bytes"), "{error}");
-    assert!(error.contains("copying") && error.contains("the server answers no ranges"), "{error}");
-    assert!(n_sent.load(SeqCst) < 20_000_000 + 3 * UNDER_WAY, "{n_sent:?}");
+    for (settings, limit) in [(&[("retries", "3"), ("download_size", "20 MB")][..], 20_000_000), (&[], 64 << 20)] {
+        let n_before = n_sent.load(SeqCst);
+        let error = open(&url, settings).unwrap_err().to_string();
+        assert!(error.contains("download_size") && error.contains(&format!("{limit} bytes")), "{error}");
+        assert!(error.contains("copying") && error.contains("the server answers no ranges"), "{error}");
+        assert!(n_sent.load(SeqCst) < n_before + limit + 3 * UNDER_WAY, "{n_sent:?}");
+    }
+}
+
+#[test]
+fn what_goes_on_behind_the_last_delimiter_is_not_read() {
+    let part = |range: &str, bytes: &str| format!("\r\n--b\r\nContent-Range: bytes {range}/1000\r\n\r\n{bytes}");
+    let (first, last) = (part("0-499", &"a".repeat(500)), part("500-999", &"b".repeat(500)));
+    let head = "HTTP/1.1 206 Partial Content\r\nContent-Type: multipart/byteranges; boundary=b\r\n\r\n";
+    let (url, n_sent) = endless(format!("{head}{first}{last}\r\n--b--\r\n").leak());
+    let opened = open(&url, &[("retries", "0")]).unwrap();
+    let mut buffer = [0; 1000];
+    opened.source.read_at(0, &mut buffer).unwrap();
+    assert!(buffer[..500] == [b'a'; 500] && buffer[500..] == [b'b'; 500]);
+    assert!(n_sent.load(SeqCst) < 3 * UNDER_WAY, "{n_sent:?}");
 }
 
 #[test]
