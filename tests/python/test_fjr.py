@@ -165,6 +165,36 @@ def test_too_many_counters_are_an_error(tmp_path, monkeypatch):
             fjr.read(path)
 
 
+DEEP, LONG, MANY = 1001, 1 << 20, 100_001
+ATTRIBUTES = " ".join(f'a{i}=""' for i in range(LONG // 8))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("<a>" * DEEP, "more than 1,000 elements in each other"),
+        (f"<a>\n<b {ATTRIBUTES}/></a>", "line 2: a tag or text of more than 1 MiB"),
+        (f"<a>{'<storage-timing-summary/>' * MANY}</a>", "more than 100,000 summaries"),
+        ("log " + "<storage-timing-summary>" * MANY, "more than 100,000 summaries"),
+        ("log " + "<counter-value x=''>" * MANY, "more than 100,000 counters"),
+        # A tag that long is passed over, and nobody looks at its attributes.
+        (f"log <counter-value {ATTRIBUTES}>", "no storage-timing-summary"),
+    ],
+)
+def test_what_would_take_much_memory_or_time_is_an_error(tmp_path, text, what):
+    path = tmp_path / "report.xml"
+    path.write_text(text)
+    with pytest.raises(CorruptFileError, match=what):
+        fjr.read(path)
+
+
+@pytest.mark.parametrize("encoding", ["no-such-encoding", "utf-7", "rot13", "UTF-16"])
+def test_the_encoding_that_a_report_names_does_not_count(tmp_path, encoding):
+    path = tmp_path / "report.xml"
+    path.write_text(f"<?xml version='1.0' encoding='{encoding}'?><a>{GOOD.replace('rfio', 'é')}</a>", "utf-8")
+    assert fjr.read(path)[0].counters[0].path == "é/read"
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_report_or_an_error(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("fjr") / "report.xml"

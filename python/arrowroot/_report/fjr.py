@@ -23,9 +23,14 @@ if TYPE_CHECKING:
 MEBIBYTE = 1 << 20
 #: Reports are some kilobytes; a job's log that holds some may be long.
 _MAX_BYTES = 64 << 20
+#: Of counters, and of summaries with or without some.
 _MAX_COUNTERS = 100_000
+_MAX_DEPTH = 1000
 _SUMMARY = "storage-timing-summary"
-_PIECE = re.compile(rf"</?{_SUMMARY}\s*>|<counter-value\s[^<>]*>")
+#: The tag of a counter is some 200 bytes.
+_PIECE = re.compile(rf"</?{_SUMMARY}\s*>|<counter-value\s[^<>]{{,4096}}>")
+#: A tag or a text that is longer than any in a report.
+_LONG = re.compile(rb"<[^<]{1048576}")
 _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,30})?(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]{1,30}")
 #: A counter as CMSSW has written it since 2012: Timing-SUBSYSTEM-OPERATION-FIELD.
 _METRIC = re.compile(r"Timing-(.+)-([^-]+)-([^-]+)")
@@ -134,7 +139,9 @@ class _Collector:
         self._metrics: dict[tuple[str, str], dict[str, str]] = {}
         self._is_in_metrics = False
         self._first_line = first_line
-        self._parser = expat.ParserCreate()
+        self._depth = 0
+        # Whatever encoding the document names, it has been read as this one.
+        self._parser = expat.ParserCreate("utf-8")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.StartDoctypeDeclHandler = self._doctype
@@ -153,26 +160,34 @@ class _Collector:
         raise CorruptFileError(f"line {self.line()}: a document type; job reports have none")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise CorruptFileError(f"line {self.line()}: more than {_MAX_DEPTH:,} elements in each other")
         if tag == _SUMMARY:
-            self.reports.append(Report([], self.line()))
+            self._begin_report()
         elif tag == "counter-value":
             # The summary of what ROOT itself counts has megabytes only.
             if all(name in attributes for name in ("subsystem", "counter-name", *_ATTRIBUTES)):
                 values = [attributes[name] for name in _ATTRIBUTES]
                 self._add(attributes["subsystem"], attributes["counter-name"], values)
         elif tag == "PerformanceSummary" and attributes.get("Metric") == "StorageStatistics":
-            self.reports.append(Report([], self.line()))
+            self._begin_report()
             self._is_in_metrics = True
         elif tag == "Metric" and self._is_in_metrics:
             match = _METRIC.fullmatch(attributes.get("Name", ""))
             if match and match[3] in _METRIC_FIELDS:
                 self._metrics.setdefault((match[1], match[2]), {})[match[3]] = attributes.get("Value", "")
-                self._check_number(len(self._metrics))
+                _check_number(len(self._metrics), "counters", self.line())
+
+    def _begin_report(self) -> None:
+        self.reports.append(Report([], self.line()))
+        _check_number(len(self.reports), "summaries", self.line())
 
     def _end(self, tag: str) -> None:
+        self._depth -= 1
         if tag == _SUMMARY:
             # A later part without a beginning of its own is another report.
-            self.reports.append(Report([], self.line()))
+            self._begin_report()
         elif tag == "PerformanceSummary" and self._is_in_metrics:
             self._is_in_metrics = False
             for (subsystem, name), fields in self._metrics.items():
@@ -193,14 +208,20 @@ class _Collector:
             raise CorruptFileError(f"line {self.line()}: {subsystem}/{name}: {max(numbers)} is out of range")
         counters = self.reports[-1].counters
         counters.append(Counter(subsystem, name, int(counts[0]), int(counts[1]), *numbers))
-        self._check_number(len(counters))
+        _check_number(len(counters), "counters", self.line())
 
-    def _check_number(self, number: int) -> None:
-        if number > _MAX_COUNTERS:
-            raise CorruptFileError(f"line {self.line()}: more than {_MAX_COUNTERS:,} counters")
+
+def _check_number(number: int, what: str, line: int) -> None:
+    if number > _MAX_COUNTERS:
+        raise CorruptFileError(f"line {line}: more than {_MAX_COUNTERS:,} {what}")
 
 
 def _of_document(content: bytes) -> list[Report]:
+    if long := _LONG.search(content):
+        line = 1 + content.count(b"\n", 0, long.start())
+        raise CorruptFileError(
+            f"line {line}: a tag or text of more than 1 MiB, which job reports do not have"
+        )
     collector = _Collector()
     collector.parse(content)
     return collector.reports
@@ -210,12 +231,16 @@ def _of_log(text: str) -> list[Report]:
     """Return the summaries in a text; a page or a log may have lost where one begins."""
     reports = [Report([], 1)]
     line, seen = 1, 0
+    n_counters = 0
     for match in _PIECE.finditer(text):
         line += text.count("\n", seen, match.start())
         seen = match.start()
         if _SUMMARY in match[0]:
             reports.append(Report([], line))
+            _check_number(len(reports), "summaries", line)
             continue
+        n_counters += 1
+        _check_number(n_counters, "counters", line)
         # A tag that is not closed, as in some logs, would have no end.
         closed = match[0] if match[0].endswith("/>") else match[0][:-1] + "/>"
         collector = _Collector(line)
@@ -223,8 +248,6 @@ def _of_log(text: str) -> list[Report]:
         if not reports[-1].counters:
             reports[-1] = Report([], line)
         reports[-1].counters.extend(collector.reports[0].counters)
-        if len(reports[-1].counters) > _MAX_COUNTERS:
-            raise CorruptFileError(f"line {line}: more than {_MAX_COUNTERS:,} counters")
     return reports
 
 
