@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.file import open_file
-from arrowroot._errors import ArrowrootError, InvalidRequestError, RecoveredWarning
+from arrowroot._errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    NoSuchKeyError,
+    RecoveredWarning,
+    StorageError,
+    UnsupportedError,
+)
 from arrowroot._objects.simple import Named
+from arrowroot._render import printable
+from arrowroot._saving.lock import held
 from arrowroot._writing.arrays import by_column
 from arrowroot._writing.counters import Known
 from arrowroot._writing.file import create
@@ -30,6 +40,8 @@ if TYPE_CHECKING:
 #: The object of a file that says of which input it is.
 INPUT = "arrowroot_input"
 _PREFIX, _SUFFIX = "part-", ".root"
+#: The directory in that of the files which says who writes to it.
+_HELD = ".writing"
 #: Digits of the number in a name, at least.
 _N_DIGITS = 5
 
@@ -74,11 +86,34 @@ class Target(NamedTuple):
         from dask.base import tokenize
 
         options = sorted((name, repr(value)) for name, value in self.options.items())
-        return str(tokenize(str(key), self.tree, repr(self.schema), options))
+        # A schema's text has not all of its metadata.
+        schema = None if self.schema is None else schema_of(self.schema).serialize().to_pybytes()
+        return str(tokenize(str(key), self.tree, schema, options))
 
-    def check_directory(self, n_parts: int) -> None:
-        """Make the directory. Raises: InvalidRequestError if it has files that look like partitions, and are none."""
-        Path(self.directory).mkdir(parents=True, exist_ok=True)
+    @contextmanager
+    def held(self, n_parts: int) -> Iterator[None]:
+        """Hold the directory, which is made if need be: nobody else writes a collection to it meanwhile.
+
+        Raises: StorageError if it cannot be made, or is held; InvalidRequestError if it has files that look like
+        partitions of a longer collection.
+        """
+        with self._naming():
+            Path(self.directory).mkdir(parents=True, exist_ok=True)
+        with held(Path(self.directory) / _HELD, f"writing to {printable(self.directory)}"):
+            with self._naming():
+                self._check_directory(n_parts)
+            yield
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(
+                f"{printable(self.directory)}: no directory to write to: {error.strerror}"
+            ) from error
+
+    def _check_directory(self, n_parts: int) -> None:
         own = {self.path_of(number, n_parts) for number in range(n_parts)}
         others = sorted(
             path.name
@@ -92,30 +127,35 @@ class Target(NamedTuple):
             )
 
     def kept(self, path: str, wanted: str) -> WrittenPart | None:
-        """Return the file of a partition if it is there, whole and of that input; else see that it is not there."""
+        """Return the file of a partition if it is there, whole and of that input; None if one has to be written.
+
+        Raises: InvalidRequestError for a file of that name which :meth:`write` has not written, and for one that is too
+        damaged to tell; StorageError if nobody can know, as it cannot be read.
+        """
         if not os.path.exists(path):  # noqa: PTH110 - text
             return None
-        n_entries = self._entries_of(path, wanted)
-        if n_entries is None:
-            # A file that is not written again, as its partition fails, must not look as if it were.
-            Path(path).unlink()
-            return None
-        return WrittenPart(path, n_entries, was_kept=True)
-
-    def _entries_of(self, path: str, wanted: str) -> int | None:
         import warnings
 
         with warnings.catch_warnings():
-            warnings.simplefilter("error", RecoveredWarning)
-            try:
-                with open_file(path) as file:
-                    found = file[INPUT]
-                    is_same = isinstance(found, Named) and found.title == wanted
-                    is_whole = not file.missing_bytes and not file.was_recovered
-                    tree: Any = file[self.tree]
-                    return int(tree.num_entries) if is_same and is_whole else None
-            except (ArrowrootError, RecoveredWarning):
-                return None
+            warnings.simplefilter("ignore", RecoveredWarning)
+            with _foreign(path), open_file(path) as file:
+                found = file[INPUT]
+                if not isinstance(found, Named):
+                    raise NoSuchKeyError(path, INPUT, [])
+                if found.title != wanted or file.missing_bytes or file.was_recovered:
+                    return None
+                tree: Any = file[self.tree]
+                return WrittenPart(path, int(tree.num_entries), was_kept=True)
+
+    def remove(self, path: str) -> None:
+        """Remove a file of another input, or a damaged one.
+
+        One that is not written again, as its partition fails, must not look as if it were. Raises: StorageError.
+        """
+        try:
+            Path(path).unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(f"{printable(path)}: cannot be replaced: {error.strerror}") from error
 
     def write(self, data: Any, path: str, wanted: str) -> WrittenPart:
         """Write a partition; any error leaves no file."""
@@ -129,6 +169,17 @@ class Target(NamedTuple):
             table.close()
             file[INPUT] = record_of("TNamed", named(INPUT, wanted))
         return WrittenPart(path, n_entries, was_kept=False)
+
+
+@contextmanager
+def _foreign(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (CorruptFileError, NoSuchKeyError, UnsupportedError) as error:
+        raise InvalidRequestError(
+            f"{printable(path)}: has the name of a partition, and is no file of dask.write, or a damaged one: remove "
+            "it, or write to another directory"
+        ) from error
 
 
 def _table_of(entries: Iterable[Any]) -> pa.Table:

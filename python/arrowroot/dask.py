@@ -176,13 +176,16 @@ def write(
 
     It can be called again, after an error or an interruption: a file that is there, whole and of the same input, is
     kept, and its partition is not computed. The input is the same if Dask's key of the partition is (of delayed values
-    with ``pure=True`` alone), and so are the options. Anything else of these names is removed first, so the file of a
-    partition that fails is not there. Files are whole or not there at all.
+    with ``pure=True`` alone), and so are the options. Another file that this function wrote is removed first, so the
+    file of a partition that fails is not there; any other of these names is an error, and nothing is removed. Files are
+    whole or not there at all. One process at a time writes to a directory.
 
     Returns the files in the order of the partitions: path, number of entries, and whether it was kept.
 
     Raises: what computing and writing raise, when the first partition fails; InvalidRequestError for what is no such
-        collection, for options that make no sense, and if the directory has partitions of a longer collection.
+        collection, for options that make no sense, and if the directory has partitions of a longer collection, or files
+        of these names that are none of this function; StorageError if the directory cannot be made or read, or another
+        process writes to it.
     """
     try:
         import dask
@@ -194,15 +197,17 @@ def write(
     check_arguments(options, write, TableOptions.__annotations__)
     target = Target.of(directory, tree, schema, options)
     parts = list(parts_of(collection))
-    target.check_directory(len(parts))
     found: dict[int, WrittenPart] = {}
     tasks: dict[int, Any] = {}
-    for number, (key, data) in enumerate(parts):
-        path, wanted = target.path_of(number, len(parts)), target.input_of(key)
-        there = target.kept(path, wanted)
-        if there is None:
-            tasks[number] = dask.delayed(target.write)(data, path, wanted)
-        else:
-            found[number] = there
-    found.update(zip(tasks, dask.compute(*tasks.values()), strict=True))
+    with target.held(len(parts)):
+        for number, (key, data) in enumerate(parts):
+            path, wanted = target.path_of(number, len(parts)), target.input_of(key)
+            there = target.kept(path, wanted)
+            if there is None:
+                tasks[number] = dask.delayed(target.write)(data, path, wanted)
+            else:
+                found[number] = there
+        for number in tasks:
+            target.remove(target.path_of(number, len(parts)))
+        found.update(zip(tasks, dask.compute(*tasks.values()), strict=True))
     return [found[number] for number in range(len(parts))]

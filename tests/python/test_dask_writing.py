@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import numpy as np
 import pyarrow as pa
@@ -149,6 +150,100 @@ def test_the_file_of_a_partition_that_fails_is_not_there(tmp_path, ran):
     assert list((tmp_path / "text").iterdir()) == []
 
 
+def fail(_):
+    raise OSError("no such input")
+
+
+def listed(directory):
+    return {one.name: (one.lstat().st_ino, one.lstat().st_mtime_ns) for one in directory.iterdir()}
+
+
+def test_a_file_that_dask_write_did_not_make_is_no_partition_and_is_left(tmp_path):
+    """Other files of these names, whole, damaged, of text, or behind a link; directories; of all nothing is removed."""
+    others = {
+        "root": lambda path: ar.write(f"{path}:Events", pa.table({"precious": [1, 2, 3]})),
+        "cut": lambda path: (ar.write(f"{path}:Events", {"x": np.arange(9.0)}), os.truncate(path, 300)),
+        "text": lambda path: path.write_text("my notes"),
+        "link": lambda path: (path.with_name("notes").write_text("mine"), path.symlink_to("notes")),
+        "directory": lambda path: path.mkdir(),
+        "pipe": os.mkfifo,
+    }
+    for name, make in others.items():
+        target = tmp_path / name
+        ard.write(delayed_parts(3, n=7), target)
+        path = target / "part-00001.root"
+        path.unlink()
+        make(path)
+        before = listed(target)
+        # The first would be written, and the last is of another input.
+        with pytest.raises((ar.InvalidRequestError, ar.StorageError), match=r"part-00001\.root"):
+            ard.write([*delayed_parts(2), dask.delayed(fail, pure=True)(2)], target)
+        assert listed(target) == before, name
+
+
+def test_a_file_that_cannot_be_read_now_is_not_taken_for_a_damaged_one(tmp_path, monkeypatch):
+    from arrowroot import _dask_writing
+
+    ard.write(delayed_parts(2), tmp_path / "out")
+
+    def open_file(path):
+        raise ar.StorageError(f"{path}: Too many open files")
+
+    monkeypatch.setattr(_dask_writing, "open_file", open_file)
+    with pytest.raises(ar.StorageError, match="Too many open files"):
+        ard.write([dask.delayed(fail, pure=True)(0), *delayed_parts(1)], tmp_path / "out")
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere", "x" * 300, "dangling"])
+def test_a_directory_that_cannot_be_made_is_our_error(tmp_path, place, ran):
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    with pytest.raises(ar.StorageError, match="no directory to write to"):
+        ard.write(delayed_parts(1), tmp_path / place)
+    with pytest.raises(ar.InvalidRequestError, match="NUL"):
+        ard.write(delayed_parts(1), f"{tmp_path}/a\0b")
+    assert not ran
+    assert {one.name for one in tmp_path.iterdir()} == {"file", "dangling"}
+
+
+def test_one_process_at_a_time_writes_to_a_directory(tmp_path, ran):
+    target = tmp_path / "out"
+
+    def within(i):
+        # Another run, while this one has a partition under way.
+        with pytest.raises(ar.StorageError, match=r"writing to .*out: process \d+ on .*does the same"):
+            ard.write(delayed_parts(2, n=3), target)
+        return part(i)
+
+    written = ard.write([dask.delayed(within, pure=True)(i) for i in range(2)], target)
+    assert [one.num_entries for one in written] == [10, 10]
+    assert sorted(ran) == [0, 1]
+    assert sorted(one.name for one in target.iterdir()) == ["part-00000.root", "part-00001.root"]
+
+
+def test_an_input_without_a_uuid_is_another_once_it_is_changed(tmp_path):
+    source, target = tmp_path / "in.root", tmp_path / "out"
+    for first in (0, 1000):
+        # Of the same size, as nothing is compressed.
+        data = {"x": np.arange(100) + first}
+        ar.write(f"{source}:Events", data, reproducible=True, compression=None)
+        os.utime(source, ns=(first, first))
+        (one,) = ard.write(ard.dataframe(str(source), "Events"), target)
+        assert not one.was_kept
+        assert ar.open(one.path)["Events"]["x"].to_pylist()[0] == first
+    assert ard.write(ard.dataframe(str(source), "Events"), target)[0].was_kept
+
+
+def test_other_metadata_of_a_schema_are_another_input(tmp_path):
+    fields = [pa.field("i", pa.int64(), nullable=False), pa.field("x", pa.float64(), nullable=False)]
+    for end in ("1", "2"):
+        schema = pa.schema(fields, metadata={"about": "x" * 5000 + end})
+        (one,) = ard.write(delayed_parts(1), tmp_path / "out", schema=schema)
+        assert not one.was_kept
+        assert ar.open(one.path)["Events"].schema.metadata == schema.metadata
+
+
 def test_bags_single_delayed_tables_and_a_schema(tmp_path):
     import dask.bag
 
@@ -231,6 +326,31 @@ def test_what_is_no_collection_and_what_is_in_the_way_are_said(tmp_path):
         ar.InvalidRequestError, match=r"part-00002\.root: not of this collection, which has 2"
     ):
         ard.write(delayed_parts(2), tmp_path / "y")
+
+
+def killed(place, i):
+    """Return batches, in the midst of which the process is killed the first time."""
+    yield part(i, 1000)
+    if i == 1 and not place.exists():
+        place.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield part(i, 1000)
+
+
+@pytest.mark.skipif("ARROWROOT_SOAK" not in os.environ, reason="takes seconds: ARROWROOT_SOAK=1 runs it")
+def test_what_a_killed_worker_leaves_is_no_partition_and_goes_with_the_next_run(tmp_path):
+    target, place = tmp_path / "out", tmp_path / "was-killed"
+    for is_second in (False, True):
+        parts = [dask.delayed(killed, pure=True)(place, i) for i in range(4)]
+        with dask.config.set(scheduler="processes", num_workers=2):
+            if not is_second:
+                with pytest.raises(Exception, match=r"(?i)terminated|broken"):
+                    ard.write(parts, target, flush=100)
+                assert {"part-00001.root", "lock", ".writing"}.isdisjoint(listed(target))
+            else:
+                written = ard.write(parts, target, flush=100)
+    assert [one.num_entries for one in written] == [2000] * 4
+    assert sorted(listed(target)) == [f"part-0000{i}.root" for i in range(4)]
 
 
 @pytest.mark.skipif("ARROWROOT_SOAK" not in os.environ, reason="takes seconds: ARROWROOT_SOAK=1 runs it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,6 +18,7 @@ from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._storage.config import names, redacted, secret_names
+from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -77,6 +79,9 @@ class Partition:
     assemble: bool = False
     storage: dict[str, Any] = field(default_factory=dict)
     friends: tuple[FriendFiles, ...] = ()
+    #: When its files, and those of its friends, were last changed in ns: only that tells one without a UUID from
+    #: another of its size. 0 of others. It is a part of the name alone: copies may have other times.
+    changed_ns: tuple[int, ...] = ()
 
     @property
     def num_entries(self) -> int:
@@ -189,6 +194,7 @@ class Partition:
             self.strings,
             self.assemble,
             self.identity,
+            self.changed_ns,
         )
 
     def __repr__(self) -> str:
@@ -257,8 +263,13 @@ def partitions(
     looks = row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
     for member, (clusters, n_bytes) in zip(row.members, looks, strict=True):
         per_entry = beside + n_bytes / max(1, member.num_entries)
-        pieces += [
-            Partition(
+        for entries in _cut(clusters, target_bytes, per_entry):
+            beside_it = tuple(
+                _part_of(whole, other, member.first_entry, entries)
+                for whole, other in zip(wholes, others, strict=True)
+            )
+            files = [*_named([member]), *(file for friend in beside_it for file in friend.files)]
+            piece = Partition(
                 location=member.location,
                 tree=member.path,
                 columns=tuple(chosen),
@@ -269,13 +280,10 @@ def partitions(
                 identity=_identity(member),
                 assemble=assemble,
                 storage=dict(storage),
-                friends=tuple(
-                    _part_of(whole, other, member.first_entry, entries)
-                    for whole, other in zip(wholes, others, strict=True)
-                ),
+                friends=beside_it,
+                changed_ns=tuple(_changed_ns(location, identity) for location, _, identity in files),
             )
-            for entries in _cut(clusters, target_bytes, per_entry)
-        ]
+            pieces.append(piece)
     # If there are no entries, one piece tells the types.
     filled = [piece for piece in pieces if piece.num_entries]
     return filled or pieces[:1]
@@ -327,6 +335,16 @@ def _refuse_changed(found: Identity, identity: Identity, where: str) -> None:
 
 def _identity(member: Member) -> Identity:
     return (*member.identity, member.num_entries)
+
+
+def _changed_ns(location: str, identity: Identity) -> int:
+    """Return when a local file without a UUID was last changed, 0 of any other."""
+    _, uuid, _ = identity
+    path = split_options(location)[0]
+    try:
+        return 0 if uuid or "://" in path else os.stat(path).st_mtime_ns  # noqa: PTH116 - text
+    except OSError:
+        return 0
 
 
 def _memory_bytes(tree: Tree, paths: set[str]) -> int:

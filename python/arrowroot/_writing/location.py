@@ -21,6 +21,8 @@ def local_path(path: Location) -> str:
     Raises: InvalidRequestError for URLs of other stores, with what to do; and for what is no path.
     """
     text = as_location(path)
+    if "\0" in text:
+        raise InvalidRequestError(f"{text!r}: a path has no NUL character")
     if text.lower().startswith(_FILE):
         from urllib.parse import unquote
 
