@@ -3,12 +3,15 @@
 import errno
 import os
 import resource
+import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import arrowroot as ar
@@ -130,8 +133,111 @@ def test_pipes_and_devices_are_written_themselves(tmp_path):
         file.write(b"new")
     listener.join(60)
     assert heard == [b"new"]
-    with replacing("/dev/stdout") as beside:
-        assert beside == "/dev/stdout"
+    with replacing("/dev/null") as beside:
+        assert beside == "/dev/null"
+    with pytest.raises(ar.InvalidRequestError, match=r"pipe: no regular file"):
+        ar.index(FIXTURE, path)
+    assert path.is_fifo()
+
+
+OUTPUT = """
+import os, sys
+from arrowroot._saving.replacing import replacing
+sys.stdout.write("before ")
+with replacing(sys.argv[1]) as beside:
+    with open(beside, "w") as file:
+        file.write("made")
+    if sys.argv[2:] == ["fail"]:
+        raise SystemExit(3)
+    if sys.argv[2:] == ["killed"]:
+        os.kill(os.getpid(), 9)
+sys.stdout.write(" after")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *[("/dev/stdout", kind) for kind in ("file", "pipe", "socket", "deleted")],
+        *[(name, "file") for name in ("/dev/fd/1", "/proc/thread-self/fd/1", "link")],
+    ],
+)
+def test_an_open_file_is_written_where_it_is_and_behind_what_it_has(tmp_path, name, kind):
+    """As ``program /dev/stdout >> FILE`` has it: what others write to it stays, in its order."""
+    if name == "link":
+        name = str(tmp_path / "link")
+        Path(name).symlink_to("/dev/stdout")
+    path = tmp_path / "out"
+    path.write_bytes(OLD)
+
+    def run(*arguments):
+        code = [sys.executable, "-c", OUTPUT, name, *arguments]
+        if kind == "pipe":
+            return subprocess.run(code, stdout=subprocess.PIPE, check=False).stdout
+        if kind == "socket":
+            one, other = socket.socketpair()
+            with one, other:
+                subprocess.run(code, stdout=one, check=False)
+                one.close()
+                return other.makefile("rb").read()
+        with path.open("r+b") as file:
+            file.seek(0, os.SEEK_END)
+            if kind == "deleted":
+                path.unlink()
+            subprocess.run(code, stdout=file, check=False)
+            file.seek(0)
+            found = file.read()
+        assert found.startswith(OLD)
+        assert kind == "deleted" or path.read_bytes() == found
+        return found[len(OLD) :]
+
+    assert run() == b"before made after"
+    if kind == "file":
+        path.write_bytes(OLD)
+        assert run("killed") == b"before "
+        path.write_bytes(OLD)
+        assert run("fail") == b"before "
+
+
+@pytest.fixture
+def in_memory():
+    """A directory below /dev, which is not of devices."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        yield Path(directory)
+
+
+@pytest.mark.parametrize("how", ["raise ValueError", "os.kill(os.getpid(), 9)"])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_below_dev_is_what_it_was_after_an_end_in_the_middle(in_memory, tmp_path, how, is_link):
+    path = in_memory / "t.parquet"
+    path.write_bytes(OLD)
+    named = path
+    if is_link:
+        named = tmp_path / "link.parquet"
+        named.symlink_to(path)
+    code = (
+        "import os, sys\nfrom arrowroot._saving.replacing import replacing\n"
+        f"with replacing(sys.argv[1]) as beside: open(beside, 'wb').write(b'half'); {how}"
+    )
+    assert subprocess.run([sys.executable, "-c", code, named], capture_output=True, check=False).returncode
+    assert path.read_bytes() == OLD
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_a_conversion_that_fails_leaves_what_was_below_dev(in_memory, tmp_path, name):
+    ar.write(f"{tmp_path}/in.root:t", {"x": np.arange(100_000)})
+    path = in_memory / name
+    path.write_bytes(OLD)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+    for options in ({"preexec_fn": limit}, {}):
+        command = [sys.executable, "-m", "arrowroot", "convert", f"{tmp_path}/in.root:t", path]
+        done = subprocess.run(command, capture_output=True, check=False, **options)
+        assert (done.returncode == 0) == (options == {})
+        assert (path.read_bytes() == OLD) == (options != {})
+        assert names(in_memory) == [name]
 
 
 def perf(*arguments, **options):
@@ -180,6 +286,14 @@ def test_the_standard_output_is_written_behind_the_report(option):
     assert done.returncode == 0, done.stderr
     assert "offset,n_bytes" in done.stdout or "<FrameworkJobReport" in done.stdout
     assert "of 350 entries" in done.stdout
+
+
+def test_the_standard_output_that_is_a_file_keeps_the_report(tmp_path):
+    with (tmp_path / "out").open("w") as out:
+        command = [sys.executable, "-m", "arrowroot", "perf", FIXTURE, "--trace", "/dev/stdout"]
+        assert subprocess.run(command, stdout=out, check=False).returncode == 0
+    text = (tmp_path / "out").read_text()
+    assert text.index("of 350 entries") < text.index("offset,n_bytes")
 
 
 def test_an_index_that_is_made_again_keeps_its_permissions_and_link(tmp_path):

@@ -20,7 +20,7 @@ from arrowroot._errors import (
 from arrowroot._options import MEMORY_BUDGET, Options, check_arguments
 from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
-from arrowroot._saving.replacing import put
+from arrowroot._saving.replacing import is_special, put
 from arrowroot._select.columns import id_names
 from arrowroot._select.events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
 from arrowroot._storage.config import names, redacted
@@ -76,10 +76,15 @@ def index(
     One process at a time makes an index; one that is killed holds up nobody.
 
     Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file;
+    InvalidRequestError if ``output`` is a pipe or a device;
     StorageError, which names the process, if another one is making this index.
     """
     check_arguments(storage, index, storage=names())
     target = Path(output)
+    if is_special(str(target)):
+        raise InvalidRequestError(
+            f"{target}: no regular file: an index is put into its place when it is whole"
+        )
     parts = Path(f"{target}.parts")
     files = expand(paths, tree)
     with held(parts, f"making {target}"):

@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
+import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: Where the open files of a process, or of one of its threads, are by their numbers; /dev/fd leads there.
+_DESCRIPTORS = re.compile(r"/proc/(?P<process>[0-9]+)(/task/[0-9]+)?/fd")
+#: The kernel follows so many symbolic links in a row.
+_MAX_LINKS = 40
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yield the name of a file to write, which takes the place of ``path`` when the block ends without an error.
 
-    After an error, that of a full disk too, ``path`` is what it was, or still not there. The file to write is in the
-    same directory and has the same suffix. What is no regular file (a pipe, ``/dev/stdout``) is written itself. A
-    symbolic link stays one, and the permissions of a file that was there are kept.
+    After an error, that of a full disk too, ``path`` is what it was, or still not there; so it is if the process is
+    killed. The file to write is in the same directory and has the same suffix. A symbolic link stays one, and the
+    permissions of a file that was there are kept.
+
+    A pipe or a device is written itself. The name of an open file of this process, as ``/dev/stdout`` is after a
+    shell's ``> FILE``, stands for that file: what was written is put behind what is in it, when it is whole.
 
     Raises: OSError, which names ``path``.
     """
-    target = os.fspath(path)
-    beside = target
+    asked = os.fspath(path)
+    beside: str | None = None
     try:
-        if is_special(target):
-            yield target
+        descriptor = _descriptor_of(asked)
+        if descriptor is not None:
+            _flush_streams()
+        if _is_written_itself(asked, descriptor):
+            yield asked
             return
-        target = os.path.realpath(target)
-        beside = _made_beside(target)
+        target = os.path.realpath(asked)
+        beside = _made_beside(target) if descriptor is None else _made_apart(asked)
         yield beside
-        put(beside, target)
+        if descriptor is None:
+            put(beside, target)
+        else:
+            _flush_streams()
+            _append(beside, descriptor)
     except OSError as error:
-        raise _of(error, os.fspath(path), beside) from None
+        raise _of(error, asked, beside or asked) from None
     finally:
-        if beside not in (target, os.fspath(path)):
+        if beside is not None:
             with suppress(OSError):
                 os.unlink(beside)  # noqa: PTH108 - text
 
@@ -54,15 +71,61 @@ def put(beside: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     os.replace(beside, target)  # noqa: PTH105 - text
 
 
-def is_special(target: str) -> bool:
-    """Whether a path is no regular file, or the name of one that is open: these are written themselves."""
-    # These are names of open files, to which others write, too.
-    if os.path.abspath(target).startswith(("/dev/", "/proc/")):  # noqa: PTH100 - text
-        return True
+def is_special(path: str) -> bool:
+    """Return whether no other file can take the place: of a pipe or a device, and of an open file by its number."""
+    descriptor = _descriptor_of(path)
+    return descriptor is not None or _is_written_itself(path, descriptor)
+
+
+def _is_written_itself(path: str, descriptor: int | None) -> bool:
+    """Return whether it is there and no regular file, or one that no directory has any more.
+
+    descriptor: of this process, if that is what it names. A socket is none of these: such a name does not open it.
+    """
     try:
-        return not stat.S_ISREG(os.stat(target).st_mode)  # noqa: PTH116 - text
+        found = os.stat(path)  # noqa: PTH116 - text
     except FileNotFoundError:
         return False
+    if descriptor is not None:
+        return stat.S_ISCHR(found.st_mode) or stat.S_ISFIFO(found.st_mode)
+    if not stat.S_ISREG(found.st_mode):
+        return True
+    # As an open file of another process, under /proc, may be.
+    try:
+        return not os.path.samestat(found, os.stat(os.path.realpath(path)))  # noqa: PTH116 - text
+    except FileNotFoundError:
+        return True
+
+
+def _descriptor_of(path: str) -> int | None:
+    """Return the number of the open file that a path names, as /dev/stdout and /dev/fd/N do; None of other names."""
+    place = os.path.abspath(path)  # noqa: PTH100 - text
+    for _ in range(_MAX_LINKS):
+        folder, name = os.path.split(place)
+        if name.isascii() and name.isdigit():
+            found = _DESCRIPTORS.fullmatch(os.path.realpath(folder))
+            if found and int(found["process"]) == os.getpid():
+                return int(name)
+        try:
+            place = os.path.join(folder, os.readlink(place))  # noqa: PTH115, PTH118 - text
+        except OSError:
+            return None
+    return None
+
+
+def _flush_streams() -> None:
+    """Write what Python keeps back: it comes before what is written to the same files by their numbers."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _append(beside: str, descriptor: int) -> None:
+    """Write all of a file to another that is open."""
+    import shutil
+
+    with open(beside, "rb") as whole, open(os.dup(descriptor), "wb") as file:  # noqa: PTH123 - text
+        shutil.copyfileobj(whole, file, 1 << 20)
 
 
 def _made_beside(target: str) -> str:
@@ -70,12 +133,25 @@ def _made_beside(target: str) -> str:
     if os.path.exists(target):  # noqa: PTH110 - text
         # A file that a user may not write must not be replaced by another of its name.
         os.close(os.open(target, os.O_WRONLY))
-    suffix = os.path.splitext(target)[1]  # noqa: PTH122 - text
     # Nothing else of the name is used: it may have the greatest length already.
-    name = f".arrowroot-{secrets.token_hex(8)}{suffix if len(suffix) < 16 else ''}"
+    name = f".arrowroot-{secrets.token_hex(8)}{_suffix_of(target)}"
     beside = os.path.join(os.path.dirname(target), name)  # noqa: PTH118, PTH120 - text
     os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     return beside
+
+
+def _made_apart(path: str) -> str:
+    """Make an empty file where temporary ones are."""
+    import tempfile
+
+    descriptor, name = tempfile.mkstemp(prefix=".arrowroot-", suffix=_suffix_of(path))
+    os.close(descriptor)
+    return name
+
+
+def _suffix_of(path: str) -> str:
+    suffix = os.path.splitext(path)[1]  # noqa: PTH122 - text
+    return suffix if len(suffix) < 16 else ""
 
 
 def _of(error: OSError, path: str, beside: str) -> OSError:
