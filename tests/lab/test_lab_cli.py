@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 
 import pyarrow.dataset
 import pyarrow.parquet
@@ -328,3 +329,24 @@ def test_a_name_with_a_comma_is_one_name(lab, tmp_path):
     assert first.uuid in (cold := lab(*asked, "disk, cold")[1])
     assert second.uuid not in cold
     assert lab(*asked, "disk, warm")[0] == 2
+
+
+def test_a_file_is_put_through_links_and_into_pipes_and_never_in_the_place_of_a_device(lab, tmp_path):
+    path, link, pipe = tmp_path / "out.csv", tmp_path / "link.csv", tmp_path / "pipe.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    assert lab("export", str(link))[0] == 0
+    assert link.is_symlink()
+    assert (path.stat().st_mode & 0o777, path.read_text()[:6]) == (0o640, '"uuid"')
+    os.mkfifo(pipe)
+    heard = []
+    listener = threading.Thread(target=lambda: heard.append(pipe.read_text()))
+    listener.start()
+    assert lab("export", str(pipe))[0] == 0
+    listener.join(60)
+    assert heard == [path.read_text()]
+    assert pipe.is_fifo()
+    name = tmp_path / ("x" * 251 + ".svg")
+    assert lab("classics", "--picture", str(name))[0] == 0
+    assert sorted(one.suffix for one in tmp_path.iterdir()) == [".csv", ".csv", ".csv", ".svg"]

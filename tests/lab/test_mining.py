@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import statistics
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 
 import duckdb
+import pyarrow.dataset
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,7 @@ from arrowroot_lab.mining import (
     series,
     writing,
 )
-from arrowroot_lab.mining.exporting import export_directory
+from arrowroot_lab.mining.exporting import export, export_directory
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.history import level_changes
 from arrowroot_lab.pages.pictures import series_history
@@ -549,6 +551,54 @@ def test_the_value_of_a_key_is_never_cut():
     assert max(map(len, told.splitlines())) <= 80
     assert command in " ".join(told.split())
     assert told.splitlines()[-1].split() == ["site", "here"]
+
+
+FORMULAS = ["=1+1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "\uff1d1+1", "=cmd|' /C calc'!A0"]
+TEXTS = ["a=b", "-5", "+1.5e3", "-.5", "", "'=1", "ü", "1-2"]
+
+
+def test_csv_has_no_text_that_a_spreadsheet_takes_for_a_formula(tmp_path):
+    columns = (Column("text", "Text", "text"), Column("=key", "Number"))
+    table = Table("t", columns, tuple((text, -number) for number, text in enumerate([*FORMULAS, *TEXTS])))
+    head, *rows = csv.reader(io.StringIO(writing.as_csv(table)))
+    assert head == ["text", "'=key"]
+    assert [row[0] for row in rows] == [*(f"'{text}" for text in FORMULAS), *TEXTS]
+    assert [int(row[1]) for row in rows] == [-number for number in range(len(rows))]
+    made = [
+        replace(one, campaign={**one.campaign, "name": name})
+        for one, name in zip(Made(n_samples=1).results(), filter(None, [*FORMULAS, *TEXTS]), strict=False)
+    ]
+    with Store.open(tmp_path / "lab.db") as opened:
+        for result in made:
+            opened.put(result)
+        export(opened, None, tmp_path / "out.csv", "results")
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        found = {row["uuid"]: row["campaign"] for row in csv.DictReader(file)}
+    for one in made:
+        name = one.campaign["name"]
+        assert found[one.uuid] == (f"'{name}" if name in FORMULAS else name)
+
+
+def test_a_campaign_of_any_name_is_exported_and_no_two_into_one_directory(tmp_path):
+    names = ["П" * 42, "П" * 200, "П" * 199 + "Я", "a/b c%2F=", "…" * 60, "x" * 200, "日本", "1", "0"]
+    made = [
+        replace(one, campaign={**one.campaign, "name": name})
+        for one, name in zip([*Made(n_samples=1).results()][:1] * len(names), names, strict=False)
+    ]
+    made = [replace(one, uuid=f"{one.uuid[:-2]}{number:02x}") for number, one in enumerate(made)]
+    with Store.open(tmp_path / "lab.db") as opened:
+        for result in made:
+            opened.put(result)
+        export_directory(opened, None, tmp_path / "out")
+        export_directory(opened, None, tmp_path / "out")
+    found = pyarrow.dataset.dataset(tmp_path / "out" / "results", partitioning="hive").to_table()
+    by_uuid = dict(zip(found["uuid"].to_pylist(), found["campaign"].to_pylist(), strict=True))
+    told = [by_uuid[one.uuid] for one in made]
+    assert len(set(told)) == len(names)
+    for one, name in zip(told, names, strict=True):
+        assert one == name or (len(name) > 40 and one.startswith(name[:20]) and "~" in one)
+    assert told[0] == names[0]
+    assert all(len(os.fsencode(path.name)) <= 255 for path in (tmp_path / "out").rglob("*"))
 
 
 def test_csv_json_and_markdown_have_all_cells(noisy):

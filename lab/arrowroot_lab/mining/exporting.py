@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-from contextlib import contextmanager
-from itertools import islice
-from pathlib import Path
+from bisect import bisect_right
+from contextlib import ExitStack, contextmanager
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,18 +18,26 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 
+from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.saving import put, scratch
 from arrowroot_lab.store.merging import DOCUMENTS
 
 from .flat_tables import TABLES, batches, schema
+from .writing import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from arrowroot_lab.store import Filter, Store
 
 #: Rows of a group in Parquet: smaller groups are slow to read.
 _LEAST_ROWS = 20_000
+#: Most bytes of a campaign's name in that of its directory, which has "campaign=" before: file systems take 255.
+_MOST_BYTES = 240
+#: What Parquet's readers, and file systems, take as it is in the name of a directory.
+_IS_LETTER = re.compile(r"[\w.~-]")
 #: The files of a table.
 _WRITTEN = re.compile(r"campaign=[^/]*/month=[^/]*/part-\d+\.parquet")
 #: Documents of a group, which whoever imports them has in memory.
@@ -49,20 +56,21 @@ def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
 
     Raises: RequestError if the directory cannot be made; LabError if it cannot be written.
     """
-    with _scratch(out) as scratch:
-        part = scratch / f"part{out.suffix}"
+    with _scratch(out) as directory:
+        part = directory / f"part{out.suffix}"
         columns, found = schema(store, name), batches(store, store.keys(where), name)
         if out.suffix == ".root":  # a dot in a branch's name is ROOT's own
             columns = pa.schema([field.with_name(field.name.replace(".", "_")) for field in columns])
             found = (pa.RecordBatch.from_arrays(batch.columns, schema=columns) for batch in found)
         if out.suffix == ".csv":
-            n_rows = _write(pa.csv.CSVWriter(part, columns), found)
+            columns = pa.schema([field.with_name(harmless(field.name)) for field in columns])
+            n_rows = _write(pa.csv.CSVWriter(part, columns), (_harmless(batch, columns) for batch in found))
         else:
-            table = scratch / "part.parquet"
+            table = directory / "part.parquet"
             n_rows = _write(pa.parquet.ParquetWriter(table, columns), found)
             if out.suffix == ".root":
                 _to_root(table, part, name)
-        part.replace(out)
+        put(part, out)
     return n_rows
 
 
@@ -78,13 +86,17 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
     counts: dict[str, int] = {}
     for name in (*TABLES, DOCUMENTS):
         _check_is_ours(out / name)
-    with _scratch(out / "results") as scratch:
+    with _scratch(out / "results") as directory:
         # What others put meanwhile is in no table.
         found = store.rows(where, ("id", "uuid", "campaign", "created_at"))
         keys = [row.id for row in found]
-        uuids, campaigns, dates = (
-            pa.array([row[place] for row in found], pa.string()) for place in range(1, 4)
-        )
+        uuids = pa.array([row.uuid for row in found], pa.string())
+        # Directories get their names afterwards: pyarrow would write six characters for a letter that is not English.
+        numbers = {
+            name: str(number) for number, name in enumerate(dict.fromkeys(row.campaign for row in found))
+        }
+        campaigns = pa.array([numbers[row.campaign] for row in found], pa.string())
+        dates = pa.array([row.created_at for row in found], pa.string())
         months = pc.utf8_slice_codeunits(dates, 0, len("2026-01"))
 
         def keyed(name: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -104,7 +116,7 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
             columns = pa.schema([*own, ("campaign", pa.string()), ("month", pa.string())])
             pa.dataset.write_dataset(
                 keyed(name, columns),
-                scratch / name,
+                directory / "numbered" / name,
                 schema=columns,
                 format="parquet",
                 min_rows_per_group=_DOCUMENTS_OF_GROUP if name == DOCUMENTS else _LEAST_ROWS,
@@ -113,12 +125,36 @@ def export_directory(store: Store, where: Filter | None, out: Path) -> dict[str,
                     pa.schema([("campaign", pa.string()), ("month", pa.string())]), flavor="hive"
                 ),
             )
+            for campaign, number in numbers.items():
+                numbered = directory / "numbered" / name / f"campaign={number}"
+                if numbered.exists():  # it has rows
+                    (directory / name).mkdir(exist_ok=True)
+                    numbered.rename(directory / name / f"campaign={_as_directory(campaign)}")
         for name in (*TABLES, DOCUMENTS):
             if (out / name).exists():
-                (out / name).rename(scratch / f"old-{name}")
-            if (scratch / name).exists():  # it has rows
-                (scratch / name).rename(out / name)
+                (out / name).rename(directory / f"old-{name}")
+            if (directory / name).exists():  # it has rows
+                (directory / name).rename(out / name)
     return counts
+
+
+def _as_directory(name: str) -> str:
+    """Return a campaign's name as that of a directory, which readers of Parquet decode; see ``_MOST_BYTES``."""
+    letters = [letter if _IS_LETTER.fullmatch(letter) else quote(letter, safe="") for letter in name]
+    sizes = list(accumulate(len(letter.encode()) for letter in letters))
+    if not sizes or sizes[-1] <= _MOST_BYTES:
+        return "".join(letters)
+    end = f"~{key_of(name)}"
+    return "".join(letters[: bisect_right(sizes, _MOST_BYTES - len(end))]) + end
+
+
+def _harmless(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+    """Return rows for CSV, without texts that spreadsheets take for formulas."""
+    arrays = [
+        pa.array(map(harmless, column.to_pylist()), pa.string()) if column.type == pa.string() else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
 
 def _check_is_ours(place: Path) -> None:
@@ -160,14 +196,12 @@ def _to_root(table: Path, out: Path, name: str) -> None:
 @contextmanager
 def _scratch(out: Path) -> Iterator[Path]:
     """A directory beside the output, so that what is whole is renamed into its place; gone afterwards."""
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".export-", dir=out.parent))
-    except OSError as error:
-        raise RequestError(f"{out}: {os.strerror(error.errno or 0)}") from error
-    try:
-        yield scratch
-    except (OSError, pa.ArrowException) as error:
-        raise LabError(f"{out}: it cannot be written: {error}") from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with ExitStack() as stack:
+        try:
+            directory = stack.enter_context(scratch(out))
+        except OSError as error:
+            raise RequestError(f"{out}: {os.strerror(error.errno or 0)}") from error
+        try:
+            yield directory
+        except (OSError, pa.ArrowException) as error:
+            raise LabError(f"{out}: it cannot be written: {error}") from error

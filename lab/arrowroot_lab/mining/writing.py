@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import os
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.saving import is_special, put, scratch
 
 from .format import shown
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 #: Of a table on paper, or through a pipe.
 WIDTH = 80
 _GAP, _LEAST = 2, 10
+#: How texts begin that spreadsheets take for formulas; with white space before, in some.
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LEFT = ("text", "key", "date", "day")
 
 
@@ -64,12 +69,25 @@ def markdown(table: Table) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Return the table as CSV: keys, and values in their units; what is not there is empty."""
+    """Return the table as CSV: keys, and values in their units; what is not there is empty; see ``harmless``."""
+    rows = [[column.key for column in table.columns], *table.rows]
+    return "".join(_csv_line([harmless(value) for value in row]) for row in rows)
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.key for column in table.columns])
-    writer.writerows(table.rows)
-    return out.getvalue()
+    # What ends a line is quoted: for others a carriage return does.
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().removesuffix("\r\n") + "\n"
+
+
+def harmless(value: Any) -> Any:
+    """A value of CSV, with an apostrophe before it if it is a text that a spreadsheet would take for a formula.
+
+    Numbers are what they are, also those that are told as texts.
+    """
+    is_formula = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if is_formula else value
 
 
 def as_json(tables: Sequence[Table]) -> str:
@@ -97,22 +115,22 @@ def check_place(path: Path) -> None:
     """See that a file can be written there, before anything is done for it. Raises: RequestError if it cannot."""
     if path.is_dir():
         raise RequestError(f"{path}: this is a directory; name a file")
-    if not path.parent.is_dir():
-        raise RequestError(f"{path}: the directory {path.parent} is not there")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise RequestError(f"{path}: the directory {path.parent} may not be written")
+    if is_special(path):
+        return
+    parent = path.resolve().parent
+    if not parent.is_dir():
+        raise RequestError(f"{path}: the directory {parent} is not there")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise RequestError(f"{path}: the directory {parent} may not be written")
 
 
 def to_file(path: Path, text: str) -> None:
     """Write a text: it is there when it is whole. Raises: LabError if it cannot be written."""
-    beside = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        try:
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        with scratch(path) as directory:
+            made = directory / "made"
+            made.write_text(text, encoding="utf-8")
+            put(made, path)
     except OSError as error:
         raise LabError(f"{path}: it cannot be written: {error.strerror or error}") from None
 

@@ -66,7 +66,7 @@ def swapped(directory: Path, told: dict[str, Any]) -> Iterator[Path]:
     place = directory.resolve()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{place.name}.new-", dir=place.parent))
+        new = Path(tempfile.mkdtemp(prefix=f".{place.name[:40]}.new-", dir=place.parent))
     except OSError as error:
         raise LabError(f"{directory}: cannot write there: {error.strerror}") from error
     try:
@@ -84,7 +84,7 @@ def swapped(directory: Path, told: dict[str, Any]) -> Iterator[Path]:
 
 
 def _swap(place: Path, new: Path) -> None:
-    old = place.parent / f".{place.name}.old-{secrets.token_hex(4)}"
+    old = place.parent / f".{place.name[:40]}.old-{secrets.token_hex(4)}"
     try:
         place.rename(old)
     except FileNotFoundError:
