@@ -116,9 +116,11 @@ const LARGE: i32 = 1_000_000;
 fn parse(data: &[u8]) -> Result<FileHeader> {
     let mut cursor = Cursor::new(data);
     let Some(magic) = data.first_chunk::<4>() else {
-        return Err(Error::truncated(0, format!("not a ROOT file: it has {} bytes", data.len())));
+        let size = if data.is_empty() { "it is empty".to_owned() } else { format!("it has {} bytes", data.len()) };
+        return Err(Error::truncated(0, format!("not a ROOT file: {size}")));
     };
-    if magic != MAGIC {
+    // The version that follows has bytes that no text has.
+    if magic != MAGIC || (data.len() >= 8 && is_text(data)) {
         return Err(Error::corrupt(0, not_root(data)));
     }
     cursor.skip(4)?;
@@ -167,28 +169,55 @@ fn has_uuid(position: usize, begin: u64) -> bool {
     (position + Uuid::STORED_BYTES) as u64 <= begin
 }
 
-/// Says what a file that does not start with `root` starts with, and what that looks like.
+/// Kinds of files by their first bytes.
+const KINDS: [(&[u8], &str); 21] = [
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"\x04\x22\x4d\x18", "LZ4 data"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"FEA1", "a Feather file"),
+    (b"ORC", "an ORC file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"SIMPLE  =", "a FITS file"),
+    (b"CDF\x01", "a netCDF file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"%PDF", "a PDF document"),
+    (b"%!PS", "a PostScript document"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\x7fELF", "a program or library"),
+    (b"version https://git-lfs", "a Git LFS pointer"),
+    (b"\0\0\0\0", "an empty or preallocated file"),
+];
+
+/// Whether all that is there is text; the last letter may be cut in two.
+fn is_text(data: &[u8]) -> bool {
+    const NO_LETTER: char = char::REPLACEMENT_CHARACTER;
+    let text = String::from_utf8_lossy(&data[..data.len().min(HEADER_BYTES)]);
+    let text = text.strip_suffix(NO_LETTER).unwrap_or(&text);
+    text.chars().all(|letter| letter != NO_LETTER && (!letter.is_control() || letter.is_ascii_whitespace()))
+}
+
+/// Says what a file that is none of ROOT starts with, and what that looks like.
 fn not_root(data: &[u8]) -> String {
-    let kinds: [(&[u8], &str); 9] = [
-        (b"\x1f\x8b", "gzip data"),
-        (b"\x89HDF", "an HDF5 file"),
-        (b"PAR1", "a Parquet file"),
-        (b"PK\x03\x04", "a zip archive"),
-        (b"\xfd7zXZ", "xz data"),
-        (b"\x28\xb5\x2f\xfd", "zstd data"),
-        (b"ARROW1", "an Arrow file"),
-        (b"version https://git-lfs", "a Git LFS pointer"),
-        (b"\0\0\0\0", "an empty or preallocated file"),
-    ];
     let start: String = data[..data.len().min(8)].escape_ascii().to_string();
     let text = String::from_utf8_lossy(&data[..data.len().min(HEADER_BYTES)]).trim_start().to_ascii_lowercase();
     let kind = if text.starts_with("<!doctype") || text.starts_with("<html") {
         Some("an HTML page, perhaps of a login or an error")
     } else if text.starts_with("<?xml") {
         Some("an XML document, perhaps an error of the storage")
+    } else if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| data.starts_with(magic)) {
+        Some(*kind)
+    } else if is_text(data) {
+        Some(if text.starts_with(['{', '[']) { "JSON" } else { "a text" })
     } else {
-        kinds.iter().find(|(magic, _)| data.starts_with(magic)).map(|(_, kind)| *kind)
+        None
     };
     let kind = kind.map(|kind| format!("; it looks like {kind}")).unwrap_or_default();
-    format!("not a ROOT file: it starts with \"{start}\" instead of \"root\"{kind}")
+    let instead = if data.starts_with(MAGIC) { "" } else { " instead of \"root\"" };
+    format!("not a ROOT file: it starts with \"{start}\"{instead}{kind}")
 }

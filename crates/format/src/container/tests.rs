@@ -447,10 +447,27 @@ proptest! {
 }
 
 #[test]
-fn text_that_begins_with_root_is_no_file() {
-    let error =
-        FileHeader::parse(b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n");
-    assert!(error.unwrap_err().to_string().contains("not a ROOT file"));
+fn what_is_no_root_file_is_told_by_its_kind() {
+    let kinds: [(&[u8], &str); 11] = [
+        (b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n", "looks like a text"),
+        (b"rooted in the ground", "looks like a text"),
+        (
+            "Größe in Metern: 17, und so weiter, und so weiter, und so weiter, noch ein Stück weiter".as_bytes(),
+            "a text",
+        ),
+        (b"", "it is empty"),
+        (b"ab", "it has 2 bytes"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "a PDF document"),
+        (b"\x89HDF\r\n\x1a\n\0\0", "an HDF5 file"),
+        (b"PAR1\x15\x04\x15", "a Parquet file"),
+        (b"\x1f\x8b\x08\0\0\0", "gzip data"),
+        (b"  <!DOCTYPE html><html>", "an HTML page"),
+        (b"{\"error\": 404}", "looks like JSON"),
+    ];
+    for (data, kind) in kinds {
+        let error = FileHeader::parse(data).unwrap_err().to_string();
+        assert!(error.contains("not a ROOT file") && error.contains(kind), "{error}");
+    }
 }
 
 fn any_text() -> impl Strategy<Value = String> {
