@@ -39,13 +39,13 @@ class Branch:
         self.path = self.name = name
 
 
-def mask_of(text):
+def mask_of(text, rows=ROWS):
     from arrowroot._filter.bind import bind
 
     bound = bind(
-        text, [Branch(name) for name in ROWS.column_names], lambda names: ROWS.select(names).schema, "t"
+        text, [Branch(name) for name in rows.column_names], lambda names: rows.select(names).schema, "t"
     )
-    batch = ROWS.select(bound.columns).combine_chunks().to_batches()[0]
+    batch = rows.select(bound.columns).combine_chunks().to_batches()[0]
     return bound.mask(batch, lambda row: row).tolist()
 
 
@@ -65,7 +65,7 @@ def both(left, right):
 
 
 def at(values, index):
-    return values[index] if None not in (values, index) and 0 <= index < len(values) else None
+    return values[index] if None not in (values, index) and -len(values) <= index < len(values) else None
 
 
 def leaf(name):
@@ -77,7 +77,7 @@ numbers = st.deferred(
         st.sampled_from(["i", "u", "x", "f", "n"]).map(leaf),
         st.integers(-5, 9).map(lambda v: (str(v), lambda _: v, 9 if v >= 0 else 8)),
         st.floats(-9, 9).map(lambda v: (repr(v), lambda _: v, 9 if not str(v).startswith("-") else 8)),
-        st.tuples(lists, st.integers(0, 3)).map(
+        st.tuples(lists, st.integers(-4, 3)).map(
             lambda t: (f"{t[0][0]}[{t[1]}]", lambda r: at(t[0][1](r), t[1]), 9)
         ),
         lists.map(lambda t: (f"len({t[0]})", lambda r: null_if(len)(t[1](r)), 9)),
@@ -94,7 +94,7 @@ numbers = st.deferred(
 )
 lists = st.one_of(
     st.sampled_from(["l", "m", "o"]).map(leaf),
-    st.integers(0, 2).map(lambda i: (f"k[{i}]", lambda r: at(r["k"], i), 9)),
+    st.integers(-3, 2).map(lambda i: (f"k[{i}]", lambda r: at(r["k"], i), 9)),
 )
 conditions = st.deferred(
     lambda: st.one_of(
@@ -289,3 +289,55 @@ def test_a_list_that_is_null_makes_null_of_any_other():
     assert mask_of("any(o > p) || true") == [True] * 6
     assert mask_of("len(p[o > 0]) >= 0") == [True, False, True, True, False, True]
     assert mask_of("sum(o * p) != 99") == [True, False, True, True, False, True]
+
+
+#: Columns with names as those of flat CAF trees and of split objects, beside names that these begin with or go on as.
+ODD = pa.table(
+    {
+        name: pa.array([number, 70], pa.int32())
+        for number, name in enumerate(
+            (
+                "x",
+                "x.",
+                "rec.slc",
+                "rec.slc..length",
+                ".y",
+                "1st",
+                "$w",
+                "@size",
+                "ταυ~",
+                "y",
+                "K0::p:t",
+                "n",
+                "n-1",
+            )
+        )
+    }
+    | {"rec": pa.array([{"y": 30, "": 31}, {"y": 7, "": 7}]), "rec.": pa.array([[40, 41], [7]])}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((f"{name} == {number}", [True, False]) for number, name in enumerate(ODD.column_names[:11])),
+        ("rec.slc..length==3&&x.==1 && .y*2 == 8", [True, False]),
+        ("x + x. == 1 && abs(x.) == 1 && -x. < 0", [True, False]),
+        ("rec.[1] == 41 && rec.[-1] == 41 && len(rec.) == 2", [True, False]),
+        # What was valid without these names means the same.
+        ("n-1 == 10", [True, False]),
+        ("rec.y == 30 && rec . y == 30 && rec. y == 30 && rec.`y` == 30", [True, False]),
+        ("x.5 == 1", None),
+        ("x..y == 1", None),
+        ("rec.slc..lengths == 3", None),
+        ("2nd == 1", None),
+        ("$ == 1", None),
+        ("x == .5.y", None),
+    ],
+)
+def test_the_longest_name_that_is_a_column_is_meant(text, expected):
+    if expected is None:
+        with pytest.raises((ar.FilterError, ar.NoSuchColumnError, ar.InvalidRequestError)):
+            mask_of(text, ODD)
+    else:
+        assert mask_of(text, ODD) == expected

@@ -88,11 +88,11 @@ class TextFilter:
         from arrowroot._filter import grammar
 
         self.text = text
-        self._node = grammar.parse(text)
         self._where = where
         self._branches = {branch.path: branch for branch in branches}
         self._by_name = by_name(branches)
         self._canonical = canonical
+        self._node = grammar.parse(text, self._is_column)
         if next(grammar.names_in(self._node), None) is None:
             self._fail("it names no column", self._node)
         #: The column, and the members in it, of each name in the text.
@@ -111,6 +111,11 @@ class TextFilter:
         close = nearest(name.name, [other for other in (*known, *self._by_name) if "`" not in other])
         what = f"{self._where}: filter: no branch {name.name!r}"
         raise self._pointing(NoSuchColumnError(what, name.name, close, _as_written, known), name)
+
+    def _is_column(self, text: str) -> bool:
+        """Return whether a column has that path or name; a group has none."""
+        same = [self._branches[text]] if text in self._branches else self._by_name.get(text, ())
+        return any(not branch.is_group for branch in same)
 
     def _path_of(self, text: str, name: Name) -> str | None:
         """Return the column of that path or name; None if there is none, or if it only holds others."""

@@ -61,6 +61,10 @@ _TOKEN = re.compile(
     | (?P<operator>&&|\|\||==|!=|<=|>=|[-+*/%<>!&|()\[\],.=^?])""",
     re.VERBOSE | re.DOTALL,
 )
+#: Characters that may be of one name: those of no operator, but the dot. Names are looked for among so many.
+_RUN = re.compile(r"""[^\s"'`&|=!<>()\[\],+\-*/%^?]{1,1000}""")
+#: A dot and, after a space, the member that it is of.
+_MEMBER = re.compile(r"\.\s+[^\W\d`]|\.\s*`")
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 
@@ -166,8 +170,11 @@ class _Token(NamedTuple):
     place: Place
 
 
-def parse(text: str) -> Node:
+def parse(text: str, is_column: Callable[[str], bool] = lambda _: False) -> Node:
     """Return the tree of a filter's text.
+
+    is_column: tells the names of columns. Where such a name begins as no name of the grammar does, or goes on beyond it
+        ("rec.slc..length", "x."), the longest one is meant, if it has no character that an operator has.
 
     Raises: FilterError, with the place, for what is not in the grammar.
     """
@@ -175,7 +182,7 @@ def parse(text: str) -> Node:
         raise FilterError(
             f"a filter of {len(text):,} characters; at most {_MAX_CHARACTERS:,} are read", "", 0, 0
         )
-    return _Parser(text).whole()
+    return _Parser(text, is_column).whole()
 
 
 def names_in(node: Node) -> Iterator[Name]:
@@ -198,8 +205,9 @@ def names_in(node: Node) -> Iterator[Name]:
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, is_column: Callable[[str], bool]) -> None:
         self._text = text
+        self._is_column = is_column
         self._tokens = list(self._cut())
         self._next = 0
         self._nesting = 0
@@ -215,9 +223,15 @@ class _Parser:
 
     def _cut(self) -> Iterator[_Token]:
         position = 0
+        is_operand = True  # it comes next
         while position < len(self._text):
             match = _TOKEN.match(self._text, position)
             place = Place(position, match.end() if match else position + 1)
+            if is_operand and (name := self._longer_name(place, match)):
+                yield _Token("quoted", name, Place(position, position + len(name)))
+                position += len(name)
+                is_operand = False
+                continue
             if match is None:
                 what = self._text[position]
                 unclosed = what in "\"'`"
@@ -227,8 +241,26 @@ class _Parser:
                 self._fail("a number that goes on as a name", Place(position, place.end + 1))
             if kind != "space":
                 yield _Token(kind, match[kind], place)
+                is_operand = kind == "operator" and match[kind] not in (")", "]", ".")
             position = place.end
         yield _Token("end", "", Place(len(self._text), len(self._text) + 1))
+
+    def _longer_name(self, place: Place, match: re.Match[str] | None) -> str | None:
+        """Return the longest name of a column at a place that is longer than the token there; None: there is none.
+
+        Only what would be an error is looked at: a valid text means what it means without columns.
+        """
+        kind, found = (match.lastgroup, match[0]) if match else (None, "")
+        if kind in ("space", "quoted", "text") or (kind == "operator" and found != "."):
+            return None
+        if kind == "number" and not self._text[place.end : place.end + 1].isidentifier():
+            return None
+        beginning = _RUN.match(self._text, place.start)
+        run = beginning[0] if beginning else ""
+        for end in range(len(run), len(found), -1):
+            if self._is_column(run[:end]) and not _MEMBER.match(self._text, place.start + end - 1):
+                return run[:end]
+        return None
 
     def _fail(self, message: str, place: Place) -> NoReturn:
         raise FilterError(message, self._text, place.start, place.end)

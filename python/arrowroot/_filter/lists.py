@@ -338,7 +338,10 @@ def match_text(function: str, text: Items, pattern: Items) -> Items:
 
 
 def item(of: Items, index: Items) -> Items:
-    """Return the item of each list at an index, null if there is none; or the items for which a condition holds."""
+    """Return the item of each list at an index, null if there is none; or the items for which a condition holds.
+
+    An index below 0 counts from the end, as in Python.
+    """
     if not of.levels:
         raise Problem("is no list: each entry has one value" if of.kind != "text" else "is text, not a list")
     if index.kind == "truth" and index.levels:
@@ -347,6 +350,7 @@ def item(of: Items, index: Items) -> Items:
         raise Problem("an index is one integer for each entry, or a condition for each item")
     starts, counts = of.levels[0].ends[:-1], np.diff(of.levels[0].ends)
     places = np.broadcast_to(_clipped(index.data), counts.shape)
+    places = np.where(places < 0, places + counts, places)
     is_there = (places >= 0) & (places < counts)
     if index.valid is not None:
         is_there &= index.valid
