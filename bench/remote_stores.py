@@ -79,7 +79,7 @@ def needed_bytes(path: Path, tree: str, columns: list[str], entries: str | None)
 def record_bytes(path: Path, tree: str) -> int:
     """Stored bytes of a tree's record, as its key in the file says."""
     with arrowroot.open(path) as file:
-        return max((key.cycle, key.stored_bytes) for key in file.keys() if key.path == tree)[1]  # noqa: SIM118 - keys, not names
+        return max((key.cycle, key.stored_bytes) for key in file.key_list() if key.path == tree)[1]
 
 
 class Store:

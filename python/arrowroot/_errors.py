@@ -4,7 +4,7 @@ import copyreg
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from arrowroot import _native
@@ -64,9 +64,23 @@ __all__ = [
 N_QUOTED = 5
 
 
+#: The most characters of a message, and those of its end that stay, which often say what to do.
+_MAX_MESSAGE, _END_OF_MESSAGE = 1900, 700
+
+
+def _told(message: object, pointed: str = "") -> str:
+    """Return a message as it is shown: it may quote what somebody gave, however long, and bytes from a file."""
+    text = printable(str(message))
+    n_most = _MAX_MESSAGE - len(pointed)
+    if len(text) > n_most:
+        n_cut = len(text) - n_most
+        text = f"{text[: n_most - _END_OF_MESSAGE]} ... ({n_cut:,} characters) ... {text[-_END_OF_MESSAGE:]}"
+    return text + pointed
+
+
 def _shown(self: ArrowrootError) -> str:
-    """Return the message. Bytes that it quotes from a file must not control the terminal."""
-    return printable(super(ArrowrootError, self).__str__())
+    """Return the message."""
+    return _told(super(ArrowrootError, self).__str__())
 
 
 # All errors show their messages so, whoever raises them.
@@ -128,7 +142,7 @@ class FilterError(InvalidRequestError):
         self.pointed = pointed_at(expression, start, end)
 
     def __str__(self) -> str:
-        return printable(str(self.args[0])) + self.pointed
+        return _told(self.args[0], self.pointed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what pickle needs, as a Dask worker sends errors."""
@@ -172,7 +186,7 @@ class MissingEventsError(NotFoundError):
 
     def __str__(self) -> str:
         # KeyError would show the message in quotes.
-        return printable(str(self.args[0]))
+        return _told(self.args[0])
 
 
 #: The most characters of a long filter that are shown before and after the place that is meant.
@@ -225,7 +239,7 @@ class _NearMissError(NotFoundError):
 
     def __str__(self) -> str:
         # KeyError would show the message in quotes.
-        return printable(str(self.args[0])) + self.pointed
+        return _told(self.args[0], self.pointed)
 
 
 class NoSuchKeyError(_NearMissError):
@@ -258,6 +272,12 @@ def cancelled() -> ArrowrootError:
 def not_picklable(what: str, instead: str) -> TypeError:
     """Return the error for pickling what holds a file open: another process must open the file itself."""
     return TypeError(f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}")
+
+
+def no_attribute(of: str, name: str, instead: Mapping[str, str]) -> AttributeError:
+    """Return the error for an attribute that is not there; ``instead``: what to write for names that others have."""
+    hint = f": {instead[name]}" if name in instead else ""
+    return AttributeError(f"{of} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}", name=name)
 
 
 def missing_library(library: str, purpose: str, extra: str | None = None) -> ImportError:

@@ -18,7 +18,8 @@ _GAP = "  "
 
 def without_secrets(text: str) -> str:
     """Return a text without the credentials of URLs in it."""
-    return _native.scrubbed(text, "")
+    # The engine takes no text with bytes that are not UTF-8.
+    return _native.scrubbed(text.encode(errors="backslashreplace").decode(), "")
 
 
 def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:

@@ -140,14 +140,14 @@ def test_what_was_written_to_a_file_that_was_not_closed_again_is_found(root_file
 def test_trees_in_directories_that_were_not_saved_are_found(root_files, option):
     with ar.open(root_files.path(f"nested_{option}.root")) as file:
         assert file.was_recovered
-        assert [key.path for key in file.keys() if key.is_directory] == ["d", "d/e"]  # noqa: SIM118 - keys, not names
+        assert [key.path for key in file.key_list() if key.is_directory] == ["d", "d/e"]
         assert file["d/e/T"].to_arrow("i")["i"].to_pylist() == list(range(60))
         assert file["U"].num_entries == 60
 
 
 def test_keys_give_cycles_and_classes(root_files):
     with ar.open(root_files.path("directories.root")) as file:
-        found = {(k.path, k.cycle, k.class_name) for k in file.keys()}  # noqa: SIM118 - keys, not names
+        found = {(k.path, k.cycle, k.class_name) for k in file.key_list()}
     assert {("T", 1, "TTree"), ("T", 2, "TTree"), ("T", 3, "TTree"), ("h", 1, "TH1F")} <= found
     assert {("a/b c/d.e/T", 1, "TTree"), ("a", 1, "TDirectory")} <= found
 

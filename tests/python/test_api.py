@@ -30,17 +30,17 @@ def test_a_file_gives_its_objects_by_name_and_by_key(sample):
         assert {"/Events", "dir/", "/dir/text;1"} <= {
             name for name in ("/Events", "dir/", "/dir/text;1") if name in file
         }
-        for key in (*file.keys(), *file["dir"].keys()):
+        for key in (*file.key_list(), *file["dir"].key_list()):
             assert key in file
             assert key in file["dir"] or not key.path.startswith("dir/")
             assert type(file[key]) is type(file[key.path])
-        assert file.raw(file["dir"].keys()[0]) == file.raw("dir/text")
+        assert file.raw(file["dir"].key_list()[0]) == file.raw("dir/text")
         assert len(file) == 2
         assert {"Events", "Events;1", "dir", "dir/text"} <= {name for name in _names(file) if name in file}
         assert "nothing" not in file
         assert 3 not in file
         assert file.trees == ["Events"]
-        keys = file.keys()
+        keys = file.key_list()
         key = next(key for key in keys if key.path == "Events")
         assert (key.class_name, key.cycle, key.is_tree) == ("TTree", 1, True)
         assert key.stored_bytes > 0
@@ -49,11 +49,11 @@ def test_a_file_gives_its_objects_by_name_and_by_key(sample):
         assert "<table>" in file._repr_html_()
     assert repr(file) == "<closed file>"
     with pytest.raises(ar.InvalidRequestError, match="closed"):
-        file.keys()
+        file.key_list()
 
 
 def _names(file):
-    listed = file.keys()
+    listed = file.key_list()
     return [*(key.path for key in listed), *(f"{key.path};{key.cycle}" for key in listed), "nothing"]
 
 
@@ -95,7 +95,7 @@ def test_a_name_that_is_not_there_is_compared_with_those_of_some_directories(dir
             with pytest.raises(ar.NoSuchKeyError) as error:
                 file[missing]
             assert near in error.value.nearest
-        assert len(file._native.known_keys()) < len(file.keys()) == 602
+        assert len(file._native.known_keys()) < len(file.key_list()) == 602
 
 
 def test_whether_a_name_is_there_is_looked_up(directories, monkeypatch):

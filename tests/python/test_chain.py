@@ -16,6 +16,7 @@ from arrowroot._api import row as _row
 from arrowroot._api.tree import Tree
 from arrowroot._passes.source import TreeSource
 from arrowroot._select.columns import Choice
+from arrowroot._storage import readers as _readers
 
 from .conftest import write_tree
 
@@ -220,8 +221,8 @@ def opened(monkeypatch):
         found.append(urls[0])
         return open_native(urls, options)
 
-    open_native = _row.open_native
-    monkeypatch.setattr(_row, "open_native", opening)
+    open_native = _readers.open_native
+    monkeypatch.setattr(_readers, "open_native", opening)
     return found
 
 
@@ -369,13 +370,13 @@ def write_numbers(folder, sizes):
 def openings(monkeypatch):
     """Return the files that chains open, one after the other; few stay open."""
     opened = []
-    open_native = _row.open_native
+    open_native = _readers.open_native
 
     def note(urls, *arguments):
         opened.append(urls)
         return open_native(urls, *arguments)
 
-    monkeypatch.setattr(_row, "open_native", note)
+    monkeypatch.setattr(_readers, "open_native", note)
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
     monkeypatch.setattr(_row, "_N_IN_A_STEP", 2)
     monkeypatch.setattr(_row, "_N_REOPENED", 6)

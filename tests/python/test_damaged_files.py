@@ -54,12 +54,12 @@ def test_a_replica_that_is_whole_goes_before_one_that_is_not(two_trees, tmp_path
     page, cut = tmp_path / "page.root", tmp_path / "cut.root"
     page.write_text("<!DOCTYPE html><html><body>Who are you?</body></html>")
     cut.write_bytes(two_trees.read_bytes()[:-2000])
-    with ar.open([str(page), str(cut), str(two_trees)]) as file:
+    with ar.open(str(page), replicas=[str(cut), str(two_trees)]) as file:
         assert (file.url, file.was_recovered) == (str(two_trees), False)
-    with pytest.warns(ar.CutShortWarning, match=CUT_SHORT), ar.open([str(page), str(cut)]) as file:
+    with pytest.warns(ar.CutShortWarning, match=CUT_SHORT), ar.open(str(page), replicas=[str(cut)]) as file:
         assert (file.url, file.was_recovered) == (str(cut), True)
     with pytest.raises(ar.CorruptFileError, match="HTML page"):
-        ar.open([str(page), str(tmp_path / "nothing.root")])
+        ar.open(str(page), replicas=[str(tmp_path / "nothing.root")])
 
 
 def damage(path, tree):
@@ -319,7 +319,7 @@ def test_zeros_in_a_directory_are_damage_even_where_its_objects_are_lost_too(two
         with pytest.warns(ar.RecoveredWarning, match="zeros where a directory says where it"):  # noqa: PT031 - the first use of any key warns
             file = ar.open(damaged)
             assert file["B"].num_entries == 1000
-            assert [key.path for key in file.keys()] == ["A", "B", "dir"]  # noqa: SIM118 - a list of keys, no dict
+            assert [key.path for key in file.key_list()] == ["A", "B", "dir"]
         assert f"at byte {payload} of the file" in file.damage
         with pytest.raises(ar.LostKeyError):
             file["dir/text"]
@@ -368,7 +368,7 @@ def test_zeros_where_the_descriptions_of_classes_were_are_damage_where_they_are_
 @pytest.mark.parametrize("what", ["keys", "root", "record", "info", "free"])
 def test_a_replica_without_gaps_goes_before_one_with_zeros(two_trees, what):
     damaged = with_zeros(two_trees, getattr(Places(two_trees.read_bytes()), what))
-    with ar.open([str(damaged), str(two_trees)]) as file:
+    with ar.open(str(damaged), replicas=[str(two_trees)]) as file:
         assert (file.url, file.was_recovered) == (str(two_trees), False)
 
 

@@ -309,3 +309,101 @@ def test_graphs_and_histograms_of_any_numbers_are_drawn(values):
         h["fXaxis"]._members["fNbins"] = n_bins
         drawn = art.histogram(h, 80)
         assert set("".join(drawn)) & set("█▁▒▏▇")
+
+
+def maps(tmp_path):
+    """One of each class that has names for what is in it."""
+    with ar.create(tmp_path / "mapped.root") as file:
+        file["dir/text"] = "t"
+        file["T"] = {"x": [1, 2]}
+        file["dir/T"] = {"x": [3]}
+        file["T2"] = {"x": [1, 2]}
+        file["run"] = {"Run": "3", "DataType": "RawData"}
+    opened = ar.open(tmp_path / "mapped.root")
+    text = record("TObjString", {"fString": "Run"})
+    named = record("TNamed", {"fName": "n", "fTitle": "t"})
+    pairs = [{"key": text, "value": 1}, {"key": named, "value": named}, {"key": None, "value": 2}]
+    graph = {"fName": "g", "fTitle": "", "fNpoints": 1, "fX": np.zeros(1), "fY": np.ones(1)}
+    return {
+        "a file": opened,
+        "a directory": opened["dir"],
+        "a written map": opened["run"],
+        "a map": record("TMap", {"fPairs": [*pairs, {"key": text, "value": "later"}]}),
+        "a map without pairs": record("TMap", {"fPairs": []}),
+        "a record": record("Anything", {"a": 1, "b": [2]}),
+        "a name": named,
+        "a text": text,
+        "a number": record("TParameter<int>", {"fName": "p", "fVal": 7}),
+        "a graph": record("TGraph", graph),
+        "entries": record("TEventList", {"fName": "e", "fN": 1, "fList": np.array([5])}),
+        "a matrix": record("TMatrixT<double>", {"fNrows": 1, "fNcols": 1, "fElements": np.ones(1)}),
+    }
+
+
+def test_every_class_with_keys_is_a_whole_mapping(tmp_path):
+    """All that a mapping answers is of the same names."""
+    mapped = maps(tmp_path)
+    classes = {getattr(ar, name) for name in ar.__all__ if isinstance(getattr(ar, name), type)}
+    with_keys = {one for one in classes if hasattr(one, "__getitem__") and hasattr(one, "keys")}
+    # Objects that cannot be read have one answer to all; see below.
+    assert with_keys - {ar.Unreadable} == {type(one) for one in mapped.values()}
+    for found in mapped.values():
+        names = list(found)
+        assert list(found.keys()) == names
+        assert len(found) == len(names) == len(set(names))
+        assert all(name in found for name in names)
+        same = [found[name] for name in names]
+        for values in (found.values(), (value for _, value in found.items()), map(found.get, names)):
+            for value, expected in zip(values, same, strict=True):
+                assert value is expected or repr(value) == repr(expected)
+        assert [name for name, _ in found.items()] == names
+        assert list(dict(found)) == names
+        nothing = object()
+        assert found.get("nothing of that name", nothing) is nothing
+        assert "nothing of that name" not in found
+        with pytest.raises(KeyError, match="nothing of that name"):
+            found["nothing of that name"]
+
+
+@pytest.mark.parametrize("kind", ["Histogram", "Profile", "PolyHistogram", "PolyProfile", "ObjectList"])
+def test_what_has_other_values_has_no_keys_and_names_its_members(kind):
+    """``values`` of a histogram are of its bins, and a list is iterated over by its objects."""
+    assert not hasattr(getattr(ar, kind), "items")
+    found = getattr(ar, kind)("TThing")
+    with pytest.raises(AttributeError, match=r"has no member 'keys'; its members are in \.members"):
+        found.keys()
+
+
+def test_a_list_finds_the_same_by_every_way():
+    named, text = record("TNamed", {"fName": "n"}), record("TObjString", {"fString": "s"})
+    found = record(
+        "TList", {"fName": "list", "fItems": [{"option": "", "object": one} for one in (named, text)]}
+    )
+    assert list(found) == [named, text]
+    assert (found["n"], found.get("n"), found.get(0), "n" in found, named in found) == (
+        *[named] * 3,
+        True,
+        True,
+    )
+    assert (found.get("fName"), found.get(7), found.get("x", 5), "fName" in found) == (None, None, 5, False)
+    assert found.members["fName"] == found.fName == "list"
+
+
+def test_a_map_finds_values_by_key_and_by_its_name(tmp_path):
+    found = maps(tmp_path)["a map"]
+    text, named, nobody = found
+    assert (found["Run"], found[text], found.get("Run", "default")) == (1, 1, 1)
+    assert (found["n"], found[named], found[nobody]) == (named, named, 2)
+    assert [value for _, value in found.pairs] == [1, named, 2, "later"]
+    with pytest.raises(KeyError, match="TMap has no key 'Rum'; did you mean 'Run'"):
+        found["Rum"]
+    assert found.get("fPairs") is None
+    assert len(found.fPairs) == 4
+
+
+def test_an_object_that_cannot_be_read_says_so_whatever_it_is_asked_for():
+    found = ar.Unreadable("Odd", ar.CorruptFileError("why not"), b"abc")
+    for ask in (list, len, dict, lambda one: one["a"], lambda one: "a" in one, lambda one: one.get("a")):
+        with pytest.raises(ar.CorruptFileError, match="why not"):
+            ask(found)
+    assert bool(found)

@@ -63,9 +63,9 @@ def damaged(whole, place, name="damaged", *, n_bytes=8, byte=0xFF):
     return copy
 
 
-def tables(source):
+def tables(*places):
     """Read all that there is."""
-    with ar.open(source) as file:
+    with ar.open(places[0], replicas=places[1:]) as file:
         found = [file[name].to_arrow().to_pydict() for name in ("Events", "Texts", "Ntuple")]
         return [*found, file["inside/histogram"].to_numpy()[0].tolist()]
 
@@ -77,7 +77,7 @@ def expected(whole):
 
 def assert_is_read(damaged, whole, expected):
     with pytest.warns(ar.DamagedReplicaWarning) as caught:
-        assert tables([str(damaged), str(whole)]) == expected
+        assert tables(str(damaged), str(whole)) == expected
     text = str(caught[0].message)
     assert text.startswith(str(damaged))
     assert text.endswith(f"it was read from its replica {whole} instead")
@@ -90,7 +90,7 @@ def assert_is_refused(damaged):
     other = damaged.with_name("other.root")
     other.write_bytes(damaged.read_bytes())
     with pytest.raises(ar.CorruptFileError) as caught:
-        tables([str(damaged), str(other)])
+        tables(str(damaged), str(other))
     text = str(caught.value)
     assert text.startswith(str(damaged))
     assert "; its replicas are no better: (1) " in text
@@ -174,8 +174,8 @@ def test_a_key_list_of_zeros_is_read_from_another_replica(whole, expected):
     assert_is_read(copy, whole, expected)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with ar.open([str(copy), str(copy)]) as file:
-            assert [key.path for key in file.keys(recursive=True)][-2:] == ["inside", "inside/histogram"]
+        with ar.open(str(copy), replicas=[str(copy)]) as file:
+            assert [key.path for key in file.key_list(recursive=True)][-2:] == ["inside", "inside/histogram"]
             assert "its replicas are no better" in str(file.damage)
 
 
@@ -184,7 +184,7 @@ def test_replicas_that_are_damaged_in_different_places_make_one_file(whole, expe
     one = damaged(damaged(whole, first[0] + first[1] - 12), text[0] + text[1] - 12, "one")
     other = damaged(damaged(whole, second[0] + second[1] - 12), key_of(whole, "Ntuple").offset + 80, "two")
     with pytest.warns(ar.DamagedReplicaWarning) as caught:
-        assert tables([str(one), str(other)]) == expected
+        assert tables(str(one), str(other)) == expected
     assert {str(warning.message).partition(":")[0] for warning in caught} == {str(one), str(other)}
 
 
@@ -201,7 +201,7 @@ def test_what_is_another_file_is_not_read_for_it(whole, tmp_path):
         (tmp_path / "no", "no such"),
     ):
         with (
-            ar.open([str(copy), str(other)]) as file,
+            ar.open(str(copy), replicas=[str(other)]) as file,
             pytest.raises(ar.CorruptFileError, match=f"(?s){copy}.*{other}.*{why}"),
         ):
             file["Events"].to_arrow()
@@ -224,7 +224,7 @@ def test_no_entry_is_lost_or_comes_twice(whole, name, options):
     for column in columns:
         for number, (offset, n_bytes) in enumerate(pieces(whole, name, column)):
             copy = damaged(copy, offset + n_bytes - 12, f"{column}{number}")
-    with pytest.warns(ar.DamagedReplicaWarning), ar.open([str(copy), str(whole)]) as file:
+    with pytest.warns(ar.DamagedReplicaWarning), ar.open(str(copy), replicas=[str(whole)]) as file:
         found = file[name].scan(columns, **options).read_all()
     with ar.open(whole) as file:
         assert found.to_pydict() == file[name].scan(columns, **options).read_all().to_pydict()
@@ -234,12 +234,12 @@ def test_a_stream_warns_too(whole):
     pa = pytest.importorskip("pyarrow")
     offset, n_bytes = pieces(whole, "Events", "number")[1]
     copy = damaged(whole, offset + n_bytes - 12)
-    with pytest.warns(ar.DamagedReplicaWarning), ar.open([str(copy), str(whole)]) as file:
+    with pytest.warns(ar.DamagedReplicaWarning), ar.open(str(copy), replicas=[str(whole)]) as file:
         assert pa.table(file["Events"].scan(["number"])).num_rows == N_ENTRIES
 
 
 def test_what_is_not_damaged_asks_no_other_replica(whole, tmp_path):
-    with ar.open([str(whole), str(tmp_path / "nothing.root")]) as file:
+    with ar.open(str(whole), replicas=[str(tmp_path / "nothing.root")]) as file:
         file["Events"].to_arrow()
         file["inside/histogram"]
         assert {account.layer for account in file.accounts} <= {"replica 1", "store"}
@@ -260,7 +260,7 @@ def test_bytes_that_are_turned_by_chance_make_no_difference(whole, expected):
         copy.write_bytes(turned)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ar.DamagedReplicaWarning)
-            with ar.open([str(copy), str(whole)]) as file:
+            with ar.open(str(copy), replicas=[str(whole)]) as file:
                 assert file["Events"].to_arrow().to_pydict() == expected[0], f"seed {seed}"
 
 
@@ -283,7 +283,7 @@ def test_blocks_of_zeros_give_no_other_values(tmp_path, compression, block):
         copy.write_bytes(content[:start] + bytes(block) + content[start + block :])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with ar.open([str(copy), str(whole)]) as file:
+            with ar.open(str(copy), replicas=[str(whole)]) as file:
                 tree = file["Events"]
                 found = tree.to_arrow().to_pydict()
         is_told = any(issubclass(warning.category, ar.DamagedReplicaWarning) for warning in caught)
@@ -307,7 +307,7 @@ def test_what_was_read_before_damage_showed_and_nothing_vouches_for_is_compared(
     copy.write_bytes(content)
     with ar.open(whole) as file:
         expected = file["Events"].to_arrow(["number", "lists"]).to_pydict()
-    with ar.open([str(copy), str(whole)]) as file:
+    with ar.open(str(copy), replicas=[str(whole)]) as file:
         scan = file["Events"].scan(["number", "lists"], batch_size="20 kB")
         with pytest.raises(
             ar.CorruptFileError, match=f"are others in the replica {whole}: begin the scan anew"

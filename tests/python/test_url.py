@@ -17,7 +17,7 @@ from arrowroot._storage.url import each, expand, natural_key, split_url
         ("root://host:1094//x.root", ("root://host:1094//x.root", None)),
         ("root://host:1094//x.root:T", ("root://host:1094//x.root", "T")),
         ("https://host/x.root", ("https://host/x.root", None)),
-        ("run.root:", ("run.root:", None)),
+        ("run:", ("run:", None)),
         (":T", (":T", None)),
         ("data/*.root:T", ("data/*.root", "T")),
         ("run.root:dir/a::b", ("run.root", "dir/a::b")),
@@ -27,6 +27,19 @@ from arrowroot._storage.url import each, expand, natural_key, split_url
 )
 def test_the_tree_stands_after_the_last_colon_behind_a_file_name(text, expected):
     assert split_url(text) == expected
+
+
+@pytest.mark.parametrize("text", ["run.root:", "root://host//x.root:", "data/*.root::"])
+def test_a_colon_without_a_tree_is_told(text):
+    with pytest.raises(InvalidRequestError, match="names no tree") as caught:
+        split_url(text)
+    assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["a\0b", b"root\0\0", "f.root:a\0"])
+def test_no_path_has_a_nul(path):
+    with pytest.raises(InvalidRequestError, match="has no NUL"):
+        expand(path, None)
 
 
 def test_a_colon_in_the_name_of_an_existing_file_is_no_separator(tmp_path, monkeypatch):

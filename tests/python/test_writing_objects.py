@@ -187,7 +187,7 @@ def test_objects_directories_and_texts_that_cannot_be_are_told(tmp_path, write, 
         with pytest.raises(ar.ArrowrootError, match=text):
             write(file)
     with ar.open(tmp_path / "o.root") as file:
-        assert [key.name for key in file.keys(cycles=False) if not key.is_directory] == ["a"]
+        assert [key.name for key in file.key_list(cycles=False) if not key.is_directory] == ["a"]
 
 
 def test_text_is_a_tobjstring_and_other_things_are_told():

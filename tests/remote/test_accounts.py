@@ -84,7 +84,7 @@ def test_each_answer_of_a_door_and_of_a_later_replica_is_entered_once(start, ser
     spare = start(lambda: places.place("http", served))
     door = start(lambda: Nginx(served, redirect_to=behind.url("")))
     urls = [door.url(f"redirect/{EVENTS}"), spare.url(EVENTS)]
-    with arrowroot.open(urls, retries=0, timeout=20) as file:
+    with arrowroot.open(urls[0], replicas=urls[1:], retries=0, timeout=20) as file:
         tree = file[data.TREE]
         tree.to_arrow(["x000"])
         behind.relay.faults(["*:down:0:refuse"])

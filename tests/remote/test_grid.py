@@ -27,7 +27,7 @@ url, missing, proxy, authorities = sys.argv[1:]
 
 def read(urls, **options):
     try:
-        with arrowroot.open(urls, **options) as file:
+        with arrowroot.open(urls[0], replicas=urls[1:], **options) as file:
             return file[data.TREE].to_arrow(["x007"])["x007"].to_pylist()
     except arrowroot.ArrowrootError as error:
         return [type(error).__name__, str(error)]

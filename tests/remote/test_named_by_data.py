@@ -289,7 +289,7 @@ def test_a_chain_of_file_systems_that_was_typed_is_opened(served, tmp_path):
         archive.write(served / EVENTS, "inside")
     url = f"zip://inside::{tmp_path / 'a, b.zip'}"
     assert ar.open(url)[data.TREE].num_entries == data.N_ENTRIES
-    assert ar.open([url, url])[data.TREE].num_entries == data.N_ENTRIES
+    assert ar.open(url, replicas=[url])[data.TREE].num_entries == data.N_ENTRIES
 
 
 def test_a_file_system_that_was_typed_opens_friends_in_it(served, records):

@@ -129,7 +129,7 @@ def test_a_trace_has_the_limits_that_were_found_and_its_replay_keeps_them(start,
 def test_what_a_server_was_found_to_answer_is_known_for_its_replicas_too(start, served):
     first = start(lambda: places.place("root", served))
     spare = start(lambda: places.place("http", served))
-    with arrowroot.open([first.url(EVENTS), spare.url(EVENTS)], retries=0, timeout=2) as file:
+    with arrowroot.open(first.url(EVENTS), replicas=[spare.url(EVENTS)], retries=0, timeout=2) as file:
         assert file.protocol == _native.Protocol(
             "xrootd", max_range_bytes=2097136, max_ranges=1024, max_bytes=32 << 20
         )

@@ -39,12 +39,12 @@ def test_what_is_damaged_on_one_server_is_read_from_another(place, started_place
     urls = [place.url(name), spare.url(EVENTS)]
     with (
         pytest.warns(arrowroot.DamagedReplicaWarning, match=rf"{name}.*{EVENTS} instead"),
-        arrowroot.open(urls, **place.options) as file,
+        arrowroot.open(urls[0], replicas=urls[1:], **place.options) as file,
     ):
         table = file[data.TREE].to_arrow([COLUMN])
     assert table[COLUMN].equals(local_tables["all"][COLUMN])
     with (
-        arrowroot.open([place.url(name)] * 2, **place.options) as file,
+        arrowroot.open(place.url(name), replicas=place.url(name), **place.options) as file,
         pytest.raises(arrowroot.CorruptFileError, match="its replicas are no better: "),
     ):
         file[data.TREE].to_arrow([COLUMN])
@@ -61,7 +61,7 @@ def test_what_is_kept_of_a_damaged_replica_is_no_hindrance(place, local_tables, 
     for _ in range(2):
         with (
             pytest.warns(arrowroot.DamagedReplicaWarning),
-            arrowroot.open([place.url(DAMAGED), place.url(EVENTS)], **options) as file,
+            arrowroot.open(place.url(DAMAGED), replicas=[place.url(EVENTS)], **options) as file,
         ):
             table = file[data.TREE].to_arrow([COLUMN], memory_budget="1 MB")
         assert table[COLUMN].equals(local_tables["all"][COLUMN])
@@ -69,7 +69,7 @@ def test_what_is_kept_of_a_damaged_replica_is_no_hindrance(place, local_tables, 
 
 @pytest.mark.parametrize("place", ["http"], indirect=True)
 def test_the_account_says_which_replica_was_asked(place):
-    with arrowroot.open([place.url(DAMAGED), place.url(EVENTS)]) as file:
+    with arrowroot.open(place.url(DAMAGED), replicas=[place.url(EVENTS)]) as file:
         tree = file[data.TREE]
         assert "replica 2" not in {account.layer for account in file.accounts}
         with pytest.warns(arrowroot.DamagedReplicaWarning):

@@ -263,7 +263,7 @@ def test_no_form_of_url_shows_what_gives_access(url):
         arrowroot.open(url, retries=0)
     assert_hidden("".join(traceback.format_exception(caught.value)))
     with pytest.raises((arrowroot.ArrowrootError, ImportError)) as caught:
-        arrowroot.open([url, url], retries=0)
+        arrowroot.open(url, replicas=[url], retries=0)
     assert_hidden("".join(traceback.format_exception(caught.value)))
     assert_hidden(run("ls", url, ARROWROOT_RETRIES="0")[1])
 

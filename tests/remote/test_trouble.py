@@ -96,7 +96,7 @@ def test_a_second_replica_is_taken_when_the_first_breaks(place, local_tables, st
     spare = start(lambda: places.place("http", served))
     urls = [place.url(EVENTS), spare.url(EVENTS)]
     options = {**place.options, "retries": 1, "timeout": 0.5, "deadline": 20}
-    with arrowroot.open(urls, **options) as file:
+    with arrowroot.open(urls[0], replicas=urls[1:], **options) as file:
         tree = file[data.TREE]
         place.relay.faults(["*:down:0:stall"])
         place.relay.cut()
@@ -104,7 +104,7 @@ def test_a_second_replica_is_taken_when_the_first_breaks(place, local_tables, st
         assert tree.to_arrow().equals(local_tables["all"])
     assert spare.relay.counts().bytes_down > (served / EVENTS).stat().st_size / 2
     place.relay.faults(["*:down:0:refuse"])
-    with arrowroot.open(urls, **options) as file:
+    with arrowroot.open(urls[0], replicas=urls[1:], **options) as file:
         assert file[data.TREE].to_arrow(["x007"])["x007"].equals(local_tables["all"]["x007"])
 
 

@@ -31,14 +31,14 @@ def peak_bytes() -> int:
 
 
 def step_list(file: arrowroot.File) -> int:
-    for key in file.keys():  # noqa: SIM118 - keys, not names
+    for key in file.key_list():
         repr(key)
     repr(file)
     return 0
 
 
 def step_columns(file: arrowroot.File) -> int:
-    for key in file.keys():  # noqa: SIM118 - keys, not names
+    for key in file.key_list():
         if key.is_tree:
             tree = file[key.path]
             repr(tree)
@@ -48,7 +48,7 @@ def step_columns(file: arrowroot.File) -> int:
 
 
 def step_schema(file: arrowroot.File) -> int:
-    for key in file.keys():  # noqa: SIM118 - keys, not names
+    for key in file.key_list():
         if key.is_tree:
             file[key.path].schema  # noqa: B018 - likewise
     return 0
@@ -56,7 +56,7 @@ def step_schema(file: arrowroot.File) -> int:
 
 def read_objects(file: arrowroot.File, n_keys: int | None) -> int:
     n_bytes = 0
-    for key in file.keys()[:n_keys]:
+    for key in file.key_list()[:n_keys]:
         if not key.is_tree:
             with contextlib.suppress(arrowroot.ArrowrootError):
                 n_bytes += key.object_bytes
@@ -74,7 +74,7 @@ def step_all_objects(file: arrowroot.File) -> int:
 
 def step_batch(file: arrowroot.File) -> int:
     n_bytes = 0
-    for key in file.keys():  # noqa: SIM118 - keys, not names
+    for key in file.key_list():
         if not key.is_tree:
             continue
         tree = file[key.path]

@@ -301,7 +301,7 @@ def test_names_of_a_file_do_not_drive_the_terminal_from_messages_and_reprs(tmp_p
         found = opened["t"]
         for read in (
             lambda: opened,
-            lambda: opened.keys()[1],
+            lambda: opened.key_list()[1],
             lambda: opened[name],
             lambda: opened["d"],
             lambda: opened["no" + name],

@@ -60,7 +60,7 @@ def read_all(path: str) -> str:
     n_errors = 0
     try:
         with arrowroot.open(path) as file:
-            keys = file.keys()
+            keys = file.key_list()
             for key in keys[:200]:
                 if not key.is_tree:
                     continue

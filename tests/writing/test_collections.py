@@ -75,7 +75,7 @@ def test_sparse_histograms_of_any_type_are_for_root_what_they_were(tmp_path):
     theirs, ours = tmp_path / "theirs.root", tmp_path / "ours.root"
     root_peer.run(SCRIPT, "write-sparse", theirs)
     with ar.open(theirs) as file, ar.create(ours) as out:
-        names = [key.path for key in file.keys(cycles=False)]
+        names = [key.path for key in file.key_list(cycles=False)]
         assert names == ["sparse_D", "sparse_F", "sparse_L", "sparse_I", "sparse_S", "sparse_C", "weighted"]
         for name in names:
             out[name] = file[name]

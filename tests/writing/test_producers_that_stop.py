@@ -199,7 +199,7 @@ def test_a_forked_child_writes_nothing_and_says_so(tmp_path):
                         os._exit(status)
                 assert status_of(child) == 0
     with ar.open(tmp_path / "a.root") as read:
-        keys = read.keys()
+        keys = read.key_list()
         assert [key.path for key in keys] == ["T", "U"]
         assert [read[name].to_arrow()["x"].to_pylist() for name in "TU"] == [[0, 1, 2]] * 2
 

@@ -27,7 +27,7 @@ def records(data: bytes) -> list[tuple[int, bytes]]:
 
 def paths_of(file):
     """Where its objects are, in the order in which they were written."""
-    keys = file.keys()
+    keys = file.key_list()
     return [key.path for key in keys if not key.is_directory]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from arrowroot._api.tree import Tree
@@ -19,18 +21,20 @@ from arrowroot._objects.record import kind_text
 from arrowroot._render import html_table, printable, text_table
 from arrowroot._sizes import counted, cut_text, format_bytes
 from arrowroot._storage.config import in_force, redacted, resolve, resolve_named
-from arrowroot._storage.readers import open_native
-from arrowroot._storage.url import as_location, each, friend_location, is_glob, split_url
+from arrowroot._storage.in_hand import in_hand
+from arrowroot._storage.readers import Opening
+from arrowroot._storage.url import as_location, each, friend_location, is_glob, shown, split_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, KeysView, Sequence
 
     from typing_extensions import Self, Unpack
 
     from arrowroot import _native
     from arrowroot._cost.accounts import Account
     from arrowroot._native import Key as FoundKey
-    from arrowroot._storage.config import Option, Setting, StorageOptions
+    from arrowroot._storage.config import Option, StorageOptions
+    from arrowroot._storage.in_hand import InHand
     from arrowroot._storage.url import Location
 
 _REPR_KEYS = 30
@@ -57,19 +61,21 @@ class Key(NamedTuple):
     depth: int
 
 
-class Directory:
+class Directory(Mapping[str, Any]):
     """The objects under one path of a file, by name or by key: trees, directories and others.
 
-    Iterating gives the names directly in it, :meth:`keys` all keys.
+    It is a mapping of the names directly in it; ``values`` and ``items`` read the objects one by one. Paths as
+    "dir/name", and cycles, are found in it, too. :meth:`key_list` has all keys.
     """
 
-    def __init__(
-        self, native: _native.File, path: str, urls: Sequence[str], settings: Sequence[Setting]
-    ) -> None:
-        """``urls``, ``settings``: open the file again. They have credentials and must not be in messages."""
+    # Two are equal if they are one: to compare what is in them would be to read it.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __init__(self, native: _native.File, path: str, opening: Opening) -> None:
+        """``opening``: opens the file again."""
         self._opened: _native.File | None = native
-        self._urls = list(urls)
-        self._settings = list(settings)
+        self._opening = opening
         self.path = path
 
     @property
@@ -83,8 +89,12 @@ class Directory:
         """Where the file is."""
         return self._native.url
 
-    def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
-        """Return the keys, depth first, in the file's order.
+    def keys(self) -> KeysView[str]:
+        """Return the names of the objects directly in this directory, each once; :meth:`key_list` has more to tell."""
+        return dict.fromkeys(key.name for key in self.key_list(recursive=False)).keys()
+
+    def key_list(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
+        """Return the keys with class, sizes and cycle, depth first, in the file's order.
 
         recursive: also those inside directories. cycles: all cycles, or only the highest of each name.
         """
@@ -112,7 +122,7 @@ class Directory:
     def trees(self) -> list[str]:
         """Paths of the trees, each once, as this directory finds them."""
         cut = len(self.path) + 1 if self.path else 0
-        return list(dict.fromkeys(key.path[cut:] for key in self.keys() if key.is_tree))
+        return list(dict.fromkeys(key.path[cut:] for key in self.key_list() if key.is_tree))
 
     def only_tree(self) -> Tree:
         """Return the tree, if there is just one.
@@ -146,7 +156,7 @@ class Directory:
         path = self._path_of(name)
         key = self._find(path)
         if key.is_directory:
-            return Directory(self._native, key.path, self._urls, self._settings)
+            return Directory(self._native, key.path, self._opening)
         if key.is_tree:
             identity = (self._native.size_bytes, self._native.uuid)
             return Tree(self._native.table(path), self.url, self._file_of_friend, identity)
@@ -241,10 +251,15 @@ class Directory:
         remote file names them: see :func:`arrowroot._storage.config.resolve_named`.
         """
         if not name:
-            return File(open_native(self._urls, self._settings), self._urls, self._settings)
-        url = friend_location(name, self._urls[0])
-        settings = resolve_named(url, self._urls[0], self._settings)
-        return File(open_native([url], settings), [url], settings)
+            return File(self._opening)
+        here = self._opening.urls[0]
+        if self._opening.reader is not None:
+            raise InvalidRequestError(
+                f"{here}: names a friend in {name!r}, and a file in hand lies beside no other: open that one, and use "
+                "add_friend"
+            )
+        url = friend_location(name, here)
+        return File(Opening([url], resolve_named(url, here, self._opening.settings)))
 
     def _missed(
         self, message: str, name: str, nearest_names: Sequence[str], known: Sequence[str] = ()
@@ -266,15 +281,15 @@ class Directory:
         return found
 
     def _ipython_key_completions_(self) -> list[str]:
-        return [key.path for key in self.keys()]
+        return [key.path for key in self.key_list()]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the objects directly in this directory, each once."""
-        return iter(dict.fromkeys(key.name for key in self.keys(recursive=False)))
+        return iter(self.keys())
 
     def __len__(self) -> int:
         """Return the number of names directly in this directory."""
-        return len(list(iter(self)))
+        return len(self.keys())
 
     def __reduce__(self) -> NoReturn:
         """Raise TypeError: an open file cannot go to another process."""
@@ -292,7 +307,7 @@ class Directory:
                     format_bytes(key.stored_bytes),
                     printable(key.title),
                 ]
-                for key in self.keys()[:_REPR_KEYS]
+                for key in self.key_list()[:_REPR_KEYS]
             ),
         ]
 
@@ -303,7 +318,7 @@ class Directory:
         if self._opened is None:
             return "<closed file>"
         rows = self._rows()
-        left = len(self.keys()) - (len(rows) - 1)
+        left = len(self.key_list()) - (len(rows) - 1)
         more = f"\n... {counted(left, 'more key')}" if left else ""
         return f"{self._summary()}\n{text_table(rows, right=[False, False, True, False])}{more}"
 
@@ -314,8 +329,9 @@ class Directory:
 class File(Directory):
     """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed."""
 
-    def __init__(self, native: _native.File, urls: Sequence[str], settings: Sequence[Setting]) -> None:
-        super().__init__(native, "", urls, settings)
+    def __init__(self, opening: Opening) -> None:
+        """Open it."""
+        super().__init__(opening.open(), "", opening)
 
     @property
     def size_bytes(self) -> int:
@@ -362,7 +378,7 @@ class File(Directory):
     @property
     def options(self) -> list[Option]:
         """All options in force for this file, with where their values come from."""
-        return in_force(self._settings)
+        return in_force(self._opening.settings)
 
     @property
     def accounts(self) -> list[Account]:
@@ -410,38 +426,45 @@ class File(Directory):
         recovered = ", recovered" if self.was_recovered else ""
         return (
             f"File {self.url}: {format_bytes(self.size_bytes)}, ROOT {self.root_version}, "
-            f"{self.compression}{cut}{recovered}, {counted(len(self.keys()), 'key')}"
+            f"{self.compression}{cut}{recovered}, {counted(len(self.key_list()), 'key')}"
         )
 
 
-def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptions]) -> File:
+def open_file(
+    url: Location | InHand,
+    *,
+    replicas: Location | Iterable[Location] = (),
+    **options: Unpack[StorageOptions],
+) -> File:
     """Open a ROOT file for reading.
 
-    url: a path (as text, bytes or ``os.PathLike``; its name need not be UTF-8), a URL, or a list of those of
-        the replicas of one file; the next one is taken when one fails.
-        ``?arrowroot.NAME=VALUE`` in it sets an option.
+    url: a path (as text, bytes or ``os.PathLike``; its name need not be UTF-8) or a URL, in which
+        ``?arrowroot.NAME=VALUE`` sets an option. Or a file in hand: a file object in binary mode that can seek
+        (``io.BytesIO``, of gzip, of fsspec), or the content as bytes or another buffer. That is neither copied nor
+        closed, and must not change.
+    replicas: other places of the same file; the next one is taken when one fails. Files that are to be read one after
+        the other are for :func:`scan`.
     options: how to reach the store and how to read from it (``strategy="treecache"``, ``cache_size="30 MB"``,
         ...: ``arrowroot config`` lists them). Those not given come from the URL, the environment
         (``ARROWROOT_STRATEGY``), and configuration files.
 
     Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one,
-    InvalidRequestError for options that make no sense.
+    InvalidRequestError for several files, and for options that make no sense.
     Warns: RecoveredWarning once for a file that was not closed, CutShortWarning for one that was cut short.
     """
-    every = each(url)
-    if not every:
-        raise InvalidRequestError("open: no URL to open")
-    for one in every:
-        file, tree = split_url(one) if isinstance(one, str) else ("", None)
-        if tree is not None:
-            raise InvalidRequestError(
-                f"open() takes a file: write arrowroot.open({redacted(file)!r})[{tree!r}]"
-            )
-    urls, settings = resolve([as_location(one) for one in every], options)
+    reader = in_hand(url)
+    if reader is None:
+        opening = _opening_of(url, replicas, options)
+    elif options or replicas:
+        raise InvalidRequestError(
+            f"open: {reader.url} is a file in hand, which has no replicas and takes no options of the storage"
+        )
+    else:
+        opening = Opening([reader.url], reader=reader)
     try:
-        opened = File(open_native(urls, settings), urls, settings)
+        opened = File(opening)
     except NoSuchFileError as error:
-        if len(urls) == 1 and is_glob(urls[0]):
+        if len(opening.urls) == 1 and is_glob(opening.urls[0]):
             error.args = (
                 f"{error}; it is a pattern: arrowroot.scan reads the files that match",
                 *error.args[1:],
@@ -449,3 +472,22 @@ def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptio
         raise
     opened._warn()  # noqa: SLF001 - of this module
     return opened
+
+
+def _opening_of(url: Any, replicas: Location | Iterable[Location], options: StorageOptions) -> Opening:
+    """Return how to open the file of a path or URL and its replicas. Raises: InvalidRequestError."""
+    if callable(getattr(url, "open", None)) and not isinstance(url, os.PathLike):
+        raise InvalidRequestError(f"open: {shown(url)} is not open yet: give what its open() returns")
+    if not isinstance(url, str | bytes | os.PathLike):
+        raise InvalidRequestError(
+            f"open() takes one file, by its path or URL or in hand, not {shown(url)}: arrowroot.scan([...]) reads "
+            "several files one after the other, and open(url, replicas=[...]) names other places of the same file"
+        )
+    every = [url, *each(replicas)]
+    for one in every:
+        file, tree = split_url(one) if isinstance(one, str) else ("", None)
+        if tree is not None:
+            raise InvalidRequestError(
+                f"open() takes a file: write arrowroot.open({redacted(file)!r})[{tree!r}]"
+            )
+    return Opening(*resolve([as_location(one) for one in every], options))

@@ -24,7 +24,7 @@ from arrowroot._passes.ahead import in_order
 from arrowroot._passes.concatenated import Concatenated, Reordered
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.config import arguments_alone, resolve, resolve_named
-from arrowroot._storage.readers import open_native, scheme_of
+from arrowroot._storage.readers import Opening, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -175,7 +175,7 @@ def _open_member(location: str, name: str | None, storage: StorageOptions, named
         urls, settings = [location], resolve_named(location, named_by, arguments_alone(storage))
 
     def reopen() -> File:
-        return File(open_native(urls, settings), urls, settings)
+        return File(Opening(urls, settings))
 
     file = reopen()
     path = name or file.only_tree().path

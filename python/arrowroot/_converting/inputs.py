@@ -122,7 +122,7 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
     file = open_file(place.file, **storage)
     if place.table is not None:
         return Input([_of_tree(_tree_of(file, place.table), place.table, choice, is_alone=True)])
-    keys = file.keys(cycles=False)
+    keys = file.key_list(cycles=False)
     paths = [key.path for key in keys if key.is_tree]
     if not paths and not keys:
         raise InvalidRequestError(f"{file.url}: there is nothing in this file")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._objects.record import Record, value_text
+from arrowroot._objects.record import NOT_THERE, Record, value_text
 from arrowroot._objects.simple import Text, WithName, text_of
 from arrowroot._sizes import counted
 
@@ -18,10 +18,14 @@ _REPR_WIDTH = 96
 class ObjectList(WithName):
     """A ``TList``, ``TObjArray``, ``TClonesArray`` or another list of objects.
 
-    ``items[0]`` and ``items["name"]`` are objects in it, the second the first one of that name; iterating gives all
+    ``found[0]`` and ``found["name"]`` are objects in it, the second the first one of that name; iterating gives all
     of them. Its members as an object are in ``members``; those that a class derived from ROOT's adds are found by
     name, too, where no object has it.
+
+    It is a sequence and no mapping: ``keys``, ``values`` and ``items`` are not there.
     """
+
+    keys = values = items = NOT_THERE
 
     @property
     def objects(self) -> list[Any]:
@@ -42,7 +46,16 @@ class ObjectList(WithName):
         for item in self.objects:
             if name_of(item) == key:
                 return item
-        return super().__getitem__(key)
+        if key in self.own_members:
+            return self.own_members[key]
+        raise KeyError(self._missing(key, "object", self._names()))
+
+    def get(self, name: int | str, default: Any = None) -> Any:
+        """Return what ``[name]`` does, or ``default`` if there is nothing of that name or at that place."""
+        try:
+            return self[name]
+        except LookupError:
+            return default
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.objects)
@@ -51,7 +64,15 @@ class ObjectList(WithName):
         return len(self.objects)
 
     def __contains__(self, item: object) -> bool:
+        if isinstance(item, str) and item in self.own_members:
+            return True
         return any(found is item or name_of(found) == item for found in self.objects)
+
+    def _names(self) -> list[str]:
+        return [name for item in self.objects if (name := name_of(item)) is not None]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self._names()
 
     def summary(self) -> str:
         """Return how many objects there are."""
@@ -66,27 +87,40 @@ class ObjectList(WithName):
 
 
 class ObjectMap(Record):
-    """A ``TMap``: pairs of objects. ``pairs[key]`` finds a value by the text or the name of its key."""
+    """A ``TMap``: a mapping of objects by objects. ``found[key]`` takes a key, or the text or the name of one.
+
+    Its members as an object are in ``members``.
+    """
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
-        """Keys and values."""
+        """Keys and values, in the order of the file; a key may come twice."""
         return [(pair["key"], pair["value"]) for pair in self._as_root.get("fPairs", [])]
 
-    def __getitem__(self, key: object) -> Any:
-        for found, value in self.pairs:
-            if found is key or name_of(found) == key:
-                return value
-        return super().__getitem__(key)  # type: ignore[index] # says what is missing
+    def _mapping(self) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for key, value in self.pairs:
+            found.setdefault(key, value)  # as TMap finds it
+        return found
 
-    def __iter__(self) -> Iterator[Any]:
-        return (key for key, _ in self.pairs)
+    def _key(self, given: object) -> Any:
+        """Return the key that is meant, or what was given if there is none."""
+        found = self._mapping()
+        if given in found or given is None:
+            return given
+        return next((key for key in found if name_of(key) == given), given)
 
-    def __len__(self) -> int:
-        return len(self.pairs)
+    def __getitem__(self, name: Any) -> Any:
+        return super().__getitem__(self._key(name))
 
-    def __contains__(self, key: object) -> bool:
-        return any(found is key or name_of(found) == key for found, _ in self.pairs)
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(self._key(name))
+
+    def _no_key(self, name: object) -> KeyError:
+        return KeyError(self._missing(name, "key", self._ipython_key_completions_()))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [name for key in self if (name := name_of(key)) is not None]
 
     def summary(self) -> str:
         """Return how many pairs there are."""

@@ -9,7 +9,7 @@ from arrowroot._errors import CorruptFileError, UnsupportedError, missing_librar
 from arrowroot._objects.axis import Axis
 from arrowroot._objects.boost_axes import boost_axis
 from arrowroot._objects.limits import good_limits
-from arrowroot._objects.record import Record
+from arrowroot._objects.record import NOT_THERE, Record
 from arrowroot._objects.simple import Named
 from arrowroot._sizes import counted
 
@@ -29,7 +29,11 @@ class Histogram(Named):
 
     It follows the ``PlottableHistogram`` protocol of UHI, so that mplhep and others draw it. Arrays have one
     dimension for each axis, x first; with ``flow=True`` they have the bins below and above the range, too.
+
+    ``values()`` are those of its bins; it is therefore no mapping of its members, which ``members`` is.
     """
+
+    keys = items = NOT_THERE
 
     kind = "COUNT"
 

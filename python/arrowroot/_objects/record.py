@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._errors import ArrowrootError, CorruptFileError, UnsupportedError, nearest
 from arrowroot._render import clip, printable, text_table
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import ItemsView, Iterator, KeysView
+    from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping
 
     import numpy.typing as npt
 
@@ -20,12 +20,27 @@ _REPR_WIDTH = 96
 _N_LISTED = 4
 
 
+class _NotThere:
+    """A method of the base that a class has not: half of a mapping would answer for something else than the other."""
+
+    def __get__(self, record: object, kind: type) -> NoReturn:
+        raise AttributeError
+
+
+#: For methods of a mapping that a kind of object is not.
+NOT_THERE: Any = _NotThere()
+_OF_MAPPINGS = ("keys", "values", "items", "get")
+
+
 class Record:
     """An object of any class, read by the file's own streamer information: its members by name.
 
     ``record["fEntries"]`` and ``record.fEntries`` are the same; members of base classes are among them. Arrays
     of numbers are NumPy arrays, objects are records again, and a pointer to nothing is None. Two pointers to
     one object give one record, and objects may lead to each other in circles.
+
+    It is a mapping of its members. Where a class is one of something else (an ``ObjectMap``), or where ``values()`` or
+    iterating mean something else (a ``Histogram``, an ``ObjectList``), ``members`` still is one of them.
 
     Raises: AttributeError or KeyError, with the nearest names, for a member that the class does not have.
     """
@@ -74,11 +89,18 @@ class Record:
         """The members by name, in the order they are stored."""
         return dict(self._members)
 
-    def __getitem__(self, name: str) -> Any:
+    def _mapping(self) -> Mapping[Any, Any]:
+        """Return what it is a mapping of."""
+        return self._members
+
+    def __getitem__(self, name: Any) -> Any:
         try:
-            return self._members[name]
+            return self._mapping()[name]
         except (KeyError, TypeError):
-            raise KeyError(self._missing(name)) from None
+            raise self._no_key(name) from None
+
+    def _no_key(self, name: object) -> KeyError:
+        return KeyError(self._missing(name, "member", self._members))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "_members":
@@ -86,16 +108,18 @@ class Record:
         try:
             return self._members[name]
         except KeyError:
-            raise AttributeError(self._missing(name)) from None
+            raise AttributeError(self._missing(name, "member", self._members)) from None
 
-    def _missing(self, name: object) -> str:
-        near = nearest(name, self._members) if isinstance(name, str) else []
+    def _missing(self, name: object, what: str, known: Iterable[str]) -> str:
+        near = nearest(name, known) if isinstance(name, str) else []
         hint = "; did you mean " + " or ".join(map(repr, near)) + "?" if near else ""
-        return f"{self.class_name} has no member {name!r}{hint}"
+        if name in _OF_MAPPINGS:
+            hint = f"; its members are in .members, which has {name}()"
+        return f"{self.class_name} has no {what} {clip(repr(name), _REPR_WIDTH)}{hint}"
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return a member, or ``default`` if the class has none of that name."""
-        return self._members.get(name, default)
+    def get(self, name: Any, default: Any = None) -> Any:
+        """Return what ``[name]`` does, or ``default`` if there is nothing of that name."""
+        return self[name] if name in self else default  # noqa: SIM401 - this is get()
 
     def array_of(self, name: str) -> npt.NDArray[Any]:
         """Return a member of the class or, before it, of ROOT's class under it that must be an array of numbers.
@@ -128,28 +152,32 @@ class Record:
             raise CorruptFileError(f"{self.class_name} without a whole number {name!r}: it is {number}")
         return int(number)
 
-    def keys(self) -> KeysView[str]:
+    def keys(self) -> KeysView[Any]:
         """Return the names of the members."""
-        return self._members.keys()
+        return self._mapping().keys()
+
+    def values(self) -> Any:
+        """Return the values of the members."""
+        return self._mapping().values()
+
+    def items(self) -> ItemsView[Any, Any]:
+        """Return names and values of the members."""
+        return self._mapping().items()
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(self._members)
-
-    def items(self) -> ItemsView[str, Any]:
-        """Return names and values of the members."""
-        return self._members.items()
+        return [str(name) for name in self._mapping()]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._members)
+        return iter(self._mapping())
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self._mapping())
 
     def __bool__(self) -> bool:
         return True
 
     def __contains__(self, name: object) -> bool:
-        return name in self._members
+        return name in self._mapping()
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(name for name in self._members if name.isidentifier())]
@@ -203,10 +231,7 @@ class Unreadable(Record):
         #: Its bytes as they are stored, uncompressed.
         self.raw = raw
 
-    def __getitem__(self, name: str) -> Any:
-        raise self.error
-
-    def __iter__(self) -> Iterator[Any]:
+    def _mapping(self) -> NoReturn:
         raise self.error
 
     def summary(self) -> str:
@@ -282,7 +307,7 @@ class _Plain:
         result: dict[str, Any] = {"_typename": record.class_name}
         if isinstance(record, Unreadable):
             result["_error"] = str(record.error)
-        for name, value in record.items():
+        for name, value in record.members.items():
             result[name] = self.value(value)
         self._depth -= 1
         return result

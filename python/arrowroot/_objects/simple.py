@@ -33,7 +33,7 @@ class Named(WithName):
 
     def summary(self) -> str:
         """Return what it is, on one line."""
-        own = [name for name in self.keys() if name not in ("fUniqueID", "fBits", "fName", "fTitle")]
+        own = [name for name in self.members if name not in ("fUniqueID", "fBits", "fName", "fTitle")]
         return super().summary() if own else value_text(self.title, _SUMMARY_WIDTH)
 
 

@@ -150,7 +150,7 @@ def find(file: Directory, name: str | None) -> PerfStat:
     Raises: InvalidRequestError if there is none, or several and no name.
     """
     if name is None:
-        names = [key.path for key in file.keys(cycles=False) if key.class_name == CLASS_NAME]
+        names = [key.path for key in file.key_list(cycles=False) if key.class_name == CLASS_NAME]
         if len(names) != 1:
             what = (
                 f"several {CLASS_NAME}: {', '.join(names)}; name one, as FILE:NAME"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import InvalidRequestError
+from arrowroot._storage.url import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
 
     A slice means what it means for a list (clipped; negative counts from the end); with a step it is a list
     of entries. Entry numbers may come in any order and repeat; a negative one counts from the end. A boolean
-    mask must have one value for each entry of the tree.
+    mask must have one value for each entry of the tree. A tuple is refused: it may be meant as a range.
 
     Raises: InvalidRequestError for numbers out of range, a mask of the wrong length, nulls, and other types.
     """
@@ -59,12 +60,25 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
         if entries and min(entries[0], entries[-1]) < 0:
             return _from_list(list(entries), num_entries)
         return _from_range(entries)
+    if isinstance(entries, tuple):
+        # Two numbers are the ends of a range to some, and two entries to others.
+        likely = f"slice({entries[0]}, {entries[1]}) for a range, " if _are_two_numbers(entries) else ""
+        raise InvalidRequestError(
+            f"entries: a tuple could be a range or entry numbers: write {likely}{shown(list(entries))} for these "
+            "entries"
+        )
     if isinstance(entries, int | str | bytes | dict | set | frozenset):
         raise InvalidRequestError(
-            f"entries: expected a slice, a range, entry numbers or a mask, got {entries!r}"
+            f"entries: expected a slice, a range, entry numbers or a mask, got {shown(entries)}"
             + (f"; for one entry write [{entries}]" if isinstance(entries, int) else "")
         )
     return _from_list(entries, num_entries)
+
+
+def _are_two_numbers(entries: tuple[Any, ...]) -> bool:
+    return len(entries) == 2 and not any(
+        isinstance(one, bool) or not hasattr(one, "__index__") for one in entries
+    )
 
 
 def is_of_trees(entries: Entries) -> TypeIs[EntryList]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot import _native
 from arrowroot._errors import (
@@ -22,6 +22,9 @@ from arrowroot._sizes import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from arrowroot._storage.config import Setting
+    from arrowroot._storage.in_hand import Content, FileObject
+
 #: The schemes that the engine reads itself.
 NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", "roots", "xroot", "xroots")
 
@@ -32,6 +35,25 @@ Range = tuple[int, int]
 _SCHEMES_OF_HTTP = ("http", "https", "s3", "s3+http", "s3+https")
 #: Layer and operation of a file that was copied whole when it was opened.
 _COPY = ("http", "stage-in")
+
+
+class Opening(NamedTuple):
+    """All that it takes to open a file, again and again. It has credentials, which must not be in messages."""
+
+    #: Replicas of one file; that of a file in hand is a name alone.
+    urls: Sequence[str]
+    settings: Sequence[Setting] = ()
+    #: What reads a file in hand.
+    reader: Content | FileObject | None = None
+
+    def __repr__(self) -> str:
+        return f"Opening({[_native.redacted(url) for url in self.urls]})"
+
+    def open(self) -> _native.File:
+        """Open the file. Raises: as :func:`open_native`."""
+        if self.reader is not None:
+            return _native.open_reader(self.reader, self.settings)
+        return open_native(self.urls, self.settings)
 
 
 def open_native(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> _native.File:

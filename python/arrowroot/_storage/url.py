@@ -22,6 +22,9 @@ _SCHEME = r"(?i)[a-z][a-z0-9+.-]*://"
 _DIGITS = r"([0-9]+)"
 #: The beginning of the names of our options in the query of a URL.
 _OPTION = "arrowroot."
+_CONTENT = "the content of a file, as bytes, is for arrowroot.open"
+#: The most characters that are shown of what was given.
+_SHOWN_WIDTH = 300
 #: Options whose values have colons: none can be told from the colon before a tree.
 _WITH_COLON = ("s3_endpoint", "token")
 
@@ -32,7 +35,11 @@ def split_url(text: str) -> tuple[str, str | None]:
     The text is split at the last ":" before which stands a file, or a glob that matches one, or else what ends in
     ".root"; and only if no file has the whole text as its name. So "a:b.root" and "root://host:1094//x.root"
     are files, and "root://host:1094//x.root:a::b" is an object "a::b". "~" at the beginning is the home directory.
+
+    Raises: InvalidRequestError for "FILE:", which names no tree, and for what is no path.
     """
+    if "\0" in text:
+        raise InvalidRequestError(f"{shown(text)}: a path has no NUL; {_CONTENT}")
     text = at_home(text)
     if ":" not in text or os.path.exists(text):  # noqa: PTH110 - text
         return text, None
@@ -48,7 +55,13 @@ def split_url(text: str) -> tuple[str, str | None]:
     # A file that is there is meant, whatever its name looks like.
     there = (split for split in splits if _is_there(split[0]))
     named = (split for split in splits if split[0].endswith(".root"))
-    return next(there, None) or next(named, (text, None))
+    found = next(there, None) or next(named, (text, None))
+    whole = text.rstrip(":")
+    if found[1] is None and whole != text and (whole.endswith(".root") or _is_there(whole)):
+        raise InvalidRequestError(
+            f"{shown(text)} names no tree behind the ':', as {shown(whole + ':Events')} does"
+        )
+    return found
 
 
 def _is_there(file: str) -> bool:
@@ -111,15 +124,17 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
         return [paths]
     if isinstance(paths, Mapping):
         raise InvalidRequestError(
-            f"expected a path or URL, or several, not trees by their files: {_shown(paths)}"
+            f"expected a path or URL, or several, not trees by their files: {shown(paths)}"
         )
     # The lines of an open file would be taken for names.
     if hasattr(paths, "read"):
-        raise InvalidRequestError(f"expected a path or URL, or several, not the file object {_shown(paths)}")
+        raise InvalidRequestError(
+            f"expected a path or URL, or several, not the file object {shown(paths)}, which is for arrowroot.open"
+        )
     try:
         return list(paths)
     except TypeError:
-        raise InvalidRequestError(f"expected a path or URL, or several, got {_shown(paths)}") from None
+        raise InvalidRequestError(f"expected a path or URL, or several, got {shown(paths)}") from None
 
 
 def as_location(path: Location) -> str:
@@ -128,10 +143,17 @@ def as_location(path: Location) -> str:
     Raises: InvalidRequestError for anything else.
     """
     try:
-        return at_home(os.fsdecode(path))
-    except TypeError:
-        hint = "; replicas of one file are for open()" if isinstance(path, list | tuple) else ""
-        raise InvalidRequestError(f"expected a path or URL, got {_shown(path)}{hint}") from None
+        text = os.fsdecode(path)
+        if "\0" not in text:
+            return at_home(text)
+    except (TypeError, AttributeError):
+        hint = (
+            "; replicas of one file are for open(url, replicas=[...])"
+            if isinstance(path, list | tuple)
+            else ""
+        )
+        raise InvalidRequestError(f"expected a path or URL, got {shown(path)}{hint}") from None
+    raise InvalidRequestError(f"{shown(path)}: a path has no NUL; {_CONTENT}")
 
 
 def at_home(text: str) -> str:
@@ -141,9 +163,11 @@ def at_home(text: str) -> str:
     return os.path.expanduser(text)  # noqa: PTH111 - text, and a user who is not there is no error of ours
 
 
-def _shown(given: object) -> str:
-    """Return a text of what was given, for messages."""
-    return without_secrets(repr(given))
+def shown(given: object) -> str:
+    """Return a text of what was given, for messages, of bounded length."""
+    # Much more than is shown, so that no credentials are cut in two.
+    text = without_secrets(repr(given)[: 20 * _SHOWN_WIDTH])
+    return text if len(text) <= _SHOWN_WIDTH else f"{text[:_SHOWN_WIDTH]}..."
 
 
 def friend_location(file: str, beside: str) -> str:
@@ -191,10 +215,10 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
         if mapped is not None:
             if not isinstance(mapped, str):
                 raise InvalidRequestError(
-                    f"{_shown(pattern)}: expected the name of its tree, got {_shown(mapped)}"
+                    f"{shown(pattern)}: expected the name of its tree, got {shown(mapped)}"
                 )
             if own not in (None, mapped):
-                raise InvalidRequestError(f"{_shown(pattern)}: which tree, {own!r} or {mapped!r}?")
+                raise InvalidRequestError(f"{shown(pattern)}: which tree, {own!r} or {mapped!r}?")
             own = mapped
         bare, mark, query = pattern.rpartition("?")
         if not (mark and _holds_options(query)):
@@ -202,7 +226,7 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
         if is_glob(bare):
             found = sorted(_files(bare), key=natural_key)
             if not found:
-                raise NoSuchFileError(f"no file matches {_shown(bare)}")
+                raise NoSuchFileError(f"no file matches {shown(bare)}")
             files += [(name + mark + query, own or tree) for name in found]
         else:
             files.append((pattern, own or tree))

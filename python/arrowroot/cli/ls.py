@@ -87,7 +87,7 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         file, path = open_target(url, storage)
-        keys = file.keys()
+        keys = file.key_list()
     is_broken = file.missing_bytes > 0 or file.damage is not None
     for warning in caught:
         if not (path is None and is_broken and issubclass(warning.category, RecoveredWarning)):

@@ -1,0 +1,105 @@
+"""Files that are in hand: their content in memory, or an open file object of Python."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from arrowroot._errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Buffer
+
+
+class Readable(Protocol):
+    """An open file, in binary mode, that can be read from any place."""
+
+    def read(self, size: int, /) -> bytes: ...
+    def seek(self, offset: int, whence: int = 0, /) -> int: ...
+
+
+InHand: TypeAlias = "Buffer | Readable"
+
+
+def in_hand(given: object) -> Content | FileObject | None:
+    """Return what reads the content of a file, or a file object; None for a path or anything else.
+
+    Bytes with a NUL are content, as no path has one. Other buffers of bytes are content always.
+
+    Raises: InvalidRequestError for a file object that cannot be read from any place.
+    """
+    if callable(getattr(given, "read", None)):
+        return FileObject(given)
+    if isinstance(given, str | os.PathLike) or (isinstance(given, bytes) and b"\0" not in given):
+        return None
+    try:
+        return Content(memoryview(given).cast("B"), _name_of(given))  # type: ignore[arg-type]  # tried
+    except TypeError:
+        return None
+
+
+def _name_of(given: object) -> str:
+    """Return the name of what is in hand, for messages: as Python shows it, and that of the file if it is known."""
+    name = getattr(given, "name", None)
+    quoted = f" {name!r}"[:200] if isinstance(name, str) else ""
+    return f"<{type(given).__name__}{quoted} at {id(given):#x}>"
+
+
+class Content:
+    """The content of a file in memory, as ``_native.open_reader`` wants it. It is not copied."""
+
+    #: The remedy if access is denied, which cannot be.
+    hint = ""
+
+    def __init__(self, content: memoryview, name: str) -> None:
+        self._content = content
+        self.url = name
+        self.size_bytes = len(content)
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return the bytes of each (offset, length)."""
+        return [bytes(self._content[start : start + length]) for start, length in ranges]
+
+
+class FileObject:
+    """An open file of Python, as ``_native.open_reader`` wants it: it is read where it is, and its position moves."""
+
+    hint = "look at how the file object was opened"
+
+    def __init__(self, file: Any) -> None:
+        self.url = _name_of(file)
+        self._file = file
+        #: A file object has one position.
+        self._lock = threading.Lock()
+        try:
+            is_text = isinstance(file.read(0), str)
+            self._file.seek(0, os.SEEK_END)
+            self.size_bytes = int(file.tell())
+        except Exception as error:
+            why = str(error) or type(error).__name__
+            raise InvalidRequestError(
+                f"open: {self.url} cannot be read from any place ({why}): give a path, a file object that can seek, or "
+                "the whole content as bytes"
+            ) from error
+        if is_text:
+            raise InvalidRequestError(f"open: {self.url} is read as text: open it with mode 'rb'")
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return the bytes of each (offset, length). What is read goes forward, as compressed files want it."""
+        found: dict[tuple[int, int], bytes] = {}
+        with self._lock:
+            for start, length in sorted(set(ranges)):
+                self._file.seek(start)
+                found[start, length] = self._read(length)
+        return [found[one] for one in ranges]
+
+    def _read(self, length: int) -> bytes:
+        """Read so many bytes: some files return fewer at a time, and none at their end."""
+        pieces = []
+        while length > 0 and (piece := self._file.read(length)):
+            pieces.append(bytes(piece))
+            length -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
