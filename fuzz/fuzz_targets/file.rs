@@ -59,6 +59,7 @@ fn scan(tree: &Tree, columns: Vec<(ColumnId, String)>, entries: Entries, order: 
         entries,
         order,
         batch_bytes: if tree.n_entries() > MAX_ENTRIES { None } else { Some(4_000) },
+        batch_entries: None,
         memory_budget_bytes: 20_000, // little: some baskets are kept from batch to batch, and some are not
         n_threads: 1,
         trace: false,

@@ -148,6 +148,7 @@ class Table:
         | npt.NDArray[np.int64]
         | None = None,  # a half-open range, or a list in any order
         batch_bytes: int | None = None,  # None: one batch if offsets allow it
+        batch_entries: int | None = None,  # of each batch but the last; batch_bytes is what it may take
         memory_budget_bytes: int = ...,
         n_threads: int = 0,  # 0: as many as cores
         trace: bool = False,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Default size of a batch's values, and bound on the memory of a pass, in bytes.
 BATCH_SIZE = "64 MB"
+#: A smaller size without a unit is taken for a number of entries.
+_SMALLEST_BARE_BYTES = parse_size("64 kB")
 MEMORY_BUDGET = "512 MB"
 NO_WHOLE_BRANCHES = "assemble and raw: not with a filter, nor with friends"
 _DEFAULTS = {
@@ -46,6 +48,7 @@ class PassOptions(ResourceOptions, total=False):
     """How a pass delivers batches."""
 
     batch_size: int | str
+    batch_entries: int | None
     trace: bool
     order: Order
 
@@ -93,7 +96,7 @@ def check_arguments(
 
 
 class Options(NamedTuple):
-    """How to read, checked. ``batch_bytes`` None: all in one batch."""
+    """How to read, checked. ``batch_bytes`` None: all in one batch, unless there are ``batch_entries`` for each."""
 
     batch_bytes: int | None
     memory_budget_bytes: int
@@ -104,6 +107,7 @@ class Options(NamedTuple):
     assemble: bool = False
     raw: bool = False
     order: Order = "cluster"
+    batch_entries: int | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, batch_size: int | str | None = BATCH_SIZE) -> Options:
@@ -125,7 +129,12 @@ class Options(NamedTuple):
                 raise InvalidRequestError(f"{name}: expected True or False, got {value!r}")
         if values["assemble"] and values["raw"]:
             raise InvalidRequestError("assemble and raw: bytes are of single branches, not of whole objects")
-        batch_bytes = None if batch_size is None else parse_size(batch_size, "batch_size")
+        batch_entries = values.get("batch_entries")
+        if batch_entries is not None:
+            if given.get("batch_size") is not None:
+                raise InvalidRequestError("batch_size and batch_entries: which of the two? give one")
+            batch_entries = checked_count(batch_entries, "batch_entries", lowest=1)
+        batch_bytes = None if batch_size is None else batch_bytes_of(batch_size)
         budget_bytes = parse_size(values["memory_budget"], "memory_budget")
         # Smaller budgets are for what is fetched: batches of the default size are not to be made smaller for them.
         if batch_bytes is not None and batch_bytes > max(budget_bytes, parse_size(BATCH_SIZE, "batch_size")):
@@ -143,6 +152,7 @@ class Options(NamedTuple):
             bool(values["assemble"]),
             bool(values["raw"]),
             order,
+            batch_entries,
         )
 
     def refuse_whole_branches(self) -> None:
@@ -164,7 +174,12 @@ class Options(NamedTuple):
     def of_ids(self) -> Options:
         """Return the options of a pass over the columns of ids, or of an index, with the same resources."""
         return self._replace(
-            batch_bytes=parse_size(BATCH_SIZE), trace=False, assemble=False, raw=False, order="cluster"
+            batch_bytes=parse_size(BATCH_SIZE),
+            batch_entries=None,
+            trace=False,
+            assemble=False,
+            raw=False,
+            order="cluster",
         )
 
     def shared_by(self, n_parts: int) -> Options:
@@ -173,3 +188,14 @@ class Options(NamedTuple):
         return self._replace(
             batch_bytes=batch_bytes, memory_budget_bytes=max(1, self.memory_budget_bytes // n_parts)
         )
+
+
+def batch_bytes_of(size: int | str) -> int:
+    """Return the size of a batch. Raises: InvalidRequestError for a bare number that was meant to be of entries."""
+    n_bytes = parse_size(size, "batch_size")
+    if n_bytes < _SMALLEST_BARE_BYTES and (not isinstance(size, str) or size.strip().isdecimal()):
+        raise InvalidRequestError(
+            f"batch_size: {n_bytes} would be bytes: batch_entries={n_bytes} makes batches of so many entries; for "
+            f"bytes write '{n_bytes} B'"
+        )
+    return n_bytes

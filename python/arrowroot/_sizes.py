@@ -41,14 +41,14 @@ def parse_size(size: int | str, what: str = "size") -> int:
     return n_bytes
 
 
-def checked_count(count: int, what: str) -> int:
-    """Return a number from 0 on. Raises: InvalidRequestError, naming ``what``, for anything else."""
+def checked_count(count: int, what: str, lowest: int = 0) -> int:
+    """Return a number from ``lowest`` on. Raises: InvalidRequestError, naming ``what``, for anything else."""
     try:
         number = operator.index(count)
     except TypeError:
         number = -1
-    if not 0 <= number <= LARGEST:
-        raise InvalidRequestError(f"{what}: expected a number from 0 on, got {count!r}")
+    if not lowest <= number <= LARGEST:
+        raise InvalidRequestError(f"{what}: expected a number from {lowest} on, got {count!r}")
     return number
 
 

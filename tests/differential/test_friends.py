@@ -86,7 +86,7 @@ def test_friends_of_friends_are_followed(friends: Path, suffix: str) -> None:
     some = tree.to_arrow(names, entries=[5, 3, 3], filter="Z.z < 45 && F.Z.z >= 0")
     assert _pairs(some, names) == [(30.0,) * 4 + (3, 3)] * 2
     assert tree.to_arrow("Z.*").column_names == ["Z.event", "Z.z"]
-    assert len(list(tree.scan(["x", "z"], batch_size=200))) > 1
+    assert len(list(tree.scan(["x", "z"], batch_size="200 B"))) > 1
 
 
 def test_a_circle_of_friends_ends_where_it_closes(friends: Path) -> None:

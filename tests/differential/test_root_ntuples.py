@@ -54,7 +54,7 @@ def test_parts_of_the_entries_are_parts_of_the_values(directory, name):
     ranges = [sorted((generator.randrange(n + 1), generator.randrange(n + 1))) for _ in range(5)]
     picked = [generator.randrange(n) for _ in range(40)]
     for start, stop in [*ranges, (0, n)]:
-        got = tree.scan(list(columns), entries=slice(start, stop), batch_size=5000)
+        got = tree.scan(list(columns), entries=slice(start, stop), batch_size="5000 B")
         tables = [pa.table(batch) for batch in got]
         for column, wanted in columns.items():
             found = [value for table in tables for value in plain_values(table.column(column))]

@@ -73,7 +73,7 @@ def test_entry_lists_are_takes(tree, whole):
             assert as_bytes(found) == wanted, (chosen[:20], n_threads)
 
 
-@pytest.mark.parametrize("batch_size", [1, 1000, "20 kB"])
+@pytest.mark.parametrize("batch_size", ["1 B", "1000 B", "20 kB"])
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_batches_put_together_are_the_table(tree, whole, batch_size, n_threads):
     batches = list(tree.scan(batch_size=batch_size, memory_budget="1 MB", n_threads=n_threads))
@@ -84,7 +84,7 @@ def test_batches_put_together_are_the_table(tree, whole, batch_size, n_threads):
 def test_entry_lists_in_batches(tree, whole):
     rng = seeded(tree, whole)
     entries = np.array([rng.randrange(whole.num_rows) for _ in range(whole.num_rows)], dtype=np.int64)
-    scan = tree.scan(entries=entries, batch_size=2000, n_threads=2)
+    scan = tree.scan(entries=entries, batch_size="2000 B", n_threads=2)
     assert as_bytes(pa.Table.from_batches(list(scan), schema=whole.schema)) == as_bytes(whole.take(entries))
 
 

@@ -264,7 +264,7 @@ def test_a_mask_reads_where_it_is_true(tree, truth):
 
 
 def test_a_scan_delivers_batches_of_the_size_asked_for(tree):
-    scan = tree.scan(["weight", "run"], batch_size=2400)
+    scan = tree.scan(["weight", "run"], batch_size="2400 B")
     batches = list(scan)
     assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
     assert len(batches) > 2
@@ -297,7 +297,7 @@ def test_every_pass_over_a_scan_is_new(tree):
 
 def test_a_drained_scan_counts_and_reports_progress(tree):
     seen = []
-    stats = tree.scan(["run"], batch_size=1000).drain(lambda s: seen.append(s.n_entries))
+    stats = tree.scan(["run"], batch_size="1000 B").drain(lambda s: seen.append(s.n_entries))
     assert stats.n_entries == N_ENTRIES
     assert seen == sorted(seen)
     assert seen[-1] == N_ENTRIES
@@ -451,7 +451,7 @@ def test_text_that_is_not_utf8_is_an_error_that_says_what_helps(tmp_path):
     with pytest.raises(ar.InvalidTextError, match="entry 1:"):
         tree.to_arrow(entries=[2, 1])
     with pytest.raises(ar.InvalidTextError, match="entry 1:"):
-        list(tree.scan(batch_size=1))
+        list(tree.scan(batch_size="1 B"))
     replaced = tree.to_arrow(strings="replace")
     assert replaced["name"].to_pylist() == ["abc", "d\ufffdfg", "hi"]
     assert replaced.schema.field("name").type == pa.string()

@@ -44,6 +44,68 @@ def test_files_are_one_stream_in_natural_order(files):
     assert next(iter(scan)).schema == scan.schema
 
 
+#: What is read in batches of so many entries: a tree alone, and each kind of pass whose own batches end elsewhere.
+READS = {
+    "a tree": lambda folder, **how: ar.open(folder / "run10.root")["Events"].scan(["run", "pt"], **how),
+    "a filtered tree": lambda folder, **how: ar.open(folder / "run10.root")["Events"].scan(
+        ["pt"], filter="run % 3 == 0", **how
+    ),
+    "a chain": lambda folder, **how: ar.scan(f"{folder}/*.root", "Events", ["run", "pt"], **how),
+    "entries back and forth": lambda folder, **how: ar.scan(
+        f"{folder}/*.root", "Events", ["run", "pt"], entries=[399, 0, 120, 5, 360, 1, 2], **how
+    ),
+    "a filtered chain": lambda folder, **how: ar.scan(
+        f"{folder}/*.root", "Events", ["pt", "run"], filter="run % 2 == 0", **how
+    ),
+    "friends": lambda folder, **how: ar.scan(
+        f"{folder}/*.root", "Events", ["pt", "f.pt"], filter="f.run % 5 != 0", friends=_turned(folder), **how
+    ),
+    "a partition": lambda folder, **how: ar.partitions(
+        f"{folder}/run10.root", "Events", ["pt"], filter="run % 3 == 0"
+    )[0].scan(**how),
+    "no columns": lambda folder, **how: ar.scan(f"{folder}/*.root", "Events", [], **how),
+}
+
+
+def _turned(folder):
+    """The same files in another order, so that they end at other entries."""
+    return {"f": ar.Friends([f"{folder}/run{i}.root" for i in (10, 8, 9, 11)], "Events", index=False)}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("n", [1, 7, 60, 10_000])
+def test_batches_have_as_many_entries_as_are_asked_for(files, read, n):
+    scan = read(files[0], batch_entries=n, n_threads=2)
+    expected = read(files[0]).read_all()
+    batches = list(scan)
+    n_whole, n_rest = divmod(expected.num_rows, n)
+    assert [batch.num_rows for batch in batches] == [n] * n_whole + [n_rest] * (n_rest > 0)
+    assert scan.stats.n_batches == len(batches)
+    assert {batch.schema for batch in batches} == {scan.schema}
+    # Batches without columns are no table, but for pyarrow's own.
+    if scan.column_names:
+        assert pa.Table.from_batches(batches).equals(expected)
+        assert pa.table(scan).equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"batch_size": 1000}, "batch_entries=1000"),
+        ({"batch_size": np.int64(63_999)}, "batch_entries=63999"),
+        ({"batch_size": " 1000"}, "write '1000 B'"),
+        ({"batch_size": "64 MB", "batch_entries": 1000}, "give one"),
+        ({"batch_entries": 0}, "batch_entries: expected a number from 1 on"),
+        ({"batch_entries": "1 kB"}, "batch_entries: expected a number from 1 on"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("read", [READS[kind] for kind in ("a tree", "a chain", "a partition")])
+def test_a_size_that_was_meant_to_be_of_entries_is_refused(files, read, options, why):
+    with pytest.raises(ar.InvalidRequestError, match=why):
+        read(files[0], **options)
+
+
 def test_the_tree_may_be_named_in_the_path_or_be_the_only_one(files):
     folder, run, _ = files
     paths = [folder / "run8.root", f"{folder}/run10.root:Events"]
@@ -450,7 +512,7 @@ def test_a_cancelled_scan_of_files_never_gives_a_part_of_them(tmp_path):
     for name in ("a", "b"):
         write_tree(tmp_path / f"{name}.root", 400, seed=1)
     for entries in (None, [700, 1, 500]):
-        scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"], entries=entries, batch_size=8)
+        scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"], entries=entries, batch_size="8 B")
         batches = iter(scan)
         next(batches)
         scan.cancel()

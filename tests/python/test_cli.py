@@ -212,6 +212,8 @@ def test_perf_explains_every_measure(arrowroot_command):
         (["perf", "{folder}/two.root"], 2, "which of its 2 trees"),
         (["perf", "{file}", "--plot", "x.gif"], 2, ".png"),
         (["perf", "{file}", "--batch-size", "big"], 2, "batch_size"),
+        (["perf", "{file}", "--batch-size", "1000"], 2, "batch_entries"),
+        (["perf", "{file}", "--batch-size", "1 MB", "--batch-entries", "9"], 2, "not allowed with"),
         (["perf", "{file}", "--entries", "7"], 2, "0:1000"),
         (["perf", "{file}", "--entries", "5:2"], 2, "none of them"),
         (["perf", "{file}", "--fraction", "2"], 2, "at most 1"),
@@ -334,7 +336,7 @@ def test_only_a_local_file_is_read_cold(sample, arrowroot_command):
 def test_the_picture_says_when_entries_that_a_filter_selected_were_delivered(sample, tmp_path, monkeypatch):
     drawn = {}
     monkeypatch.setattr(reading, "draw", lambda *_, delivered, **__: drawn.update(delivered=delivered))
-    options = ["--filter", "run % 50 == 10", "--entries", "100:900", "--batch-size", "20B"]
+    options = ["--filter", "run % 50 == 10", "--entries", "100:900", "--batch-size", "20 B"]
     arguments = ["perf", str(sample[0]), "-c", "weight,pt", *options, "--plot", str(tmp_path / "p.png")]
     assert main(arguments) == 0
     ends = [end for end, _ in drawn["delivered"]]

@@ -45,7 +45,7 @@ def test_entries_with_the_same_index_belong_together(main):
     chosen = tree.to_arrow(["y", "x"], filter="y > 5900 && x < 595", entries=slice(300, None))
     assert chosen["x"].to_pylist() == [591.0, 592.0, 593.0, 594.0]
     assert chosen["y"].to_pylist() == [5910.0, 5920.0, 5930.0, 5940.0]
-    streamed = list(tree.scan(["y"], batch_size=900))
+    streamed = list(tree.scan(["y"], batch_size="900 B"))
     assert len(streamed) > 2
     assert [y for batch in streamed for y in batch["y"].to_pylist()] == table["y"].to_pylist()
 
@@ -110,7 +110,7 @@ def chains(tmp_path):
 
 def test_chains_have_friends_whose_files_end_elsewhere(chains):
     friends = {"f": ar.Friends(f"{chains}/friend*.root", "F", index=False)}
-    scan = ar.scan(f"{chains}/main*.root", "Events", ["x", "y", "f.id"], friends=friends, batch_size=2000)
+    scan = ar.scan(f"{chains}/main*.root", "Events", ["x", "y", "f.id"], friends=friends, batch_size="2000 B")
     table = scan.read_all()
     assert table["y"].to_pylist() == [2 * x for x in table["x"].to_pylist()] == [2.0 * i for i in range(600)]
     assert scan.stats.n_entries == 600
@@ -198,7 +198,12 @@ def scan_of(folder, condition, *, is_chain):
     if is_chain:
         friends = {"f": ar.Friends(folder / "half.root", "F", ("run", "event"))}
         return ar.scan(
-            f"{folder}/part*.root", "Events", ["x", "f.y"], friends=friends, filter=condition, batch_size=80
+            f"{folder}/part*.root",
+            "Events",
+            ["x", "f.y"],
+            friends=friends,
+            filter=condition,
+            batch_size="80 B",
         )
     tree = ar.open(folder / "all.root")["Events"]
     tree.add_friend(ar.open(folder / "half.root")["F"], "f", index=("run", "event"))

@@ -182,7 +182,7 @@ def test_baskets_that_become_more_than_their_branch_says_are_read_in_small_batch
     ]
     path.write_bytes(tree_file(b"", branches, 10_000))
     with arrowroot.open(path) as file:
-        batches = list(file["t"].scan(batch_size=20_000, memory_budget=100_000))
+        batches = list(file["t"].scan(batch_size="20000 B", memory_budget=100_000))
         assert len(batches) > 10
         for k, data in enumerate(values):
             expected = int.from_bytes(data[:4], "big")

@@ -25,6 +25,7 @@ fn main() -> arrowroot::Result<()> {
             entries: Entries::Range(0..table.n_entries()),
             order: Order::Cluster,
             batch_bytes: number(6),
+            batch_entries: None,
             memory_budget_bytes: 256_000_000,
             n_threads: usize::try_from(number(4).unwrap_or(1)).unwrap_or(1),
             trace: false,

@@ -117,6 +117,7 @@ fn request(tree: &Tree, n_threads: usize) -> Request {
         entries: Entries::Range(0..tree.n_entries()),
         order: Order::Cluster,
         batch_bytes: Some(2000),
+        batch_entries: None,
         memory_budget_bytes: 256_000_000,
         n_threads,
         trace: true,

@@ -23,6 +23,7 @@ fn request(tree: &Tree, columns: &[&str], entries: Entries) -> Request {
         entries,
         order: Order::Cluster,
         batch_bytes: None,
+        batch_entries: None,
         memory_budget_bytes: 256_000_000,
         n_threads: 1,
         trace: true,

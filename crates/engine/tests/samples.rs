@@ -95,6 +95,7 @@ fn request(entries: Entries) -> Request {
         entries,
         order: Order::Cluster,
         batch_bytes: None,
+        batch_entries: None,
         memory_budget_bytes: 1_000_000,
         n_threads: 1,
         trace: false,

@@ -44,6 +44,7 @@ fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threa
         entries: Entries::Range(0..tree.n_entries()),
         order: Order::Cluster,
         batch_bytes,
+        batch_entries: None,
         memory_budget_bytes: 256_000_000,
         n_threads,
         trace: true,

@@ -211,7 +211,7 @@ impl PyTable {
     }
 
     #[pyo3(signature = (
-        columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
+        columns = None, *, entries = None, batch_bytes = None, batch_entries = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
         n_threads = 0, trace = false, strings = "utf8", verify_checksums = true, raw = false,
         order = "cluster",
     ))]
@@ -222,6 +222,7 @@ impl PyTable {
         columns: Option<Vec<String>>,
         entries: Option<EntriesArgument<'_>>,
         batch_bytes: Option<u64>,
+        batch_entries: Option<u64>,
         memory_budget_bytes: u64,
         n_threads: usize,
         trace: bool,
@@ -246,6 +247,7 @@ impl PyTable {
                 entries,
                 order,
                 batch_bytes,
+                batch_entries,
                 memory_budget_bytes,
                 n_threads,
                 trace,

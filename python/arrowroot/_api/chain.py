@@ -80,6 +80,11 @@ class Chain:
         return self.tree.num_entries
 
     @property
+    def is_one_tree(self) -> bool:
+        """True for a tree alone, whose passes have batches of as many entries as they are asked for."""
+        return True
+
+    @property
     def reshuffled(self) -> str | None:
         """A tree whose entries are in an order by chance, if there is one."""
         return self.tree.where if self.tree.entries_reshuffled else None
@@ -182,11 +187,15 @@ class Chain:
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"), options)
         if bound is None:
-            return lambda options: Scan(lambda: self.source(chosen, entries, options), self.where)
+            start = partial(self.source, chosen, entries)
+            if not self.is_one_tree:
+                start = partial(_regrouped, start)
+            return lambda options: Scan(partial(start, options), self.where)
         from arrowroot._passes.filtered import FilteredSource
 
         filtered, text = self.filtered(bound, chosen, entries, options), bound.text
-        return lambda options: Scan(lambda: FilteredSource(self.source, filtered, options), self.where, text)
+        start = partial(_regrouped, partial(FilteredSource, self.source, filtered))
+        return lambda options: Scan(partial(start, options), self.where, text)
 
     def bound(self, condition: FilterLike, options: Options) -> Filter:
         """Bind a filter to the columns of the first files, which all files must have."""
@@ -216,3 +225,13 @@ class Chain:
         sizes = self.tree.entry_bytes()
         partners = partial(self.with_partners, options=options)
         return Filtered(condition, names, entries, self.num_entries, sizes, partners, self.files_of(entries))
+
+
+def _regrouped(start: Callable[[Options], Source], options: Options) -> Source:
+    """Return a pass whose own batches end where files, filters or friends have it, in batches of ``batch_entries``."""
+    source = start(options._replace(batch_entries=None))
+    if options.batch_entries is None:
+        return source
+    from arrowroot._passes.regrouped import Regrouped
+
+    return Regrouped(source, options.batch_entries)

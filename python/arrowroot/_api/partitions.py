@@ -97,7 +97,8 @@ class Partition:
         """Open the file and return a scan of the piece.
 
         columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them.
-        options: ``batch_size``, ``memory_budget``, ``n_threads``, ``trace`` and ``order`` of :meth:`Tree.scan`.
+        options: ``batch_size``, ``batch_entries``, ``memory_budget``, ``n_threads``, ``trace`` and ``order`` of
+            :meth:`Tree.scan`.
 
         Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
         """

@@ -297,6 +297,11 @@ class Row(Chain):
         return self.members[-1].end_entry
 
     @property
+    def is_one_tree(self) -> bool:
+        """True for one file, in which no batch ends where a file does."""
+        return self._n_files == 1
+
+    @property
     def reshuffled(self) -> str | None:
         """A tree whose entries are in an order by chance, if there is one."""
         return self._reshuffled if self.members else None

@@ -45,10 +45,23 @@ class Scan:
         self._source = start()
         self._is_fresh = True
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("'Scan' object", name, _INSTEAD)
+
     @property
     def num_entries(self) -> int:
-        """Entries that a pass delivers; with a filter, those that it looks at, until the pass is over."""
+        """Entries that a pass goes over: those chosen by ``entries``, of which a filter selects some."""
         return self._source.num_entries
+
+    @property
+    def num_selected(self) -> int | None:
+        """Entries that the filter selected, known when the latest pass is over, None before; all without a filter."""
+        if not self._condition:
+            return self.num_entries
+        stats = self.stats
+        return stats.n_entries if stats.n_passed >= self.num_entries else None
 
     @property
     def column_names(self) -> list[str]:

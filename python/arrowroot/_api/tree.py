@@ -21,7 +21,8 @@ from arrowroot._render import html_table, printable, text_table
 from arrowroot._select import columns as _select
 from arrowroot._select.columns import Choice
 from arrowroot._select.events import EventList
-from arrowroot._sizes import checked_count, counted, format_bytes, format_count
+from arrowroot._sizes import LARGEST, checked_count, counted, format_bytes, format_count
+from arrowroot._storage.url import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -220,8 +221,10 @@ class Tree(TreeMetadata):
         filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
             the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
             selected something.
-        batch_size: size of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20); over 64 MB it
-            needs a budget as large.
+        batch_size: size of the values of one batch as "64 MB" (10^6) or "64 MiB" (2^20), or a number of bytes from
+            64,000 on; over 64 MB it needs a budget as large.
+        batch_entries: in its place, the number of entries of each batch; the last one may have fewer. It holds for what
+            a filter selects, too, and across files. Such batches take whatever memory their entries do.
         memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
         n_threads: 0 for as many as there are cores.
         strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
@@ -247,8 +250,9 @@ class Tree(TreeMetadata):
     def to_arrow(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pa.Table:
         """Read chosen columns and entries into a ``pyarrow.Table``.
 
-        The arguments are those of :meth:`scan`, but ``batch_size``, ``trace`` and ``order``. Each column is one chunk,
-        unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1 that one can have.
+        The arguments are those of :meth:`scan`, but ``batch_size``, ``batch_entries``, ``trace`` and ``order``. Each
+        column is one chunk, unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1 that
+        one can have.
         """
         check_arguments(options, Tree.to_arrow, ReadOptions.__annotations__)
         return self._whole().to_arrow(columns, options)
@@ -399,6 +403,10 @@ class Tree(TreeMetadata):
 
     def source(self, paths: list[str], entries: EntrySet, options: Options) -> TreeSource:
         """Start a pass of the engine over exact paths of this tree's own columns; for scans."""
+        if options.batch_entries is not None:
+            sizes = self.entry_bytes()
+            n_bytes = options.batch_entries * sum(sizes.get(path, 1.0) for path in paths)
+            options = options._replace(batch_bytes=min(LARGEST, max(1, round(n_bytes))))
         return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
 
     def __reduce__(self) -> NoReturn:

@@ -119,6 +119,11 @@ class WithFriends(Chain):
         return self.main.num_entries
 
     @property
+    def is_one_tree(self) -> bool:
+        """False: its batches end where those of any of its parts do."""
+        return False
+
+    @property
     def reshuffled(self) -> str | None:
         """A tree of the main chain whose entries are in an order by chance, if there is one."""
         return self.main.reshuffled

@@ -17,9 +17,9 @@ from arrowroot._errors import (
     UnsupportedError,
     nearest,
 )
+from arrowroot._options import batch_bytes_of
 from arrowroot._render import without_secrets
 from arrowroot._select.columns import divided, meant_by, without_mark
-from arrowroot._sizes import parse_size
 from arrowroot._storage.readers import scheme_of
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.location import local_path
@@ -261,7 +261,7 @@ def _of_parquet(file: str, choice: Choice) -> Table:
     stored = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     rows_at_once = _MAX_ROWS
     if stored and n_rows:
-        rows_at_once = max(1, min(_MAX_ROWS, parse_size(choice.batch_size) * n_rows // stored))
+        rows_at_once = max(1, min(_MAX_ROWS, batch_bytes_of(choice.batch_size) * n_rows // stored))
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Fetching ahead would keep what was fetched until the end: all of the file.
@@ -295,7 +295,7 @@ def _of_ipc(file: str, choice: Choice) -> Table:
         for number, batch in enumerate(batches):
             picked = batch.select(list(columns))
             _validate(picked, number)
-            yield from _pieces(picked, parse_size(choice.batch_size))
+            yield from _pieces(picked, batch_bytes_of(choice.batch_size))
 
     n_rows = sum(batch.num_rows for batch in read(()))
     return _table(file, _Rows(file, schema, n_rows, choice, read))

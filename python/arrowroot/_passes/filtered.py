@@ -210,7 +210,7 @@ class FilteredSource:
 
     @property
     def num_entries(self) -> int:
-        return self._n_selected if self._is_over else self._first.num_entries
+        return self._first.num_entries
 
     @property
     def column_names(self) -> list[str]:

@@ -218,7 +218,9 @@ def _perf(perf: argparse.ArgumentParser) -> None:
     )
     perf.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
     perf.add_argument("--repeat", metavar="N", type=positive, default=1, help="read it so many times")
-    perf.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
+    batches = perf.add_mutually_exclusive_group()
+    batches.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
+    batches.add_argument("--batch-entries", metavar="N", type=positive, help="batches of so many entries")
     perf.add_argument("--memory-budget", metavar="SIZE", default="512 MB", help="default: 512 MB")
     perf.add_argument(
         "--cold", action="store_true", help="drop the file from the page cache before each read"

@@ -32,7 +32,17 @@ _TRACES = (".parquet", ".arrow")
 #: Options that say what to read, how, and what to write of it.
 _OF_READING = (
     *("columns", "filter", "entries", "fraction", "seed", "order", "threads", "repeat", "batch_size"),
-    *("memory_budget", "cold", "plot", "trace", "save", "fjr", "monitor", "monitor_interval"),
+    *(
+        "batch_entries",
+        "memory_budget",
+        "cold",
+        "plot",
+        "trace",
+        "save",
+        "fjr",
+        "monitor",
+        "monitor_interval",
+    ),
 )
 
 
@@ -112,7 +122,7 @@ def _measured(
                 paths,
                 entries=entries,
                 filter=options.filter,
-                batch_size=options.batch_size,
+                **perf_report.batches_of(options),
                 memory_budget=options.memory_budget,
                 n_threads=options.threads,
                 # Text that is not UTF-8 costs the same, and is no reason not to measure.

@@ -55,6 +55,19 @@ class Report:
     series: Series | None
 
 
+def batches_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of a scan which say how large its batches are."""
+    if options.batch_entries is not None:
+        return {"batch_entries": options.batch_entries}
+    return {"batch_size": options.batch_size}
+
+
+def _batches_text(options: argparse.Namespace) -> str:
+    if options.batch_entries is not None:
+        return counted(options.batch_entries, "entry", "entries")
+    return format_bytes(parse_size(options.batch_size))
+
+
 def _page_cache_text(passes: list[Measurement], *, is_cold: bool) -> str:
     def share(measurement: Measurement) -> str:
         value = measurement.page_cache_share
@@ -76,10 +89,7 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
         what += f" (a fraction of {options.fraction:g} with seed {options.seed})"
     if options.filter is not None:
         what += f", for which {printable(options.filter)}"
-    print(
-        f"{style.strong(printable(tree.where))}\n{what}, "
-        f"batches of {format_bytes(parse_size(options.batch_size))}"
-    )
+    print(f"{style.strong(printable(tree.where))}\n{what}, batches of {_batches_text(options)}")
     print(_page_cache_text(passes, is_cold=options.cold))
     if arrowroot.debug_build:
         print("a debug build: its times mean nothing")
@@ -199,7 +209,8 @@ def print_json(report: Report, options: argparse.Namespace) -> None:
             "order": options.order,
             "threads": options.threads,
             "repeat": options.repeat,
-            "batch_bytes": parse_size(options.batch_size, "--batch-size"),
+            "batch_bytes": None if options.batch_entries else parse_size(options.batch_size, "--batch-size"),
+            "batch_entries": options.batch_entries,
             "memory_budget_bytes": parse_size(options.memory_budget, "--memory-budget"),
             "cold": options.cold,
             "storage": [

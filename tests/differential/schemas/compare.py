@@ -77,7 +77,7 @@ def compare_together(schema: Schema, tree: Any, columns: list[str]) -> list[Find
         ("turned round", lambda: tree.to_arrow(columns[::-1]), slice(None)),
         ("some", lambda: tree.to_arrow(columns, entries=slice(first, last)), slice(first, last)),
         ("every other", lambda: tree.to_arrow(columns, entries=every_other), slice(None, None, 2)),
-        ("in small batches", lambda: tree.scan(columns, batch_size=2000), slice(None)),
+        ("in small batches", lambda: tree.scan(columns, batch_size="2000 B"), slice(None)),
     ]
     found = []
     for way, read, entries in ways if columns else []:

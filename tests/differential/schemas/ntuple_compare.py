@@ -70,7 +70,7 @@ def parts(
     batch_bytes = pick.choice([50, 400, 3000])
 
     def streamed(entries: Any) -> pa.Table:
-        scan = tree.scan(columns, entries=entries, batch_size=batch_bytes)
+        scan = tree.scan(columns, entries=entries, batch_size=f"{batch_bytes} B")
         return pa.Table.from_batches(list(scan), schema=pa.schema(scan.schema))
 
     return [

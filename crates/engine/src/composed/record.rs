@@ -38,6 +38,7 @@ pub(crate) fn ntuple_record(ntuple: &Ntuple) -> Result<Option<String>> {
         entries: Entries::Range(0..set.n_entries().min(MAX_ATTRIBUTES)),
         order: Order::Cluster,
         batch_bytes: None,
+        batch_entries: None,
         memory_budget_bytes: 64 << 20,
         n_threads: 1,
         trace: false,

@@ -135,8 +135,7 @@ pub(crate) fn plan(
     for slot in &mut slots {
         columns.push(Arc::new(add_pages(ntuple, source, &clusters, slot, &mut zeros, request.verify_checksums)?));
     }
-    let density = || density(&slots, &clusters, n_entries);
-    let size = request.batch_bytes.filter(|_| !members.is_empty()).map(|n_bytes| BatchSize::new(n_bytes, density()));
+    let size = BatchSize::of(request, || density(&slots, &clusters, n_entries));
     let boundaries = || -> Vec<u64> {
         clusters
             .iter()

@@ -5,6 +5,7 @@ use std::ops::Range;
 use arrowroot_file::{Error, Result};
 
 use super::plan::BatchEntries;
+use super::request::Request;
 
 /// A plan of more batches is that of a file with wrong numbers, and would take all memory.
 const MAX_BATCHES: usize = 1 << 20;
@@ -16,9 +17,11 @@ const TOLERANCE: f64 = 1.25;
 const ROUNDING_ENTRIES: f64 = 1e-3;
 
 /// How large batches are to be.
-pub(crate) struct BatchSize {
-    n_bytes: u64,
-    density: Density,
+pub(crate) enum BatchSize {
+    /// About so many bytes.
+    Bytes(u64, Density),
+    /// So many entries, but for the last one.
+    Entries(u64),
 }
 
 /// About how many bytes an entry takes in memory, by where it is: pieces tell where much is.
@@ -77,8 +80,13 @@ impl Density {
 }
 
 impl BatchSize {
-    pub(crate) fn new(n_bytes: u64, density: Density) -> BatchSize {
-        BatchSize { n_bytes, density }
+    /// As a request has it; `None`: all in one. Entries without columns have no bytes.
+    pub(crate) fn of(request: &Request, density: impl FnOnce() -> Density) -> Option<BatchSize> {
+        if let Some(n_entries) = request.batch_entries {
+            return Some(BatchSize::Entries(n_entries.max(1)));
+        }
+        let n_bytes = request.batch_bytes.filter(|_| !request.columns.is_empty())?;
+        Some(BatchSize::Bytes(n_bytes, density()))
     }
 }
 
@@ -108,19 +116,31 @@ pub(crate) fn cut_range(
     size: Option<&BatchSize>,
     clusters: impl FnOnce() -> Vec<u64>,
 ) -> Result<Vec<BatchEntries>> {
-    let Some(BatchSize { n_bytes, density }) = size else {
-        return Ok(vec![BatchEntries::Range(range.clone())]);
+    let too_many = || Error::InvalidRequest {
+        what: format!("more than {MAX_BATCHES} batches for entries {range:?}: set a larger batch size"),
+    };
+    let (n_bytes, density) = match size {
+        None => return Ok(vec![BatchEntries::Range(range.clone())]),
+        Some(&BatchSize::Entries(n_entries)) => {
+            if range.end.saturating_sub(range.start).div_ceil(n_entries) > MAX_BATCHES as u64 {
+                return Err(too_many());
+            }
+            let starts = std::iter::successors(Some(range.start), |start| start.checked_add(n_entries));
+            let starts = starts.take_while(|&start| start < range.end);
+            return Ok(starts
+                .map(|start| BatchEntries::Range(start..start.saturating_add(n_entries).min(range.end)))
+                .collect());
+        }
+        Some(BatchSize::Bytes(n_bytes, density)) => (*n_bytes, density),
     };
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let n_bytes = *n_bytes as f64;
+    let n_bytes = n_bytes as f64;
     let (rates, clusters) = (density.rates(), clusters());
     let mut batches = Vec::new();
     let mut start = range.start;
     while start < range.end {
         if batches.len() >= MAX_BATCHES {
-            return Err(Error::InvalidRequest {
-                what: format!("more than {MAX_BATCHES} batches for entries {range:?}: set a larger batch size"),
-            });
+            return Err(too_many());
         }
         let limit = advance(density, &rates, start, n_bytes).min(range.end);
         let mut stop = limit;
@@ -144,11 +164,15 @@ pub(crate) fn cut_range(
 
 /// Cuts a list into batches of a size. `None`: into one.
 pub(crate) fn cut_list(list: &[u64], size: Option<&BatchSize>) -> Vec<BatchEntries> {
-    let Some(BatchSize { n_bytes, density }) = size.filter(|_| !list.is_empty()) else {
-        return vec![list_batch(list)];
+    let (n_bytes, density) = match size.filter(|_| !list.is_empty()) {
+        None => return vec![list_batch(list)],
+        Some(&BatchSize::Entries(n_entries)) => {
+            return list.chunks(usize::try_from(n_entries).unwrap_or(usize::MAX)).map(list_batch).collect();
+        }
+        Some(BatchSize::Bytes(n_bytes, density)) => (*n_bytes, density),
     };
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let n_bytes = *n_bytes as f64;
+    let n_bytes = n_bytes as f64;
     let rates = density.rates();
     let rate = |entry: u64| usize::try_from(entry / density.bin_entries).ok().and_then(|bin| rates.get(bin));
     let mut batches = Vec::new();
@@ -188,7 +212,7 @@ mod tests {
 
     fn cut(density: Density, n_bytes: u64, clusters: &[u64]) -> Vec<u64> {
         let n_entries = density.n_entries;
-        let size = BatchSize::new(n_bytes, density);
+        let size = BatchSize::Bytes(n_bytes, density);
         let batches = cut_range(&(0..n_entries), Some(&size), || clusters.to_vec()).unwrap();
         batches.iter().map(BatchEntries::n_delivered).collect()
     }
@@ -232,7 +256,7 @@ mod tests {
     #[test]
     fn an_entry_larger_than_a_batch_is_one() {
         assert_eq!(cut(Density::new(3, 1e6), 10, &[]), [1, 1, 1]);
-        let size = BatchSize::new(10, Density::new(3, 1e6));
+        let size = BatchSize::Bytes(10, Density::new(3, 1e6));
         assert_eq!(cut_list(&[2, 0, 1], Some(&size)).len(), 3);
     }
 
@@ -240,9 +264,23 @@ mod tests {
     fn lists_are_cut_by_the_size_of_their_entries() {
         let mut density = Density::new(100, 1.0);
         density.add(&(90..100), 990.0);
-        let size = BatchSize::new(200, density);
+        let size = BatchSize::Bytes(200, density);
         let list: Vec<u64> = (0..100).rev().collect();
         let n_entries = cut_list(&list, Some(&size)).iter().map(BatchEntries::n_delivered).collect::<Vec<_>>();
         assert_eq!(n_entries, [2, 2, 2, 2, 2, 90]);
+    }
+
+    #[test]
+    fn batches_of_so_many_entries_have_as_many_but_for_the_last() {
+        let size = BatchSize::Entries(30);
+        let delivered = |batches: Vec<BatchEntries>| batches.iter().map(BatchEntries::n_delivered).collect::<Vec<_>>();
+        let range = |range: Range<u64>| cut_range(&range, Some(&size), || vec![0, 10, 100]);
+        assert_eq!(delivered(range(5..100).unwrap()), [30, 30, 30, 5]);
+        assert_eq!(range(5..100).unwrap()[1].span(), 35..65);
+        assert_eq!(delivered(range(0..60).unwrap()), [30, 30]);
+        assert!(range(7..7).unwrap().is_empty());
+        assert!(range(0..u64::MAX).is_err());
+        let list: Vec<u64> = (0..100).rev().collect();
+        assert_eq!(delivered(cut_list(&list, Some(&size))), [30, 30, 30, 10]);
     }
 }

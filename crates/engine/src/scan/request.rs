@@ -21,6 +21,9 @@ pub struct Request {
     pub order: Order,
     /// Size of a batch in memory in bytes, about; `None`: all in one.
     pub batch_bytes: Option<u64>,
+    /// Entries of each batch but the last, which may have fewer; `batch_bytes` then cuts nothing, and is what such a batch may
+    /// take, for the budget.
+    pub batch_entries: Option<u64>,
     /// Bound for what a streamed scan holds, in bytes: windows, batches, and pieces that several batches need.
     pub memory_budget_bytes: u64,
     /// Threads that decode, the caller's among them; 0: as many as there are cores.

@@ -91,8 +91,7 @@ pub(crate) fn plan(
     }
     let n_entries = tree.n_entries();
     request.entries.span(n_entries, "a tree")?;
-    let density = || density(&branches, n_entries);
-    let size = request.batch_bytes.filter(|_| !branches.is_empty()).map(|n_bytes| BatchSize::new(n_bytes, density()));
+    let size = BatchSize::of(request, || density(&branches, n_entries));
     let batches = match &request.entries {
         Entries::Range(range) => {
             // Before they are cut: how many a tree says it has may be wrong.

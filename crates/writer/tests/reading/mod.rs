@@ -9,6 +9,7 @@ pub(crate) fn batches(table: &dyn Table, columns: Vec<(ColumnId, String)>) -> Ve
         columns,
         entries: Entries::Range(0..table.n_entries()),
         batch_bytes: None,
+        batch_entries: None,
         memory_budget_bytes: 1 << 20,
         n_threads: 1,
         trace: false,
