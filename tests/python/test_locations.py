@@ -1,8 +1,14 @@
-"""Files whose names are not text."""
+"""Places of files: names that are not text, files in hand, and what is no place."""
 
+import contextlib
+import gzip
+import io
 import os
+import tracemalloc
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import arrowroot as ar
@@ -90,3 +96,172 @@ def test_what_is_no_location_is_refused():
             ar.open(wrong)
     with pytest.raises(ar.InvalidRequestError, match="path or URL"):
         ar.scan([3])
+
+
+class ShortReads(io.BytesIO):
+    """Gives three bytes at most of what is asked for, as pipes and sockets may."""
+
+    def read(self, size=-1, /):
+        return super().read(min(size, 300) if size > 0 else size)
+
+
+def zipped(path):
+    target = path.with_suffix(".gz")
+    target.write_bytes(gzip.compress(path.read_bytes(), 1))
+    return gzip.open(target)
+
+
+IN_HAND = {
+    "bytes": lambda path: path.read_bytes(),
+    "bytearray": lambda path: bytearray(path.read_bytes()),
+    "memoryview": lambda path: memoryview(path.read_bytes()),
+    "an array": lambda path: np.fromfile(path, np.uint8),
+    "BytesIO": lambda path: io.BytesIO(path.read_bytes()),
+    "short reads": lambda path: ShortReads(path.read_bytes()),
+    "a file": lambda path: path.open("rb"),
+    "a raw file": lambda path: path.open("rb", buffering=0),
+    "gzip": zipped,
+    "fsspec": lambda path: pytest.importorskip("fsspec").filesystem("local").open(str(path)),
+}
+
+
+@pytest.mark.parametrize("make", IN_HAND.values(), ids=IN_HAND)
+def test_a_file_in_hand_is_read_as_one_at_a_path(sample, monkeypatch, make):
+    monkeypatch.setenv("ARROWROOT_STRATEGY", "lazy-download")  # which would keep a copy under its name
+    given = make(sample[0])
+    with contextlib.closing(given) if hasattr(given, "close") else contextlib.nullcontext():
+        with ar.open(given) as file, ar.open(sample[0]) as plain:
+            tree = file["Events"]
+            assert file.size_bytes == plain.size_bytes
+            assert file.keys() == plain.keys()
+        # The tree keeps it for itself; it is not closed.
+        assert tree.to_arrow().equals(ar.open(sample[0])["Events"].to_arrow())
+        found = list(tree.scan(["run"], batch_entries=100, n_threads=3))
+        assert [batch.num_rows for batch in found] == [100] * 10
+
+
+def test_a_file_in_hand_is_not_copied(tmp_path):
+    path = tmp_path / "large.root"
+    ar.write(f"{path}:T", {"x": np.random.default_rng(1).random(300_000), "n": np.arange(300_000)})
+    content = path.read_bytes()
+    for given in (content, memoryview(content), io.BytesIO(content)):
+        tracemalloc.start()
+        with ar.open(given) as file:
+            assert file["T"].to_arrow("x", entries=slice(0, 1000))["x"].null_count == 0
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak_bytes < len(content) // 4
+
+
+def test_what_cannot_be_read_from_any_place_is_refused(sample, tmp_path):
+    (tmp_path / "text").write_text("text")
+    closed = io.BytesIO(sample[0].read_bytes())
+    closed.close()
+    ends = os.pipe()
+    with (tmp_path / "text").open() as text, os.fdopen(ends[0], "rb") as pipe, os.fdopen(ends[1], "wb"):
+        for given, why in ((text, "mode 'rb'"), (pipe, "that can seek"), (closed, "closed file")):
+            with pytest.raises(ar.InvalidRequestError, match=why):
+                ar.open(given)
+    for options in ({"replicas": [sample[0]]}, {"strategy": "direct"}):
+        with pytest.raises(ar.InvalidRequestError, match="a file in hand, which has no replicas"):
+            ar.open(sample[0].read_bytes(), **options)
+    late = io.BytesIO(sample[0].read_bytes())
+    tree = ar.open(late)["Events"]
+    late.close()
+    with pytest.raises(ar.StorageError, match="closed file"):
+        tree.to_arrow()
+
+
+def test_a_file_in_hand_lies_beside_no_other(tmp_path):
+    with ar.create(tmp_path / "main.root") as file:
+        file["F"] = {"y": [1.5]}
+        with file.tree("T", friends=["F", "other.root:G"]) as table:
+            table.append({"x": [1]})
+    file = ar.open((tmp_path / "main.root").read_bytes())
+    with pytest.raises(ar.InvalidRequestError, match=r"names a friend in 'other\.root'"):
+        file["T"].add_recorded_friends()
+    tree = file["T"]
+    with contextlib.suppress(ar.InvalidRequestError):
+        tree.add_recorded_friends()
+    assert tree.to_arrow().to_pydict() == {"x": [1], "y": [1.5]}
+
+
+@pytest.mark.parametrize(
+    "several",
+    [["a.root", "b.root"], ("a.root",), [], {"a.root": "T"}, (name for name in "ab"), {"a.root"}, None, 5],
+    ids=str,
+)
+def test_several_files_are_no_replicas_by_chance(several):
+    with pytest.raises(ar.InvalidRequestError, match=r"arrowroot\.scan.*replicas="):
+        ar.open(several)
+
+
+def as_friends(paths):
+    return ar.scan(paths[0][0], "Events", friends={"f": paths})
+
+
+@pytest.mark.parametrize("read", [ar.scan, ar.partitions, as_friends])
+def test_a_list_in_a_list_is_refused_and_names_replicas(sample, read):
+    with pytest.raises(ar.InvalidRequestError, match="replicas="):
+        read([[str(sample[0]), str(sample[0])]])
+
+
+HUGE = {
+    "bytes": b"root" + bytes(1_000_000),
+    "a path": "x" * 1_000_000,
+    "a tree": "f.root:" + "x" * 100_000,
+    "a list": ["x" * 100] * 10_000,
+    "nested": [["x" * 100_000]],
+    "numbers": (5,) * 20_000,
+    "a set": frozenset(range(20_000)),
+    "names": {f"{n:0100}": n for n in range(1000)},
+}
+
+
+@pytest.mark.parametrize("huge", HUGE.values(), ids=HUGE)
+def test_no_error_echoes_what_it_was_given(sample, tmp_path, monkeypatch, huge):
+    monkeypatch.chdir(tmp_path)
+    tree, n_raised = ar.open(sample[0])["Events"], 0
+    text = huge if isinstance(huge, str) else repr(huge)
+    calls = [
+        *(
+            partial(call, huge)
+            for call in (ar.open, ar.scan, ar.partitions, ar.create, tree.to_arrow, tree.pick)
+        ),
+        *(
+            partial(getattr(one, name), huge)
+            for one in (tree, ar.open(sample[0]))
+            for name in ("__getitem__",)
+        ),
+        *(
+            partial(tree.scan, **{name: huge})
+            for name in ("entries", "filter", "batch_size", "batch_entries")
+        ),
+        *(partial(tree.scan, **{name: huge}) for name in ("memory_budget", "n_threads", "strings", "order")),
+        *(partial(tree.scan, filter=f"{begin}{text[:90_000]}") for begin in ("", "run == ", "`")),
+        partial(tree.scan, **{text: 1}),
+        partial(ar.open, "f.root", **{text: 1}),
+        partial(ar.open, "f.root", strategy=text),
+        partial(ar.open, "f.root", replicas=huge),
+        partial(ar.write, huge, {"x": [1]}),
+        partial(ar.write, "o.root:T", huge),
+        partial(ar.write, "o.root:T", {"x": [1]}, schema=huge),
+        partial(ar.write, "o.root:T", {"x": [1]}, layout=huge),
+        partial(ar.write, "o.root:T", {"x": [1]}, compression=huge),
+        partial(ar.write, "o.root:T", {"x": [1]}, flush=huge),
+        partial(ar.Layout, split=huge),
+        partial(tree.add_friend, huge),
+        partial(tree.attribute_set, huge),
+        partial(getattr, tree, text),
+        partial(getattr, ar, text),
+    ]
+    for call in calls:
+        try:
+            call()
+        except Exception as raised:  # noqa: BLE001 - any
+            error = raised
+        else:
+            continue
+        n_raised += 1
+        assert len(str(error)) < 2000, (str(error)[:300], len(str(error)))
+    assert n_raised > len(calls) // 2

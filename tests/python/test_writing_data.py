@@ -491,6 +491,10 @@ def test_other_columns_are_told():
         ({"x": np.array(1)}, "one value"),
         ({"x": np.zeros((2, 0))}, "no items"),
         ([{"x": [1]}, 5], "among them"),
+        ([{"x": 1, "y": [1]}, {"x": 2}], r"pa\.Table\.from_pylist"),
+        (({"x": text} for text in "ab"), r"pa\.Table\.from_pylist"),
+        ([{"x": None}], r"pa\.Table\.from_pylist"),
+        ("data.parquet", r"read_table"),
         (pa.chunked_array([[1, 2]]), "give one column a name"),
         (pa.array([1, 2]), "give it a name"),
         ({"x": [1, 2**63]}, "column 'x': an integer beyond int64: .* uint64"),
@@ -548,6 +552,58 @@ def test_a_tree_is_data(tmp_path, layout):
     back = ar.open(tmp_path / "b.root")["t"].to_arrow()
     assert back.schema.equals(table.schema)
     assert back.equals(table)
+
+
+def test_trees_with_friends_scans_and_datasets_are_tables_by_their_names(tmp_path):
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    table = pa.table({"x": np.arange(1000)})
+    ar.write(f"{tmp_path}/a.root:t", table, flush=100)
+    pq.write_table(table, tmp_path / "t.parquet")
+    tree = ar.open(tmp_path / "a.root")["t"]
+    tree.add_friend(ar.open(tmp_path / "a.root")["t"], "f")
+    scan = ar.scan([f"{tmp_path}/a.root:t"] * 2, batch_entries=300)
+    with ar.create(tmp_path / "b.root") as file:
+        file["tree"] = tree
+        file["dir/scan"] = scan
+        file["dataset"] = ds.dataset(tmp_path / "t.parquet")
+        file["scanner"] = ds.dataset(tmp_path / "t.parquet").scanner(filter=ds.field("x") < 5)
+        with pytest.raises(ar.UnsupportedError, match=r"pa\.Table\.from_pylist"):
+            file["rows"] = [{"x": 1}, {"x": 2}]
+        with pytest.raises(ar.InvalidRequestError, match="keep what tree"):
+            file["tree"]
+    assert scan.stats.n_batches == 7  # it was streamed
+    with ar.open(tmp_path / "b.root") as back:
+        assert back["tree"].to_arrow().equals(tree.to_arrow())
+        assert back["dir/scan"].to_arrow()["x"].to_pylist() == [*range(1000)] * 2
+        assert back["dataset"].to_arrow()["x"].to_pylist() == [*range(1000)]
+        assert back["scanner"].to_arrow()["x"].to_pylist() == [*range(5)]
+        with pytest.raises(ar.InvalidRequestError, match="its trees one by one"):
+            ar.write(f"{tmp_path}/c.root:t", back)
+
+
+@pytest.mark.parametrize(
+    ("of", "names", "instead"),
+    [
+        ("arrowroot", ("recreate", "update"), "ar.create"),
+        ("arrowroot", ("merge", "hadd", "convert"), "ar.write"),
+        ("file", ("mktree", "mkrntuple"), "f.tree"),
+        ("table", ("extend", "fill", "write"), "append"),
+        ("tree", ("to_root", "write"), "arrowroot.write"),
+        ("scan", ("to_root", "write"), "arrowroot.write"),
+        ("tree", ("keys",), "column_names"),
+    ],
+)
+def test_names_that_others_have_say_what_is_written_here(sample, tmp_path, of, names, instead):
+    with ar.create(tmp_path / "out.root") as file, ar.open(sample[0]) as read:
+        found = {"arrowroot": ar, "file": file, "table": file.tree("t", {"x": "f4"})}
+        found |= {"tree": read["Events"], "scan": read["Events"].scan()}
+        for name in names:
+            with pytest.raises(AttributeError, match=rf"{name}.*: .*{instead}"):
+                getattr(found[of], name)
+        with pytest.raises(AttributeError, match=r"no attribute 'nobody'$"):
+            found[of].nobody  # noqa: B018 - it is looked up
 
 
 def test_a_name_with_nul_is_told_wherever_it_is(tmp_path):

@@ -1,5 +1,7 @@
 """Settings of writing are understood in every spelling, and what makes no sense is told with what would."""
 
+from pathlib import Path
+
 import pytest
 
 import arrowroot as ar
@@ -135,7 +137,26 @@ def test_paths_of_this_machine_are_written_and_other_stores_are_told_what_to_do(
 def test_a_table_is_named_after_its_file():
     assert path_and_name("out.root:Events") == ("out.root", "Events")
     assert path_and_name("dir/out.root:a/Events") == ("dir/out.root", "a/Events")
-    with pytest.raises(ar.InvalidRequestError, match=r"out\.root:Events"):
-        path_and_name("out.root")
     with pytest.raises(ar.InvalidRequestError, match=r"'out:Events' names no tree.*\.root"):
         path_and_name("out:Events")
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("out.root", "out.root:Events"),
+        (Path("out.root"), "out.root:Events"),
+        (b"out.root", "out.root:Events"),
+        ("out", "out.root:Events"),
+        ("out:", "out.root:Events"),
+        ("out:Events", "out.root:Events"),
+        (Path("out.root:Events"), "out.root:Events"),
+        ("out.parquet", "out.root:Events"),
+        ("dir.d/out.feather", "dir.d/out.root:Events"),
+    ],
+)
+def test_advice_is_taken(path, advice):
+    with pytest.raises(ar.InvalidRequestError) as caught:
+        path_and_name(path)
+    assert repr(advice) in str(caught.value)
+    assert path_and_name(advice) == tuple(advice.split(":"))

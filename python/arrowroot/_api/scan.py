@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._arrow import convert
-from arrowroot._errors import ArrowrootError, not_picklable
+from arrowroot._errors import ArrowrootError, no_attribute, not_picklable
 from arrowroot._passes.source import TreeSource, batches_of, say_way_around
 from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
@@ -26,6 +26,18 @@ if TYPE_CHECKING:
 #: The most characters of a filter that are shown.
 _CONDITION_WIDTH = 80
 _HTML_COLUMNS = 30
+
+
+#: What to write for names that others have, of a tree, too.
+WRITE = "arrowroot.write(path, scan or tree) writes ROOT files, pyarrow.parquet.write_table(to_arrow(), path) Parquet"
+_INSTEAD = {
+    **dict.fromkeys(("write", "to_root", "to_file", "to_parquet", "Snapshot"), WRITE),
+    **dict.fromkeys(
+        ("arrays", "to_table", "collect"),
+        "all is read by to_arrow(), to_awkward(), to_numpy() or to_pandas()",
+    ),
+    **dict.fromkeys(("iterate", "to_batches"), "iterating over the scan gives the batches"),
+}
 
 
 class Scan:

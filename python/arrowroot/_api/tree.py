@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._api.chain import Chain
 from arrowroot._api.column import rows_of
+from arrowroot._api.scan import WRITE
 from arrowroot._api.tree_metadata import TreeMetadata
 from arrowroot._arrow import convert
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
+    no_attribute,
     not_picklable,
     warn_left_out,
 )
@@ -61,6 +63,18 @@ _FOR_SCANS = frozenset(
         "spelled",
     }
 )
+
+
+#: What to write for names that uproot, RDataFrame and others have.
+_INSTEAD = {
+    **dict.fromkeys(
+        ("arrays", "array", "AsNumpy"),
+        "columns are read by to_awkward(), to_numpy(), to_pandas() or to_arrow()",
+    ),
+    **dict.fromkeys(("iterate", "to_batches"), "batches are read by scan(), over which you iterate"),
+    **dict.fromkeys(("keys", "branch_names"), "the names of the columns are column_names"),
+    **dict.fromkeys(("write", "to_root", "to_file", "to_parquet", "Snapshot"), WRITE),
+}
 
 
 class Tree(TreeMetadata):
@@ -117,7 +131,7 @@ class Tree(TreeMetadata):
         """
         if not isinstance(name, str):
             raise TypeError(
-                f"a tree gives a column by its name, not by {name!r}; to_arrow(entries=...) chooses entries"
+                f"a tree gives a column by its name, not by {shown(name)}; to_arrow(entries=...) chooses entries"
             )
         if name not in self and name not in _select.by_name(self._whole().branches):
             _select.single_names([name], "a tree's [...]")
@@ -130,6 +144,11 @@ class Tree(TreeMetadata):
 
     # Python would try numbers, by which a tree gives nothing.
     __iter__ = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("'Tree' object", name, _INSTEAD)
 
     def __dir__(self) -> list[str]:
         """Return the names that completion offers: those that are for users."""

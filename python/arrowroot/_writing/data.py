@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
+from arrowroot._storage.url import shown
 from arrowroot._writing import frames
 from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, owned
 from arrowroot._writing.counters import with_counters
@@ -81,9 +83,18 @@ def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[P
     if one is not None:
         yield one._replace(is_all=one.table is not None)
         return
-    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+    if isinstance(data, str | bytes | os.PathLike):
+        raise InvalidRequestError(
+            f"{where}: {_EXPECTED}; got {shown(data)}: a path is no data; open it (arrowroot.open(path)[tree], "
+            "pyarrow.parquet.read_table(path)), or use the command arrowroot convert"
+        )
+    if not isinstance(data, Iterable):
         raise InvalidRequestError(f"{where}: {_EXPECTED}; got {_kind_of(data)}")
     for item in data:
+        if isinstance(item, Mapping) and any(map(_is_single, item.values())):
+            raise InvalidRequestError(
+                f"{where}: {_EXPECTED}; got rows, of which pa.Table.from_pylist(rows) makes a table"
+            )
         with naming(where):
             part = _part_of(item, copied=copied, is_all=False)
         if part is None:
@@ -93,17 +104,30 @@ def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[P
         yield part
 
 
+def _is_single(value: object) -> bool:
+    """Return whether a value is one of an entry, and no column."""
+    return isinstance(value, str | bytes | Mapping) or not (
+        hasattr(value, "__len__") or hasattr(value, "__iter__") or hasattr(value, "__arrow_c_array__")
+    )
+
+
 def is_table_data(value: object) -> bool:
     """Return whether a value is one of the kinds of data that become a table."""
     return (
         isinstance(value, pa.RecordBatch | pa.Table | pa.RecordBatchReader)
         or (isinstance(value, Mapping) and bool(value))
+        or _is_of(value, "arrowroot._api.tree", "Tree")
+        or _is_dataset(value)
         or hasattr(value, "__arrow_c_stream__")
         or hasattr(value, "__arrow_c_array__")
         or _is_of(value, "pandas", "DataFrame")
         or _is_of(value, "awkward", "Array")
         or (_is_of(value, "numpy", "ndarray") and cast("Any", value).dtype.names is not None)
     )
+
+
+def _is_dataset(value: object) -> bool:
+    return _is_of(value, "pyarrow.dataset", "Dataset") or _is_of(value, "pyarrow.dataset", "Scanner")
 
 
 def _part_of(data: TableData, *, copied: bool, is_all: bool) -> Part | None:
@@ -120,6 +144,13 @@ def _part_of(data: TableData, *, copied: bool, is_all: bool) -> Part | None:
     if _is_of(data, "arrowroot._api.scan", "Scan"):
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
         return Part(data.schema, iter(data), is_arrow=True)
+    if _is_of(data, "arrowroot._api.file", "Directory"):
+        raise InvalidRequestError(
+            f"{_EXPECTED}; got {_kind_of(data)}: write its trees one by one, file[name]"
+        )
+    if _is_dataset(data):
+        reader = (data if hasattr(data, "to_reader") else data.scanner()).to_reader()
+        return Part(reader.schema, iter(reader), is_arrow=True)
     if _is_of(data, "pandas", "DataFrame"):
         table, index = frames.table_of(data, copied=copied, is_all=is_all)
         return _of_table(table)._replace(frame_index=index)

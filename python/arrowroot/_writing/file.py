@@ -11,7 +11,7 @@ from arrowroot import _native
 from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
-from arrowroot._errors import InvalidRequestError, not_picklable
+from arrowroot._errors import InvalidRequestError, no_attribute, not_picklable
 from arrowroot._options import check_arguments
 from arrowroot._render import printable
 from arrowroot._sizes import checked_count, counted, parse_size
@@ -35,6 +35,13 @@ if TYPE_CHECKING:
     from arrowroot._writing.settings import Codec, Compression, Flush, TableOptions
     from arrowroot._writing.table import TableWriter
 
+#: What to write for names that uproot has.
+_INSTEAD = {
+    **dict.fromkeys(("mktree", "newtree"), "a table is f.tree(name, schema), or f[name] = data"),
+    "mkrntuple": "a table is f.tree(name, schema, layout='rntuple')",
+    "mkdir": "a directory is f.directory(name)",
+    "keys": "what was written is listed once the file is closed, by arrowroot.open(path).keys()",
+}
 #: Memory for what waits to be compressed and written.
 BUFFERS = "256 MB"
 
@@ -117,6 +124,8 @@ class WritableDirectory:
             objects, a TList then; a dictionary of such objects by name, a TMap then; or data as for ``tree``, a table
             then.
 
+        A tree, a chain or a scan is read and written batch by batch, in bounded memory.
+
         A name that is taken gets another cycle; readers take the highest.
 
         Raises: UnsupportedError for what no class of ROOT is known for.
@@ -134,6 +143,22 @@ class WritableDirectory:
             self._root.native.write_object(
                 directory, described.class_name, name, described.title, described.members, described.itself
             )
+
+    def __getitem__(self, name: str) -> NoReturn:
+        """Raise InvalidRequestError: what is written is read once the file is closed."""
+        raise InvalidRequestError(
+            f"{self._where(str(name))}: a file being written is not read; keep what tree(name) returns to append to a "
+            "table, and open the file once it is closed"
+        )
+
+    # Python would try numbers.
+    __iter__ = None
+    __contains__ = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(f"{type(self).__name__!r} object", name, _INSTEAD)
 
     def _where(self, *parts: str) -> str:
         """The file and a place in it, for messages."""

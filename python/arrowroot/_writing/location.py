@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import without_secrets
-from arrowroot._storage.url import as_location, split_url
+from arrowroot._storage.url import as_location, shown, split_url
 
 if TYPE_CHECKING:
     from arrowroot._storage.url import Location
 
 _FILE = "file://"
+#: Formats by their suffixes, and what writes them.
+_OTHER_FORMATS = {
+    **dict.fromkeys((".parquet", ".pq"), ("Parquet", "pyarrow.parquet.write_table")),
+    **dict.fromkeys((".arrow", ".ipc", ".feather"), ("Arrow", "pyarrow.feather.write_feather")),
+}
 
 
 def local_path(path: Location) -> str:
@@ -48,10 +53,20 @@ def path_and_name(text: Location) -> tuple[str, str]:
     """
     file, name = split_url(text) if isinstance(text, str) else (as_location(text), None)
     if name is None:
-        shown = without_secrets(file)
-        if ":" in shown:
-            raise InvalidRequestError(
-                f"write: {shown!r} names no tree: that stands behind the ':' after '.root', as in 'FILE.root:Events'"
-            )
-        raise InvalidRequestError(f"write: what shall the tree be called? write {shown + ':Events'!r}")
+        raise InvalidRequestError(f"write: {_advice(file)}")
     return local_path(file), name
+
+
+def _advice(file: str) -> str:
+    """Return what to write in the place of a path without a tree."""
+    before, colon, after = file.rpartition(":")
+    if colon and after and not after.startswith("//"):
+        instead = f"{before.removesuffix('.root')}.root:{after}"
+        return f"{shown(file)} names no tree: that stands behind the ':' after '.root', as text: {shown(instead)}"
+    for suffix, (kind, writer) in _OTHER_FORMATS.items():
+        if file.endswith(suffix):
+            return (
+                f"{shown(file)}: files of ROOT are written, as {shown(f'{file.removesuffix(suffix)}.root:Events')}; "
+                f"{writer} writes {kind}, and the command arrowroot convert makes one of the other"
+            )
+    return f"what shall the tree be called? write {shown(file.rstrip(':').removesuffix('.root') + '.root:Events')}"

@@ -90,9 +90,11 @@ def _record(value: Any, name: str, depth: int) -> Record:
         return from_uhi(value, name)
     if is_numpy_histogram(value):
         return of_numpy(value, name)
+    rows = "; of rows pa.Table.from_pylist(rows) makes such data" if isinstance(value, dict) else ""
     raise UnsupportedError(
         f"{name}: no class of ROOT is known for {type(value).__module__}.{type(value).__qualname__}; histograms, what "
         "arrowroot.open gives of objects, text, lists and dictionaries of these, and data with columns can be written"
+        f"{rows}"
     )
 
 

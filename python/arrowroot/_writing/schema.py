@@ -48,7 +48,8 @@ def _field_of(name: object, kind: object) -> pa.Field:
         found = pa.type_for_alias(kind) if isinstance(kind, str) else pa.from_numpy_dtype(cast("Any", kind))
     except (ValueError, TypeError, pa.ArrowException):
         raise InvalidRequestError(
-            f"schema: column {name!r}: {kind!r} is not a type of Arrow or NumPy"
+            f"schema: column {name!r}: {kind!r} is not a type of Arrow or NumPy; lists are "
+            "pa.list_(pa.float32()), and those of 3 items pa.list_(pa.float32(), 3)"
         ) from None
     return pa.field(name, found, nullable=False)
 

@@ -14,6 +14,7 @@ from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
     nearest,
+    no_attribute,
     not_picklable,
 )
 from arrowroot._render import printable
@@ -95,6 +96,15 @@ class CheckedOptions(NamedTuple):
         )
 
 
+#: What to write for names that uproot and ROOT have.
+_INSTEAD = {
+    **dict.fromkeys(("extend", "write"), "entries are added by append(data)"),
+    **dict.fromkeys(
+        ("fill", "Fill"), "entries are added by append(data), by several threads through context()"
+    ),
+}
+
+
 class TableWriter:
     """A tree or RNTuple being written: ``WritableFile.tree`` makes it; a context manager.
 
@@ -146,6 +156,11 @@ class TableWriter:
         #: How often its contexts told of the growth of the file's queue.
         self.n_growths_told = 0
         self._growth_warnings = growth_warnings
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("'TableWriter' object", name, _INSTEAD)
 
     @property
     def where(self) -> str:
