@@ -523,10 +523,13 @@ def test_a_link_that_leaves_the_directory_is_refused(faults, tmp_path):
     [
         ("a = " + "[" * 100_000, "nested too deeply"),
         ("a = " + "{a=" * 50_000, "nested too deeply"),
+        (f"[a.{'.'.join('a' * 50_000)}]\nb = 1", "nested too deeply"),
+        ("a = " + "9" * 5000, "more than 1024 bits"),
+        ("a = 0x" + "f" * 50_000, "more than 1024 bits"),
         ("#" * (1 << 20) + "\n#", "a campaign has at most 1 MiB"),
         (SMALL + "".join(f"[workload.w{i}]\n" for i in range(150)) + "".join(f"[strategy.s{i}]\n" for i in range(150)), "cells"),
     ],
-    ids=["arrays", "tables", "long", "cells"],
+    ids=["arrays", "tables", "dots", "digits", "hexadecimal", "long", "cells"],
 )  # fmt: skip
 def test_what_is_huge_is_refused_at_once(faults, text, problem):
     assert problem in "\n".join(faults(text))

@@ -165,6 +165,9 @@ def test_paths_have_homes_and_those_of_files_variables(tmp_path, monkeypatch):
         ("retries = true", "expected text or a number"),
         ("retries = [1]", "expected text or a number"),
         ("token = ", "no TOML"),
+        ("token = " + "[" * 1000 + "]" * 1000, "nested too deeply"),
+        (".".join("a" * 100_000) + " = 1", "nested too deeply"),
+        ("timeout = " + "9" * 5000, "more than 1024 bits"),
         ("retries = 'many'", "is no number"),
     ],
 )

@@ -2,17 +2,22 @@
 
 import json
 import re
+import sys
 import warnings
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import arrowroot as ar
 from arrowroot import cli
 from arrowroot._sample.make import sample_of
 from arrowroot._writing.columns import ColumnSettings
+from arrowroot._writing.globs import Globs, without_match
 from arrowroot._writing.layout import layout_of, layout_with
 from arrowroot._writing.precision import parse_precision
 from arrowroot._writing.presets import document, names, preset
@@ -336,6 +341,82 @@ def test_names_are_layouts_wherever_one_is_taken(tmp_path):
 def test_what_is_wrong_in_a_file_is_told(text, message):
     with pytest.raises(ar.InvalidRequestError, match=message):
         ar.Layout.from_toml(text)
+
+
+DEEP = ".".join(["a"] * 100_000)
+#: TOML of others that takes more than it is worth, by what it does.
+HOSTILE = {
+    "arrays": ("flush = " + "[" * 300 + "]" * 300 + "\n", "nested too deeply"),
+    "arrays without end": ("flush = " + "[" * 100_000 + "\n", "nested too deeply"),
+    "tables": ("split = " + "{a = " * 1000 + "1" + "}" * 1000 + "\n", "nested too deeply"),
+    "dotted key": (f"split.{DEEP} = 1\n", "nested too deeply"),
+    "dotted header": (f"[split.{DEEP}]\nx = 1\n", "nested too deeply"),
+    "digits": ("flush = " + "9" * 5000 + "\n", "more than 1024 bits"),
+    "hexadecimal digits": ("[split]\na = 0x" + "f" * 100_000 + "\n", "more than 1024 bits"),
+    "digits in a list": ("flush = [1, " + "9" * 4000 + "]\n", "more than 1024 bits"),
+    "text": ('flush = "' + "9" * 500_000 + '"\n', "flush='999"),
+    "key": (f'"{"k" * 500_000}" = 1\n', "there is no key 'kkk"),
+    "size": ("#" * (1 << 20) + "\n#", "more than 1,048,576 bytes"),
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), HOSTILE.values(), ids=HOSTILE)
+def test_toml_that_is_huge_or_deep_is_an_error_that_is_short(tmp_path, text, problem):
+    path = tmp_path / "layout.toml"
+    path.write_text(text)
+    for source in (text, path):
+        with pytest.raises(ar.InvalidRequestError, match=problem) as caught:
+            ar.Layout.from_toml(source)
+        assert len(str(caught.value)) < 1000
+
+
+def test_numbers_with_points_texts_and_comments_are_not_deep():
+    brackets = "[" * 100
+    text = f'# {brackets}\n[classes]\n"{brackets}" = "a.b"\n\'{brackets}{{\' = """\n"{brackets}"""\n'
+    assert len(ar.Layout("ttree").classes) == 0
+    with pytest.raises(ar.InvalidRequestError, match="classes"):
+        ar.Layout.from_toml(text)
+    floats = ", ".join(["1.5"] * 100)
+    with pytest.raises(ar.InvalidRequestError, match=r"flush=\[1\.5"):
+        ar.Layout.from_toml(f"flush = [{floats}]\n")
+
+
+@given(
+    st.lists(st.text("ab*?[]", min_size=1, max_size=4), max_size=8),
+    st.lists(st.text("ab[]*", min_size=1, max_size=4), max_size=8),
+)
+def test_globs_find_what_one_after_the_other_finds(globs, names):
+    known = Globs(globs)
+    for name in names:
+        wanted = [place for place, glob in enumerate(globs) if name == glob or fnmatchcase(name, glob)]
+        assert known.first(name) == (wanted[0] if wanted else None)
+    unmatched = [glob for glob in globs if not any(n == glob or fnmatchcase(n, glob) for n in names)]
+    assert without_match(globs, names) == (unmatched[0] if unmatched else None)
+
+
+def n_calls_of(key: str, n: int) -> int:
+    """Return how many functions are called for so many globs and columns."""
+    n_calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal n_calls
+        n_calls += 1
+
+    table = table_of(**{f"{key}{n}_{i}_x": [1.0] for i in range(n)})
+    rules = {f"{key}{n}_{i}_*": "zstd" if key == "compression" else 1 for i in range(n)}
+    sys.setprofile(count)
+    try:
+        layout = ar.Layout(**{key: rules})
+        layout.columns(table.schema, [], "t")
+        codec_numbers(layout.compression, None, "ttree", table.schema.names, "t")
+    finally:
+        sys.setprofile(None)
+    return n_calls
+
+
+@pytest.mark.parametrize("key", ["split", "compression"])
+def test_many_globs_cost_no_more_than_their_number(key):
+    assert n_calls_of(key, 400) < 16 * n_calls_of(key, 50)
 
 
 def test_toml_says_all_that_python_does():

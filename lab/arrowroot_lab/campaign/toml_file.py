@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import CampaignError
 
@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20
 MAX_NAME_CHARACTERS = 60
+_MOST_BITS = 1024
+_TOO_LARGE = f"a number has more than {_MOST_BITS} bits"
 
+#: Tables and arrays that are in each other, and parts of a key, at most: the parser takes the square of these.
+_MAX_DEPTH = 32
+#: What is no structure: texts and comments.
+_TEXT = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'|#[^\n]*",
+    re.DOTALL,
+)
+_SIGN = re.compile(r"[\[\]{}\n,=.]")
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -34,6 +44,7 @@ def load(path: Path, what: str) -> tuple[str, Faults, Table]:
     Raises: CampaignError if it cannot be read, or is not TOML.
     """
     text = _text(path, what)
+    _check_depth(path, _TEXT.sub(lambda found: "\n" * found[0].count("\n"), text))
     try:
         values = tomllib.loads(text)
         lines = lines_of(text)
@@ -45,8 +56,36 @@ def load(path: Path, what: str) -> tuple[str, Faults, Table]:
         ) from None
     except RecursionError:
         raise CampaignError(path, None, "", "its values are nested too deeply") from None
+    except ValueError:
+        # Python reads no integer of thousands of digits.
+        raise CampaignError(path, None, "", _TOO_LARGE) from None
+    _check_numbers(path, values)
     faults = Faults(path, lines)
     return text, faults, Table(faults, (), values)
+
+
+def _check_depth(path: Path, structure: str) -> None:
+    """Raise CampaignError for what is nested too deeply; ``structure``: a text without its texts and comments."""
+    depth = n_parts = 0
+    line = 1
+    for sign in _SIGN.findall(structure):
+        line += sign == "\n"
+        depth = max(0, depth + (sign in "[{") - (sign in "]}"))
+        n_parts = n_parts + 1 if sign == "." else 0
+        if max(depth, n_parts) > _MAX_DEPTH:
+            raise CampaignError(
+                path,
+                line,
+                "",
+                f"its tables, arrays or keys are nested too deeply, in more than {_MAX_DEPTH} levels",
+            )
+
+
+def _check_numbers(path: Path, value: Any) -> None:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise CampaignError(path, None, "", _TOO_LARGE)
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_numbers(path, inner)
 
 
 def _text(path: Path, what: str) -> str:

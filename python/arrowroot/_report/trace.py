@@ -328,7 +328,7 @@ def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
                 raise CorruptFileError(
                     f"{path}: bytes from {offset} to {offset + n_bytes} were kept of no such file"
                 )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, CorruptFileError):
             raise
         raise CorruptFileError(f"{path}: no trace of arrowroot perf --trace") from None

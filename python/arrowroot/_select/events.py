@@ -416,7 +416,7 @@ class EventIndex:
                 )
             columns = tuple(map(str, document["columns"]))
             files = [IndexedFile(**file) for file in document["files"]]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise CorruptFileError(
                 f"{self.path}: no index of arrowroot: make one by arrowroot index"
             ) from None

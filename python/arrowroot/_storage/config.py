@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
+from arrowroot._storage import toml
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
@@ -449,11 +449,6 @@ def _matches_across(server: str, path: str, pattern: str) -> bool:
 
 
 def _load(path: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib is a tenth of our import time
             content = file.read(_MAX_FILE_BYTES + 1)
@@ -462,17 +457,14 @@ def _load(path: str) -> dict[str, Any]:
     if len(content) > _MAX_FILE_BYTES:
         raise InvalidRequestError(f"configuration file {path}: more than {_MAX_FILE_BYTES:,} bytes")
     try:
-        parsed: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
-    except ValueError as error:
         # The text itself is not shown: it may hold a token.
-        raise InvalidRequestError(f"configuration file {path}: no TOML: {_place(error)}") from None
-    return parsed
-
-
-def _place(error: ValueError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start} is no UTF-8"
-    return str(error)
+        return toml.parsed(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(
+            f"configuration file {path}: no TOML: byte {error.start} is no UTF-8"
+        ) from None
+    except toml.TomlError as error:
+        raise InvalidRequestError(f"configuration file {path}: {error}") from None
 
 
 def document() -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+from arrowroot._writing.globs import Globs, without_match
 from arrowroot._writing.schema import fields_of
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     Lists = Literal["counted", "vector"]
     Encoding = Literal["auto", "split", "plain"]
-    T = TypeVar("T")
     #: Globs and values, in order.
     Rules: TypeAlias = tuple[tuple[str, T], ...]
 
@@ -60,57 +61,53 @@ def rules_of(given: object, what: str, checked: Callable[[object, str], T]) -> R
 
 def check_order(globs: Sequence[str], what: str) -> None:
     """Raise InvalidRequestError for a name or pattern that never counts, as one before it matches all that it does."""
+    known = Globs(globs)
     for place, glob in enumerate(globs):
-        before = next((before for before in globs[:place] if _covers(before, glob)), None)
-        if before is not None:
+        before = known.covering(glob)
+        if before is not None and before < place:
             raise InvalidRequestError(
-                f"{what}[{glob!r}] never counts, as {before!r} before it matches: the first that matches counts"
+                f"{what}[{glob!r}] never counts, as {globs[before]!r} before it matches: the first that matches counts"
             )
-
-
-def _covers(before: str, glob: str) -> bool:
-    """Return whether a rule matches all that another one does: for sure, where that is a pattern."""
-    is_name = not any(letter in glob for letter in "*?[@")
-    return before in ("*", glob) or (is_name and fnmatchcase(glob, before))
 
 
 def merged(rules: Rules[T], base: Rules[T]) -> Rules[T]:
     """Return rules before those of another layout, without those that never count."""
-    globs = [glob for glob, _ in rules]
-    return rules + tuple(
-        (glob, value) for glob, value in base if not any(_covers(before, glob) for before in globs)
-    )
+    known = Globs(glob for glob, _ in rules)
+    return rules + tuple((glob, value) for glob, value in base if known.covering(glob) is None)
 
 
-def first_match(rules: Rules[T], name: str, otherwise: T, largest: str | None = None) -> tuple[str, T]:
-    """Return the first rule that matches a column; ("", otherwise) if none does."""
-    for glob, value in rules:
-        if (name == largest) if glob == LARGEST else matches(name, glob):
-            return glob, value
-    return "", otherwise
+class Matcher(Generic[T]):
+    """Rules, to be asked for many columns."""
 
+    def __init__(self, rules: Rules[T]) -> None:
+        self._rules = rules
+        self._globs = Globs(glob for glob, _ in rules)
 
-def matches(name: str, glob: str) -> bool:
-    """Return whether a name or glob stands for a column: for that of the very name, whatever letters it has."""
-    return name == glob or fnmatchcase(name, glob)
+    def first(self, name: str, otherwise: T, largest: str | None = None) -> tuple[str, T]:
+        """Return the first rule that matches a column; ("", otherwise) if none does."""
+        place = self._globs.first(name)
+        of_largest = self._globs.places.get(LARGEST)
+        if of_largest is not None and name == largest and (place is None or of_largest < place):
+            place = of_largest
+        return ("", otherwise) if place is None else self._rules[place]
 
 
 def check_matched(rules: Rules[Any], what: str, names: Sequence[str], where: str) -> None:
     """Raise NoSuchColumnError for a pattern that no column matches; one that begins with * or @ need not."""
-    for glob, _ in rules:
-        if glob[0] not in "*@" and not any(matches(name, glob) for name in names):
-            raise NoSuchColumnError(
-                f"{where}: {what}: no column is called {glob!r}", glob, nearest(glob, names), known=names
-            )
+    glob = without_match((glob for glob, _ in rules if glob[0] not in "*@"), names)
+    if glob is not None:
+        raise NoSuchColumnError(
+            f"{where}: {what}: no column is called {glob!r}", glob, nearest(glob, names), known=names
+        )
 
 
-def check_of_use(field: pa.Field, rules: Mapping[str, Rules[Any]], largest: str | None, where: str) -> None:
+def check_of_use(field: pa.Field, rules: Mapping[str, Matcher[Any]], largest: str | None, where: str) -> None:
     """Raise InvalidRequestError for what the very name of a column asks for, and it cannot have.
 
     rules: those of a tree, by what they are of.
     """
     name, kind = field.name, field.type
-    is_split = first_match(rules["split"], name, None, largest)[1] is not None
+    is_split = rules["split"].first(name, None, largest)[1] is not None
     of_class = None if is_split else "without a split level it has no objects of a class: say split, too"
     for what, usual, why in (
         ("split", None, None if has_objects(kind) else "it has no records to split"),
@@ -119,7 +116,7 @@ def check_of_use(field: pa.Field, rules: Mapping[str, Rules[Any]], largest: str 
         ("lists", "counted", None if has_lists(kind) else "it has no lists"),
         ("counters", AUTO, _why_uncounted(field, rules["lists"], is_split=is_split)),
     ):
-        glob, value = first_match(rules[what], name, usual)
+        glob, value = rules[what].first(name, usual)
         if why is not None and glob == name and value != usual:
             raise InvalidRequestError(f"{where}: {what}[{name!r}]={value!r}: the column is of {kind}: {why}")
 

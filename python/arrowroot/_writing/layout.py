@@ -16,10 +16,10 @@ from arrowroot._writing import settings
 from arrowroot._writing.columns import (
     LARGEST,
     ColumnSettings,
+    Matcher,
     check_matched,
     check_of_use,
     check_order,
-    first_match,
     has_floats,
     has_objects,
     largest_collection,
@@ -236,17 +236,19 @@ class Layout:
         schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
-        of_tree = {what: getattr(self, what) for what in _OF_TREE}
-        named = {glob for rules in of_tree.values() for glob, _ in rules}
+        rules: dict[str, Matcher[Any]] = {what: Matcher(getattr(self, what)) for what in BY_COLUMN}
+        named = {glob for what in _OF_TREE for glob, _ in getattr(self, what)}
         for field in schema:
             if field.name in named:
-                check_of_use(field, of_tree, largest, where)
-        return [self._column(field, largest, where) for field in schema]
+                check_of_use(field, rules, largest, where)
+        return [self._column(field, rules, largest, where) for field in schema]
 
-    def _column(self, field: pa.Field, largest: str | None, where: str) -> ColumnSettings:
+    def _column(
+        self, field: pa.Field, rules: Mapping[str, Matcher[Any]], largest: str | None, where: str
+    ) -> ColumnSettings:
         name, kind = field.name, field.type
         usual = ColumnSettings()
-        glob, precision = first_match(self.precision, name, None)
+        glob, precision = rules["precision"].first(name, None)
         if precision is not None and not has_floats(kind, precision.width):
             if glob == name:
                 sizes = " or ".join(f"float{width}" for width in precision.width)
@@ -254,7 +256,7 @@ class Layout:
                     f"{where}: precision[{glob!r}]='{precision}': the column is of {kind}, where {sizes} is needed"
                 )
             precision = None
-        glob, encoding = first_match(self.encoding, name, usual.encoding)
+        glob, encoding = rules["encoding"].first(name, usual.encoding)
         if self.format == "rntuple":
             is_own = precision is not None and precision.kind in OF_NTUPLE
             if is_own and glob == name and encoding != usual.encoding:
@@ -262,12 +264,12 @@ class Layout:
                     f"{where}: encoding[{name!r}]={encoding!r}: precision '{precision}' is an encoding of its own"
                 )
             return usual._replace(precision=precision, encoding=encoding)
-        lists = first_match(self.lists, name, usual.lists)[1]
-        split = first_match(self.split, name, None, largest)[1]
+        lists = rules["lists"].first(name, usual.lists)[1]
+        split = rules["split"].first(name, None, largest)[1]
         if split is None or not has_objects(kind):
             return usual._replace(lists=lists, precision=precision)
-        class_name = first_match(self.classes, name, "")[1] or None
-        memberwise = first_match(self.memberwise, name, usual.memberwise)[1]
+        class_name = rules["classes"].first(name, "")[1] or None
+        memberwise = rules["memberwise"].first(name, usual.memberwise)[1]
         return ColumnSettings(split, memberwise, lists, class_name, precision, encoding)
 
     def plan(self, data: Any, n_entries: int | None = None, name: str = "Events") -> LayoutPlan:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
 from arrowroot._render import printable
+from arrowroot._storage import toml
 from arrowroot._writing.layout import BY_COLUMN, Layout
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Most bytes of a layout.
 _MAX_BYTES = 1 << 20
+#: Letters of a message that are shown.
+_MAX_MESSAGE = 500
 _KEYS = (
     "base", "format", "flush", "basket_size", "basket_memory", "page_size", "autosave", "io_features", "compression",
 )  # fmt: skip
@@ -47,28 +49,28 @@ def load(source: str | os.PathLike[str]) -> Layout:
 
 
 def _of_text(text: str, where: str) -> Layout:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-
+    if len(text) > _MAX_BYTES:
+        raise InvalidRequestError(f"{where}: more than {_MAX_BYTES:,} bytes")
     try:
-        given: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidRequestError(f"{where}: no TOML: {error}") from None
+        given = toml.parsed(text)
+    except toml.TomlError as error:
+        raise InvalidRequestError(f"{where}: {error}") from None
     known = (*_KEYS, *BY_COLUMN)
     for key in given:
         if key not in known:
             near = nearest(key, known)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise InvalidRequestError(f"{where}: there is no key {key!r}, but {', '.join(known)}{hint}")
+            raise InvalidRequestError(f"{where}: there is no key {key[:60]!r}, but {', '.join(known)}{hint}")
     base = given.pop("base", "ttree")
     if not isinstance(base, str) or base.endswith(".toml"):
-        raise InvalidRequestError(f"{where}: base={base!r}: the name of a preset")
+        raise InvalidRequestError(f"{where}: base={str(base)[:60]!r}: the name of a preset")
     try:
         return Layout(base, **{key: _value(key, value) for key, value in given.items()})
     except InvalidRequestError as error:
-        error.args = (f"{where}: {error.args[0]}",)
+        message = str(error.args[0])
+        # It quotes what the file says.
+        quoted = message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 1] + "…"
+        error.args = (f"{where}: {quoted}",)
         raise
 
 

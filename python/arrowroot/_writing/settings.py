@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._sizes import LARGEST, parse_size
+from arrowroot._writing.globs import Globs, without_match
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,18 +206,19 @@ def codec_numbers(
     if not isinstance(compression, Mapping):
         number = codec_number(compression)
         return [otherwise if number is None else number] * len(names)
-    rules = [(glob, codec_number(codec, f"compression[{glob!r}]")) for glob, codec in compression.items()]
-    for glob, _ in rules:
-        if glob != "*" and glob not in names and not any(fnmatchcase(name, glob) for name in names):
-            raise NoSuchColumnError(
-                f"{where}: compression: no column is called {glob!r}", glob, nearest(glob, names), known=names
-            )
-    return [_first_match(name, rules, otherwise) for name in names]
-
-
-def _first_match(name: str, rules: Sequence[tuple[str, int | None]], otherwise: int) -> int:
-    number = next((number for glob, number in rules if name == glob or fnmatchcase(name, glob)), None)
-    return otherwise if number is None else number
+    numbers = [codec_number(codec, f"compression[{glob!r}]") for glob, codec in compression.items()]
+    missing = without_match((glob for glob in compression if glob != "*"), names)
+    if missing is not None:
+        raise NoSuchColumnError(
+            f"{where}: compression: no column is called {missing!r}",
+            missing,
+            nearest(missing, names),
+            known=names,
+        )
+    globs = Globs(compression)
+    found_at = [globs.first(name) for name in names]
+    told = [None if place is None else numbers[place] for place in found_at]
+    return [otherwise if number is None else number for number in told]
 
 
 def flush_rule(flush: Flush, found: Format) -> FlushRule:
