@@ -88,6 +88,15 @@ def test_batches_have_as_many_entries_as_are_asked_for(files, read, n):
         assert pa.table(scan).equals(expected)
 
 
+def test_no_batch_of_so_many_entries_comes_after_a_scan_was_cancelled(files):
+    scan = READS["a chain"](files[0], batch_entries=10)
+    batches = iter(scan)
+    assert next(batches).num_rows == 10
+    scan.cancel()
+    with pytest.raises(ar.ArrowrootError, match="cancelled"):
+        next(batches)
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

@@ -90,8 +90,14 @@ class Directory(Mapping[str, Any]):
         return self._native.url
 
     def keys(self) -> KeysView[str]:
-        """Return the names of the objects directly in this directory, each once; :meth:`key_list` has more to tell."""
-        return dict.fromkeys(key.name for key in self.key_list(recursive=False)).keys()
+        """Return the names of the objects directly in this directory, each once; :meth:`key_list` has more to tell.
+
+        A name with a ";" comes with the cycle behind another one, as it would be taken for a name and a cycle.
+        """
+        found = self.key_list(recursive=False, cycles=False)
+        return dict.fromkeys(
+            f"{key.name};{key.cycle}" if ";" in key.name else key.name for key in found
+        ).keys()
 
     def key_list(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
         """Return the keys with class, sizes and cycle, depth first, in the file's order.
@@ -179,7 +185,9 @@ class Directory(Mapping[str, Any]):
             return f"{name.path};{name.cycle}"
         if not isinstance(name, str):
             raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
-        return f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
+        above, bare = f"{self.path}/" if self.path else "", name.strip("/")
+        # A slash at an end is mostly none of the name.
+        return above + (name if bare != name and self._native.contains(above + name) else bare)
 
     def _warn(self) -> None:
         """Warn once if the file may have had more than can be read."""

@@ -94,8 +94,8 @@ class Plan:
     n_repeated: int
     #: Largest gap between two ranges that are still read as one.
     max_gap_bytes: int
-    #: The filter; None: there is none. The values of its columns decide what else is read. Until they are known,
-    #: ``n_entries`` is the number of entries that the filter looks at.
+    #: The filter; None: there is none. The values of its columns decide what else is read; ``n_entries``
+    #: is the number of entries that it looks at.
     filter: str | None = None
     #: Plan of the other columns if all entries were selected; None: there are none, or they are planned.
     at_most: Plan | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot._errors import BatchTooLongError
+from arrowroot._errors import BatchTooLongError, cancelled
 from arrowroot._passes.source import import_batch
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Regrouped:
         self._held: list[pa.RecordBatch] = []
         self._n_held = 0
         self._n_batches = 0
+        self._is_cancelled = False
         self.is_of_paths: bool = getattr(source, "is_of_paths", False)
 
     @property
@@ -41,6 +42,8 @@ class Regrouped:
         return self._source.schema()
 
     def next_batch(self) -> pa.RecordBatch | None:
+        if self._is_cancelled:
+            raise cancelled()
         while self._n_held < self._n_wanted and (batch := self._source.next_batch()) is not None:
             if batch.num_rows:
                 self._held.append(import_batch(batch))
@@ -86,4 +89,5 @@ class Regrouped:
         return self._source.cost()._replace(stats=self.stats())
 
     def cancel(self) -> None:
+        self._is_cancelled = True
         self._source.cancel()
