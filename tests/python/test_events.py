@@ -16,6 +16,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._api.tree import Tree
 from arrowroot._saving import checksum
+from arrowroot._select.events import _Finder
 
 uproot = pytest.importorskip("uproot")
 
@@ -406,18 +407,139 @@ def test_an_index_that_is_made_again_while_it_is_open_is_the_new_one(files):
         ar.pick(index, [id_of(1001)], "x")
 
 
+def write_signed(index, table, description):
+    """Write an index that somebody else has made, with a checksum that is right."""
+    table = table.replace_schema_metadata(None)
+    with pq.ParquetWriter(index, table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"arrowroot.index": description})
+        writer.add_key_value_metadata({checksum.KEY: checksum.PLACEHOLDER})
+    checksum.sign(index)
+
+
+def test_an_index_of_files_whose_names_take_much_room_is_made(tmp_path):
+    folder = tmp_path.joinpath(*["d" * 240] * 14)
+    folder.mkdir(parents=True)
+    write_events(folder / "run0.root", 0, 20)
+    for i in range(1, 25):
+        os.link(folder / "run0.root", folder / f"run{i}.root")
+    index = ar.index(folder / "run*.root", tmp_path / "index.parquet").events
+    assert pq.read_metadata(index.path).serialized_size > 80_000
+    assert len(ar.EventIndex(index.path).files) == 25
+    assert ar.pick(index, [id_of(7)], "x").num_rows == 25
+
+
+@pytest.fixture(scope="module")
+def an_index(tmp_path_factory):
+    """An index of one file."""
+    folder = tmp_path_factory.mktemp("index")
+    write_events(folder / "run0.root", 0)
+    ar.index(folder / "run0.root", folder / "index.parquet")
+    return folder / "index.parquet"
+
+
+OF_FILES = ["url", "tree", "num_entries", "size_bytes", "uuid", "first_row_group", "n_row_groups"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"files": [{key: value}]} for key in OF_FILES for value in (None, [], -1, 1.5, True)),
+        {"files": [{"url": "\ud800"}]},
+        {"files": [{"mtime_ns": "x"}]},
+        {"files": [{"more": 1}]},
+        {"files": [{"first_row_group": 0, "n_row_groups": 5}, {"n_row_groups": -4}]},
+        {"files": [{"n_row_groups": 2**70}]},
+        {"files": None},
+        {"columns": ["run", "luminosityBlock", "nothing"]},
+        {"columns": ["run", "run", "event"]},
+        {"columns": [None] * 3},
+        {"form": "x" * 1_000_000},
+        {"deep": "["},
+    ],
+)
+def test_a_signed_index_that_makes_no_sense_is_refused(an_index, tmp_path, change):
+    description = json.loads(pq.read_metadata(an_index).metadata[b"arrowroot.index"])
+    file = description["files"][0]
+    text = json.dumps({**description, **change})
+    if isinstance(change.get("files"), list):
+        text = json.dumps({**description, "files": [{**file, **one} for one in change["files"]]})
+    elif "deep" in change:
+        text = "[" * 100_000
+    index = tmp_path / "index.parquet"
+    write_signed(index, pq.read_table(an_index), text)
+    with pytest.raises(ar.CorruptFileError, match=r"index\.parquet: .{0,250}$"):
+        ar.pick(index, [id_of(7)], "x")
+
+
+DAMAGED = """
+import json, random, sys
+import arrowroot as ar
+from arrowroot._saving import checksum
+from pathlib import Path
+path, first, stop = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+right, n_errors = path.read_bytes(), 0
+for seed in range(first, stop):
+    chance, damaged = random.Random(seed), bytearray(right)
+    for _ in range(chance.choice([1, 2, 4])):
+        place, n_bytes = chance.randrange(4, len(damaged) - 8), chance.choice([1, 1, 2, 4, 8])
+        kinds = [bytes(n_bytes), b"\\xff" * n_bytes, chance.randbytes(n_bytes)]
+        damaged[place : place + n_bytes] = chance.choice(kinds)
+    path.write_bytes(damaged)
+    try:
+        checksum.sign(path)
+    except ValueError:
+        continue
+    try:
+        ar.EventIndex(path).find([(0, 0, 2**63 + 7), (1, 2, 3)])
+    except ar.ArrowrootError:
+        n_errors += 1
+    except BaseException as error:
+        sys.exit(f"{seed}: {error!r}")
+print(n_errors)
+"""
+
+
+def test_a_signed_index_that_is_damaged_gives_events_or_our_errors(an_index, tmp_path):
+    """What reads Parquet raises errors of many kinds, and at statistics of another type it aborts."""
+    index = tmp_path / "index.parquet"
+    index.write_bytes(an_index.read_bytes())
+    last = 5000 if os.environ.get("ARROWROOT_SOAK") else 120
+    command = [sys.executable, "-c", DAMAGED, str(index), "0", str(last)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > last // 4
+
+
+def test_a_row_group_of_many_rows_is_read_in_small_batches(tmp_path):
+    index, n = tmp_path / "index.parquet", 300_000
+    table = pa.table({"event": np.zeros(n, np.int64)})
+    file = {
+        "url": "/f",
+        "tree": "T",
+        "num_entries": n,
+        "size_bytes": 1,
+        "uuid": "",
+        "mtime_ns": 0,
+        "n_row_groups": 1,
+    }
+    text = json.dumps({"form": "arrowroot.index/1", "columns": ["event"], "files": [file]})
+    write_signed(index, table, text)
+    assert index.stat().st_size < 3000
+    found = ar.EventIndex(index)
+    with pq.ParquetFile(index) as parquet:
+        sizes = [batch.num_rows for _, batch in found._batches(parquet, _Finder([(0,)]))]
+    assert sum(sizes) == n
+    assert max(sizes) < n / 4
+
+
 def test_the_ids_of_what_is_read_are_compared_with_those_asked_for(files):
     index = files / "index.parquet"
     ar.index(files / "run0.root", index)
     table = pq.read_table(index)
     # An index as whole as any, of the same file, whose events are at other entries.
     turned = table.set_column(4, table.field(4), table["event"].take(pa.array(range(N - 1, -1, -1))))
-    metadata = pq.read_metadata(index).metadata
-    with pq.ParquetWriter(index, table.schema) as writer:
-        writer.write_table(turned)
-        writer.add_key_value_metadata({"arrowroot.index": metadata[b"arrowroot.index"]})
-        writer.add_key_value_metadata({checksum.KEY: checksum.PLACEHOLDER})
-    checksum.sign(index)
+    write_signed(index, turned, pq.read_metadata(index).metadata[b"arrowroot.index"])
     row = turned.slice(7, 1).to_pylist()[0]
     one = (row["run"], row["luminosityBlock"], row["event"])
     tree = ar.open(files / "run0.root")["Events"]

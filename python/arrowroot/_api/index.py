@@ -22,7 +22,16 @@ from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import is_special, put
 from arrowroot._select.columns import id_names
-from arrowroot._select.events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
+from arrowroot._select.events import (
+    INDEX_FORM,
+    METADATA_KEY,
+    EventIndex,
+    EventList,
+    IndexedFile,
+    batches_of_group,
+    damage_told,
+    place_of,
+)
 from arrowroot._storage.config import names, redacted
 from arrowroot._storage.url import expand, split_options
 
@@ -234,11 +243,11 @@ def _join(target: Path, parts: Path, pieces: Sequence[_Piece]) -> None:
     import pyarrow.parquet as pq
 
     columns = list(pieces[0].columns)
-    with pq.ParquetFile(pieces[0].path) as first:
+    with damage_told(pieces[0].path), pq.ParquetFile(pieces[0].path) as first:
         schema = pa.schema([first.schema_arrow.field(name) for name in columns])
     with _Writer(target, parts, schema) as writer:
         for piece in pieces:
-            with pq.ParquetFile(piece.path) as file:
+            with damage_told(piece.path), pq.ParquetFile(piece.path) as file:
                 groups = range(
                     piece.file.first_row_group, piece.file.first_row_group + piece.file.n_row_groups
                 )
@@ -248,9 +257,7 @@ def _join(target: Path, parts: Path, pieces: Sequence[_Piece]) -> None:
                         f"{piece.file.url}: the ids have the types {', '.join(map(str, found.types))}, but "
                         f"{', '.join(map(str, schema.types))} in {pieces[0].file.url}"
                     )
-                batches = (
-                    b for group in groups for b in file.read_row_group(group, columns=columns).to_batches()
-                )
+                batches = (b for group in groups for b in batches_of_group(file, group, columns, piece.path))
                 writer.add(piece.file, batches)
 
 

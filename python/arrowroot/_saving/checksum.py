@@ -12,14 +12,16 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: The last key of the metadata, whose value is ``PLACEHOLDER`` until the file is signed.
+#: The key of the metadata whose value is ``PLACEHOLDER`` until the file is signed.
 KEY = "arrowroot.checksum"
 _BEGIN = b"arrowroot-sha256:"
 _N_DIGITS = 64
 _NONE = b"0" * _N_DIGITS
+_SIGNED = re.compile(_BEGIN + b"[0-9a-f]{%d}" % _N_DIGITS)
 PLACEHOLDER = (_BEGIN + _NONE).decode()
-#: Behind the metadata stand the name of the writer and the order of the columns.
-_TAIL_BYTES = 64 << 10
+#: The end of a Parquet or an Arrow file: its magic, before it the length of what has the metadata, before that those.
+_MAGICS = (b"PAR1", b"ARROW1")
+_LENGTH_BYTES = 4
 _PIECE_BYTES = 1 << 20
 
 
@@ -49,12 +51,16 @@ def is_whole(file: IO[bytes]) -> bool | None:
 def _place(file: IO[bytes]) -> int | None:
     """Return where the digits of the checksum are."""
     end = file.seek(0, 2)
-    first = max(0, end - _TAIL_BYTES)
-    file.seek(first)
-    ends = [
-        found.end() for found in re.finditer(_BEGIN + b"[0-9a-f]{%d}" % _N_DIGITS, file.read(_TAIL_BYTES))
-    ]
-    return first + ends[-1] - _N_DIGITS if ends else None
+    for magic in _MAGICS:
+        last = len(magic) + _LENGTH_BYTES
+        file.seek(max(0, end - last))
+        length, found = file.read(_LENGTH_BYTES), file.read(len(magic))
+        if found == magic:
+            first = max(0, end - last - int.from_bytes(length, "little"))
+            file.seek(first)
+            ends = [signed.end() for signed in _SIGNED.finditer(file.read(end - first))]
+            return first + ends[-1] - _N_DIGITS if ends else None
+    return None
 
 
 def _digest(file: IO[bytes], place: int) -> str:

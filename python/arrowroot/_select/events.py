@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from typing_extensions import Self
 
     #: The ids of one event, as many as there are columns of them.
     Id: TypeAlias = tuple[int, ...]
@@ -52,6 +54,8 @@ USUAL_COLUMNS: tuple[tuple[str, ...], ...] = (
 INDEX_FORM = "arrowroot.index/1"
 METADATA_KEY = b"arrowroot.index"
 _N_QUOTED = 5
+#: Rows of an index that are looked at together.
+_BATCH_ROWS = 1 << 16
 
 
 class IndexedFile(NamedTuple):
@@ -70,9 +74,44 @@ class IndexedFile(NamedTuple):
     first_row_group: int = 0
     n_row_groups: int = 0
 
+    def checked(self) -> Self:
+        """Return the same. Raises: ValueError if something has another type, or is out of range."""
+        for text in (self.url, self.tree, self.uuid):
+            checked_text(text).encode("utf-8", "surrogateescape")
+        numbers = (self.num_entries, self.size_bytes, self.first_row_group, self.n_row_groups)
+        if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
+            raise ValueError(numbers)
+        if not isinstance(self.mtime_ns, int | None):
+            raise ValueError(self.mtime_ns)  # noqa: TRY004 - of what is read, all is one error
+        return self
+
     def is_same(self, size_bytes: int, uuid: str, num_entries: int) -> bool:
         """Return whether the index still holds for a file."""
         return (self.size_bytes, self.uuid, self.num_entries) == (size_bytes, uuid, num_entries)
+
+
+def checked_text(value: object) -> str:
+    """Return a text. Raises: ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(value)  # noqa: TRY004 - of what is read, all is one error
+    return value
+
+
+@contextmanager
+def damage_told(path: str) -> Iterator[None]:
+    """Name an index in the errors of what reads Parquet: a CorruptFileError if it is damaged, else a StorageError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise NoSuchFileError(f"{path}: there is no such index; arrowroot index makes one") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        what = str(error).split("\n", 1)[0][:200]
+        # Of damage pyarrow raises OSErrors without a number, too.
+        if getattr(error, "errno", None) is not None:
+            raise StorageError(f"{path}: {what}") from None
+        raise CorruptFileError(f"{path}: no index of arrowroot, or a damaged one: {what}") from None
 
 
 class Member(Protocol):
@@ -366,27 +405,16 @@ class EventIndex:
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
         """Open the file for as long as it is read. One that was made again meanwhile is described anew."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with ExitStack() as stack:
-            try:
-                # One open file is checked, described and read, whatever takes its place meanwhile.
-                file = stack.enter_context(open(self.path, "rb"))  # noqa: PTH123 - text
-                status = os.fstat(file.fileno())
-                identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-                if identity != self._described:
-                    self._refuse_damage(file)
-                parquet = stack.enter_context(pq.ParquetFile(file))
-            except FileNotFoundError:
-                raise NoSuchFileError(
-                    f"{self.path}: there is no such index; arrowroot index makes one"
-                ) from None
-            except (pa.ArrowException, OSError) as error:
-                what = str(error).split("\n", 1)[0]
-                if isinstance(error, pa.ArrowInvalid):
-                    raise CorruptFileError(f"{self.path}: no index of arrowroot: {what}") from None
-                raise StorageError(f"{self.path}: {what}") from None
+        with damage_told(self.path), ExitStack() as stack:
+            # One open file is checked, described and read, whatever takes its place meanwhile.
+            file = stack.enter_context(open(self.path, "rb"))  # noqa: PTH123 - text
+            status = os.fstat(file.fileno())
+            identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+            if identity != self._described:
+                self._refuse_damage(file)
+            parquet = stack.enter_context(pq.ParquetFile(file))
             if identity != self._described:
                 self._describe(parquet.metadata)
                 self._described = identity
@@ -410,19 +438,24 @@ class EventIndex:
 
         try:
             document = json.loads((metadata.metadata or {}).get(METADATA_KEY) or "")
-            if document["form"] != INDEX_FORM:
-                raise CorruptFileError(
-                    f"{self.path}: an index of the form {document['form']!r}, not {INDEX_FORM!r}"
-                )
-            columns = tuple(map(str, document["columns"]))
-            files = [IndexedFile(**file) for file in document["files"]]
-        except (ValueError, TypeError, KeyError, RecursionError):
+            form = checked_text(document["form"])
+            columns = tuple(checked_text(name) for name in document["columns"])
+            files = [IndexedFile(**file).checked() for file in document["files"]]
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise CorruptFileError(
                 f"{self.path}: no index of arrowroot: make one by arrowroot index"
             ) from None
-        in_order = [file.first_row_group for file in files]
-        n_described = sum(file.n_row_groups for file in files)
-        if in_order != sorted(in_order) or n_described != metadata.num_row_groups:
+        if form != INDEX_FORM:
+            raise CorruptFileError(f"{self.path}: an index of the form {form[:100]!r}, not {INDEX_FORM!r}")
+        paths = Counter(metadata.schema.column(place).path for place in range(metadata.num_columns))
+        if any(paths[name] != 1 for name in columns) or len(set(columns)) != len(columns):
+            raise CorruptFileError(f"{self.path}: it does not have each of its columns once")
+        first = 0
+        for file in files:
+            if file.first_row_group != first:
+                raise CorruptFileError(f"{self.path}: its description does not fit its row groups")
+            first += file.n_row_groups
+        if first != metadata.num_row_groups:
             raise CorruptFileError(
                 f"{self.path}: its description does not fit its {metadata.num_row_groups} row groups"
             )
@@ -462,13 +495,26 @@ class EventIndex:
         for number, one in enumerate(self.files):
             for group in range(one.first_row_group, one.first_row_group + one.n_row_groups):
                 metadata = file.metadata.row_group(group)
-                if _may_hold(metadata, finder, self.columns):
-                    table = file.read_row_group(group, columns=list(self.columns))
-                    yield from ((number, batch) for batch in table.to_batches())
+                if _may_hold(metadata, file.metadata.schema, finder, self.columns):
+                    for batch in batches_of_group(file, group, self.columns, self.path):
+                        yield number, batch
                 else:
                     # The rows still count: those behind them keep their numbers.
                     none = {name: pa.array([], pa.int64()) for name in self.columns}
                     yield number, _Skipped(metadata.num_rows, none)
+
+
+def batches_of_group(
+    file: pq.ParquetFile, group: int, columns: Sequence[str], path: str
+) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a row group, whatever that holds, in small batches: a small file may have many rows.
+
+    Raises: CorruptFileError if a column is not there, with ``path``; what reading raises (:func:`damage_told`).
+    """
+    for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=list(columns)):
+        if sorted(batch.schema.names) != sorted(columns):
+            raise CorruptFileError(f"{path}: it does not have each of its columns once")
+        yield batch
 
 
 class _Skipped(NamedTuple):
@@ -481,13 +527,15 @@ class _Skipped(NamedTuple):
         return self.columns[name]
 
 
-def _may_hold(metadata: Any, finder: _Finder, columns: Sequence[str]) -> bool:
+def _may_hold(metadata: Any, schema: Any, finder: _Finder, columns: Sequence[str]) -> bool:
     """Return whether a row group may have one of the ids: its least and greatest values of each column tell."""
     import bisect
 
     for place in range(metadata.num_columns):
         chunk = metadata.column(place)
-        statistics = chunk.statistics
+        # pyarrow ends the process at statistics of another type than the column's.
+        is_sound = chunk.physical_type == schema.column(place).physical_type
+        statistics = chunk.statistics if is_sound else None
         if chunk.path_in_schema not in columns or statistics is None or not statistics.has_min_max:
             continue
         column = list(columns).index(chunk.path_in_schema)
