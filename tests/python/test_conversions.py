@@ -262,7 +262,7 @@ def test_frames_with_an_index_come_back_though_some_numbers_are_missing(index, t
 def test_metadata_of_pandas_that_are_none_are_told_and_left_out(tmp_path, metadata):
     table = pa.table({"x": [1.5, 2.5]}).replace_schema_metadata({"pandas": metadata})
     ar.write(f"{tmp_path}/f.root:t", table)
-    with pytest.warns(ar.RecordedSchemaWarning, match=r"metadata of pandas that are none"):
+    with pytest.warns(ar.RecordedSchemaWarning, match=r"recorded metadata of pandas are not used"):
         frame = ar.open(tmp_path / "f.root")["t"].to_pandas()
     pd.testing.assert_frame_equal(frame, pd.DataFrame({"x": [1.5, 2.5]}))
 

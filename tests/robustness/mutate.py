@@ -4,7 +4,7 @@ Never allowed: a crash, a panic, an exception that is no ArrowrootError, more th
 one file (or no answer for 60 s: others may have the processor), or memory beyond 64 MB + 1100 x the file's size
 (what zlib can expand is a little below 1100). A mutation is named ``FILE#SEED.NUMBER``; ``--replay NAME`` makes
 it again and keeps the damaged file. ``--ntuples 60`` damages random RNTuples that ROOT writes, and makes the checksums
-of most right again.
+of most right again. ``--own`` damages files of our own writing.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tests.differential import root_peer
 from tests.differential.schemas import run as schemas
 from tests.differential.schemas.ntuple_generate import Generator
 
+from . import own_files
 from .mutations import Regions, find_regions, mutate
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ def written_ntuples(directory: Path, n: int) -> list[Original]:
     refused = schemas.write("ntuple", seeds, directory)
     names = [f"{seed}.root" for seed in seeds if seed not in refused]
     return sound((name, directory / name) for name in names)
+
+
+def own(directory: Path) -> list[Original]:
+    """Files of our own writing, of every layout and codec."""
+    return sound((name, file.path) for name, file in own_files.write(directory).items())
 
 
 class Reader:
@@ -235,14 +241,16 @@ def main() -> int:
     parser.add_argument(
         "--ntuples", type=int, default=0, help="damage only so many RNTuples, written by ROOT"
     )
+    parser.add_argument("--own", action="store_true", help="damage only files of our own writing")
     parser.add_argument("--replay", metavar="NAME", help="make one mutation again")
     options = parser.parse_args()
     if options.ntuples and root_peer.python_with_root() is None:
         print("no ROOT found: pip install root, or set ARROWROOT_ROOT_PYTHON", file=sys.stderr)
         return 2
-    if options.ntuples:
+    if options.ntuples or options.own:
         with tempfile.TemporaryDirectory() as directory:
-            files = written_ntuples(Path(directory), options.ntuples)
+            of = Path(directory)
+            files = own(of) if options.own else written_ntuples(of, options.ntuples)
     else:
         files = originals(options.extra)
     files = [o for o in files if options.file in o.name]

@@ -10,6 +10,7 @@ import pytest
 from tests.differential import root_peer
 
 from . import mutate as driver
+from . import own_files
 from .mutations import find_regions, mend, mutate
 
 N_MUTATIONS = int(os.environ.get("ARROWROOT_MUTATIONS", "400"))
@@ -59,6 +60,45 @@ def test_damaged_ntuples_give_errors_or_values(tmp_path, record_property):
     again = f"python -m tests.robustness.mutate --ntuples {N_NTUPLES} --replay NAME"
     assert not summary.failures, f"again with: {again}\n{summary}"
     assert summary.outcomes["error"] > 0
+
+
+def test_damaged_files_of_our_own_writing_give_errors_or_values(tmp_path, record_property):
+    """Of every layout and codec, with recorded schemas, objects and histograms."""
+    summary = driver.run(driver.own(tmp_path), max(1, N_MUTATIONS * 3 // 8), SEED)
+    record_property("told", str(summary))
+    assert not summary.failures, (
+        f"again with: python -m tests.robustness.mutate --own --replay NAME\n{summary}"
+    )
+    assert summary.outcomes["error"] > 0
+
+
+def test_values_that_a_checksum_guards_are_never_other_ones(tmp_path):
+    """All of an RNTuple, and the baskets of a tree that zlib, LZ4 or LZMA compressed. A warning is no silence."""
+    files = {name: file for name, file in own_files.write(tmp_path).items() if file.checked}
+    right = {name: own_files.values(file.path)[0] for name, file in files.items()}
+    content = {name: file.path.read_bytes() for name, file in files.items()}
+    path, n_errors, n_unseen = tmp_path / "damaged.root", 0, 0
+    for number in range(max(1, N_MUTATIONS // 4)):
+        name = list(files)[number % len(files)]
+        chance = random.Random(f"{SEED}.{number}")
+        damaged = bytearray(content[name])
+        start, stop = chance.choice(files[name].checked)
+        place = chance.randrange(start, stop)
+        n_bytes = min(chance.choice([1, 1, 8, 64]), stop - place)
+        damaged[place : place + n_bytes] = chance.choice(
+            [bytes(n_bytes), chance.randbytes(n_bytes), bytes([damaged[place] ^ (1 << chance.randrange(8))])]
+        )[:n_bytes].ljust(n_bytes, b"\0")
+        path.write_bytes(damaged)
+        found, has_error = own_files.values(path)
+        wrong = [column for column, values in found.items() if values != right[name][column]]
+        assert not wrong, f"{SEED}.{number}: {n_bytes} bytes at {place} of {name}: {wrong}"
+        n_errors += has_error
+        if has_error and name == "rntuple-None.root":
+            unchecked, _ = own_files.values(path, verify_checksums=False)
+            n_unseen += any(values != right[name][column] for column, values in unchecked.items())
+    # Damage was there, and without its checksums nobody would have seen it.
+    assert n_errors > number // 2
+    assert n_unseen > 0 or number < 50
 
 
 def fresh_file(directory, codec):

@@ -52,6 +52,18 @@ def read_tree(tree: arrowroot.Tree) -> int:
     return n_errors
 
 
+def read_object(file: arrowroot.File, name: str) -> int:
+    """Read an object, and all that it shows and gives. Returns 1 if that was an error."""
+    try:
+        found = file[name]
+        repr(found)
+        if isinstance(found, arrowroot.Histogram):
+            found.values(flow=True), found.variances(flow=True), [axis.edges() for axis in found.axes]
+    except arrowroot.ArrowrootError:
+        return 1
+    return 0
+
+
 def read_all(path: str) -> str:
     """Read all that is in a file: every key, tree and column, and the largest tree's columns together.
 
@@ -63,6 +75,7 @@ def read_all(path: str) -> str:
             keys = file.key_list()
             for key in keys[:200]:
                 if not key.is_tree:
+                    n_errors += read_object(file, f"{key.path};{key.cycle}")
                     continue
                 try:
                     tree = file[f"{key.path};{key.cycle}"]

@@ -7,15 +7,21 @@ import datetime as dt
 import decimal
 import json
 import math
+import os
+import random
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from arrowroot._writing import notes
 from tests.differential import root_peer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LAYOUTS = ("ttree", "rntuple")
 
@@ -240,10 +246,11 @@ def test_a_tree_that_reads_the_same_without_a_record_has_none(tmp_path):
 FLAT = pa.schema([pa.field("x", pa.int32(), nullable=False), pa.field("y", pa.int32(), nullable=False)])
 
 
-def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
-    def record(schema: pa.Schema) -> str:
-        return base64.b64encode(schema.serialize().to_pybytes()).decode()
+def record(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize().to_pybytes()).decode()
 
+
+def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
     texts = {
         "dates": record(pa.schema([pa.field("y", pa.date32(), nullable=False)])),
         "missing": record(pa.schema([pa.field("z", pa.int32(), nullable=False)])),
@@ -271,6 +278,156 @@ def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
         with pytest.raises(ar.CorruptFileError, match="not as the recorded Arrow schema says"):
             file["T"].to_arrow(["x"])
         assert file["T"].to_arrow(["y"])["y"].to_pylist() == [0, 10, 20]
+
+
+#: Columns that a tree has without a record.
+NATURAL = pa.table(
+    {
+        "i": pa.array(range(50), INT),
+        "u": pa.array([i % 256 for i in range(50)], pa.uint8()),
+        "l": pa.array(range(9, 59)),
+        "bytes": pa.array(
+            [[i] * 16 for i in range(50)], pa.list_(pa.field("item", pa.uint8(), nullable=False), 16)
+        ),
+    },
+    pa.schema(
+        [
+            pa.field("i", INT, nullable=False),
+            pa.field("u", pa.uint8(), nullable=False),
+            pa.field("l", pa.int64(), nullable=False),
+            pa.field("bytes", pa.list_(pa.field("item", pa.uint8(), nullable=False), 16), nullable=False),
+        ]
+    ),
+)
+
+
+def planted(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a tree whose record somebody else has made."""
+    monkeypatch.setattr(notes, "SCHEMA_RECORD", "another")
+    with ar.create(path) as file:
+        file.tree("T", NATURAL.schema, user_info={"ARROW:schema": text}).append(NATURAL)
+    return path
+
+
+def retyped(*types: pa.DataType, metadata: dict[str, Any] | None = None) -> str:
+    fields = zip(NATURAL.column_names, (*types, *NATURAL.schema.types[len(types) :]), strict=True)
+    return record(
+        pa.schema([pa.field(name, kind, nullable=False) for name, kind in fields], metadata=metadata)
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "column"),
+    [
+        ([INT, pa.uint8(), pa.int64(), pa.decimal128(3, 1)], "bytes"),
+        ([pa.decimal32(1, 0)], "i"),
+        ([INT, pa.uint8(), pa.decimal64(1, 0)], "l"),
+        ([INT, pa.uint8(), pa.date64()], "l"),
+        ([pa.time32("s")], "i"),
+    ],
+)
+def test_values_that_a_type_has_not_are_damage_and_are_read_as_they_are_stored(
+    tmp_path, monkeypatch, kinds, column
+):
+    if column == "i":
+        values = NATURAL.set_column(
+            0, NATURAL.schema.field(0), pa.array([90_000 + i for i in range(50)], INT)
+        )
+        monkeypatch.setitem(globals(), "NATURAL", values)
+    path = planted(tmp_path / "f.root", retyped(*kinds), monkeypatch)
+    with ar.open(path) as file:
+        tree = file["T"]
+        with pytest.raises(ar.CorruptFileError, match=f"{column}.*out of the range of .*raw=True"):
+            tree.to_arrow([column])
+        assert tree.to_arrow([column], raw=True)[column].length() == 50
+        others = [name for name in NATURAL.column_names if name != column]
+        assert tree.to_arrow(others).equals(NATURAL.select(others))
+
+
+@pytest.mark.parametrize(
+    "name", ["arrow.json", "arrow.opaque", "arrow.fixed_shape_tensor", "arrow.bool8", "arrow.uuid"]
+)
+def test_an_extension_type_that_pyarrow_does_not_take_is_our_error(tmp_path, monkeypatch, name):
+    metadata = {"ARROW:extension:name": name, "ARROW:extension:metadata": '{"shape":'}
+    fields = [field.with_metadata(metadata) if field.name == "i" else field for field in NATURAL.schema]
+    path = planted(tmp_path / "f.root", record(pa.schema(fields)), monkeypatch)
+    with ar.open(path) as file:
+        tree = file["T"]
+        for read in (
+            lambda: tree.schema,
+            lambda: tree.to_arrow(["i"]),
+            lambda: list(tree.scan(["i"])),
+            lambda: tree["i"],
+            lambda: tree.to_arrow(["i"], filter="i > 3"),
+            lambda: tree.scan(["i"]).schema,
+        ):
+            with pytest.raises(ar.CorruptFileError, match=r"f\.root.*pyarrow does not take: .*raw=True"):
+                read()
+        assert tree.to_arrow(["i"], raw=True)["i"][7].as_py() == (7).to_bytes(4, "big")
+        assert tree.to_arrow(["l"]).equals(NATURAL.select(["l"]))
+
+
+DESCRIBED = {"name": "i", "field_name": "i", "pandas_type": "int64", "numpy_type": "int64", "metadata": None}
+PANDAS = {"index_columns": ["i"], "column_indexes": [], "columns": [DESCRIBED], "pandas_version": "2"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[" * 100_000,
+        json.dumps({**PANDAS, "index_columns": None}),
+        json.dumps({**PANDAS, "index_columns": ["nope"]}),
+        json.dumps({**PANDAS, "index_columns": [{"kind": "range"}]}),
+        json.dumps({**PANDAS, "columns": [None]}),
+        json.dumps({**PANDAS, "columns": [{**DESCRIBED, "numpy_type": "nonsense[x]"}], "index_columns": []}),
+        json.dumps({**PANDAS, "attributes": 5}),
+    ],
+)
+def test_metadata_of_pandas_that_make_no_sense_are_a_warning(tmp_path, monkeypatch, text):
+    path = planted(tmp_path / "f.root", retyped(metadata={"pandas": text}), monkeypatch)
+    with ar.open(path) as file:
+        with pytest.warns(
+            ar.RecordedSchemaWarning, match=r"recorded metadata of pandas are not used: .{,230}$"
+        ):
+            frame = file["T"].to_pandas(["i", "l"])
+        assert frame.to_dict("list") == NATURAL.select(["i", "l"]).to_pydict()
+
+
+def damaged_records(n: int) -> Iterator[str]:
+    """Return damaged messages, and types that the columns cannot have."""
+    right = base64.b64decode(retyped(metadata={"a": "b"}))
+    kinds = [of.type for of in CASES.values() if of.type != pa.null()]
+    for number in range(n):
+        chance = random.Random(f"record {number}")
+        if number % 3 == 0:
+            yield retyped(
+                *(chance.choice(kinds) for _ in NATURAL.schema), metadata={"arrowroot:validity": "10" * 9}
+            )
+            continue
+        message = bytearray(right)
+        for _ in range(chance.choice([1, 1, 2, 4])):
+            at, n_bytes = chance.randrange(len(message)), chance.choice([1, 1, 2, 4])
+            message[at : at + n_bytes] = chance.choice(
+                [bytes(n_bytes), b"\xff" * n_bytes, chance.randbytes(n_bytes)]
+            )
+        yield base64.b64encode(message).decode()
+
+
+@pytest.mark.filterwarnings("ignore::arrowroot.RecordedSchemaWarning")
+def test_a_damaged_record_gives_valid_values_or_our_errors(tmp_path, monkeypatch):
+    n_errors = 0
+    for text in damaged_records(4000 if os.environ.get("ARROWROOT_SOAK") else 90):
+        with ar.open(planted(tmp_path / "f.root", text, monkeypatch)) as file:
+            tree = file["T"]
+            for name in tree.column_names:
+                try:
+                    for batch in tree.scan([name]):
+                        batch.validate(full=True)
+                        assert batch.num_rows == 50
+                except ar.ArrowrootError:
+                    n_errors += 1
+    assert n_errors > 10
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -9,6 +9,7 @@ mod error;
 mod fields;
 mod names;
 mod objects;
+mod ranges;
 mod record;
 mod restore;
 mod split;

@@ -18,7 +18,7 @@ from arrowroot._errors import (
     warn_left_out,
 )
 from arrowroot._options import FindOptions, Options, ReadOptions, ScanOptions, check_arguments
-from arrowroot._passes.source import TreeSource
+from arrowroot._passes.source import TreeSource, import_schema
 from arrowroot._render import html_table, printable, text_table
 from arrowroot._select import columns as _select
 from arrowroot._select.columns import Choice
@@ -105,10 +105,8 @@ class Tree(TreeMetadata):
     @property
     def schema(self) -> pa.Schema:
         """Names and Arrow types of all columns that can be read; those of friends come last."""
-        import pyarrow as pa
-
         if self._chain is None:
-            return pa.schema(self._native)
+            return import_schema(self._native, self.where)
         columns = [
             b.path for b in self._chain.branches if not b.is_group and not b.is_part and b.unsupported is None
         ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from arrowroot._arrow.chunks import may_be_too_long, with_64_bits
 from arrowroot._arrow.masks import is_masked
-from arrowroot._errors import RecordedSchemaWarning, UnsupportedError, depth_of_caller, missing_library
+from arrowroot._errors import UnsupportedError, missing_library, warn_recorded_schema
+from arrowroot._render import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
@@ -46,11 +46,24 @@ def _naming_column(what: str, table: pa.Table, convert: Callable[[pa.Table], obj
 def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
     """Return a ``pandas.DataFrame``: see ``Scan.to_pandas``."""
     try:
-        import pandas as pd
+        import pandas  # noqa: F401, ICN001 - see that it is there
     except ImportError as error:
         raise missing_library("pandas", "to_pandas()") from error
-    if not options.get("ignore_metadata"):
-        table = _with_good_metadata(table)
+    try:
+        return _to_pandas(table, options)
+    except Exception as error:  # the metadata of pandas are the file's, and it may raise anything of them
+        metadata = dict(table.schema.metadata or {})
+        if metadata.pop(b"pandas", None) is None:
+            raise
+        frame = _to_pandas(table.replace_schema_metadata(metadata), options)
+        what = printable(repr(error)[:200])
+        warn_recorded_schema(f"to_pandas(): the recorded metadata of pandas are not used: {what}")
+        return frame
+
+
+def _to_pandas(table: pa.Table, options: Mapping[str, Any]) -> pd.DataFrame:
+    import pandas as pd
+
     index = set() if options.get("ignore_metadata") else _of_index(table.schema)
     apart: dict[str, Any] = {}
     for field in table.schema:
@@ -101,28 +114,6 @@ def _set_categories(frame: pd.DataFrame, schema: pa.Schema, index: set[str]) -> 
             frame.index = values.set_categories(wanted)
         else:
             frame.isetitem(columns.index(name), values.cat.set_categories(wanted))
-
-
-def _with_good_metadata(table: pa.Table) -> pa.Table:
-    """Return a table without pandas' metadata if these are none that pyarrow can go by: a file may say anything."""
-    if b"pandas" not in (table.schema.metadata or {}):
-        return table
-    try:
-        _of_index(table.schema)
-        table.schema.empty_table().to_pandas()
-    except NotImplementedError:  # of a type, as it is told later with its column
-        return table
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        problem = f"{type(error).__name__}: {error}"[:200]
-        warnings.warn(
-            f"the table records metadata of pandas that are none ({problem}): its index is a count of the entries",
-            RecordedSchemaWarning,
-            stacklevel=depth_of_caller(),
-        )
-        return table.replace_schema_metadata(
-            {k: v for k, v in table.schema.metadata.items() if k != b"pandas"}
-        )
-    return table
 
 
 def _of_index(schema: pa.Schema) -> set[str]:

@@ -100,7 +100,7 @@ class Concatenated:
         from arrowroot._arrow.flags import with_flags_of
 
         try:
-            alike: ArrowBatch = with_flags_of(import_batch(batch), self.schema())
+            alike: ArrowBatch = with_flags_of(import_batch(batch, source), self.schema())
         except ValueError as error:
             here, first = (self._parts[i][0].url for i in (self._current, 0))
             raise SchemaMismatchError(
@@ -190,7 +190,7 @@ class Reordered(Concatenated):
 
         read = []
         while (batch := super().next_batch()) is not None:
-            read.append(import_batch(batch))
+            read.append(import_batch(batch, self))
         table = pa.Table.from_batches(read, schema=self.schema())
         n_rows = max(1, table.num_rows)
         if self._options.batch_bytes is not None:

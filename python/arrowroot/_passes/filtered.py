@@ -150,7 +150,7 @@ def taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch:
 def _next_of(source: Source) -> pa.RecordBatch | None:
     """Return the next batch, to which nothing else refers."""
     batch = source.next_batch()
-    return None if batch is None else import_batch(batch)
+    return None if batch is None else import_batch(batch, source)
 
 
 def selected_rows(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from arrowroot._errors import ArrowrootError, CorruptFileError
+from arrowroot._render import printable
 from arrowroot._select.columns import NOT
 
 if TYPE_CHECKING:
@@ -54,11 +56,37 @@ class Source(Protocol):
         """Stop reading; no batch comes after this."""
 
 
-def import_batch(batch: ArrowBatch) -> pa.RecordBatch:
-    """Return a batch as pyarrow's, without a copy."""
+def import_schema(native: _native.Table | _native.Scan, where: str) -> pa.Schema:
+    """Return the schema of a table or a pass of the engine as pyarrow's. ``where`` names it in errors.
+
+    Raises: CorruptFileError if pyarrow, or whoever has registered an extension type, does not take what is recorded.
+    """
     import pyarrow as pa
 
-    return batch if isinstance(batch, pa.RecordBatch) else pa.record_batch(batch)
+    try:
+        return pa.schema(native)
+    except (ArrowrootError, MemoryError):
+        raise
+    except Exception as error:  # an extension type may raise anything
+        raise CorruptFileError(
+            f"{where}: the recorded Arrow schema has a type that pyarrow does not take: "
+            f"{printable(str(error)[:200])}; raw=True gives the bytes of columns"
+        ) from error
+
+
+def import_batch(batch: ArrowBatch, source: Source) -> pa.RecordBatch:
+    """Return a batch of a pass as pyarrow's, without a copy. Raises: CorruptFileError as :func:`import_schema` does."""
+    import pyarrow as pa
+
+    if isinstance(batch, pa.RecordBatch):
+        return batch
+    try:
+        return pa.record_batch(batch)
+    except (ArrowrootError, MemoryError):
+        raise
+    except Exception:
+        source.schema()  # says what is wrong with it, and in which file
+        raise
 
 
 def say_way_around(error: BaseException, source: Source) -> None:
@@ -72,7 +100,7 @@ def batches_of(source: Source) -> Iterator[pa.RecordBatch]:
     """Draw a pass to its end, or until the caller has enough."""
     try:
         while (batch := source.next_batch()) is not None:
-            ours = import_batch(batch)
+            ours = import_batch(batch, source)
             del batch
             yield ours
             del ours  # if the caller has let go of it, the next batch takes its memory
@@ -100,9 +128,7 @@ class TreeSource:
         return self.native.column_names
 
     def schema(self) -> pa.Schema:
-        import pyarrow as pa
-
-        return pa.schema(self.native)
+        return import_schema(self.native, self._file)
 
     def next_batch(self) -> _native.Batch | None:
         return self.native.next_batch()
@@ -162,7 +188,7 @@ class SideBySide:
                 batch = part.next_batch()
                 if batch is None:
                     return None
-                rest = import_batch(batch)
+                rest = import_batch(batch, part)
             current.append(rest)
         n_rows = min(batch.num_rows for batch in current)
         # An empty slice would hold the memory of its batch while the next one is read.

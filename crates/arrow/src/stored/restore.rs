@@ -19,6 +19,7 @@ use arrow_schema::{DataType as ArrowType, Field, Fields, IntervalUnit};
 use super::data_type::stored_primitive;
 use super::encode::{dictionary, runs};
 use super::error::{Result, StoreError};
+use super::ranges::check_ranges;
 use crate::arrays::{large_texts, wide};
 use crate::text::TextForm;
 
@@ -181,7 +182,7 @@ impl Restoring<'_> {
             return Err(self.other_type(array, to));
         }
         let data = array.to_data().into_builder().data_type(to.clone()).build();
-        Ok(make_array(data.map_err(self.wrong())?))
+        self.in_range(make_array(data.map_err(self.wrong())?))
     }
 
     /// Bytes, which are read as such or as lists of numbers.
@@ -204,7 +205,13 @@ impl Restoring<'_> {
         let bytes = bytes.ok_or_else(|| self.other_type(array, to))?.values().inner().clone();
         let data = arrow_data::ArrayData::builder(to.clone()).len(array.len()).add_buffer(bytes);
         let data = data.nulls(array.nulls().cloned()).align_buffers(true).build();
-        Ok(make_array(data.map_err(self.wrong())?))
+        self.in_range(make_array(data.map_err(self.wrong())?))
+    }
+
+    /// The same array, if its type takes all its values: damage may have left others.
+    fn in_range(&self, array: ArrayRef) -> Result<ArrayRef> {
+        check_ranges(self.column, &array)?;
+        Ok(array)
     }
 
     /// Which values there are of a type without bytes.

@@ -76,7 +76,10 @@ impl Composition {
             other => Error::Format {
                 url: self.url.clone(),
                 object: column.to_owned(),
-                source: format::Error::corrupt(0, format!("not as the recorded Arrow schema says: {other}")),
+                source: format::Error::corrupt(
+                    0,
+                    format!("not as the recorded Arrow schema says: {other}; raw=True gives its bytes"),
+                ),
             },
         }
     }

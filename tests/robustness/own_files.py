@@ -1,0 +1,145 @@
+"""Small files of our own writing, of every layout and codec, to be damaged."""
+
+from __future__ import annotations
+
+import random
+import struct
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+import arrowroot as ar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+N_ENTRIES = 240
+#: Codecs with a checksum of what they compressed: LZ4 by ROOT's frame.
+CHECKED_CODECS = ("zlib:3", "lz4:3", "lzma:3")
+PRESETS = ("old-aod", "aod-2011", "d3pd", "nanoaod")
+
+
+class OwnFile(NamedTuple):
+    """A file, and the half-open ranges of its bytes for which a checksum stands."""
+
+    path: Path
+    checked: list[tuple[int, int]]
+
+
+def table(seed: int = 1) -> pa.Table:
+    """Return columns of many types, some of which only the recorded schema tells."""
+    chance, n = random.Random(seed), N_ENTRIES
+    numbers = [round(chance.gauss(0, 10), 2) for _ in range(n)]
+    pair = pa.struct([("pt", pa.float32()), ("n", pa.int32())])
+    pairs = [{"pt": float(i), "n": i} for i in range(n)]
+    return pa.table(
+        {
+            "i": pa.array(range(n), pa.int32()),
+            "x": pa.array(numbers),
+            "l": pa.array([[float(i)] * (i % 4) for i in range(n)], pa.list_(pa.float32())),
+            "s": pa.array([f"word {i}" * (i % 4) for i in range(n)]),
+            "ll": pa.array([[[i] * (i % 3)] * (i % 2) for i in range(n)], pa.list_(pa.list_(pa.int32()))),
+            "st": pa.array(pairs, pair),
+            "ls": pa.array([pairs[: i % 3] for i in range(n)], pa.list_(pair)),
+            "null": pa.array([None if i % 3 else i for i in range(n)], pa.int32()),
+            "t": pa.array(range(n), pa.timestamp("us", tz="UTC")),
+            "clock": pa.array(range(n), pa.time64("us")),
+            "day": pa.array([i * 86_400_000 for i in range(n)], pa.date64()),
+            "dict": pa.array([["red", "green", "blue"][i % 3] for i in range(n)]).dictionary_encode(),
+            "dec": pa.array(range(n), pa.decimal128(12, 3)),
+            "map": pa.array(
+                [[(str(i), float(i))] * (i % 3) for i in range(n)], pa.map_(pa.string(), pa.float32())
+            ),
+            "bin": pa.array([bytes([i % 256]) * (i % 5) for i in range(n)]),
+            "fix": pa.array([[1.0 * i, 2, 3] for i in range(n)], pa.list_(pa.float32(), 3)),
+            "view": pa.array([f"v{i}" for i in range(n)], pa.string_view()),
+            "half": pa.array(np.arange(n, dtype=np.float16)),
+            "b": pa.array([i % 2 == 0 for i in range(n)]),
+        }
+    )
+
+
+def objects() -> dict[str, Any]:
+    """Return objects of all the classes that are written."""
+    import hist
+
+    chance = np.random.default_rng(1)
+    found: dict[str, Any] = {
+        "regular": hist.Hist.new.Reg(20, 0, 1, name="x", label="x").Weight().fill(chance.random(50)),
+        "two": hist.Hist.new.Reg(3, 0, 1).Var([0, 1, 5]).Double(),
+        "three": hist.Hist.new.Reg(2, 0, 1).Reg(2, 0, 1).Int(0, 3).Double(),
+        "words": hist.Hist.new.StrCat(["ee", "mm"], growth=True).Double().fill(["ee", "mm", "ee"]),
+        "profile": hist.Hist.new.Reg(4, 0, 1).Mean().fill(chance.random(9), sample=chance.random(9)),
+        "numpy": np.histogram(chance.random(50), bins=7),
+        "text": "some text" * 20,
+        "list": ["one", "two", hist.Hist.new.Reg(3, 0, 1).Double()],
+        "map": {"a": "b", "c": ["d", "e"]},
+    }
+    return found
+
+
+def write(directory: Path) -> dict[str, OwnFile]:
+    """Write all files, and return them by name."""
+    found: dict[str, OwnFile] = {}
+    plain = [
+        (layout, codec) for layout in ("ttree", "rntuple") for codec in (None, "zstd:3", *CHECKED_CODECS)
+    ]
+    for layout, codec in [*plain, *((preset, "") for preset in PRESETS)]:
+        name = f"{layout}-{str(codec).partition(':')[0]}.root" if codec != "" else f"{layout}.root"
+        path = directory / name
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ar.FewReadersWarning)
+            options: dict[str, Any] = {} if codec == "" else {"compression": codec}
+            with ar.create(path, **options) as file:
+                file.tree("T", layout=layout, flush=100).append(table())
+        found[name] = OwnFile(path, _checked(path.read_bytes(), layout, codec))
+    for codec in (None, *CHECKED_CODECS):
+        name = f"objects-{str(codec).partition(':')[0]}.root"
+        with ar.create(directory / name, compression=codec) as file:
+            for key, value in objects().items():
+                file[key] = value
+        found[name] = OwnFile(directory / name, [])
+    return found
+
+
+def _checked(data: bytes, layout: str, codec: str | None) -> list[tuple[int, int]]:
+    """Return what a checksum guards: all of an RNTuple, and of a tree the baskets that some codecs compressed."""
+    if layout == "rntuple":
+        return [(100, len(data))]
+    if codec not in CHECKED_CODECS:
+        return []
+    ranges = []
+    at = struct.unpack_from(">i", data, 8)[0]
+    while at + 18 <= len(data):
+        n_bytes, _, object_bytes, _, key_bytes = struct.unpack_from(">ihiIh", data, at)
+        if n_bytes <= 0:
+            at -= n_bytes or -len(data)
+            continue
+        if object_bytes != n_bytes - key_bytes:
+            ranges.append((at + key_bytes, at + n_bytes))
+        at += n_bytes
+    return ranges
+
+
+def values(path: Path, *, verify_checksums: bool = True) -> tuple[dict[str, Any], bool]:
+    """Return the columns that can be read, and whether any cannot or was warned of."""
+    found: dict[str, Any] = {}
+    has_error = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        try:
+            with ar.open(path) as file:
+                tree: Any = file["T"]
+                names = tree.column_names
+                for name in names:
+                    try:
+                        found[name] = repr(
+                            tree.to_arrow([name], verify_checksums=verify_checksums)[name].to_pylist()
+                        )
+                    except (ar.ArrowrootError, UserWarning):
+                        has_error = True
+        except (ar.ArrowrootError, UserWarning):
+            has_error = True
+    return found, has_error
