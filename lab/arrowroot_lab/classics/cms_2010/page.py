@@ -105,8 +105,8 @@ def page(found: Results) -> Classic:
             what went through it. For the volume of the vector reads, which has 0 MB in the report, we take 480.968 MiB,
             which the lazy download's report has for as many requests to the cache.
 
-            Coalescing raised the bytes read: of {published.RAL["original"].mib:.0f} MiB that are asked for
-            {published.RAL["improved"].mib:.0f} MiB became. The improved job's report has
+            Coalescing raised the bytes read, from {published.RAL["original"].mib:.0f} to
+            {published.RAL["improved"].mib:.0f} MiB. The improved job's report has
             {published.N_COALESCED:,} requested reads more than the original's, of {published.COALESCED_MIB:.0f} MiB:
             we take them for those that the vector reads were made of, with what lies between the baskets. Where
             gaps of up to {coalesced["max_gap_bytes"] / 1e3:.0f} kB are read, as few are left here, of

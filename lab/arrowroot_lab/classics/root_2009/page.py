@@ -60,7 +60,7 @@ def page(found: Results) -> Classic:
     fewer = round(then["unoptimised"].n_reads / then["optimised"].n_reads)
     [answer] = points(f"""
         In 2009 a flushed file and a tree cache of 60 MB turned 1,328,586 reads and 722 s into 521 reads and 112 s;
-        now {plain["n_reads"]:,} baskets are put in, whose times are fitted, and what is found is {both["n_reads"]:,}
+        now {plain["n_reads"]:,} baskets are put in, and both times are fitted; what is found is {both["n_reads"]:,}
         reads with both, and the corners between, which nobody published: {layout_alone["n_reads"]:,} with the layout
         alone and {cache_alone["n_reads"]:,} with the cache alone.
     """)
