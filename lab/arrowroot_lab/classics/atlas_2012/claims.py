@@ -215,6 +215,7 @@ def _of_d3pds(found: Results) -> list[Claim]:
                 share < 0.3 if storage in one_at_a_time else share > 0.75
                 for storage, share in large_cache.items()
             ),
+            needs_size=True,
         ),
         Claim(
             "With vector reads a cache brings 2 % of the branches at three times the efficiency of a range a request.",
@@ -246,6 +247,7 @@ def _of_d3pds(found: Results) -> list[Claim]:
             "Of all branches a disk is read at full efficiency without a cache: its kernel reads ahead meanwhile.",
             cpu_share(of("local disk", usual, 0, "all branches")) > 0.99
             and cpu_share(of("local disk", usual, 30_000_000, "all branches")) < 0.8,
+            needs_size=True,
         ),
     ]
 
