@@ -215,7 +215,12 @@ def to_json(result: Result) -> dict[str, Any]:
 
 def encode(result: Result) -> str:
     """Return the text of a result's document."""
-    return json.dumps(to_json(result), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text_of(to_json(result))
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """Return the text of a document."""
+    return json.dumps(document, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
 
 
 def from_json(document: Any) -> Result:

@@ -6,6 +6,8 @@ import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .redaction import redacted, secrets_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -14,9 +16,20 @@ EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 class LabError(Exception):
-    """Something that the user is told in one sentence: what happened, where, and what can be done."""
+    """Something that the user is told in one sentence: what happened, where, and what can be done.
+
+    What others say is told in it, programs and libraries: their text is told without secrets.
+    """
 
     exit_code = EXIT_FAILED
+
+    def __init__(self, text: str) -> None:
+        super().__init__(told_to_people(text))
+
+
+def told_to_people(text: str) -> str:
+    """Return a text of whatever origin without secrets, those of the environment included."""
+    return redacted(text, secrets_of())
 
 
 def os_problem(error: OSError) -> str:

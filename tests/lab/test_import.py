@@ -137,7 +137,7 @@ def test_passwords_of_a_source_are_not_shown(here, capsys, monkeypatch):
         for options in ([], ["--json"]):
             assert main(["import", place, "--db", here.place, *options]) == 1
             said = "".join(capsys.readouterr())
-            assert "@host/lab" in said
+            assert "postgresql://host/lab" in said
             assert "SECRET" not in said
 
 

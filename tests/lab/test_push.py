@@ -21,6 +21,7 @@ from arrowroot_lab.campaign.model import Storage
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.location import Location
 from arrowroot_lab.pushing import names_of, push
 from arrowroot_lab.pushing.digests import digests_of, digests_of_pieces
 from arrowroot_lab.pushing.push import target_of
@@ -59,8 +60,8 @@ class Served:
     def storage(self, url=None):
         told = url or self.url
         if "://" not in told:
-            return Storage("there", "local", push=told)
-        return Storage("there", "url", url=told, push=told)
+            return Storage("there", "local", push=Location(told))
+        return Storage("there", "url", url=Location(told), push=Location(told))
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +149,7 @@ def test_what_was_begun_in_a_directory_is_gone_on_with_if_it_is_a_beginning(is_b
     (directory / f"{name}.part").write_bytes(content if is_beginning else bytes(len(content)))
     seen = []
     (one,) = push(
-        Storage("there", "local", push=f"{directory}/{{file}}"),
+        Storage("there", "local", push=Location(f"{directory}/{{file}}")),
         [numbers],
         show=lambda *told: seen.append(told),
     )
@@ -205,21 +206,21 @@ def test_a_server_that_is_away_is_told(numbers, monkeypatch):
     url = f"root://127.0.0.1:{free_port()}//{{file}}"
     monkeypatch.setenv("XRD_CONNECTIONWINDOW", "1")  # of its own it waits half a minute
     with pytest.raises(PushError, match=r"numbers.root: xrdfs: .*Connection error"):
-        push(Storage("there", "url", push=url), [numbers])
+        push(Storage("there", "url", push=Location(url)), [numbers])
 
 
 def test_a_storage_that_takes_nothing_is_told(tmp_path, numbers):
     root = tmp_path / "store"
     root.mkdir()
     with installed(lambda: XRootD(root, trace=False)) as server, pytest.raises(PushError) as info:
-        push(Storage("there", "url", push=server.url("{file}")), [numbers])
+        push(Storage("there", "url", push=Location(server.url("{file}"))), [numbers])
     assert "numbers.root" in str(info.value)
     assert "xrdcp" in str(info.value)
     with (
         installed(lambda: Nginx(root)) as server,
         pytest.raises(PushError, match="it is not taken: status 405"),
     ):
-        push(Storage("there", "url", push=server.url("{file}")), [numbers])
+        push(Storage("there", "url", push=Location(server.url("{file}"))), [numbers])
     path = tmp_path / "c.toml"
     path.write_text(CAMPAIGN.format(storage='kind = "local"'))
     command = [sys.executable, "-m", "arrowroot", "lab", "push", str(path)]
@@ -233,9 +234,9 @@ def test_nothing_secret_of_an_address_is_told_and_names_need_no_escaping(tmp_pat
         "root://me:secret@host.example:1094//store/a.root?authz=secret",
         "davs://me:secret@host.example:1094/store/a.root?authz=secret",
     ):
-        for target in (target_of(url, {}), target_of(url, {}).part()):
+        for target in (target_of(Location(url), {}), target_of(Location(url), {}).part()):
             assert "secret" not in target.url
-            assert target.address.endswith("?authz=secret")
+            assert target.url.whole().endswith("?authz=secret")
             assert "/store/a.root" in target.url
     path = tmp_path / "a file's #1 & co.root"
     path.write_bytes(b"x")
@@ -277,21 +278,21 @@ def test_the_token_of_s3_goes_to_no_other_server(servers):
         **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"), "word"),
     }
     with pytest.raises(PushError, match=r"sends on to another .status 307.*set AWS_REGION"):
-        target_of("s3://bucket/x.root", environment).stored()
+        target_of(Location("s3://bucket/x.root"), environment).stored()
     assert asked == [first]
 
 
 def test_no_redirect_leads_from_https_to_http(servers):
     (first, second), certificates, asked = servers
     plain = f"http://127.0.0.1:{first.server_port}/x.root"
-    assert target_of(plain, {}).stored() is None  # the second has none
+    assert target_of(Location(plain), {}).stored() is None  # the second has none
     assert asked == [first, second]
     asked.clear()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server, certificates.server_key)
     first.socket = context.wrap_socket(first.socket, server_side=True)
     with pytest.raises(PushError, match=r"[Pp]rotocol"):
-        target_of(plain.replace("http:", "https:"), {}).stored()
+        target_of(Location(plain.replace("http:", "https:")), {}).stored()
     assert asked == [first]
 
 

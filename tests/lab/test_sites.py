@@ -94,7 +94,7 @@ def campaign(tmp_path):
 
 def test_every_key_is_read(site, monkeypatch):
     found = site(WHOLE)
-    assert (found.name, found.store) == ("Site of tests", "postgresql://lab@db.example/results")
+    assert (found.name, found.store.whole()) == ("Site of tests", "postgresql://lab@db.example/results")
     assert found.limits == Limits(timeout_s=60.0, disk_bytes=2_000_000_000)
     disk, far, line = found.storages.values()
     assert (disk.kind, disk.push) == ("local", "/data/lab/{file}")

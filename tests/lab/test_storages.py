@@ -14,6 +14,7 @@ import pytest
 
 from arrowroot_lab.campaign.model import Line, Storage
 from arrowroot_lab.errors import LabError, RefusedError, SkippedError
+from arrowroot_lab.location import Location
 from arrowroot_lab.machine import cold, proc
 from arrowroot_lab.storages import local, measure_line, opened, xrootd_line
 from arrowroot_servers import Nginx, NotInstalledError, Relay, XCache, XRootD
@@ -243,7 +244,7 @@ def test_a_simulated_place_is_what_the_campaign_says(sample):
 
 
 def test_a_place_of_others_has_their_urls(sample):
-    with opened(Storage("u", "url", url="root://host.invalid//a/{file}"), [sample]) as place:
+    with opened(Storage("u", "url", url=Location("root://host.invalid//a/{file}")), [sample]) as place:
         assert place.urls == ["root://host.invalid//a/s.root"]
         assert place.line_figures() == {}
 

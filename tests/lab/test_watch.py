@@ -16,6 +16,7 @@ import pytest
 import arrowroot
 from arrowroot_lab.cli import main
 from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.location import Location
 from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
@@ -138,7 +139,7 @@ def test_a_memory_that_cannot_be_written_is_an_alarm_and_ends_no_watch(tmp_path,
     git(repository, "commit", "--quiet", "--allow-empty", "-m", "one")
     path, said = campaign(), []
     told = (path, str(tmp_path / "lab.db"), "here", said.append, lambda *_: None)
-    watch = Watch(*told, branch=Branch(str(repository)))
+    watch = Watch(*told, branch=Branch(Location(str(repository))))
     with watch.alone():
         blocked = watch._place.with_suffix(".new")
         blocked.mkdir()
@@ -150,7 +151,7 @@ def test_a_memory_that_cannot_be_written_is_an_alarm_and_ends_no_watch(tmp_path,
         assert watch.round_of_newest() is None
         blocked.rmdir()
         assert not watch.round().is_alarm
-    assert json.loads(watch._place.read_text())["commit"] == Branch(str(repository)).newest()
+    assert json.loads(watch._place.read_text())["commit"] == Branch(Location(str(repository))).newest()
 
 
 def test_a_command_that_cannot_be_started_is_refused_before_anything_is_measured(campaign, tmp_path, capsys):
@@ -213,7 +214,12 @@ def test_a_commit_of_which_nothing_could_be_measured_is_tried_three_times(tmp_pa
     git(repository, "commit", "--quiet", "--allow-empty", "-m", "one")
     path, said = campaign(error="the disk is away"), []
     watch = Watch(
-        path, str(tmp_path / "lab.db"), "here", said.append, lambda *_: None, branch=Branch(str(repository))
+        path,
+        str(tmp_path / "lab.db"),
+        "here",
+        said.append,
+        lambda *_: None,
+        branch=Branch(Location(str(repository))),
     )
     with watch.alone():
         assert [watch.round_of_newest() is not None for _ in range(4)] == [True, True, True, False]
@@ -232,7 +238,7 @@ def test_a_repository_elsewhere_is_fetched_if_it_is_one_of_arrowroot(tmp_path):
     git(repository, "init", "--quiet", "--initial-branch", "main")
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "-m", "one")
-    far = Branch(f"file://{repository}", "main")
+    far = Branch(Location(f"file://{repository}"), "main")
     commit = far.newest()
     assert commit == git(repository, "rev-parse", "main")
     here = far.checkout(commit)
@@ -242,18 +248,20 @@ def test_a_repository_elsewhere_is_fetched_if_it_is_one_of_arrowroot(tmp_path):
     git(repository, "commit", "--quiet", "-m", "another project now")
     assert far.checkout(far.newest()) is None
     with pytest.raises(LabError, match="has no branch 'none'"):
-        Branch(str(repository), "none").newest()
+        Branch(Location(str(repository)), "none").newest()
 
 
 def test_repositories_and_branches_are_told_apart(tmp_path):
-    assert branch_of(f"{tmp_path}:main") == Branch(str(tmp_path), "main")
-    assert branch_of(str(tmp_path)) == Branch(str(tmp_path))
-    assert branch_of("https://host/a/b") == Branch("https://host/a/b")
-    assert branch_of("https://host/a/b.git:feature/x") == Branch("https://host/a/b.git", "feature/x")
-    assert branch_of("ssh://git@host:22/a/b") == Branch("ssh://git@host:22/a/b")
-    assert branch_of("git@host:a/b") == Branch("git@host:a/b")
+    assert branch_of(f"{tmp_path}:main") == Branch(Location(str(tmp_path)), "main")
+    assert branch_of(str(tmp_path)) == Branch(Location(str(tmp_path)))
+    assert branch_of("https://host/a/b") == Branch(Location("https://host/a/b"))
+    assert branch_of("https://host/a/b.git:feature/x") == Branch(
+        Location("https://host/a/b.git"), "feature/x"
+    )
+    assert branch_of("ssh://git@host:22/a/b") == Branch(Location("ssh://git@host:22/a/b"))
+    assert branch_of("git@host:a/b") == Branch(Location("git@host:a/b"))
     for repository in (str(tmp_path), "https://host/a/b.git", "ssh://git@host:22/a/b", "git@host:a/b"):
-        assert branch_of(f"{repository}:6.40-patches") == Branch(repository, "6.40-patches")
+        assert branch_of(f"{repository}:6.40-patches") == Branch(Location(repository), "6.40-patches")
     for wrong in ("--upload-pack=touch x", ".:--exec"):
         with pytest.raises(RequestError):
             branch_of(wrong)

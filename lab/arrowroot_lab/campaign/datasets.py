@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import CampaignError, LabError
+from arrowroot_lab.location import whole
 from arrowroot_lab.quantities import size_text
 
 from .children import run
@@ -92,12 +93,12 @@ def directory_of(campaign: Campaign, dataset: Dataset) -> Path:
 
 def _listed(campaign: Campaign, dataset: Dataset) -> list[Path]:
     # Runners have directories of their own, where a path relative to ours leads nowhere.
-    whole = (campaign.path.parent / Path(dataset.files or "").expanduser()).absolute()
-    if whole.is_file():  # its name may have brackets
-        return [whole]
-    base = Path(whole.anchor)
+    told = (campaign.path.parent / Path(whole(dataset.files or "")).expanduser()).absolute()
+    if told.is_file():  # its name may have brackets
+        return [told]
+    base = Path(told.anchor)
     # pathlib, unlike glob, follows no links to directories, of which some lead back.
-    found = sorted(path for path in base.glob(str(whole.relative_to(base))) if path.is_file())
+    found = sorted(path for path in base.glob(str(told.relative_to(base))) if path.is_file())
     # A file that is found by two ways is read once.
     return list({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
 
@@ -133,8 +134,8 @@ def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
 def _command(campaign: Campaign, dataset: Dataset, recipe: Recipe, directory: Path) -> list[str]:
     if recipe.by == "script":
         script = (campaign.path.parent / recipe.arguments[0]).resolve()
-        return [sys.executable, str(script), str(directory), *recipe.arguments[1:]]
-    kind, *options = recipe.arguments
+        return [sys.executable, str(script), str(directory), *whole(recipe.arguments[1:])]
+    kind, *options = whole(recipe.arguments)
     out = f"{directory / kind}.root:{dataset.table}"
     return [sys.executable, "-m", "arrowroot", "sample", kind, out, "--reproducible", *options]
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arrowroot_lab.errors import CampaignError
+from arrowroot_lab.location import whole
 
 from .places import dotted
 
@@ -62,7 +63,9 @@ def near(name: str, known: Collection[str]) -> str:
 
 def type_text(value: Any) -> str:
     """Return what a TOML value is, for people."""
-    return next((text for kind, text in _TYPES.items() if type(value) is kind), f"a {type(value).__name__}")
+    return next(
+        (text for kind, text in _TYPES.items() if type(whole(value)) is kind), f"a {type(value).__name__}"
+    )
 
 
 class Table:
@@ -111,7 +114,7 @@ class Table:
     def text(self, name: str, default: T) -> str | T:
         """A text that is not empty."""
         value: str | T = self._of_type(name, str, default)
-        if type(self._values.get(name)) is str and isinstance(value, str) and not value.strip():
+        if isinstance(self._values.get(name), str) and isinstance(value, str) and not value.strip():
             self.fault(name, "expected a text that is not empty")
             return default
         return value
@@ -196,7 +199,8 @@ class Table:
     def _of_type(self, name: str, kind: type, default: Any) -> Any:
         value = self._take(name, default)
         # TOML's true is no number, though Python's is.
-        if name in self._values and type(value) is not kind:
+        is_it = isinstance(value, str) if kind is str else type(value) is kind
+        if name in self._values and not is_it:
             self.fault(name, f"expected {_TYPES[kind]}, not {type_text(value)}")
             return default
         if isinstance(value, str) and "\0" in value:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.canonical import key_of
+from arrowroot_lab.location import whole
+from arrowroot_lab.redaction import distinction_of, redacted
 
 from .model import Case
 
@@ -83,7 +85,7 @@ def corners(chosen: list[Case]) -> list[bool]:
 
 def case_document(case: Case, identity: Identity) -> CaseDocument:
     """Return what is asked, as the results keep it: what things are, not where they are or what they are called."""
-    return {
+    document: CaseDocument = {
         "dataset": identity.values,
         "layout": identity.layout,
         "dataset_name": case.dataset.name,
@@ -100,6 +102,8 @@ def case_document(case: Case, identity: Identity) -> CaseDocument:
         "threads": case.workload.threads,
         "workers": case.workload.workers,
     }
+    # The store keeps it so: the key of a case is the hash of what is shown of it.
+    return redacted(document)
 
 
 def told_apart(storages: Sequence[Storage]) -> tuple[Storage, ...]:
@@ -121,10 +125,10 @@ def storage_key(storage: Storage) -> str:
 def _hash_of_place(storage: Storage) -> str | None:
     """None: the files are where they are."""
     if storage.url is not None:
-        _, _, rest = storage.url.partition("://")
+        _, _, rest = distinction_of(storage.url.whole()).partition("://")
         return key_of([server_of(storage.url), rest.partition("/")[2]])
     told = storage.options.get("directory")
-    return None if told is None else key_of(os.path.normpath(Path(told).expanduser()))
+    return None if told is None else key_of(os.path.normpath(Path(whole(told)).expanduser()))
 
 
 def _storage(storage: Storage) -> dict[str, Any]:

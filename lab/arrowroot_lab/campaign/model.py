@@ -1,4 +1,7 @@
-"""A campaign as values. ``read.py`` makes them of TOML, ``matrix.py`` makes cases of them."""
+"""A campaign as values. ``read.py`` makes them of TOML, ``matrix.py`` makes cases of them.
+
+Texts that hold a secret are guarded (``location.py``): what is made of them, but by ``whole``, has none.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from arrowroot_lab.location import Location
 
 #: Entries one after the other, as GetEntry reads, or cluster by cluster, as columns are read best.
 Order = Literal["cluster", "entry"]
@@ -56,9 +61,9 @@ class Storage:
     #: "local", "url", "xrootd", "http" (nginx), "s3", "xcache", "simulated"; as it is read, "site": of the site's file.
     kind: str
     #: The place of the datasets of "url", with ``{file}`` for the name of one.
-    url: str | None = None
+    url: Location | None = None
     #: Files are put there, with ``{file}`` for the name of one: a URL, or of "local" a path. None: nobody may write.
-    push: str | None = None
+    push: Location | None = None
     line: Line | None = None
     #: The files of "local" are evicted from the page cache before each sample, and proved to be.
     is_cold: bool = False

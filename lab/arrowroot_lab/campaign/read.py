@@ -11,7 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from arrowroot_lab.location import whole
 from arrowroot_lab.quantities import parse_bytes
+from arrowroot_lab.redaction import redacted
 
 from .keys import Faults, Table, near
 from .matrix import AXES, cases, storage_key, told_apart
@@ -75,7 +77,8 @@ class _Reader:
             repeats=repeats,
             mode=cast("Any", mode),
             limits=limits,
-            text_hash=hashlib.sha256(text.encode()).hexdigest(),
+            # A token that is renewed makes no other campaign, and a hash of a password could be tried for.
+            text_hash=hashlib.sha256(redacted(text).encode()).hexdigest(),
         )
         campaign = replace(
             campaign,
@@ -98,7 +101,7 @@ class _Reader:
                 "engine" if "engine" in table else None,
                 f"there is no engine {chosen!r}; give its command{near(chosen, self._known_engines)}",
             )
-        versions: list[str | None] = list(table.texts("versions")) if "versions" in table else [None]
+        versions: list[str | None] = list(whole(table.texts("versions"))) if "versions" in table else [None]
         if command and versions != [None]:
             table.fault(
                 "versions", "an engine with a command of its own has no versions here: its command says which"

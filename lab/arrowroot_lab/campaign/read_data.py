@@ -6,6 +6,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.location import Location, whole
 from arrowroot_lab.quantities import parse_bytes, parse_rate, parse_time_ns
 
 from .model import Dataset, Limits, Line, Recipe, Storage
@@ -63,6 +64,7 @@ def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
     tree = (
         table.text("table", "Events") if "sample" in table else table.required("table", "the tree or RNTuple")
     )
+    tree = whole(tree)
     for source in (*_SOURCES, "arguments", "size", "entries"):
         table.raw(source)
     table.end()
@@ -80,7 +82,7 @@ def _sample(table: Table) -> Recipe:
         value = table.text(key, None)
         if value is not None:
             # In one word, so that no value is taken for an option.
-            arguments.append(f"{option}={value}")
+            arguments.append(f"{option}={whole(value)}")
     if "size" in table:
         table.parsed("size", 0, parse_bytes)
     if "layout" in table:
@@ -91,16 +93,17 @@ def _sample(table: Table) -> Recipe:
 
 def inside(table: Table, key: str, told: str, directory: Path) -> str:
     """Return a path below the campaign's directory; note a fault for any other, or if there is no such file."""
+    told = whole(told)
     path = PurePosixPath(told)
     if not told:
         return told
     if path.is_absolute() or ".." in path.parts:
         table.fault(key, f"expected a path below the campaign's directory, not {told!r}")
     else:
-        whole = directory / path
-        if not whole.is_file():
-            table.fault(key, f"there is no file {whole}")
-        elif not whole.resolve().is_relative_to(directory.resolve()):
+        file = directory / path
+        if not file.is_file():
+            table.fault(key, f"there is no file {file}")
+        elif not file.resolve().is_relative_to(directory.resolve()):
             table.fault(key, f"{told!r} is a link that leaves the campaign's directory")
     return told
 
@@ -119,9 +122,9 @@ def read_storage(table: Table, name: str, *, may_be_site: bool = True) -> Storag
         values["is_cold"] = table.is_true("cold")
     if "directory" in keys and "directory" in table:
         told = table.text("directory", "")
-        if not Path(told).expanduser().is_absolute():
+        if not Path(whole(told)).expanduser().is_absolute():
             table.fault("directory", f"expected an absolute path, not {told!r}")
-        values["options"]["directory"] = told
+        values["options"]["directory"] = Location(told)
     if kind == "url":
         values["url"] = _url(table, "url", table.required("url", _WHERE))
     if "push" in keys and "push" in table:
@@ -160,13 +163,15 @@ def _block(table: Table) -> int:
     return size
 
 
-def _url(table: Table, key: str, told: str) -> str:
-    if told and (not _URL.fullmatch(told) or told.count("{file}") != 1 or "{" in told.replace("{file}", "")):
-        table.fault(key, f"expected a URL with {{file}} for a file's name, not {told!r}")
-    return told
+def _url(table: Table, key: str, told: str) -> Location:
+    url = Location(told)
+    text = url.whole()
+    if text and (not _URL.fullmatch(text) or text.count("{file}") != 1 or "{" in text.replace("{file}", "")):
+        table.fault(key, f"expected a URL with {{file}} for a file's name, not {url!r}")
+    return url
 
 
-def _push(table: Table, values: dict[str, Any]) -> str | None:
+def _push(table: Table, values: dict[str, Any]) -> Location | None:
     """Where files are put: where they are read, or at a URL of its own."""
     told = table.raw("push")
     if told is False:
@@ -177,11 +182,12 @@ def _push(table: Table, values: dict[str, Any]) -> str | None:
             return None
         return _url(table, "push", told)
     if "url" in values:
-        return str(values["url"])
+        found: Location = values["url"]
+        return found
     if "directory" not in values["options"]:
         table.fault("push", "files are put into a directory: tell it by 'directory'")
         return None
-    return f"{values['options']['directory']}/{{file}}"
+    return Location(f"{whole(values['options']['directory'])}/{{file}}")
 
 
 def read_limits(table: Table, default: Limits) -> Limits:

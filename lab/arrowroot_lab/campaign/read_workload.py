@@ -7,6 +7,7 @@ import os
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.location import whole
 from arrowroot_lab.quantities import parse_share, parse_time_ns
 
 from .model import Workload
@@ -30,7 +31,7 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
     """Return the workload of ``[workload.NAME]``."""
     kind = table.one_of("kind", "read", KINDS)
     values: dict[str, Any] = {}
-    values["columns"] = table.texts("columns") or None
+    values["columns"] = whole(table.texts("columns")) or None
     values["column_share"] = table.share("column_share", parse_share)
     values["entry_share"] = table.share("entry_share", parse_share)
     if "entry_list" in table:
@@ -86,7 +87,7 @@ def _command(table: Table) -> tuple[str, ...]:
     command = table.texts("command")
     for word in command:
         try:
-            fields = [name for _, name, *_ in Formatter().parse(word) if name is not None]
+            fields = [name for _, name, *_ in Formatter().parse(whole(word)) if name is not None]
         except ValueError as error:
             table.fault("command", f"{word!r}: {error}; a brace is written {{{{ or }}}}")
             continue

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.location import Location, whole
 from arrowroot_lab.quantities import parse_bytes, parse_time_ns
 
 from .model import Limits, Storage
@@ -66,7 +67,7 @@ class Site:
     #: None: there is no file.
     path: Path | None = None
     #: The database: a path or URL.
-    store: str | None = None
+    store: Location | None = None
     cache: Path | None = None
     limits: Limits = _NO_LIMITS
     storages: dict[str, Storage] = field(default_factory=dict)
@@ -145,17 +146,19 @@ def read_site(path: Path) -> Site:
     name = top.required("name", "what results call the site")
     if len(name) > _MAX_CHARACTERS:
         top.fault("name", f"expected at most {_MAX_CHARACTERS} characters")
-    told_cache = top.text("cache", "")
+    told_cache = whole(top.text("cache", ""))
     cache = Path(os.path.expandvars(told_cache)).expanduser()
     if told_cache and not cache.is_absolute():
         top.fault("cache", f"expected an absolute path, not {told_cache!r}")
-    store = top.text("store", None)
-    if store is not None and "://" not in store:
-        store = str(Path(os.path.expandvars(store)).expanduser())
-        if not Path(store).is_absolute():
+    told = top.text("store", None)
+    store = None if told is None else Location(told)
+    if store is not None and "://" not in store.whole():
+        path_of_store = Path(os.path.expandvars(store.whole())).expanduser()
+        if not path_of_store.is_absolute():
             top.fault(
                 "store", f"expected an absolute path, or a URL as postgresql://host/name, not {store!r}"
             )
+        store = Location(str(path_of_store))
     site = Site(
         name=name,
         path=path,

@@ -8,6 +8,8 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import CampaignError
+from arrowroot_lab.location import guarded
+from arrowroot_lab.redaction import redacted
 
 from .keys import Faults, Table
 from .places import lines_of
@@ -46,7 +48,7 @@ def load(path: Path, what: str) -> tuple[str, Faults, Table]:
     text = _text(path, what)
     _check_depth(path, _TEXT.sub(lambda found: "\n" * found[0].count("\n"), text))
     try:
-        values = tomllib.loads(text)
+        values = guarded(tomllib.loads(text))
         lines = lines_of(text)
     except tomllib.TOMLDecodeError as error:
         match = _LINE.search(str(error))
@@ -123,6 +125,8 @@ def _name_problem(name: str) -> str | None:
         return f"a name has 1 to {MAX_NAME_CHARACTERS} characters, and no space around it"
     if name[0] in ".-":
         return "a name begins with neither a dot nor a dash"
+    if redacted(name) != name:
+        return "a name is shown everywhere: it holds no password, token or key"
     for character in name:
         if not (character.isalnum() or character in " .,+-_%=()"):
             return f"a name has letters, digits, spaces and .,+-_%=() but not {character!r}"

@@ -12,10 +12,18 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, LabError, os_problem
+from arrowroot_lab.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    LabError,
+    os_problem,
+    told_to_people,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 #: In the order in which help lists them.
 COMMANDS = (
@@ -63,14 +71,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"arrowroot lab: {told}", file=sys.stderr)
         return error.exit_code
     except OSError as error:  # a cache that cannot be written, a full disk
-        print(f"arrowroot lab: {os_problem(error)}", file=sys.stderr)
+        print(f"arrowroot lab: {told_to_people(os_problem(error))}", file=sys.stderr)
+        return EXIT_FAILED
+    except Exception:  # noqa: BLE001 - a bug: what it was about may hold secrets
+        import traceback
+
+        print(told_to_people(traceback.format_exc()), end="", file=sys.stderr)
         return EXIT_FAILED
     return EXIT_DONE if code is None else code
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments: what was typed may hold secrets."""
+        super().error(told_to_people(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands with their options."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="arrowroot lab", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)

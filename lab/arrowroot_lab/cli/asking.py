@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.location import Location
 from arrowroot_lab.mining import writing
 from arrowroot_lab.mining.metrics import METRICS, STATISTICS
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.store.filters import NAMES
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from arrowroot_lab.mining import Table
@@ -31,9 +33,20 @@ def add_database(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--db",
         metavar="URL",
+        type=Location,
         help="the database: a path, sqlite:///path or postgresql://host/name (default: ARROWROOT_LAB_DB, else "
         "the site's, else ./arrowroot-lab.db)",
     )
+
+
+def output(text: str) -> Path:
+    """Return the path of what is written; the type of an argument, which is no URL."""
+    location = Location(text)
+    if location.is_url:
+        raise argparse.ArgumentTypeError(
+            f"{location}: files are written on this machine, and this is no path of it"
+        )
+    return Path(text)
 
 
 def add_site(parser: argparse.ArgumentParser) -> None:

@@ -67,8 +67,10 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         help="the run that is judged (default: the newest result of each series since the baseline)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write a report for a merge request")
-    parser.add_argument("--junit", metavar="FILE", type=Path, help="write a report for CI")
+    parser.add_argument(
+        "--markdown", metavar="FILE", type=asking.output, help="write a report for a merge request"
+    )
+    parser.add_argument("--junit", metavar="FILE", type=asking.output, help="write a report for CI")
     # The baseline and the newest results say which dates, and a case that fails now is what is looked for.
     asking.add_filters(parser, without=("run", "since", "until", "outcome"))
     asking.add_database(parser)

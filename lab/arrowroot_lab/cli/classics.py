@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError
 
+from . import asking
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+    from pathlib import Path
 
 _DESCRIPTION = """\
 Does a published experiment again in virtual time, and says which of the statements on its page hold, and which say
@@ -48,11 +50,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--picture",
         metavar="FILE.svg",
-        type=Path,
+        type=asking.output,
         help="of all classics, from the kept results: draw it there, and for narrow screens as FILE-narrow.svg",
     )
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--out", metavar="FILE", type=Path, help="write the results there, as JSON")
+    place.add_argument("--out", metavar="FILE", type=asking.output, help="write the results there, as JSON")
     place.add_argument("--write", action="store_true", help="keep the results for the pages")
 
 
@@ -62,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.classics import results
     from arrowroot_lab.mining import writing
     from arrowroot_lab.store import Store
-    from arrowroot_lab.store.place import shown_source
 
     if options.picture is not None:
         return _draw(options.picture)
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
         page = classic.page(found)
     except (LookupError, ValueError, TypeError, LabError) as error:
         # As after a case that failed, or all of whose samples were disturbed.
-        db = shown_source(options.db) if options.db else ""
+        db = options.db or ""
         at = f": `arrowroot lab show --overview --db {db}` tells what failed" if db else ""
         raise LabError(f"{options.name}: its page needs results that are not there ({error!r}){at}") from None
     if options.write:

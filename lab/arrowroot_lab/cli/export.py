@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, RequestError
@@ -42,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab.mining.exporting import export, export_directory  # Arrow takes its time to import
 
-    out = Path(options.out)
+    out = asking.output(options.out)
     is_directory = options.out.endswith("/") or out.is_dir()
     if not is_directory and out.suffix not in _FORMATS:
         raise RequestError(

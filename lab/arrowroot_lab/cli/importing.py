@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED
+from arrowroot_lab.location import Location
 from arrowroot_lab.mining.writing import clean
 from arrowroot_lab.store import Store
 
@@ -44,6 +45,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         "sources",
         nargs="+",
         metavar="SOURCE",
+        type=Location,
         help="a directory that export wrote, or of documents (.json, .jsonl); a file of these; another database",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -53,12 +55,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab.store.merging import merge  # Arrow takes its time to import
-    from arrowroot_lab.store.place import shown_source
 
     told = []
     with Store.open(options.db) as store:
         for source in options.sources:
-            name = shown_source(source)
+            name = str(source)
             merged = merge(store, source, tell=_progress(clean(name)))
             show_line("")
             told.append((name, merged))

@@ -34,7 +34,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     """Add the command."""
     parser = add("publish", _DESCRIPTION, "static pages of all results")
     parser.add_argument(
-        "directory", metavar="DIR", type=Path, help="empty, not there yet, or published to before"
+        "directory", metavar="DIR", type=asking.output, help="empty, not there yet, or published to before"
     )
     asking.add_database(parser)
 

@@ -17,9 +17,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import MAX_DEPTH, check_plain, is_counter, whole_text
 from arrowroot_lab.errors import DocumentError, RefusedError, RunnerError, SkippedError, TimedOutError
+from arrowroot_lab.location import hidden_in, whole
+from arrowroot_lab.redaction import redacted, secrets_of
 
 from .contract import CONTRACT
-from .redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,11 +146,14 @@ class _Process:
         environment: Mapping[str, str] | None,
         directory: Path | str | None,
     ) -> None:
-        self.name = " ".join(Path(part).name for part in command)
+        self.name = " ".join(Path(part).name for part in redacted(list(command)))
         self._verb, self._job = verb, job
+        variables = {**os.environ, **(environment or {})}
+        #: It knows them, and may repeat them.
+        self._secrets = secrets_of(variables) | hidden_in([list(command), dict(job)])
         with ExitStack() as stack:
             stdin = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
-            json.dump(job, stdin)
+            json.dump(whole(dict(job)), stdin)
             stdin.seek(0)
             self._stdout: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
             self._stderr: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
@@ -157,8 +161,8 @@ class _Process:
             try:
                 # It is waited for by wait4 below, as Popen does not tell what a process used.
                 self._process = subprocess.Popen(
-                    [*command, verb], stdin=stdin, stdout=self._stdout, stderr=self._stderr, cwd=directory,
-                    start_new_session=True, env={**os.environ, **(environment or {})},
+                    [*whole(list(command)), verb], stdin=stdin, stdout=self._stdout, stderr=self._stderr, cwd=directory,
+                    start_new_session=True, env=variables,
                 )  # fmt: skip
             except OSError as error:
                 raise SkippedError(f"cannot run {self.name}: {error.strerror}") from None
@@ -230,7 +234,9 @@ class _Process:
             ended = f"ended by signal {-code}" if code < 0 else f"exit status {code}"
             self._fail(f"{ended} and no answer: {self._said()}")
         try:
-            answer: Answer = redacted(_whole(json.loads(lines[-1], parse_constant=_no_constant)))
+            answer: Answer = redacted(
+                _whole(json.loads(lines[-1], parse_constant=_no_constant)), self._secrets
+            )
             check_plain(answer, "", _LEVELS_ABOVE)
         except (ValueError, RecursionError) as error:
             self._fail(f"its answer is no JSON: {error}")
@@ -248,7 +254,7 @@ class _Process:
         text = self._stderr.read().decode(errors="replace")
         said = [line.strip() for line in text.splitlines() if line.strip(" =^~")]
         errors = [line for line in said if "rror" in line] or said or ["it said nothing"]
-        return whole_text(redacted(errors[-1])[:SAID_CHARACTERS])
+        return whole_text(redacted(errors[-1], self._secrets)[:SAID_CHARACTERS])
 
     def _fail(self, problem: str) -> NoReturn:
         raise RunnerError(f"{self.name}: {problem}")

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from arrowroot_lab.location import Location
 from arrowroot_servers import NotInstalledError, find_program
 
 from .digests import digests_of, digests_of_pieces
 from .programs import output_of, pieces_of
-from .target import PushError, Stored, without_credentials
+from .target import PushError, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,11 +36,13 @@ class HttpTarget:
     """An ``http``, ``https``, ``dav`` or ``davs`` URL."""
 
     def __init__(self, url: str) -> None:
-        self.address, self.url = re.sub(r"^dav(s?)://", r"http\1://", url), without_credentials(url)
+        self.url = Location(url)
+        #: As curl is told it.
+        self._address = Location(_as_http(self.url))
 
     def part(self) -> HttpTarget | None:
         """See ``Target``."""
-        parts = urlsplit(self.address)
+        parts = urlsplit(self.url.whole())
         return HttpTarget(parts._replace(path=f"{parts.path}.part").geturl())
 
     def stored(self) -> Stored | None:
@@ -62,7 +65,11 @@ class HttpTarget:
 
     def publish(self, final: Target) -> bool:
         """See ``Target``: by MOVE of WebDAV."""
-        lines = [_line("request", "MOVE"), _header("Destination", final.address), _header("Overwrite", "T")]
+        lines = [
+            _line("request", "MOVE"),
+            _header("Destination", _as_http(final.url)),
+            _header("Overwrite", "T"),
+        ]
         status, _ = self._headers(lines)
         if status in _CANNOT_MOVE:
             return False
@@ -94,7 +101,7 @@ class HttpTarget:
 
     def _credentials(self, _file: Path | None) -> list[str]:
         """A token or a certificate, as grid tools find them; nothing of it goes over a line that is not encrypted."""
-        if not self.address.startswith("https://"):
+        if not self._address.startswith("https://"):
             return []
         lines = []
         if (token := _token()) is not None:
@@ -110,14 +117,14 @@ class HttpTarget:
     def _config(self, lines: list[str], file: Path | None = None) -> str:
         """The configuration that curl gets for a request. file: that it uploads."""
         common = [
-            _line("url", self.address), "silent", "show-error", "globoff", "path-as-is",
+            _line("url", self._address.whole()), "silent", "show-error", "globoff", "path-as-is",
             "connect-timeout = 30", "speed-limit = 1", f"speed-time = {_STALL_S}",
         ]  # fmt: skip
         return "\n".join([*common, *self._redirects(), *self._credentials(file), *lines, ""])
 
     def _redirects(self) -> list[str]:
         """Where curl may be sent on to: from a line that is encrypted to no other."""
-        return ["location", *(['proto-redir = "=https"'] if self.address.startswith("https://") else [])]
+        return ["location", *(['proto-redir = "=https"'] if self._address.startswith("https://") else [])]
 
     def _headers(
         self, lines: list[str], moved: Callable[[int], None] = lambda _: None, file: Path | None = None
@@ -143,12 +150,12 @@ class S3Target(HttpTarget):
     def __init__(self, url: str, environment: Mapping[str, str]) -> None:
         super().__init__(url)
         self._environment = environment
-        bucket, _, key = url.removeprefix("s3://").partition("/")
+        bucket, _, key = self.url.whole().removeprefix("s3://").partition("/")
         self._region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or "us-east-1"
         names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "ARROWROOT_S3_ENDPOINT")
         endpoint = next((environment[name] for name in names if environment.get(name)), None)
         host = f"https://{bucket}.s3.{self._region}.amazonaws.com"
-        self.address = f"{endpoint.rstrip('/')}/{bucket}/{key}" if endpoint else f"{host}/{key}"
+        self._address = Location(f"{endpoint.rstrip('/')}/{bucket}/{key}" if endpoint else f"{host}/{key}")
 
     def part(self) -> None:
         """See ``Target``."""
@@ -186,6 +193,10 @@ class S3Target(HttpTarget):
         if token := self._environment.get("AWS_SESSION_TOKEN"):
             lines.append(_header("x-amz-security-token", token))
         return lines
+
+
+def _as_http(url: Location) -> str:
+    return re.sub(r"^dav(s?)://", r"http\1://", url.whole())
 
 
 def _line(name: str, value: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.location import Location
+
 from .digests import PIECE_BYTES
 from .target import PushError, Stored
 
@@ -19,7 +21,7 @@ class LocalTarget:
     """A path."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.address, self.url = path, str(path), str(path)
+        self.path, self.url = path, Location(str(path))
 
     def part(self) -> LocalTarget:
         """See ``Target``."""
@@ -57,7 +59,7 @@ class LocalTarget:
         """See ``Target``."""
         try:
             self.path.chmod(0o644)
-            self.path.replace(final.address)
+            self.path.replace(final.url.whole())
         except OSError as error:
             raise self._fault(error) from None
         return True

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from arrowroot_lab.campaign.model import Storage
+    from arrowroot_lab.location import Location
 
     from .target import Stored, Target
 
@@ -38,7 +39,7 @@ class Pushed:
 
     storage: str
     #: Where it was put; it may be read at another URL.
-    url: str
+    url: Location
     n_bytes: int
     #: It was there before.
     is_known: bool
@@ -77,18 +78,18 @@ def push(
     assert storage.push is not None  # noqa: S101 - of others nobody asks
     found = []
     for path, name in zip(files, names_of(files), strict=True):
-        url = storage.push.replace("{file}", name)
+        url = storage.push.of_file(name)
         with locked(cache_directory() / "pushed" / f"{key_of([url])}.lock"):
             target = target_of(url, environment)
             found.append(_pushed(storage.name, target, path, show))
     return found
 
 
-def target_of(url: str, environment: Mapping[str, str]) -> Target:
+def target_of(url: Location, environment: Mapping[str, str]) -> Target:
     """Return the place of one file: of a URL, or of a path. Raises: PushError for a scheme that nobody writes by."""
-    scheme = url.partition("://")[0] if "://" in url else ""
+    scheme = url.whole().partition("://")[0] if "://" in url.whole() else ""
     if not scheme:
-        return LocalTarget(Path(url).expanduser())
+        return LocalTarget(Path(url.whole()).expanduser())
     if scheme in ("root", "roots", "xroot", "xroots"):
         return XRootDTarget(url)
     if scheme == "s3":

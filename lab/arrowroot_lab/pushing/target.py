@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urlsplit
 
 from arrowroot_lab.errors import LabError
 
@@ -12,11 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-
-def without_credentials(url: str) -> str:
-    """Return a URL as people may see it: queries have tokens, and users passwords."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    from arrowroot_lab.location import Location
 
 
 class PushError(LabError):
@@ -37,10 +32,8 @@ class Stored:
 class Target(Protocol):
     """Where a file is to be. A target is made of a URL, or a path, and asks nothing before it is told to."""
 
-    #: As clients are told it.
-    address: str
-    #: For people: without credentials.
-    url: str
+    #: Where it is; whole for the client that is told it.
+    url: Location
 
     def part(self) -> Target | None:
         """Return the place that the file is written to first; None: what is put there appears as a whole."""

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from arrowroot_lab.location import Location
 from arrowroot_servers import NotInstalledError, find_program
 
 from .programs import output_of, pieces_of
-from .target import PushError, Stored, without_credentials
+from .target import PushError, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,11 +27,12 @@ class XRootDTarget:
     """A ``root://`` or ``roots://`` URL."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
+        self.url = Location(url)
+        parts = urlsplit(self.url.whole())
         self._query = f"?{parts.query}" if parts.query else ""
         self._server = f"{parts.scheme}://{parts.netloc}"
         self._path = f"/{parts.path.lstrip('/')}"
-        self.address, self.url = f"{self._server}/{self._path}{self._query}", without_credentials(url)
+        self._address = Location(f"{self._server}/{self._path}{self._query}")
 
     def part(self) -> XRootDTarget:
         """See ``Target``."""
@@ -58,14 +60,14 @@ class XRootDTarget:
             "--silent",
             "--force",
             str(file),
-            f"{self._server}/{self._path}{self._query}",
+            self._address.whole(),
         ]
         output_of(command, self.url, moved=moved)
 
     def publish(self, final: Target) -> bool:
         """See ``Target``: xrdfs gives no file a name that another one has."""
         final.remove()
-        self._asked("mv", self._path, f"/{urlsplit(final.address).path.lstrip('/')}")
+        self._asked("mv", self._path, f"/{urlsplit(final.url.whole()).path.lstrip('/')}")
         return True
 
     def remove(self) -> None:
@@ -78,7 +80,7 @@ class XRootDTarget:
 
     def pieces(self) -> Iterator[bytes]:
         """See ``Target``."""
-        return pieces_of([_program("xrdcp"), "--silent", "--nopbar", self.address, "-"], self.url)
+        return pieces_of([_program("xrdcp"), "--silent", "--nopbar", self._address.whole(), "-"], self.url)
 
     def _asked(self, *words: str) -> str:
         return output_of([_program("xrdfs"), self._server, *words], self.url)

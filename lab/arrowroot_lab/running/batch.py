@@ -8,10 +8,12 @@ import shlex
 import shutil
 import signal
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.campaign.site import VARIABLE
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.location import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,6 +106,7 @@ def _cluster_of(batch: Batch) -> Any:
 
 def settings(batch: Batch) -> dict[str, Any]:
     """Return what dask-jobqueue is told: one worker a job, which does one thing at a time with all of its cores."""
+    batch = replace(batch, **{one.name: whole(getattr(batch, one.name)) for one in fields(batch)})
     scheduler: dict[str, Any] = {"dashboard_address": ":0"}
     if batch.system == "local":
         scheduler["host"] = "127.0.0.1"

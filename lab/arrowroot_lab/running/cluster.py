@@ -18,7 +18,7 @@ from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.campaign.site import here
 from arrowroot_lab.documents import Outcome, decode, encode
-from arrowroot_lab.errors import LabError, RequestError, StoreError, os_problem
+from arrowroot_lab.errors import LabError, RequestError, StoreError, os_problem, told_to_people
 from arrowroot_lab.runs import another_of, new_run
 from arrowroot_lab.store import Store
 
@@ -141,7 +141,7 @@ def run_there(
                 try:
                     told = future.result()
                 except KilledWorker as error:
-                    told = {"failures": [f"workers were killed: {error}"], "documents": []}
+                    told = {"failures": [_failure(error)], "documents": []}
                 except Exception as error:  # noqa: BLE001 - a worker without the laboratory, say
                     told = {"failures": [_failure(error)], "documents": []}
                 _take(summary, store, told, show, State(n_done, len(futures) - n_done, None))
@@ -215,7 +215,7 @@ def _measured(errand: Errand, kept: Kept) -> dict[str, Any]:
 
 def _failure(error: Exception) -> str:
     told = os_problem(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-    return f"on a worker: {told}"
+    return f"on a worker: {told_to_people(told)}"
 
 
 def _groups(campaign: Campaign) -> list[frozenset[str]]:

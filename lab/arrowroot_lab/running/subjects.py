@@ -22,6 +22,7 @@ from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.builds import environment
 from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of, why_not
 from arrowroot_lab.errors import DocumentError, LabError, RequestError, RunnerError, SkippedError
+from arrowroot_lab.location import whole
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 
 from .subject import Subject
@@ -324,20 +325,20 @@ def _lies_on(case: Case, found: Found) -> Path:
     told = case.storage.options.get("directory")
     if told is None:
         return found.files[0]
-    place = Path(told).expanduser()
+    place = Path(whole(told)).expanduser()
     return next(path for path in (place, *place.parents) if os.access(path, os.F_OK))
 
 
 def beside(directory: Path, command: Sequence[str]) -> list[str]:
     """Return a command of a campaign: a word that begins with ``./`` is a file beside the campaign's own."""
-    return [str(directory.resolve() / word[2:]) if word.startswith("./") else word for word in command]
+    return [str(directory.resolve() / whole(word)[2:]) if word.startswith("./") else word for word in command]
 
 
 def by_this_python(command: Sequence[str]) -> list[str]:
     """Return a command whose program was looked for beside this Python first, where ``python3`` has the laboratory."""
     own, usual = Path(sys.executable).parent, os.environ.get("PATH", os.defpath)
     program, *words = command
-    return [shutil.which(program, path=f"{own}{os.pathsep}{usual}") or program, *words]
+    return [shutil.which(whole(program), path=f"{own}{os.pathsep}{usual}") or program, *words]
 
 
 def _is_chosen(case: Case, document: CaseDocument, glob: str) -> bool:

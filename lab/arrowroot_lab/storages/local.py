@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import LabError, RefusedError
+from arrowroot_lab.location import whole
 from arrowroot_lab.machine import cold, proc
 
 from . import measure_line
@@ -53,7 +54,9 @@ class Local(Place):
         told = self._storage.options.get("directory")
         if told is not None:
             try:
-                self._copies = Path(tempfile.mkdtemp(prefix="arrowroot-lab-", dir=Path(told).expanduser()))
+                self._copies = Path(
+                    tempfile.mkdtemp(prefix="arrowroot-lab-", dir=Path(whole(told)).expanduser())
+                )
                 self.files = [_copied(path, self._copies / str(n)) for n, path in enumerate(self.files)]
             except OSError as error:
                 self.__exit__()
@@ -97,11 +100,11 @@ class Url(Place):
 
     def __init__(self, storage: Storage, files: Sequence[Path], names: Sequence[str]) -> None:
         assert storage.url is not None  # noqa: S101 - read.py sees to it
-        super().__init__([storage.url.replace("{file}", name) for name in names], list(files))
+        super().__init__([storage.url.of_file(name) for name in names], list(files))
 
     def line_figures(self) -> dict[str, float]:
         """Measure the way to the server of the first file."""
-        return measure_line.of_url(self.urls[0])
+        return measure_line.of_url(whole(self.urls[0]))
 
 
 class Simulated(Place):

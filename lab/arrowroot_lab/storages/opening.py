@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.location import whole
 from arrowroot_lab.pushing import names_of, push
 
 from .local import Local, Simulated, Url
@@ -33,7 +34,7 @@ def opened(storage: Storage, files: Sequence[Path], show: Show = lambda *_: None
     with ExitStack() as stack:
         if storage.kind == "local":
             if storage.push is not None:
-                pushed = [Path(one.url) for one in push(storage, files, show=show)]
+                pushed = [Path(whole(one.url)) for one in push(storage, files, show=show)]
                 yield stack.enter_context(Local(replace(storage, options={}), pushed))
             else:
                 yield stack.enter_context(Local(storage, files))

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Place:
     """An opened storage. `arrowroot_lab.storages.opened` makes them; this one is that of files that are just there."""
 
-    #: One for each file, in their order: a path, or a URL. They may change with ``prepare_sample``.
+    #: One for each file, in their order: a path, or a URL, guarded if it has secrets. They may change with
+    #: ``prepare_sample``.
     urls: list[str]
     #: The files themselves, where they lie on this machine.
     files: list[Path]

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.documents import MAX_BYTES
-from arrowroot_lab.errors import DocumentError, KnownUuidError, LabError, RequestError
+from arrowroot_lab.errors import DocumentError, KnownUuidError, LabError, RequestError, told_to_people
+from arrowroot_lab.location import Location
 
 from .faults import is_of_values
 from .store import Store
@@ -69,7 +70,7 @@ def merge(store: Store, source: str, *, tell: Callable[[Merged], None] = lambda 
     Raises: RequestError if the source is not there; StoreError if it, or the store, cannot be used.
     """
     merged = Merged()
-    for found in _documents(source):
+    for found in _documents(Location(source)):
         if found.text is None:
             merged.refused.append(Refused(found.place, found.problem))
         else:
@@ -85,15 +86,17 @@ def merge(store: Store, source: str, *, tell: Callable[[Merged], None] = lambda 
                     raise
                 merged.refused.append(Refused(found.place, str(error)))
             except Exception as error:  # noqa: BLE001 - what nobody foresaw of one document hinders no other
-                problem = f"it cannot be taken ({type(error).__name__}: {error}); please report this"
+                problem = told_to_people(
+                    f"it cannot be taken ({type(error).__name__}: {error}); please report this"
+                )
                 merged.refused.append(Refused(found.place, problem))
         tell(merged)
     return merged
 
 
-def _documents(source: str) -> Iterator[Found]:
-    path = Path(source)
-    if "://" in source or (path.is_file() and path.suffix not in (_JSON, _LINES, _PARQUET)):
+def _documents(source: Location) -> Iterator[Found]:
+    path = Path(source.whole())
+    if "://" in source.whole() or (path.is_file() and path.suffix not in (_JSON, _LINES, _PARQUET)):
         yield from _of_store(source)
     elif path.is_dir():
         files = sorted(_files(path))
@@ -126,7 +129,7 @@ def _files(directory: Path) -> Iterator[Path]:
         yield from (here / name for name in files if Path(name).suffix in (_JSON, _LINES, _PARQUET))
 
 
-def _of_store(place: str) -> Iterator[Found]:
+def _of_store(place: Location) -> Iterator[Found]:
     with Store.open(place, must_exist=True) as other:
         for uuid, text in other.texts():
             # A column of SQLite may hold anything.

@@ -15,6 +15,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from arrowroot_lab.campaign.site import here
 from arrowroot_lab.errors import RequestError, StoreError
+from arrowroot_lab.location import Location
+from arrowroot_lab.redaction import redacted
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 #: How long a writer waits for others; each of them holds the lock for milliseconds.
 BUSY_TIMEOUT_S = 120
 DEFAULT_PLACE = "arrowroot-lab.db"
+_EXPECTED = (
+    "expected a path, or postgresql://USER@HOST:PORT/DATABASE, where PORT is a number, and @, : and / of names are "
+    "%40, %3A and %2F"
+)
 
 
 def resolve(place: str | Path | None) -> URL:
@@ -32,8 +38,12 @@ def resolve(place: str | Path | None) -> URL:
 
     Raises: RequestError if it is a URL of another kind.
     """
-    told = str(place or os.environ.get("ARROWROOT_LAB_DB") or here().store or DEFAULT_PLACE)
+    chosen = place or os.environ.get("ARROWROOT_LAB_DB") or here().store or DEFAULT_PLACE
+    location = Location(chosen if isinstance(chosen, str) else str(chosen))
+    told = location.whole()
     if "://" not in told:
+        if location.is_url and not os.path.lexists(told):
+            raise RequestError(f"{location}: this is neither a path nor a URL; {_EXPECTED}")
         return URL.create("sqlite", database=told)
     url = _parsed(told)
     kind = url.get_backend_name()
@@ -57,27 +67,19 @@ def _parsed(told: str) -> URL:
         url = None
     if url is None or "@" in (url.host or ""):
         # A password may be anywhere in it, and in the parser's words.
-        scheme = told.partition("://")[0]
-        raise RequestError(
-            f"{scheme}://...: this is no URL of a database; expected {scheme}://USER@HOST:PORT/DATABASE, where PORT "
-            "is a number, and @, : and / of names are %40, %3A and %2F"
-        )
+        scheme = redacted(told.partition("://")[0])
+        raise RequestError(f"{scheme}://...: this is no URL of a database; {_EXPECTED}")
     return url
 
 
 def shown(url: URL) -> str:
-    """The place for people: a path, or a URL without its passwords."""
-    if url.get_backend_name() == "sqlite":
-        return str(url.database)
-    return _open(url).render_as_string(hide_password=True)
-
-
-def shown_source(source: str) -> str:
-    """A path, or the URL of a database, as somebody typed it, for people: without its passwords.
-
-    Raises: RequestError if it is a URL of another kind.
-    """
-    return shown(resolve(source)) if "://" in source else source
+    """The place for people: a path, or a URL without user and passwords."""
+    told = (
+        str(url.database)
+        if url.get_backend_name() == "sqlite"
+        else _open(url).render_as_string(hide_password=True)
+    )
+    return str(Location(told))
 
 
 def server_of(url: URL) -> str | None:
@@ -89,7 +91,7 @@ def server_of(url: URL) -> str | None:
 
 def _open(url: URL) -> URL:
     """The URL as PostgreSQL's clients write it, its query without what is secret: SQLAlchemy hands all of it on."""
-    secret = [name for name in url.query if "password" in name.lower() or "secret" in name.lower()]
+    secret = [name for name, value in url.query.items() if redacted({name: str(value)}) != {name: str(value)}]
     return url.set(drivername=url.get_backend_name()).difference_update_query(secret)
 
 

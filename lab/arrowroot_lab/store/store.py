@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, or_, select, true
 
-from arrowroot_lab.documents import Outcome, Result, decode, encode
+from arrowroot_lab.documents import Outcome, Result, decode, encode, from_json, text_of
 from arrowroot_lab.errors import KnownUuidError, NoDatabaseError, RequestError, StoreError
+from arrowroot_lab.redaction import redacted
 
 from . import tables
 from .accepted import Accepted
@@ -111,13 +112,12 @@ class Store:
     def put_document(self, text: str | bytes) -> bool:
         """Store the text of a document, byte for byte. Returns False if the same document was there already.
 
-        All of it is stored, or nothing.
+        All of it is stored, or nothing. A document with secrets, as older laboratories wrote some, is stored without.
 
         Raises: DocumentError if it is no result; StoreError if another document has its UUID, or the database cannot
             be written.
         """
-        result = decode(text)
-        kept = text.decode() if isinstance(text, bytes) else text
+        result, kept = _shown(text)
         summary = summary_of(result, json.loads(kept)["version"])
         with self._written() as connection:
             statements = _statements(connection.dialect.name)
@@ -362,6 +362,15 @@ class Store:
                 f"{self.place}: {uuid}: another document with this UUID is stored; a result is never replaced. "
                 "A new measurement needs a new UUID"
             )
+
+
+def _shown(text: str | bytes) -> tuple[Result, str]:
+    """Return the result of a document, and the text to be kept: what others made of it may have secrets."""
+    result = decode(text)
+    kept = text.decode() if isinstance(text, bytes) else text
+    document = json.loads(kept)
+    shown = redacted(document)
+    return (result, kept) if shown == document else (from_json(shown), text_of(shown))
 
 
 def _is_old(engine: Engine, place: str) -> bool:

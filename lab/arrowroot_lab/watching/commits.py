@@ -11,6 +11,7 @@ from pathlib import Path
 from arrowroot_lab.campaign.datasets import cache_directory
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, RequestError
+from arrowroot_lab.location import Location
 
 _TIMEOUT_S = 600
 #: A directory that every repository of arrowroot has.
@@ -25,14 +26,14 @@ _OF_SSH = re.compile(r"[^/:]+@[^/:]+:.+")
 class Branch:
     """A branch of a repository, which git reads from a path or a URL."""
 
-    repository: str
+    repository: Location
     #: None: what HEAD of the repository names.
     name: str | None = None
 
     def newest(self) -> str:
         """Return the commit. Raises: LabError if the repository cannot be read, or has no such branch."""
         reference = f"refs/heads/{self.name}" if self.name else "HEAD"
-        said = _git("ls-remote", "--", self.repository, reference)
+        said = _git("ls-remote", "--", self.repository, reference, place=self.repository)
         for line in said.splitlines():
             commit, _, name = line.partition("\t")
             if name == reference:
@@ -44,7 +45,7 @@ class Branch:
 
         Raises: LabError if it cannot be fetched.
         """
-        here = Path(self.repository)
+        here = Path(self.repository.whole())
         if not here.is_dir():
             here = cache_directory() / "repositories" / key_of(self.repository)
             here.mkdir(parents=True, exist_ok=True)
@@ -57,6 +58,7 @@ class Branch:
                 "--",
                 self.repository,
                 f"+{self.name or 'HEAD'}:refs/heads/watched",
+                place=self.repository,
             )
         try:
             _git("-C", str(here), "cat-file", "-e", f"{commit}:{_SOURCES}")
@@ -75,12 +77,22 @@ def branch_of(text: str) -> Branch:
         repository, name = text, ""
     if not repository or repository.startswith("-") or name.startswith("-"):
         raise RequestError(f"--on-commit {text}: expected REPO or REPO:BRANCH, as .:main")
-    return Branch(repository, name or None)
+    return Branch(Location(repository), name or None)
 
 
-def _git(*arguments: str) -> str:
-    """Return what git says; it asks nobody for a password."""
+def _git(*arguments: str, place: Location | None = None) -> str:
+    """Return what git says; it asks nobody for a password.
+
+    place: of the repository, among the arguments. All users see those: git finds the whole one in its environment.
+    """
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
+    if place is not None and place != place.whole():
+        n = int(environment.get("GIT_CONFIG_COUNT") or 0)
+        environment |= {
+            "GIT_CONFIG_COUNT": str(n + 1),
+            f"GIT_CONFIG_KEY_{n}": f"url.{place.whole()}.insteadOf",
+            f"GIT_CONFIG_VALUE_{n}": str(place),
+        }
     try:
         done = subprocess.run(
             ["git", *arguments],

@@ -19,7 +19,8 @@ from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of
-from arrowroot_lab.errors import LabError, RequestError, os_problem
+from arrowroot_lab.errors import LabError, RequestError, os_problem, told_to_people
+from arrowroot_lab.redaction import redacted
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Filter, Store
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.location import Location
     from arrowroot_lab.running.events import State
 
     from .commits import Branch
@@ -77,7 +79,7 @@ class Watch:
     """
 
     path: Path
-    db: str | None
+    db: Location | None
     site: str
     #: Takes sentences for people.
     tell: Callable[[str], None]
@@ -175,9 +177,9 @@ class Watch:
         except LabError as error:
             done = Round(None, (str(error),))
         except OSError as error:
-            done = Round(None, (os_problem(error),))
+            done = Round(None, (told_to_people(os_problem(error)),))
         except Exception as error:  # noqa: BLE001 - whatever it is, the next round is done
-            done = Round(None, (f"{type(error).__name__}: {error}",))
+            done = Round(None, (told_to_people(f"{type(error).__name__}: {error}"),))
         if done.checked:
             self.tell(telling.title(done.checked))
         for text in done.troubles:
@@ -239,10 +241,12 @@ class Watch:
                 check=False,
             )
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            self.tell(f"--command {shlex.join(self.command)}: {error}")
+            is_late = isinstance(error, subprocess.TimeoutExpired)
+            problem: str | None = f"not done after {_HOOK_TIMEOUT_S} s" if is_late else str(error)
         else:
-            if ended.returncode:
-                self.tell(f"--command {shlex.join(self.command)}: exit code {ended.returncode}")
+            problem = f"exit code {ended.returncode}" if ended.returncode else None
+        if problem is not None:
+            self.tell(told_to_people(f"--command {shlex.join(redacted(list(self.command)))}: {problem}"))
 
     def _remember(self, **told: str | int) -> list[str]:
         """Keep what a later process must know. Returns: why it cannot be kept; this process knows it all the same."""
