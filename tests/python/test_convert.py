@@ -173,6 +173,49 @@ def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
         }
 
 
+@pytest.fixture
+def of_unknown_classes(tmp_path, recwarn):
+    """Return a file with an object and a column of classes that nobody knows, and an empty directory."""
+    path = tmp_path / "in.root"
+    with ar.create(path, compression=None) as file:
+        file["d/known"] = "text"
+        file["unknown"] = "text"
+        file.directory("empty/inside")
+        table = pa.table({"x": [1.0], "m": [{"pt": 2.0}]})
+        with file.tree(
+            "T", layout=ar.Layout(split={"m": 0}, classes={"m": "Muon"}), compression=None
+        ) as tree:
+            tree.append(table)
+    content = path.read_bytes()
+    described = content.index(b"\x0cStreamerInfo")
+    key = b"\x0aTObjString\x07unknown"
+    assert content.count(key) == 2
+    head = content[:described].replace(b"Muon", b"Muox")
+    path.write_bytes((head + content[described:]).replace(key, key.replace(b"String", b"StrinX")))
+    return path
+
+
+@pytest.mark.parametrize("target", ["out.root", "out.parquet", "out.arrow"])
+def test_what_is_left_out_is_named_and_the_exit_code_says_so(of_unknown_classes, tmp_path, capsys, target):
+    out = tmp_path / target
+    code = main(["convert", str(of_unknown_classes), str(out), "--json"])
+    printed = capsys.readouterr()
+    left_out = {one["path"]: one["reason"] for one in json.loads(printed.out)["left_out"]}
+    objects = {"unknown"} if target == "out.root" else {"unknown", "d/known"}
+    assert set(left_out) == {"T: column 'm'"} | objects
+    assert "not readable yet" in left_out["T: column 'm'"]
+    lines = printed.err.splitlines()
+    assert len(lines) == len(left_out)
+    assert all("was left out: " in line for line in lines)
+    assert code == 3
+    if target == "out.root":
+        with ar.open(out) as file:
+            assert {key.path for key in file.keys() if key.is_directory} == {"d", "empty", "empty/inside"}
+    # Nothing is left out of what is chosen.
+    assert main(["convert", f"{of_unknown_classes}:T", str(out), "-c", "x"]) == 0
+    assert not capsys.readouterr().err
+
+
 def test_a_copy_of_entries_in_no_order_says_that_they_are(tmp_path, capsys):
     source, out = tmp_path / "in.root", tmp_path / "out.root"
     with ar.create(source) as file, file.tree("T", entries_reshuffled=True) as tree:

@@ -695,3 +695,29 @@ def test_the_first_entries_of_a_stream_share_a_counter_where_a_column_a_layout_o
     assert of_stream(schema=recorded, Muon_pt=none, Muon_eta=none) == {"Muon_pt": "nMu", "Muon_eta": "nMu"}
     # What was recorded may be of other entries.
     assert set(of_stream(schema=recorded, Muon_pt=pt, Muon_eta=none).values()) == {None}
+
+
+@pytest.mark.parametrize("where", ["itself", "member", "list", "optional"])
+def test_awkward_unions_are_refused_and_say_what_to_do(tmp_path, where):
+    ak = pytest.importorskip("awkward")
+    union = ak.concatenate([ak.Array([{"a": 1, "b": 2}]), ak.Array([{"a": 1.5, "c": "x"}])])
+    data, column = {
+        "itself": (union, ""),
+        "member": (ak.zip({"x": [1, 2], "u": union}, depth_limit=1), "column 'u': "),
+        "list": ({"l": ak.unflatten(union, [2])}, "column 'l': "),
+        "optional": ({"o": ak.from_iter([1, None, "a"])}, "column 'o': "),
+    }[where]
+    with pytest.raises(
+        ar.UnsupportedError, match=re.escape(f"t.root:t: {column}") + "union.*make a column of each"
+    ):
+        ar.write(f"{tmp_path}/t.root:t", data)
+    assert not list(tmp_path.iterdir())
+
+
+def test_awkward_categories_stay_categories(tmp_path):
+    ak = pytest.importorskip("awkward")
+    words = ak.str.to_categorical(ak.Array(["a", "b", "a"]))
+    ar.write(f"{tmp_path}/t.root:t", {"w": words, "l": ak.unflatten(words, [2, 0, 1])})
+    table = ar.open(tmp_path / "t.root")["t"].to_arrow()
+    assert pa.types.is_dictionary(table.schema.field("w").type)
+    assert table.to_pydict() == {"w": ["a", "b", "a"], "l": [["a", "b"], [], ["a"]]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,11 +15,13 @@ from arrowroot._errors import (
     NoSuchColumnError,
     NoSuchFileError,
     StorageError,
+    UnsupportedColumnWarning,
     UnsupportedError,
     nearest,
 )
 from arrowroot._options import batch_bytes_of
 from arrowroot._render import without_secrets
+from arrowroot._select.columns import Choice as ColumnChoice
 from arrowroot._select.columns import divided, meant_by, without_mark
 from arrowroot._storage.readers import scheme_of
 from arrowroot._writing.counters import with_counters
@@ -66,6 +69,8 @@ class Table(NamedTuple):
     scan: Scan | None = None
     #: True if a filter may leave fewer entries.
     is_filtered: bool = False
+    #: Columns that were meant and cannot be read, and why.
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 class Input(NamedTuple):
@@ -74,6 +79,7 @@ class Input(NamedTuple):
     tables: list[Table]
     #: Trees that cannot be read, and why.
     left_out: list[tuple[str, str]] = []  # noqa: RUF012 - never changed
+    directories: list[str] = []  # noqa: RUF012 - never changed
     #: Objects that are no trees, and the file that they are in.
     objects: list[Key] = []  # noqa: RUF012 - never changed
     file: File | None = None
@@ -141,7 +147,8 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
             if len(paths) == 1 and not objects:
                 raise
             left_out.append((path, str(error)))
-    return Input(tables, left_out, objects, file)
+    directories = [key.path for key in keys if key.is_directory]
+    return Input(tables, left_out, directories, objects, file)
 
 
 def _tree_of(file: File, path: str) -> Tree:
@@ -154,14 +161,22 @@ def _tree_of(file: File, path: str) -> Tree:
 
 
 def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -> Table:
-    scan = tree.scan(
-        choice.columns,
-        filter=choice.filter,
-        entries=choice.entries,
-        batch_size=choice.batch_size,
-        n_threads=choice.n_threads,
-    )
+    with warnings.catch_warnings():
+        # They are told with all else that is left out.
+        warnings.simplefilter("ignore", UnsupportedColumnWarning)
+        scan = tree.scan(
+            choice.columns,
+            filter=choice.filter,
+            entries=choice.entries,
+            batch_size=choice.batch_size,
+            n_threads=choice.n_threads,
+        )
     _check_columns(scan.column_names, tree.where)
+    selection = tree.selection(ColumnChoice.of(choice.columns))
+    left_out = [(path, f"{kind} is not readable yet") for path, kind in selection.left_out]
+    left_out += [
+        (path, "it has too few entries") for path in selection.paths if path not in scan.column_names
+    ]
     names = set(scan.column_names)
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = path.partition(";")[0]
@@ -179,6 +194,7 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
         notes,
         scan,
         choice.filter is not None,
+        tuple((f"{name}: column {path!r}", why) for path, why in left_out),
     )
 
 

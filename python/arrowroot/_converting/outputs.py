@@ -88,8 +88,10 @@ class Written(NamedTuple):
     #: Name and number of entries of each table.
     tables: list[tuple[str, int]]
     objects: list[str]
-    #: Parts of the input that are not in it, and why.
+    #: Keys and columns of the input that are not in it, and why.
     left_out: list[tuple[str, str]]
+    #: The same of notes.
+    notes_left_out: list[tuple[str, str]]
     #: Where it differs from the input: it was not published then.
     differences: list[str] = []  # noqa: RUF012 - never changed
     #: The cost of writing a ROOT file.
@@ -131,8 +133,7 @@ def write_all(
     (table,) = given.tables
     left_out = [*given.left_out, *((key.path, "not a table") for key in given.objects)]
     what = "Parquet" if place.format == "parquet" else "Arrow IPC"
-    left_out += _of_table(table, table.notes.lost_in(what))
-    written = Written([], [], left_out)
+    written = Written([], [], [*left_out, *table.left_out], _of_table(table, table.notes.lost_in(what)))
     with suppress(_DiffersError), _unsupported(place.file), replacing(place.file) as beside:
         writer = _parquet_writer if place.format == "parquet" else _ipc_writer
         n_entries = 0
@@ -176,7 +177,7 @@ def _to_root(
     progress: Callable[[Table, int], object],
     check: Check | None,
 ) -> Written:
-    tables, objects, left_out = [], [], list(given.left_out)
+    tables, objects, left_out, notes = [], [], list(given.left_out), []
     with create(
         place.file, compression=style.codec, reproducible=style.reproducible, n_threads=style.n_threads
     ) as file:
@@ -187,9 +188,8 @@ def _to_root(
                 else table.name or DEFAULT_NAME
             )
             is_tree = style.whole().format == "ttree"
-            left_out += _of_table(
-                table, table.notes.left_out if is_tree else table.notes.lost_in("an RNTuple")
-            )
+            left_out += table.left_out
+            notes += _of_table(table, table.notes.left_out if is_tree else table.notes.lost_in("an RNTuple"))
             options = style.options(table.title, table.titles)
             writer = file.tree(name, table.schema, **{**options, **(table.notes.options if is_tree else {})})
             for batch in table.batches():
@@ -197,6 +197,8 @@ def _to_root(
                 progress(table, writer.num_entries)
             writer.close()
             tables.append((name, writer.num_entries))
+        for path in given.directories:
+            file.directory(path)
         for key in given.objects:
             reason = _copied(given, key.path, file)
             if reason is None:
@@ -206,7 +208,7 @@ def _to_root(
         differences = check(file.complete(), [name for name, _ in tables]) if check is not None else []
         if differences:
             file.abort()
-    return Written(tables, objects, left_out, differences, None if differences else file.cost())
+    return Written(tables, objects, left_out, notes, differences, None if differences else file.cost())
 
 
 def _of_table(table: Table, notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

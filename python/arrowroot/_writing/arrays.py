@@ -164,9 +164,10 @@ def _owned_array(array: pa.Array) -> pa.Array:
 def _from_awkward(values: Any, *, copied: bool) -> tuple[pa.Array, bool]:
     import awkward as ak
 
+    refuse_unions(values)
     try:
         # Lists of 64 bits: whether those of 32 do depends on the values, which differ from part to part.
-        array = ak.to_arrow(values, extensionarray=False)
+        array = ak.to_arrow(values, extensionarray=False, categorical_as_dictionary=True)
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedError(f"Arrow has no type for {ak.type(values).content} ({error})") from error
     if isinstance(array, pa.ChunkedArray):
@@ -174,6 +175,28 @@ def _from_awkward(values: Any, *, copied: bool) -> tuple[pa.Array, bool]:
     if copied:
         array = _owned_array(array)
     return array, isinstance(ak.type(values).content, ak.types.OptionType)
+
+
+def refuse_unions(values: Any) -> None:
+    """Raise UnsupportedError for an Awkward array with values of several types in one place, at any depth."""
+    import awkward as ak
+
+    found = _union_in(ak.type(values).content)
+    if found is not None:
+        raise UnsupportedError(
+            f"{found}: neither trees nor RNTuples hold values of several types in one place; make a column of each "
+            "type, or records of one type by ak.from_iter(array.to_list()), in which members may be missing"
+        )
+
+
+def _union_in(kind: Any) -> Any:
+    """Return the first union in a type of Awkward Array, None without one."""
+    import awkward as ak
+
+    if isinstance(kind, ak.types.UnionType):
+        return kind
+    inside = kind.contents if isinstance(kind, ak.types.RecordType) else [getattr(kind, "content", None)]
+    return next((found for one in inside if one is not None and (found := _union_in(one)) is not None), None)
 
 
 def _is_of(value: object, module: str, name: str) -> bool:

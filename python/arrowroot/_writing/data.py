@@ -13,7 +13,7 @@ import pyarrow as pa
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._storage.url import shown
 from arrowroot._writing import frames
-from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, owned
+from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, owned, refuse_unions
 from arrowroot._writing.counters import with_counters
 
 if TYPE_CHECKING:
@@ -226,6 +226,9 @@ def _from_polars(frame: Any, *, copied: bool) -> pa.Table:
 def _from_awkward(array: Any, *, copied: bool) -> Part:
     import awkward as ak
 
+    if isinstance(ak.type(array).content, ak.types.UnionType):
+        # Its fields are those alone that all of its types have.
+        refuse_unions(array)
     if not ak.fields(array):
         raise InvalidRequestError(
             f"{_EXPECTED}; got an Awkward array of {ak.type(array)}: give it a name, as {{'x': array}}"

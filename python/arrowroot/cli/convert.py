@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     with Progress("converting") as progress:
         check = _Check(given, target) if options.verify else None
         written = outputs.write_all(given, target, style, _Shown(progress), check)
-    for path, reason in written.left_out:
+    for path, reason in [*written.left_out, *written.notes_left_out]:
         print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
     if options.fjr and written.cost is not None:
         _write_fjr(options.fjr, target.file, written)
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"arrowroot: {printable(options.output)} was not written: {printable(text)}", file=sys.stderr)
     if written.differences:
         return EXIT_DATA
-    return EXIT_UNSUPPORTED if given.left_out else EXIT_DONE
+    return EXIT_UNSUPPORTED if written.left_out else EXIT_DONE
 
 
 def plan(options: argparse.Namespace, plans: Sequence[tuple[str, LayoutPlan]]) -> None:
@@ -146,7 +146,10 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
             "bytes": n_bytes,
             "tables": [{"name": name, "num_entries": n_entries} for name, n_entries in written.tables],
             "objects": written.objects,
-            "left_out": [{"path": path, "reason": reason} for path, reason in written.left_out],
+            "left_out": [
+                {"path": path, "reason": reason}
+                for path, reason in [*written.left_out, *written.notes_left_out]
+            ],
             "verified": not written.differences if options.verify else None,
             "differences": written.differences,
             "wall_ns": wall_ns,
