@@ -174,7 +174,7 @@ def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
 
 
 @pytest.fixture
-def of_unknown_classes(tmp_path, recwarn):
+def of_unknown_classes(tmp_path, recwarn):  # noqa: ARG001 - the writing warns of few readers
     """Return a file with an object and a column of classes that nobody knows, and an empty directory."""
     path = tmp_path / "in.root"
     with ar.create(path, compression=None) as file:
@@ -210,7 +210,7 @@ def test_what_is_left_out_is_named_and_the_exit_code_says_so(of_unknown_classes,
     assert code == 3
     if target == "out.root":
         with ar.open(out) as file:
-            assert {key.path for key in file.keys() if key.is_directory} == {"d", "empty", "empty/inside"}
+            assert {key.path for key in file.key_list() if key.is_directory} == {"d", "empty", "empty/inside"}
     # Nothing is left out of what is chosen.
     assert main(["convert", f"{of_unknown_classes}:T", str(out), "-c", "x"]) == 0
     assert not capsys.readouterr().err

@@ -46,7 +46,7 @@ class Regrouped:
             raise cancelled()
         while self._n_held < self._n_wanted and (batch := self._source.next_batch()) is not None:
             if batch.num_rows:
-                self._held.append(import_batch(batch))
+                self._held.append(import_batch(batch, self._source))
                 self._n_held += batch.num_rows
         if not self._held:
             return None

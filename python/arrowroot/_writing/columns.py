@@ -121,13 +121,13 @@ def check_of_use(field: pa.Field, rules: Mapping[str, Matcher[Any]], largest: st
             raise InvalidRequestError(f"{where}: {what}[{name!r}]={value!r}: the column is of {kind}: {why}")
 
 
-def _why_uncounted(field: pa.Field, lists: Rules[Lists], *, is_split: bool) -> str | None:
+def _why_uncounted(field: pa.Field, lists: Matcher[Lists], *, is_split: bool) -> str | None:
     """Return why no counter of others counts the lists of a column; None if one may."""
     if not is_counted(field):
         return "arrays of a counted length are lists of numbers or records, in which none may be missing"
     if is_split and has_objects(field.type):
         return "with a split level it has a counter of its own"
-    is_vector = first_match(lists, field.name, "counted")[1] == "vector" and not has_objects(field.type)
+    is_vector = lists.first(field.name, "counted")[1] == "vector" and not has_objects(field.type)
     return "lists='vector' has no counters" if is_vector else None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from arrowroot._writing.columns import AUTO, NAMED, OWN, first_match, is_counted
+from arrowroot._writing.columns import AUTO, NAMED, OWN, Matcher, is_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,7 +59,7 @@ def counters_of(
 
     first: the entries from which that is told; none: nothing is told by them.
     """
-    recorded = recorded_counters(schema)
+    recorded, matcher = recorded_counters(schema), Matcher(rules)
     integers = {field.name for field in schema if pa.types.is_integer(field.type) and not field.nullable}
     found: dict[str, str | None] = {}
     groups: dict[tuple[str, bool], list[str]] = {}
@@ -67,7 +67,7 @@ def counters_of(
         name = field.name
         if not is_counted(field):
             continue
-        rule = first_match(rules, name, AUTO)[1]
+        rule = matcher.first(name, AUTO)[1]
         if rule not in (AUTO, NAMED):
             found[name] = None if rule == OWN else rule
             continue
