@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from arrowroot import Account, CorruptFileError, InvalidRequestError, StorageError
 from arrowroot._report import fjr
+from arrowroot.cli import main
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "fjr"
 SOURCE = Path(__file__).resolve().parents[3] / "shared" / "sources" / "000_c366fb45f79b31d1.txt"
@@ -98,12 +99,47 @@ def test_a_page_with_reports_in_its_text_is_read():
     assert (read.n_operations, read.megabytes, read.total_ms) == (22416, 805.87, 71747.1)
     # One of them has lost its beginning.
     assert [len(report.counters) for report in reports] == [9, 7, 9, 8, 7, 4, 6]
+    told = [None if report.times is None else report.times.real_s for report in reports]
+    assert told[:2] == pytest.approx([713.148, 838.683])
+    assert reports[0].times == pytest.approx((713.148, 605.383, 17.628))
+    assert told.count(674.95) == told.count(725.73) == told.count(664.7) == 1
 
 
 GOOD = (
     "<counter-value subsystem='rfio' counter-name='read' num-operations='1' num-successful-operations='1' "
     "total-megabytes='1' total-msecs='1' min-msecs='1' max-msecs='1'/>"
 )
+SUMMARY = f"<storage-timing-summary>\n{GOOD}\n</storage-timing-summary>\n"
+
+
+def timed(seconds):
+    return f"real\t1m{seconds}s\nuser {seconds:.2f}\n sys    {seconds}s \n"
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        (f"{timed(1)}{SUMMARY}{timed(2)}{SUMMARY}{SUMMARY}", [1, 2, None]),
+        (f"{SUMMARY}{timed(1)}{SUMMARY}{SUMMARY}{timed(3)}", [1, None, 3]),
+        (f"{timed(7)}{timed(1)}{SUMMARY}{SUMMARY}".replace("\n", "\r\n"), [1, None]),
+        (f"real 1m2s\nuser 3\n{SUMMARY}", [None]),
+        (f"unreal 1m2s\nuser 3\nsys 4\n{SUMMARY}", [None]),
+        (f"real {'9' * 400}m1s\nuser 1s\nsys 1s\n{SUMMARY}", [None]),
+    ],
+    ids=["before", "behind", "lines of Windows", "two of three", "another word", "digits"],
+)
+def test_times_of_a_job_are_passed_on_with_its_summary(tmp_path, capsys, text, times):
+    path = tmp_path / "job.log"
+    path.write_bytes(f"cmsRun\n{text}".encode())
+    wanted = [None if one is None else fjr.Times(60 + one, one, one) for one in times]
+    assert [report.times for report in fjr.read(path)] == wanted
+    assert main(["fjr", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["reports"]
+    assert [one["job"] for one in told] == [None if one is None else one._asdict() for one in wanted]
+    assert main(["fjr", str(path)]) == 0
+    assert capsys.readouterr().out.count("job: real 61.0 s, user 1.00 s, sys 1.00 s") == times.count(1)
+
+
 LAUGHS = (
     '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">'
     f'<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]><x>&c;{GOOD}</x>'

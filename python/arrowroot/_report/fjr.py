@@ -8,6 +8,7 @@ is 2^20 bytes (CMSSW, Utilities/StorageFactory/src/StorageAccount.cc, 3_3 to 14)
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
@@ -52,6 +53,9 @@ _METRIC_FIELDS = (
 )
 
 
+#: What ``time`` prints in a shell, with minutes or without: three lines.
+_TIME = r"[ \t]+(?:([0-9]{1,9})m)?([0-9]{1,12}(?:\.[0-9]{1,9})?)s?[ \t]*"
+_TIMES = re.compile(rf"^[ \t]*real{_TIME}\r?\n[ \t]*user{_TIME}\r?\n[ \t]*sys{_TIME}\r?$", re.MULTILINE)
 #: Of a shorter time no rate is told.
 _SHORTEST_MS = 1e-3
 
@@ -95,11 +99,21 @@ class Counter(NamedTuple):
         return self.bytes / (self.total_ms / 1e3) if is_told else None
 
 
+class Times(NamedTuple):
+    """What a shell's ``time`` told of a job, in s."""
+
+    real_s: float
+    user_s: float
+    sys_s: float
+
+
 class Report(NamedTuple):
     """One storage-timing-summary. ``place``: the line where it begins in its file."""
 
     counters: list[Counter]
     place: int
+    #: Of the job, if its log has them beside the summary.
+    times: Times | None = None
 
     def find(self, path: str) -> Counter | None:
         """Return the counter of "subsystem/name"."""
@@ -229,7 +243,7 @@ def _of_document(content: bytes) -> list[Report]:
 
 def _of_log(text: str) -> list[Report]:
     """Return the summaries in a text; a page or a log may have lost where one begins."""
-    reports = [Report([], 1)]
+    reports, starts = [Report([], 1)], [0]
     line, seen = 1, 0
     n_counters = 0
     for match in _PIECE.finditer(text):
@@ -237,6 +251,7 @@ def _of_log(text: str) -> list[Report]:
         seen = match.start()
         if _SUMMARY in match[0]:
             reports.append(Report([], line))
+            starts.append(seen)
             _check_number(len(reports), "summaries", line)
             continue
         n_counters += 1
@@ -246,9 +261,37 @@ def _of_log(text: str) -> list[Report]:
         collector = _Collector(line)
         collector.parse(closed.encode())
         if not reports[-1].counters:
-            reports[-1] = Report([], line)
+            reports[-1], starts[-1] = Report([], line), seen
         reports[-1].counters.extend(collector.reports[0].counters)
-    return reports
+    found = [(start, report) for start, report in zip(starts, reports, strict=True) if report.counters]
+    return _with_times(text, found)
+
+
+def _with_times(text: str, found: list[tuple[int, Report]]) -> list[Report]:
+    """Return reports with the times of their jobs; ``found``: where each begins, in order.
+
+    In a log these come before the summary or behind it: for all as for the first of them.
+    """
+    times = [(match.start(), _times_of(match)) for match in _TIMES.finditer(text)]
+    if not times or not found:
+        return [report for _, report in found]
+    starts = [start for start, _ in found]
+    are_before = times[0][0] < starts[0]
+    by_report: dict[int, Times] = {}
+    for place, told in times:
+        number = bisect_right(starts, place) - (0 if are_before else 1)
+        if are_before:
+            by_report[number] = told
+        else:
+            by_report.setdefault(number, told)
+    return [report._replace(times=by_report.get(number)) for number, (_, report) in enumerate(found)]
+
+
+def _times_of(match: re.Match[str]) -> Times:
+    values = iter(match.groups())
+    return Times(
+        *(60 * int(minutes or 0) + float(seconds) for minutes, seconds in zip(values, values, strict=True))
+    )
 
 
 #: Above the store, CMS counts by what ROOT's file did: the operations of our layers by those names.

@@ -30,6 +30,9 @@ def run(options: argparse.Namespace) -> None:
     for i, report in enumerate(reports):
         many = f", summary {i + 1} of {len(reports)}, line {report.place}" if len(reports) > 1 else ""
         print(("\n" if i else "") + style.strong(printable(options.file) + many))
+        if (times := report.times) is not None:
+            told = zip(("real", "user", "sys"), times, strict=True)
+            print("job: " + ", ".join(f"{name} {format_seconds(seconds)}" for name, seconds in told))
         print(text_table(_rows(report), right=[False, False] + [True] * 9, max_width=terminal.width()))
 
 
@@ -37,6 +40,7 @@ def _data(reports: list[Report]) -> list[dict[str, Any]]:
     return [
         {
             "line": report.place,
+            "job": None if report.times is None else report.times._asdict(),
             "counters": [
                 {
                     **counter._asdict(),
