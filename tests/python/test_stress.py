@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 import arrowroot as ar
-from arrowroot._stress import marks, parts
+from arrowroot._stress import busy, marks, parts
 from arrowroot.cli import main, stress
 
 
@@ -116,3 +117,93 @@ def test_a_reference_of_other_parts_is_said_before_anything_is_measured(tmp_path
     )
     assert main(["stress", "--reference", str(place)]) == 2
     assert "the reference is of other work" in capsys.readouterr().err
+
+
+@pytest.fixture
+def watched(tmp_path, monkeypatch):
+    """Plays ten seconds on two of three processors: ``watched(others, stolen)``, in processors' seconds."""
+    stat = tmp_path / "stat"
+    seconds = iter([100.0, 110.0])
+
+    def write(busy, stolen):
+        ticks = os.sysconf("SC_CLK_TCK")
+        cores = [[busy, 0, busy, 9 * ticks, 7, busy, busy, stolen, 0, 0] for _ in range(2)]
+        lines = [
+            ["cpu", 1, 2],
+            *(["cpu" + str(n), *core] for n, core in enumerate(cores)),
+            ["cpu2", *[5**9] * 10],
+            ["intr", 5],
+        ]
+        stat.write_text("\n".join(" ".join(map(str, line)) for line in lines) + "\n")
+
+    def play(others, stolen):
+        ticks = os.sysconf("SC_CLK_TCK")
+        own = os.times()
+        monkeypatch.setattr(busy.os, "times", lambda: own)
+        monkeypatch.setattr(busy.time, "monotonic", lambda: next(seconds))
+        monkeypatch.setattr(busy.os, "sched_getaffinity", lambda _: {0, 1})
+        monkeypatch.setattr(busy, "_STAT", stat)
+        write(1000, 50)
+        watch = busy.Watch()
+        write(1000 + round(others * ticks / 8), 50 + round(stolen * ticks / 2))
+        return watch.busy()
+
+    return play
+
+
+@pytest.mark.parametrize(
+    ("others", "stolen", "is_busy", "told"),
+    [
+        (0, 0, False, "0.0 of 2 processors"),
+        (1, 0.2, False, "0.1 of 2 processors"),
+        (12, 0, True, "other processes kept 1.2 of 2 processors busy meanwhile"),
+        (0, 3, True, "and the host took 15% of the time"),
+    ],
+)
+def test_what_others_took_of_the_processors_is_told(watched, others, stolen, is_busy, told):
+    found = watched(others, stolen)
+    assert found.is_busy is is_busy
+    assert told in str(found)
+    assert found.others_cores == pytest.approx(others / 10, abs=0.01)
+    assert found.stolen_share == pytest.approx(stolen / 20, abs=0.01)
+
+
+@pytest.mark.parametrize("text", [None, "", "cpu0 1 2 3\n", "cpu0 a b c\n", "cpu99999 1 2 3 4 5 6 7 8\n"])
+def test_where_no_system_tells_what_else_ran_it_is_said(tmp_path, monkeypatch, text):
+    if text is not None:
+        (tmp_path / "stat").write_text(text)
+    monkeypatch.setattr(busy, "_STAT", tmp_path / "stat")
+    assert busy.Watch().busy() is None
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            busy.Busy(1.5, 0.0, 2.0, 4),
+            "the machine was busy: other processes kept 1.5 of 4 processors busy meanwhile; marks",
+        ),
+        (busy.Busy(0.1, 0.0, 2.0, 4), None),
+        (None, "what else ran meanwhile is not known here"),
+    ],
+)
+def test_the_command_says_when_the_machine_was_busy(capsys, monkeypatch, found, told):
+    monkeypatch.setattr(busy.Watch, "busy", lambda _: found)
+    monkeypatch.setattr(parts.Part, "take_ns", lambda _: 1000)
+    reference = marks.load(marks.REFERENCE)
+    monkeypatch.setattr(marks, "check_work", lambda *_: None)
+    monkeypatch.setattr(
+        marks,
+        "compare",
+        lambda *_: marks.Marks(
+            1000,
+            dict.fromkeys(["decode", "columns", "opening", "writing", "index", "remote"], 1),
+            dict.fromkeys(reference.ns, 1),
+        ),
+    )
+    assert main(["stress"]) == 0
+    out = capsys.readouterr().out
+    assert (told in out) if told else ("busy" not in out)
+    assert main(["stress", "--json"]) == 0
+    wanted = None if found is None else {"is_busy": found.is_busy, **found._asdict()}
+    assert json.loads(capsys.readouterr().out)["busy"] == wanted

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from arrowroot._render import clip, printable, text_table
 from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot._stress import marks
+from arrowroot._stress.busy import Watch
 from arrowroot._stress.parts import Parts
 from arrowroot.cli import destinations, terminal
 from arrowroot.cli.progress import bar
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from arrowroot._stress.busy import Busy
     from arrowroot._stress.marks import Marks, Times
     from arrowroot._stress.parts import Part
 
@@ -42,22 +44,24 @@ def run(options: argparse.Namespace) -> None:
         parts = Parts(Path(directory), lambda text: show(text, 0.0)).make()
         if reference is not None:
             marks.check_work(reference, [part.key for part in parts])
-        rounds = []
+        rounds, watch = [], Watch()
         for number in range(N_ROUNDS):
             taken = {}
             for n, part in enumerate(parts):
                 show(part.key, (number * len(parts) + n) / (N_ROUNDS * len(parts)))
                 taken[part.key] = part.take_ns()
             rounds.append(taken)
+        busy = watch.busy()
         done()
     times = marks.Times(marks.least(rounds), marks.work_told(), marks.machine_told())
     found = marks.compare(times, reference or times)
     if options.save_reference:
         marks.save(options.save_reference, times)
     if options.json:
-        _print_json(times, found, reference, time.perf_counter() - begin)
+        _print_json(times, found, reference, busy, time.perf_counter() - begin)
     else:
         _print_text(parts, times, found, reference or times)
+        _print_busy(busy)
     if options.save_reference:
         print(f"reference: {printable(options.save_reference)}", file=sys.stderr)
 
@@ -79,13 +83,16 @@ def _progress() -> tuple[Callable[[], None], Callable[[str, float], None]]:
     return done, show
 
 
-def _print_json(times: Times, found: Marks, reference: Times | None, wall_s: float) -> None:
+def _print_json(
+    times: Times, found: Marks, reference: Times | None, busy: Busy | None, wall_s: float
+) -> None:
     document = {
         **times.data(),
         "marks": found.total,
         "groups": {name: marks.OF_REFERENCE * ratio for name, ratio in found.groups.items()},
         "parts": {key: marks.OF_REFERENCE * ratio for key, ratio in found.parts.items()},
         "reference": None if reference is None else reference.machine,
+        "busy": None if busy is None else busy.data(),
         "wall_s": wall_s,
     }
     print(json.dumps(document, indent=2))
@@ -115,3 +122,10 @@ def _print_text(parts: list[Part], times: Times, found: Marks, reference: Times)
         )
     print(text_table(rows, right=[False, True, True, True], max_width=terminal.width()))
     print("remote: in virtual time, the same on every machine")
+
+
+def _print_busy(busy: Busy | None) -> None:
+    if busy is None:
+        print("what else ran meanwhile is not known here: times of a busy machine are too long")
+    elif busy.is_busy:
+        print(f"the machine was busy: {busy}; marks may be too low: repeat it when it is quiet")
