@@ -181,7 +181,7 @@ def test_where_no_system_tells_what_else_ran_it_is_said(tmp_path, monkeypatch, t
     [
         (
             busy.Busy(1.5, 0.0, 2.0, 4),
-            "the machine was busy: other processes kept 1.5 of 4 processors busy meanwhile; marks",
+            "was busy: other processes kept 1.5 of 4 processors busy meanwhile (load 2.0 before); marks",
         ),
         (busy.Busy(0.1, 0.0, 2.0, 4), None),
         (None, "what else ran meanwhile is not known here"),

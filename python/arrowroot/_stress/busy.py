@@ -37,7 +37,8 @@ class Busy(NamedTuple):
             if self.stolen_share > _MOST_STOLEN
             else ""
         )
-        return f"{what}{stolen}"
+        load = "" if self.load_before is None else f" (load {self.load_before:.1f} before)"
+        return f"{what}{stolen}{load}"
 
     def data(self) -> dict[str, float | bool | None]:
         """Return it for JSON."""
