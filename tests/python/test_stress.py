@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -189,18 +190,11 @@ def test_where_no_system_tells_what_else_ran_it_is_said(tmp_path, monkeypatch, t
 )
 def test_the_command_says_when_the_machine_was_busy(capsys, monkeypatch, found, told):
     monkeypatch.setattr(busy.Watch, "busy", lambda _: found)
-    monkeypatch.setattr(parts.Part, "take_ns", lambda _: 1000)
-    reference = marks.load(marks.REFERENCE)
+    part = parts.Part("decode", "a", lambda: 1000)
+    monkeypatch.setattr(stress, "Parts", lambda *_: SimpleNamespace(make=lambda: [part]))
     monkeypatch.setattr(marks, "check_work", lambda *_: None)
-    monkeypatch.setattr(
-        marks,
-        "compare",
-        lambda *_: marks.Marks(
-            1000,
-            dict.fromkeys(["decode", "columns", "opening", "writing", "index", "remote"], 1),
-            dict.fromkeys(reference.ns, 1),
-        ),
-    )
+    same = marks.Marks(1000, {"decode": 1}, {part.key: 1})
+    monkeypatch.setattr(marks, "compare", lambda *_: same)
     assert main(["stress"]) == 0
     out = capsys.readouterr().out
     assert (told in out) if told else ("busy" not in out)
