@@ -407,3 +407,21 @@ def test_an_object_that_cannot_be_read_says_so_whatever_it_is_asked_for():
         with pytest.raises(ar.CorruptFileError, match="why not"):
             ask(found)
     assert bool(found)
+
+
+def test_names_that_look_like_paths_and_cycles_lead_to_their_objects(tmp_path):
+    path = tmp_path / "odd.root"
+    names = {"a": "a", "aX1": "a;1", "Ylead": "/lead", "endY": "end/", "dYin": "d/in", "Z": "Z"}
+    with ar.create(path) as file:
+        for written, name in names.items():
+            file[written] = f"of {name}"
+    content = path.read_bytes()
+    for written, odd in names.items():
+        content = content.replace(written.encode(), odd.encode())
+    path.write_bytes(content)
+    with ar.open(path) as file:
+        found = {name: str(value) for name, value in file.items()}
+        assert found == {(f"{name};1" if ";" in name else name): f"of {name}" for name in names.values()}
+        assert all(str(file[key]) == f"of {key.name}" for key in file.key_list())
+        # Where no name has the slash, or the number is a cycle, they are what they are elsewhere.
+        assert (str(file["/a"]), str(file["a/"]), str(file["a;1"])) == ("of a",) * 3

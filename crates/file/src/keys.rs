@@ -110,7 +110,7 @@ impl File {
             return Ok(entry);
         }
         let paths: Vec<String> = known.iter().map(FileKey::path).collect();
-        let wanted = meanings(path).next().map_or(path, |(bare, _)| bare);
+        let wanted = meanings(path.trim_start_matches('/')).next().map_or(path, |(bare, _)| bare);
         let near = nearest(wanted, paths.iter().map(String::as_str));
         Err(Error::NotFound { url: self.url().to_owned(), kind: "object", name: path.to_owned(), near })
     }

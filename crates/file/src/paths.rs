@@ -72,11 +72,15 @@ pub(crate) fn around(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(slash, _)| &path[..slash])
 }
 
-/// What a path may mean as (path, cycle): a number behind its last semicolon is a cycle, or else part of a name.
+/// What a path may mean as (path, cycle): a number behind its last semicolon is a cycle, or else part of a name; and a slash
+/// that it begins with is of a name, or else of none.
 pub(crate) fn meanings(path: &str) -> impl Iterator<Item = (&str, Option<u16>)> {
-    let path = path.trim_start_matches('/');
-    let with_cycle = path.rsplit_once(';').and_then(|(name, cycle)| Some((name, Some(cycle.parse().ok()?))));
-    with_cycle.into_iter().chain([(path, None)])
+    let bare = path.trim_start_matches('/');
+    let as_it_is = (bare.len() < path.len()).then_some(path);
+    as_it_is.into_iter().chain([bare]).flat_map(|path| {
+        let with_cycle = path.rsplit_once(';').and_then(|(name, cycle)| Some((name, Some(cycle.parse().ok()?))));
+        with_cycle.into_iter().chain([(path, None)])
+    })
 }
 
 #[cfg(test)]
