@@ -385,7 +385,9 @@ def test_a_list_finds_the_same_by_every_way():
         True,
         True,
     )
-    assert (found.get("fName"), found.get(7), found.get("x", 5), "fName" in found) == (None, None, 5, False)
+    # Its own members are found where no object has the name.
+    assert (found["fName"], found.get("fName"), "fName" in found) == ("list", "list", True)
+    assert (found.get(7), found.get("x", 5), "x" in found) == (None, 5, False)
     assert found.members["fName"] == found.fName == "list"
 
 

@@ -19,8 +19,7 @@ class ObjectList(WithName):
     """A ``TList``, ``TObjArray``, ``TClonesArray`` or another list of objects.
 
     ``found[0]`` and ``found["name"]`` are objects in it, the second the first one of that name; iterating gives all
-    of them. Its members as an object are in ``members``; those that a class derived from ROOT's adds are found by
-    name, too, where no object has it.
+    of them. Its members as an object are in ``members``, and are found by name, too, where no object has it.
 
     It is a sequence and no mapping: ``keys``, ``values`` and ``items`` are not there.
     """
@@ -46,8 +45,8 @@ class ObjectList(WithName):
         for item in self.objects:
             if name_of(item) == key:
                 return item
-        if key in self.own_members:
-            return self.own_members[key]
+        if key in self._members:
+            return self._members[key]
         raise KeyError(self._missing(key, "object", self._names()))
 
     def get(self, name: int | str, default: Any = None) -> Any:
@@ -64,7 +63,7 @@ class ObjectList(WithName):
         return len(self.objects)
 
     def __contains__(self, item: object) -> bool:
-        if isinstance(item, str) and item in self.own_members:
+        if isinstance(item, str) and item in self._members:
             return True
         return any(found is item or name_of(found) == item for found in self.objects)
 
