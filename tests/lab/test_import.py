@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
+from contextlib import closing
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,9 +15,9 @@ from sqlalchemy import text
 
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import MAX_BYTES, encode
-from arrowroot_lab.errors import StoreError
+from arrowroot_lab.errors import LabError, StoreError
 from arrowroot_lab.store import Store, merging, summary_of
-from arrowroot_lab.store.merging import Found, merge
+from arrowroot_lab.store.merging import Found, Merged, merge
 from arrowroot_lab.store.place import engine_of, resolve
 from tests.lab.made import Made
 from tests.lab.postgresql import postgresql, program
@@ -185,3 +187,85 @@ def test_what_a_server_cannot_hold_hinders_no_other(tmp_path, server):
         merged = merge(store, str(tmp_path / "all.jsonl"))
     assert told(merged) == (2, 0, 1)
     assert "index row" in merged.refused[0].problem
+
+
+def _hostile(path, statements):
+    """The database of a laboratory, changed by statements of somebody else."""
+    with Store.open(path) as store:
+        for result in RESULTS:
+            store.put(result)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x"
+COLUMNS = ", ".join(f"'0005' AS {column}" for column in ("version_num", "id", "uuid", "created_at"))
+TRIGGER = (
+    f"CREATE TRIGGER t AFTER UPDATE ON result BEGIN INSERT INTO newest {ENDLESS}, 1, 1, 1, 1, 1 FROM c; END"
+)
+
+
+@pytest.mark.parametrize(
+    ("statements", "problem"),
+    [
+        (
+            ["ALTER TABLE result RENAME TO other", f"CREATE VIEW result AS {ENDLESS} AS id FROM c"],
+            "has a view 'result'",
+        ),
+        (
+            ["DROP TABLE arrowroot_lab_version", f"CREATE VIEW arrowroot_lab_version AS SELECT {COLUMNS}"],
+            "has a view",
+        ),
+        (
+            ["DROP TABLE document", f"CREATE VIEW document AS {ENDLESS} AS result_id, 'x' AS text FROM c"],
+            "has a view",
+        ),
+        ([TRIGGER, "UPDATE arrowroot_lab_version SET version_num = '0003'"], "has a trigger 't'"),
+        (["UPDATE arrowroot_lab_version SET version_num = '0000'"], "cannot be brought up to date"),
+        (["UPDATE arrowroot_lab_version SET version_num = x'00ff'"], "of a newer laboratory"),
+        (["INSERT INTO arrowroot_lab_version VALUES ('0001')"], "the database says"),
+        (["DROP TABLE result"], "a table or column is missing"),
+    ],
+)
+def test_a_database_that_is_not_the_laboratorys_is_refused_as_a_whole(tmp_path, here, statements, problem):
+    path = tmp_path / "hostile.db"
+    _hostile(path, statements)
+    with pytest.raises(StoreError, match=problem) as caught:
+        merge(here, str(path))
+    assert str(path) in str(caught.value)
+    assert here.count() == len(OWN)
+
+
+def test_rows_that_cannot_be_read_hinder_no_other(tmp_path, here):
+    path = tmp_path / "hostile.db"
+    cells = ("CAST(x'ff22' AS TEXT)", "zeroblob(70000000)", "17", "NULL", "x'00ff'", "'[' || text", "uuid")
+    document = "UPDATE OR IGNORE document SET text = {} WHERE result_id = {}"
+    statements = [document.format(cell, n) for n, cell in enumerate(cells[:-1], 1)]
+    statements[3] = "UPDATE document SET text = '' WHERE result_id = 4"
+    _hostile(
+        path, [*statements, "UPDATE result SET created_at = 5, stored_at = x'00', uuid = 7 WHERE id = 7"]
+    )
+    merged = merge(here, str(path))
+    n_refused = len(cells) - 1
+    assert told(merged) == (len(RESULTS) - n_refused, 0, n_refused)
+    assert all(str(path) in one.place for one in merged.refused)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damaged_pages_end_in_one_sentence(tmp_path, there, here, seed):
+    with Store.open(there) as store:  # what was put is in the file, and not in a log
+        store.count()
+    content = bytearray(there.read_bytes())
+    draw = random.Random(seed)
+    for _ in range(draw.choice((1, 20, 400))):
+        content[draw.randrange(100 if draw.random() < 0.3 else len(content))] = draw.randrange(256)
+    path = tmp_path / "damaged.db"
+    path.write_bytes(content[: draw.choice((len(content), len(content) // 2, 50))])
+    try:
+        merged, said = merge(here, str(path)), str(path)
+    except LabError as error:
+        merged, said = Merged(), str(error)
+    assert merged.n <= len(RESULTS)
+    assert str(path) in said
+    assert here.count() == len(OWN) + merged.n_new

@@ -13,11 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.builds import Environment
+from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import StoreError
 from arrowroot_lab.running import subjects
+from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.journal import Journal
+from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
 from arrowroot_servers.process import find_program
 from tests.lab.made import Made
@@ -228,6 +232,36 @@ def test_a_disk_that_is_full_in_a_run_is_told_and_loses_no_sample(campaign, tmp_
     _, said = second.communicate(timeout=300)
     assert second.returncode == 0, said
     with Store.open(place) as store:
+        results = list(store.results())
+    assert sorted(result.case["workload_name"] for result in results) == sorted(CASES)
+    # Each sample that was taken is kept, once; nothing was rehearsed again.
+    n_samples = sum(len(result.samples) for result in results)
+    assert sum(call["verb"] == "run" for call in calls(log)) == 2 + n_samples
+
+
+@pytest.mark.usefixtures("undisturbed")
+@pytest.mark.parametrize("way", ["removed", "replaced"])
+def test_a_database_that_is_lost_in_a_run_is_told_and_loses_no_sample(campaign, tmp_path, way):
+    log, place = tmp_path / "log", tmp_path / "lab.db"
+    told = read(campaign(engine("a", log=log), repeats=2), engines=BUILT_IN)
+
+    def lose(kind, *_):
+        if kind == "sample" and not is_lost:
+            is_lost.append(True)
+            for path in tmp_path.glob("lab.db*"):
+                path.unlink()
+            if way == "replaced":
+                Store.open(place).close()
+
+    is_lost: list[bool] = []
+    with (
+        Store.open(place) as store,
+        pytest.raises(StoreError, match=r"lab\.db: the file was removed or replaced meanwhile") as caught,
+    ):
+        Session(told, store, "site", Progress(lose)).run()
+    assert "the next run goes on with what was kept" in str(caught.value)
+    with Store.open(place) as store:
+        Session(told, store, "site", Progress(lambda *_: None)).run()
         results = list(store.results())
     assert sorted(result.case["workload_name"] for result in results) == sorted(CASES)
     # Each sample that was taken is kept, once; nothing was rehearsed again.

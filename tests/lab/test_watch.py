@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from arrowroot_lab.location import Location
 from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
-from arrowroot_lab.watching import schedule
+from arrowroot_lab.watching import rounds, schedule
 from arrowroot_lab.watching.commits import Branch, branch_of
 from arrowroot_lab.watching.rounds import Watch
 from tests.lab.test_check import git
@@ -287,3 +288,33 @@ def test_schedules_tell_the_next_time():
 def test_a_watch_says_when(campaign, capsys):
     assert main(["watch", str(campaign())]) == 2
     assert "when? --every TIME" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("when", [schedule.every("6h"), schedule.at("02:30")])
+def test_a_clock_that_is_put_back_delays_no_round(monkeypatch, when):
+    """Six hours after the beginning of a round comes the next one, or at its time of the day by the new clock."""
+    clock = {"wall": datetime(2026, 3, 3, 2, 30, tzinfo=UTC).timestamp(), "steady": 0.0, "n": 0}
+
+    def sleep(seconds):
+        clock["wall"] += seconds
+        clock["steady"] += seconds
+        clock["n"] += 1
+        if clock["n"] == 30:  # half an hour later
+            clock["wall"] -= 86_400
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock["steady"])
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(rounds, "_now", lambda: datetime.fromtimestamp(clock["wall"], UTC))
+    begun = []
+    watch = Watch(Path("c.toml"), None, "here", lambda _: None, lambda *_: None)
+
+    def round_of():
+        begun.append(clock["steady"] / 3600)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "round", round_of)
+    with pytest.raises(KeyboardInterrupt):
+        watch.by_the_clock(when)
+    waits = [after - before for before, after in pairwise(begun)]
+    assert max(waits) <= (6.1 if isinstance(when, schedule.Every) else 24.1)

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.documents import MAX_BYTES
-from arrowroot_lab.errors import DocumentError, KnownUuidError, LabError, RequestError, told_to_people
+from arrowroot_lab.errors import (
+    DocumentError,
+    KnownUuidError,
+    LabError,
+    RequestError,
+    StoreError,
+    told_to_people,
+)
 from arrowroot_lab.location import Location
 
 from .faults import is_of_values
@@ -130,13 +137,20 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _of_store(place: Location) -> Iterator[Found]:
-    with Store.open(place, must_exist=True) as other:
-        for uuid, text in other.texts():
+    with Store.open(place, must_exist=True, is_foreign=True) as other:
+        for key in other.keys(None):
+            # One at a time: each may be as large as a document, or cannot be read, which hinders no other.
+            try:
+                found = list(other.texts([key]))
+            except StoreError as error:
+                yield Found(f"{other.place}: row {key}", None, str(error))
+                continue
             # A column of SQLite may hold anything.
-            is_text = isinstance(text, str | bytes)
-            yield Found(
-                f"{other.place}: {uuid}", text if is_text else None, "" if is_text else "expected text"
-            )
+            for uuid, text in found:
+                is_text = isinstance(text, str | bytes)
+                yield Found(
+                    f"{other.place}: {uuid}", text if is_text else None, "" if is_text else "expected text"
+                )
 
 
 def _of_file(path: Path) -> Iterator[Found]:

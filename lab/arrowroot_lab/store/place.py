@@ -14,6 +14,7 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from arrowroot_lab.campaign.site import here
+from arrowroot_lab.documents import MAX_BYTES
 from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.location import Location
 from arrowroot_lab.redaction import redacted
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 #: How long a writer waits for others; each of them holds the lock for milliseconds.
 BUSY_TIMEOUT_S = 120
 DEFAULT_PLACE = "arrowroot-lab.db"
+#: A row has one document, and some more.
+_LIMIT_LENGTH = 0  # SQLITE_LIMIT_LENGTH
+_MOST_OF_A_ROW = MAX_BYTES + (1 << 20)
 _EXPECTED = (
     "expected a path, or postgresql://USER@HOST:PORT/DATABASE, where PORT is a number, and @, : and / of names are "
     "%40, %3A and %2F"
@@ -126,6 +130,10 @@ def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions begin where "begin" below says
+        # What is no laboratory's may stand in a file that somebody else has made.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if hasattr(connection, "setlimit"):  # Python 3.11
+            connection.setlimit(_LIMIT_LENGTH, _MOST_OF_A_ROW)
         if may_write:
             connection.execute("PRAGMA journal_mode = WAL")
         # A process that dies loses nothing. A power cut may take what was put since the log was last written out, which

@@ -42,7 +42,10 @@ def bring_up_to_date(engine: Engine, place: str) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         if revision_of(connection, place) != REVISION:
-            upgrade(connection, REVISION)
+            try:
+                upgrade(connection, REVISION)
+            except StoreError as error:
+                raise StoreError(f"{place}: {error}") from error
 
 
 def _check_rights(connection: Connection, place: str) -> None:
@@ -85,12 +88,33 @@ def revision_of(connection: Connection, place: str) -> str | None:
     return str(revision)
 
 
+def check_foreign(connection: Connection, place: str) -> None:
+    """Raise StoreError if a database of others has what would run when it is read, or that a step of ours would start.
+
+    A view in the place of a table may have no end, and triggers do whatever they like with what is written.
+    """
+    if connection.dialect.name != "sqlite":
+        return
+    found = connection.execute(text("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"))
+    for kind, name in found:
+        if kind == "trigger" or name in (*metadata.tables, VERSION_TABLE):
+            raise StoreError(f"{place}: it has a {kind} {name!r}: this is no database of the laboratory's")
+
+
 def upgrade(connection: Connection, revision: str) -> None:
-    """Run the steps up to one of them."""
+    """Run the steps up to one of them.
+
+    Raises: StoreError if one cannot be made of what is there.
+    """
     from alembic import command
     from alembic.config import Config
+    from alembic.util.exc import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, revision)
+    try:
+        command.upgrade(config, revision)
+    except (CommandError, ValueError, LookupError, TypeError, AttributeError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise StoreError(f"the database cannot be brought up to date, is it damaged? ({problem})") from error

@@ -21,7 +21,7 @@ from .accepted import Accepted
 from .faults import told
 from .filters import Filter
 from .place import engine_of, resolve, server_of, shown
-from .schema import REVISION, bring_up_to_date, revision_of
+from .schema import REVISION, bring_up_to_date, check_foreign, revision_of
 from .summary import Summary, summary_of
 from .taken import Taken, taken_of
 
@@ -44,17 +44,21 @@ class Store:
         server: the URL of a server, without a password, so that other machines can open it; None of a file
     """
 
-    def __init__(self, engine: Engine, place: str) -> None:
+    def __init__(self, engine: Engine, place: str, file: Path | None = None) -> None:
         self._engine = engine
         self.place = place
         self.server = server_of(engine.url)
+        self._file = file if file is None else (file, _identity_of(file))
 
     @classmethod
-    def open(cls, place: str | Path | None = None, *, must_exist: bool = False) -> Store:
+    def open(
+        cls, place: str | Path | None = None, *, must_exist: bool = False, is_foreign: bool = False
+    ) -> Store:
         """Open a store; make it if it is not there.
 
         Args:
             place: a path or URL; None: ARROWROOT_LAB_DB, else the site's, else ./arrowroot-lab.db
+            is_foreign: it is not believed to be what a laboratory has made
             must_exist: for reading: make none, and take one that may not be written; an older one is brought up to date
 
         Raises: StoreError if the database is damaged, another program's, of a newer laboratory, or cannot be reached;
@@ -81,6 +85,9 @@ class Store:
         engine = engine_of(url, may_write=not must_exist)
         try:
             with told(name):
+                if is_foreign:
+                    with engine.connect() as connection:
+                        check_foreign(connection, name)
                 if not must_exist:
                     bring_up_to_date(engine, name)
                 elif _is_old(engine, name):
@@ -88,7 +95,7 @@ class Store:
         except BaseException:
             engine.dispose()
             raise
-        return cls(engine, name)
+        return cls(engine, name, path if is_file else None)
 
     def close(self) -> None:
         """Close the connections."""
@@ -330,6 +337,13 @@ class Store:
             connection.begin(),
         ):
             yield connection
+        if self._file is not None and _identity_of(self._file[0]) != self._file[1]:
+            # What is written to a file without a name is gone with this process.
+            self._engine.dispose()
+            raise StoreError(
+                f"{self.place}: the file was removed or replaced meanwhile, and what was stored since is not there; "
+                "the next run goes on with what was kept"
+            )
 
     def _query(self, where: Filter, asked: list[Any]) -> Select[Any]:
         dialect = self._engine.dialect.name
@@ -362,6 +376,15 @@ class Store:
                 f"{self.place}: {uuid}: another document with this UUID is stored; a result is never replaced. "
                 "A new measurement needs a new UUID"
             )
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file has a name; None: none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _shown(text: str | bytes) -> tuple[Result, str]:

@@ -10,7 +10,7 @@ import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.campaign.datasets import cache_directory
@@ -46,6 +46,8 @@ _HOOK_TIMEOUT_S = 600
 _N_TRIES = 3
 #: The longest time for which a wait sleeps: a clock that is put forward is seen then.
 _NAP_S = 60.0
+#: A clock that is set right by less is not put back.
+_STEP = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
@@ -127,13 +129,19 @@ class Watch:
     def by_the_clock(self, schedule: Schedule) -> None:
         """Do rounds, for ever."""
         begun: datetime | None = None
+        ahead = _ahead()
         while True:
             due = schedule.after(begun, _now())
             if due > _now():
                 self.tell(f"next round at {due.astimezone():%Y-%m-%d %H:%M:%S}")
             while (left := (due - _now()).total_seconds()) > 0:
                 time.sleep(min(left, _NAP_S))
-            begun = _now()
+                if (back := ahead - _ahead()) > _STEP:
+                    # What has passed since the beginning has passed.
+                    begun, ahead = begun and begun - back, ahead - back
+                    due = schedule.after(begun, _now())
+                    self.tell(f"the clock was put back: next round at {due.astimezone():%Y-%m-%d %H:%M:%S}")
+            begun, ahead = _now(), _ahead()
             self.round()
 
     def on_commits(self, poll_s: float) -> None:
@@ -281,6 +289,11 @@ def _newest_run(store: Store, campaign: str, site: str) -> str | None:
 
 def _now() -> datetime:
     return datetime.now(timezone.utc)
+
+
+def _ahead() -> timedelta:
+    """By how much the clock is ahead of one that nobody sets."""
+    return _now() - datetime.fromtimestamp(time.monotonic(), timezone.utc)
 
 
 def _read(place: Path) -> dict[str, Any]:
