@@ -24,7 +24,8 @@ from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.location import Location
 from arrowroot_lab.pushing import names_of, push
 from arrowroot_lab.pushing.digests import digests_of, digests_of_pieces
-from arrowroot_lab.pushing.push import target_of
+from arrowroot_lab.pushing.local import LocalTarget
+from arrowroot_lab.pushing.push import _proof, target_of
 from arrowroot_lab.pushing.target import PushError
 from arrowroot_lab.running import checking
 from arrowroot_lab.running.events import Progress
@@ -301,3 +302,21 @@ def test_checksums_are_those_that_storages_tell():
     assert told.adler32 == "11e60398"
     assert told.md5 == "9c677286866aad38f8e9b660f5411814"
     assert told.n_bytes == 9
+
+
+def test_no_more_is_read_back_than_a_file_has(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
+
+    class Endless(LocalTarget):
+        n_pieces = 0
+
+        def pieces(self):
+            while self.n_pieces < 1000:
+                self.n_pieces += 1
+                yield b"x"
+
+    path = tmp_path / "there"
+    path.write_bytes(b"xxx")
+    target = Endless(path)
+    assert _proof(target, digests_of(path)) is None
+    assert target.n_pieces == 4

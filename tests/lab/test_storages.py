@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -18,7 +21,7 @@ from arrowroot_lab.location import Location
 from arrowroot_lab.machine import cold, proc
 from arrowroot_lab.storages import local, measure_line, opened, xrootd_line
 from arrowroot_servers import Nginx, NotInstalledError, Relay, XCache, XRootD
-from arrowroot_servers.process import find_program
+from arrowroot_servers.process import find_program, free_port
 from tests.servers.fixtures import installed
 
 FAR = Line(30_000_000, 0.0)
@@ -286,3 +289,32 @@ def test_nobody_there_and_no_file_there_are_no_figures_and_no_error(data):
     assert measure_line.of_url("gsiftp://127.0.0.1/x") == {}
     with installed(lambda: XRootD(data)) as server:
         assert set(measure_line.of_url(server.url("none.root"))) == {"latency_ns"}
+
+
+class Endless(BaseHTTPRequestHandler):
+    """Sends a byte that was asked for, and more."""
+
+    n_pieces = 0
+
+    def do_GET(self) -> None:
+        self.send_response(206)
+        self.end_headers()
+        with suppress(OSError):
+            while type(self).n_pieces < 1000:
+                self.wfile.write(bytes(1 << 16))
+                type(self).n_pieces += 1
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+def test_an_answer_that_goes_on_and_on_is_no_round_trip():
+    server = ThreadingHTTPServer(("127.0.0.1", free_port()), Endless)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(http.client.HTTPException, match="more than the byte"):
+            measure_line.of_http("127.0.0.1", server.server_port, "/", {})
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert Endless.n_pieces < 1000

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: How often it is looked whether a program has ended, or does what it must not.
 _LOOK_S = 0.1
+#: So much of what a program said is looked at.
+_READ_BYTES = 16 << 20
 #: So many characters are told of a line that a program said.
 _SAID_CHARACTERS = 400
 
@@ -59,7 +61,7 @@ def run(
             process.wait()
         if process.returncode:
             output.seek(0)
-            said = _told(output.read().decode(errors="replace"))
+            said = _told(output.read(_READ_BYTES).decode(errors="replace"))
             raise LabError(f"{name}: exit status {process.returncode}: {said}")
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LOOK_S = 0.1
 #: XRootD's clients try a server that does not answer for 8 minutes of their own: so they do for half a minute.
 _PATIENCE = {"XRD_CONNECTIONWINDOW": "15", "XRD_CONNECTIONRETRY": "3"}
+#: So much of an output is looked at: heads of answers, and lines of xrdfs.
+_OUTPUT_BYTES = 1 << 20
 #: So many characters are told of what a program said.
 _SAID_CHARACTERS = 300
 
@@ -43,7 +45,7 @@ def output_of(
         process.wait()
         _check(process, errors, command, about)
         output.seek(0)
-        return output.read().decode(errors="replace")
+        return output.read(_OUTPUT_BYTES).decode(errors="replace")
 
 
 def pieces_of(command: Sequence[str], about: str, told: str = "") -> Iterator[bytes]:
@@ -83,7 +85,8 @@ def _running(
 
 def _check(process: subprocess.Popen[bytes], errors: IO[bytes], command: Sequence[str], about: str) -> None:
     if process.returncode:
-        errors.seek(0)
+        size = errors.seek(0, os.SEEK_END)
+        errors.seek(max(0, size - 8 * _SAID_CHARACTERS))
         said = " ".join(errors.read().decode(errors="replace").split())[-_SAID_CHARACTERS:]
         raise PushError(f"{about}: {Path(command[0]).name}: {said or f'exit status {process.returncode}'}")
 

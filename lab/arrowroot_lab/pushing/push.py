@@ -19,7 +19,7 @@ from .target import PushError
 from .xrootd import XRootDTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from arrowroot_lab.campaign.model import Storage
     from arrowroot_lab.location import Location
@@ -164,10 +164,19 @@ def _proof(target: Target, wanted: Digests) -> str | None:
             return f"{kind} of the storage" if is_equal else None
     if (known := _memory_of(target, found, wanted)) is not None and known.exists():
         return "read back before"
-    if digests_of_pieces(target.pieces()) != wanted:
+    if digests_of_pieces(_at_most(target.pieces(), wanted.n_bytes)) != wanted:
         return None
     _remember(target, found, wanted)
     return "read back"
+
+
+def _at_most(pieces: Iterator[bytes], n_bytes: int) -> Iterator[bytes]:
+    """What is read back, up to the piece that is too much: a server may send for ever."""
+    for piece in pieces:
+        yield piece
+        n_bytes -= len(piece)
+        if n_bytes < 0:
+            return
 
 
 def _memory_of(target: Target, found: Stored, wanted: Digests) -> Path | None:
