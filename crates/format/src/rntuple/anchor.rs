@@ -21,6 +21,10 @@ const CLASS_VERSION: u16 = 2;
 pub const ANCHOR_BYTES: u64 = 78;
 /// The version of the format that is written: epoch, major, minor, patch. Source: `ROOT::RNTuple::kVersion*` (ROOT 6.40).
 pub const WRITTEN_VERSION: [u16; 4] = [1, 0, 2, 0];
+/// The same of an RNTuple without attribute sets, which has nothing that came with a later version.
+///
+/// uproot 5.7 extends an RNTuple and keeps its version, but writes a footer of this one.
+pub const FIRST_VERSION: [u16; 4] = [1, 0, 0, 0];
 
 /// Where header and footer are, and which version of the format they are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

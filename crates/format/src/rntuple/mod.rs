@@ -23,7 +23,7 @@ mod tables;
 mod tests;
 mod writer;
 
-pub use anchor::{ANCHOR_BYTES, ANCHOR_CLASS, Anchor, OLD_ANCHOR_CLASS, WRITTEN_VERSION};
+pub use anchor::{ANCHOR_BYTES, ANCHOR_CLASS, Anchor, FIRST_VERSION, OLD_ANCHOR_CLASS, WRITTEN_VERSION};
 pub use description::{ExtraInfo, FieldDescription};
 pub use encoding::{ColumnType, Encoding};
 pub use envelope::{Blob, ENVELOPE_MIN_BYTES, EnvelopeLink, Locator, checksum};

@@ -71,7 +71,8 @@ pub(super) fn add_column(
         NumberEncoding::Split => true,
         NumberEncoding::Plain => false,
     };
-    Adding { schema, is_split, is_delta: is_compressed, precision: layout.precision }.field(
+    let is_delta = is_compressed && layout.encoding != NumberEncoding::Plain;
+    Adding { schema, is_split, is_delta, precision: layout.precision }.field(
         &stored_name(name),
         title,
         data_type,

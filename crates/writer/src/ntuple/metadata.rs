@@ -5,8 +5,8 @@ use format::Output;
 use format::codec::{CompressionSetting, Compressor};
 use format::container::{Datime, Key};
 use format::rntuple::{
-    Anchor, AttributeSet, Blob, ClusterGroup, ClusterSummary, EnvelopeLink, Footer, Locator, Page, PageList, Schema,
-    WRITTEN_VERSION,
+    Anchor, AttributeSet, Blob, ClusterGroup, ClusterSummary, EnvelopeLink, FIRST_VERSION, Footer, Locator, Page,
+    PageList, Schema, WRITTEN_VERSION,
 };
 
 use super::pages::WrittenPage;
@@ -107,9 +107,11 @@ impl Lists {
             let n_entries = list.clusters.iter().map(|cluster| cluster.n_entries).sum();
             groups.push(ClusterGroup { first_entry: *first_entry, n_entries, n_clusters, page_list: link(blob) });
         }
-        let footer = Footer { groups, attributes, has_attribute_list: true };
+        let has_attributes = !attributes.is_empty();
+        let version = if has_attributes { WRITTEN_VERSION } else { FIRST_VERSION };
+        let footer = Footer { groups, attributes, has_attribute_list: has_attributes };
         let footer = write_blob(file, seek_root, setting, &footer.write(schema)?)?;
-        Ok(Anchor { version: WRITTEN_VERSION, header, footer })
+        Ok(Anchor { version, header, footer })
     }
 }
 
