@@ -1,13 +1,17 @@
-"""Files of ours that ROOT merges, takes snapshots of and updates: what comes of it is right, and follows the rules."""
+"""Files of ours that ROOT merges, takes snapshots of and updates, or uproot extends: what comes of it is right."""
 
 from __future__ import annotations
 
+import shutil
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import awkward as ak
 import numpy as np
 import pyarrow as pa
 import pytest
+import uproot
 
 import arrowroot as ar
 from tests.differential import root_peer
@@ -63,6 +67,71 @@ def test_merged_files_have_all_entries_in_order(tmp_path, layout, what):
     assert_holds(tmp_path / "merged.root", pa.concat_tables(tables))
 
 
+def required(kind: pa.DataType, name: str = "item") -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+#: Columns of each kind whose type a tree records, and an RNTuple until ROOT merges it: what is left then.
+RECORDED: list[tuple[pa.DataType, bool, list[Any], str]] = [
+    (pa.timestamp("us", "UTC"), False, [1, 2, 3], "int64"),
+    (pa.date32(), False, [1, 2, 3], "int32"),
+    (pa.time64("us"), False, [1, 2, 3], "int64"),
+    (pa.duration("s"), False, [1, 2, 3], "int64"),
+    (pa.decimal128(12, 3), False, [Decimal(1), Decimal(2), Decimal("3.5")], "fixed_size_list<uint8>[16]"),
+    (pa.binary(), False, [b"a", b"", b"cc"], "list<uint8>"),
+    (pa.binary(3), False, [b"abc", b"def", b"ghi"], "fixed_size_list<uint8>[3]"),
+    (pa.float16(), False, [1.0, 2.0, 3.5], "float"),
+    (pa.dictionary(pa.int32(), pa.string()), False, ["a", "b", "a"], "string"),
+    (pa.large_string(), False, ["a", "b", "é"], "string"),
+    (pa.large_list(required(pa.float32())), False, [[1.0], [], [2.0, 3.0]], "list<float>"),
+    (pa.map_(pa.string(), required(pa.float32(), "value")), False, [[("a", 1.0)], [], [("b", 2.0)]],
+     "list<struct<key: string, value: float>>"),
+    (pa.list_(required(pa.struct([required(pa.int32(), "n")])), 1), False, [[{"n": k}] for k in range(3)],
+     "list<struct<n: int32>>"),
+    (pa.struct([required(pa.int32(), "n")]), True, [{"n": 1}, None, {"n": 3}], "list<struct<n: int32>>"),
+    (pa.null(), True, [None, None, None], "bool"),
+    # These are what they were.
+    (pa.int32(), True, [1, None, 3], "int32"),
+    (pa.string(), True, ["a", None, ""], "string"),
+    (pa.struct([required(pa.int32(), "a.b")]), False, [{"a.b": k} for k in range(3)], "struct<a.b: int32>"),
+]  # fmt: skip
+
+
+def plain(kind: pa.DataType) -> str:
+    """The text of a type without what it says of missing values, and without names of items."""
+    return str(kind).replace(" not null", "").replace("item: ", "").replace("element: ", "")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_merged_files_keep_names_and_the_types_that_the_page_says(tmp_path, layout):
+    fields = [
+        pa.field(f"no.{number} é", kind, nullable=nullable)
+        for number, (kind, nullable, _, _) in enumerate(RECORDED)
+    ]
+    arrays = [pa.array(values, kind) for kind, _, values, _ in RECORDED]
+    table = pa.table(arrays, schema=pa.schema(fields))
+    files = [write(tmp_path / f"{k}.root", table, layout) for k in range(2)]
+    root("merge", layout, tmp_path / "merged.root", *files)
+    read = ar.open(tmp_path / "merged.root")["Events"].to_arrow()
+    twice = pa.concat_tables([table, table])
+    assert read.column_names == table.column_names
+    page = (HERE.parents[1] / "docs" / "writing.md").read_text(encoding="utf-8")
+    for (kind, nullable, _, merged), name in zip(RECORDED, read.column_names, strict=True):
+        if layout == "ttree":
+            assert read[name].equals(twice[name]), kind
+            continue
+        assert plain(read.schema.field(name).type) == merged, kind
+        if merged != plain(kind):
+            what = f"{plain(kind)}`, nullable" if nullable else f"{plain(kind)}`"
+            assert f"| `{what} | `{merged}` |\n" in page
+        expected = stored_values(twice[name])
+        if merged == "bool":
+            expected = [False] * len(expected)
+        elif pa.types.is_struct(kind) and nullable:
+            expected = [[] if one is None else [one] for one in expected]
+        assert shown(stored_values(read[name])) == shown(expected), kind
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_files_of_different_codecs_are_merged(tmp_path, layout):
     tables = [table_of(seed) for seed in (1, 2)]
@@ -77,9 +146,9 @@ def test_files_of_different_codecs_are_merged(tmp_path, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_snapshot_has_the_same_values(tmp_path, layout):
     table = table_of(1)
-    if layout == "ttree":
-        # RDataFrame has a text of a tree as characters, and no dictionary to write vectors of vectors with.
-        table = table.drop_columns(["label", "hits"])
+    # RDataFrame has a text of a tree as characters, and no dictionary to write vectors of vectors with.
+    of_tree, of_ntuple = table.drop_columns(["label", "hits"]), table.append_column("a.b é", table["met"])
+    table = of_tree if layout == "ttree" else of_ntuple
     file = write(tmp_path / "ours.root", table, layout)
     root("snapshot", layout, tmp_path / "snapshot.root", file)
     assert_holds(tmp_path / "snapshot.root", table)
@@ -118,3 +187,28 @@ def test_zlib_makes_lists_as_small_as_root_does(tmp_path):
     ar.write(f"{plain}:Events", table, compression=None)
     root("zlib", "ttree", theirs, plain)
     assert ours.stat().st_size <= 1.02 * theirs.stat().st_size
+
+
+@pytest.mark.parametrize("compression", [None, "zstd:5"])
+def test_uproot_extends_an_rntuple_of_plain_encoding(tmp_path, compression):
+    path = tmp_path / "t.root"
+    lists = pa.list_(required(pa.list_(required(pa.float64()))))
+    table = pa.table({
+        "x": np.arange(5, dtype=np.float32),
+        "n": np.arange(5, dtype=np.uint16),
+        "ok": [True, False] * 2 + [True],
+        "word": ["a", "", "bc", "d", "é"],
+        "l": pa.array([[[1.0]], [], [[], [2.0, 3.0]], [[4.0]], []], lists),
+    })  # fmt: skip
+    # A field that is nullable, without a value that is missing, would be recorded.
+    table = table.cast(pa.schema([field.with_nullable(False) for field in table.schema]))
+    layout = ar.Layout("rntuple", encoding="plain", compression=compression)
+    ar.write(f"{tmp_path}/ours.root:t", table, layout=layout)
+    shutil.copyfile(tmp_path / "ours.root", path)
+    with uproot.update(path) as file:
+        file["t"].extend({name: ak.from_arrow(table[name]) for name in table.column_names})
+    twice = pa.concat_tables([table, table]).to_pydict()
+    assert ar.open(path)["t"].to_arrow().to_pydict() == twice
+    with uproot.open(path) as file:
+        arrays = file["t"].arrays()
+    assert {name: arrays[name].tolist() for name in arrays.fields} == twice

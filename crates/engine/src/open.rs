@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrowroot_arrow::stored::{RecordedSchema, SCHEMA_RECORD};
 use arrowroot_file::{File, Result, permanent};
 
-use crate::composed::{Composed, ntuple_record, tree_record};
+use crate::composed::{Composed, ntuple_record, schema_by_names, tree_record};
 use crate::ntuple::Ntuple;
 use crate::table::Table;
 use crate::tree::Tree;
@@ -18,6 +18,13 @@ pub struct Opened {
     pub unread_record: Option<String>,
 }
 
+/// An RNTuple that records no schema, with the names that its columns were written with; as it is if its types are none of ours.
+fn by_names(ntuple: Ntuple) -> Result<Arc<dyn Table>> {
+    let schema = permanent(schema_by_names(&ntuple))?.ok().flatten();
+    let composed = schema.and_then(|schema| Composed::of_ntuple(ntuple.clone(), schema).ok());
+    Ok(composed.map_or_else(|| Arc::new(ntuple) as Arc<dyn Table>, |composed| Arc::new(composed)))
+}
+
 /// Opens the tree or RNTuple of a path in a file.
 ///
 /// # Errors
@@ -28,7 +35,7 @@ pub fn open_table(file: &File, path: &str) -> Result<Opened> {
             true => {
                 let ntuple = Ntuple::open(file, path)?;
                 let composed = match permanent(ntuple_record(&ntuple))? {
-                    Ok(None) => return Ok(Opened { table: Arc::new(ntuple), unread_record: None }),
+                    Ok(None) => return Ok(Opened { table: by_names(ntuple)?, unread_record: None }),
                     Ok(Some(record)) => RecordedSchema::decode(&record)
                         .and_then(|recorded| Composed::of_ntuple(ntuple.clone(), recorded)),
                     Err(error) => Err(error.to_string()),

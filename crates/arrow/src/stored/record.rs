@@ -4,12 +4,12 @@
 //! Its metadata have one key more, which says which fields store validity. There is one only if reading would give another
 //! schema without it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::root_as_message_with_opts;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
-use arrow_schema::{DataType as ArrowType, Field, Schema};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema};
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
 use base64::Engine;
@@ -20,7 +20,7 @@ use super::branches::{BranchForm, Content, PlannedBranch};
 use super::data_type::data_type;
 use super::error::{Result, StoreError};
 use super::fields::type_of_field;
-use super::names::stored_name;
+use super::names::{original_name, stored_name};
 use super::validity::{validity_flags, with_validity_flags};
 use crate::text::TextForm;
 use crate::types::{ArrowTypes, arrow_type};
@@ -130,6 +130,19 @@ impl RecordedSchema {
         Ok(RecordedSchema { schema, stored, splits })
     }
 
+    /// What an RNTuple of these columns would record if its names were those that its fields had before they were
+    /// [stored](stored_name), at any depth; `None` if all are as they are stored.
+    pub fn of_stored_names(read: &Schema) -> Option<RecordedSchema> {
+        let fields: Vec<Field> = read.fields().iter().map(|field| with_original_names(field)).collect();
+        let mut seen = HashSet::with_capacity(fields.len());
+        if !fields.iter().all(|field| seen.insert(field.name().as_str())) {
+            return None;
+        }
+        let schema = Schema::new(fields);
+        let is_other = schema.fields() != read.fields();
+        is_other.then(|| RecordedSchema { stored: schema.clone(), schema, splits: Vec::new() })
+    }
+
     /// The record that a tree of these branches needs; `None` if it reads the same without one.
     ///
     /// # Errors
@@ -146,6 +159,19 @@ impl RecordedSchema {
     pub fn for_ntuple(&self) -> Result<Option<String>> {
         if natural_ntuple_schema(&self.stored)? == self.schema { Ok(None) } else { self.encode().map(Some) }
     }
+}
+
+/// A field with its original name, and those of the members in it.
+fn with_original_names(field: &Field) -> Field {
+    let inner = |inner: &FieldRef| FieldRef::new(with_original_names(inner));
+    let of = match field.data_type() {
+        ArrowType::Struct(members) => ArrowType::Struct(members.iter().map(inner).collect()),
+        ArrowType::List(item) => ArrowType::List(inner(item)),
+        ArrowType::LargeList(item) => ArrowType::LargeList(inner(item)),
+        ArrowType::FixedSizeList(item, n_items) => ArrowType::FixedSizeList(inner(item), *n_items),
+        other => other.clone(),
+    };
+    field.clone().with_name(original_name(field.name())).with_data_type(of)
 }
 
 /// The split levels of so many columns.

@@ -19,7 +19,7 @@ use arrowroot_format::tree::RecordedIndex;
 use crate::scan::{ColumnId, Holds};
 use crate::table::Table;
 
-pub(crate) use record::{ntuple_record, tree_record};
+pub(crate) use record::{ntuple_record, schema_by_names, tree_record};
 
 /// A table as it was before it was written.
 pub(crate) struct Composed {

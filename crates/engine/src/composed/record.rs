@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrowroot_arrow::TextForm;
-use arrowroot_arrow::stored::SCHEMA_RECORD;
+use arrowroot_arrow::stored::{RecordedSchema, SCHEMA_RECORD, original_name};
 use arrowroot_file::Result;
 
 use crate::ntuple::Ntuple;
@@ -53,6 +53,20 @@ pub(crate) fn ntuple_record(ntuple: &Ntuple) -> Result<Option<String>> {
         }
     }
     Ok(None)
+}
+
+/// The schema of an RNTuple that records none, by the names that its columns were written with: who merges RNTuples takes
+/// no attribute set along, and the names of their fields are left. `None` if no name is another one.
+///
+/// # Errors
+/// The errors of reading what tells the types of columns.
+pub(crate) fn schema_by_names(ntuple: &Ntuple) -> Result<Option<RecordedSchema>> {
+    // Names are made for those that may have one: most have none.
+    let is_stored = |name: &str| (name.contains("_x") || name.contains("_u")) && original_name(name) != name;
+    if !ntuple.schema().fields().any(|field| is_stored(field.name())) {
+        return Ok(None);
+    }
+    Ok(RecordedSchema::of_stored_names(&ntuple.arrow_schema()?))
 }
 
 /// The value that an attribute set gives for a key.
