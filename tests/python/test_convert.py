@@ -174,7 +174,7 @@ def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
 
 
 @pytest.fixture
-def of_unknown_classes(tmp_path, recwarn):  # noqa: ARG001 - the writing warns of few readers
+def of_unknown_classes(tmp_path):
     """Return a file with an object and a column of classes that nobody knows, and an empty directory."""
     path = tmp_path / "in.root"
     with ar.create(path, compression=None) as file:
@@ -182,9 +182,8 @@ def of_unknown_classes(tmp_path, recwarn):  # noqa: ARG001 - the writing warns o
         file["unknown"] = "text"
         file.directory("empty/inside")
         table = pa.table({"x": [1.0], "m": [{"pt": 2.0}]})
-        with file.tree(
-            "T", layout=ar.Layout(split={"m": 0}, classes={"m": "Muon"}), compression=None
-        ) as tree:
+        layout = ar.Layout(split={"m": 0}, classes={"m": "Muon"}, compression=None)
+        with file.tree("T", layout=layout) as tree, pytest.warns(ar.FewReadersWarning):
             tree.append(table)
     content = path.read_bytes()
     described = content.index(b"\x0cStreamerInfo")

@@ -640,3 +640,62 @@ def test_entries_without_a_type_are_written_if_no_others_come(tmp_path, through)
             with tree.context() as context:
                 context.fill({"x": [[], []]})
     assert ar.open(tmp_path / "t.root")["t"].to_arrow().to_pydict() == {"x": [[], []]}
+
+
+#: The most bytes of a name: in the key of a basket, of an object with its directories, of a class.
+MOST = {"branch": 32_698, "tree": 2047, "directory": 2045, "member": 32_696, "class": 7168}
+
+
+def with_long_name(path, kind, n_bytes):
+    """Write something whose name has so many bytes in the file; return what reads it."""
+    letters, rest = divmod(n_bytes, 7)
+    name = "é" * letters + "a" * rest
+    text = "é" * (n_bytes // 2) + "a" * (n_bytes % 2)
+    column, tree, layout = "x", "t", "ttree"
+    values = [1.0]
+    if kind == "branch":
+        column = name
+    elif kind == "tree":
+        tree = text
+    elif kind == "member":
+        values, layout = pa.array([{name: 1.0}]), ar.Layout(split=99)
+    elif kind == "class":
+        values, layout = pa.array([{"m": 1.0}]), ar.Layout(split=1, classes={"x": "C" + "a" * (n_bytes - 1)})
+    else:
+        tree = f"{text}/t"
+    ar.write(f"{path}:{tree}", {column: values}, layout=layout)
+    return tree, column
+
+
+@pytest.mark.parametrize("kind", MOST)
+def test_the_longest_names_come_back_and_longer_ones_are_refused(tmp_path, kind):
+    uproot = pytest.importorskip("uproot")
+    tree, column = with_long_name(tmp_path / "t.root", kind, MOST[kind])
+    with ar.open(tmp_path / "t.root") as file:
+        read = file[tree].to_arrow()
+    assert read.column_names == [column]
+    assert read[column].to_pylist() in ([1.0], [{"m": 1.0}]) or kind == "member"
+    with uproot.open(tmp_path / "t.root") as file:
+        found = file[tree]
+        assert found.num_entries == 1
+        assert len(found.keys()) == (2 if kind in {"member", "class"} else 1)
+    with pytest.raises(ar.ArrowrootError, match=r"7168 at most|at most 32767|2,047 bytes at most") as refused:
+        with_long_name(tmp_path / "u.root", kind, MOST[kind] + 1)
+    assert len(str(refused.value)) < 1000
+    assert only_file(tmp_path) == ["t.root"]
+
+
+def test_long_names_that_no_key_has_come_back(tmp_path):
+    long = "é" * 40_000
+    ar.write(f"{tmp_path}/n.root:t", {long: [1]}, layout="rntuple", title=long, titles={long: long})
+    with ar.create(tmp_path / "t.root") as file:
+        notes = {"aliases": {"a": long, long: "x"}, "user_info": {long: long}}
+        with file.tree("t", titles={"x": long}, **notes) as tree:
+            tree.append({"x": [1]})
+    with ar.open(tmp_path / "n.root") as file:
+        found = file["t"]
+        assert (found.column_names, found.title, found.columns[0].title) == ([long], long, long)
+    with ar.open(tmp_path / "t.root") as file:
+        found = file["t"]
+        assert (found.aliases, dict(found.user_info)) == (notes["aliases"], notes["user_info"])
+        assert found.columns[0].title == long

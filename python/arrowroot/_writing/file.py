@@ -13,7 +13,7 @@ from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
 from arrowroot._errors import InvalidRequestError, no_attribute, not_picklable
 from arrowroot._options import check_arguments
-from arrowroot._render import printable
+from arrowroot._render import clip, printable
 from arrowroot._sizes import checked_count, counted, parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
@@ -42,6 +42,10 @@ _INSTEAD = {
     "mkdir": "a directory is f.directory(name)",
     "keys": "what was written is listed once the file is closed, by arrowroot.open(path).keys()",
 }
+#: The longest name of an object with those of its directories. Source: ``kMaxLen`` of TDirectory.cxx (ROOT 6.40).
+_MAX_PATH_BYTES = 2047
+#: The most characters of a name in a file that messages have.
+_WIDTH_OF_NAMES = 200
 #: Memory for what waits to be compressed and written.
 BUFFERS = "256 MB"
 
@@ -111,7 +115,7 @@ class WritableDirectory:
         parts = _parts(path)
         from arrowroot._writing.data import naming
 
-        whole = "/".join(filter(None, (self._path, *parts)))
+        whole = _joined(self._path, *parts)
         with naming(self._where(whole)):
             self._root.native.make_directory(whole)
         return WritableDirectory(self._root, whole)
@@ -162,10 +166,11 @@ class WritableDirectory:
 
     def _where(self, *parts: str) -> str:
         """The file and a place in it, for messages."""
-        return f"{printable(self._root.path)}:{'/'.join(filter(None, parts))}"
+        return f"{printable(self._root.path)}:{clip('/'.join(filter(None, parts)), _WIDTH_OF_NAMES)}"
 
     def _place_of(self, name: str) -> tuple[str, str]:
         parts = _parts(name)
+        _joined(self._path, *parts)
         return "/".join(filter(None, (self._path, *parts[:-1]))), parts[-1]
 
     def __repr__(self) -> str:
@@ -421,6 +426,17 @@ def write(
             page_size=page_size,
         )
         table.add_all(data)
+
+
+def _joined(*parts: str) -> str:
+    """Return a path in a file. Raises: InvalidRequestError if ROOT would not find it."""
+    whole = "/".join(filter(None, parts))
+    if (n_bytes := len(whole.encode())) > _MAX_PATH_BYTES:
+        raise InvalidRequestError(
+            f"{clip(whole, _WIDTH_OF_NAMES)!r}: a name of {n_bytes:,} bytes with its directories: ROOT finds names of "
+            f"{_MAX_PATH_BYTES:,} bytes at most"
+        )
+    return whole
 
 
 def _parts(path: str) -> list[str]:

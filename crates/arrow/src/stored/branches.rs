@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrowroot_format::column::DataType;
-use arrowroot_format::streamer::Primitive;
+use arrowroot_format::streamer::{MAX_TYPE_NAME_BYTES, Primitive};
 
 use super::error::{Result, StoreError};
 use super::names::{member_name, stored_name};
@@ -207,6 +207,10 @@ pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>>
 /// Names repeat those of the structs around: a few bytes in a record of a schema could stand for any number of them.
 const MAX_NAME_BYTES: usize = 64 << 20;
 
+/// The longest name of a class: a hash of its members may come behind it, and vectors around it, and the whole is read as the
+/// name of a type.
+const MAX_CLASS_BYTES: usize = MAX_TYPE_NAME_BYTES - (1 << 10);
+
 /// Counts the bytes of a name.
 pub(super) fn spend_name(name_bytes: &mut usize, name: &str) -> Result<()> {
     *name_bytes += name.len();
@@ -333,6 +337,13 @@ impl Walk<'_> {
     /// An object of a class with these members.
     fn object(&mut self, name: &str, members: &[(&str, &DataType)]) -> Result<()> {
         let class = self.class.clone().unwrap_or_default();
+        if class.name.len() > MAX_CLASS_BYTES {
+            let what = format!(
+                "objects of a class whose name takes {} bytes: {MAX_CLASS_BYTES} at most. Name it, as by classes={{\"x\": \"Muon\"}}",
+                class.name.len()
+            );
+            return Err(StoreError::NoLayout { column: name.chars().take(100).collect(), what });
+        }
         let own: Vec<String> = members.iter().map(|(member, _)| member_name(member)).collect();
         let mut drafts = Vec::new();
         for (place, (name, (_, of))) in own.iter().zip(members).enumerate() {

@@ -207,6 +207,15 @@ impl Key {
         [&self.class_name, &self.name, &self.title].into_iter().try_for_each(|text| output.string(text.as_bytes()))
     }
 
+    /// The error for texts that are too long for a key.
+    pub(crate) fn too_long(class_name: &str, name: &str, title: &str) -> Error {
+        let n_bytes = texts_bytes([class_name, name, title]);
+        let start: String = name.chars().take(40).collect();
+        let what =
+            format!("class, name and title of {start:?} take {n_bytes} bytes: a key has at most 32767, all told");
+        Error::unsupported(0, what)
+    }
+
     /// A key of a record that is to be written: its length is that of its fields and texts, its cycle 1; all else is not known
     /// yet. `is_large`: whether offsets have 64 bits, which ROOT decides by the end of the file when it makes the key
     /// ([`START_OF_LARGE`]), and always for baskets.
@@ -217,14 +226,9 @@ impl Key {
     /// # Source
     /// `TKey::Build`, `TKey::Sizeof` (ROOT 6.40).
     pub fn new(is_large: bool, class_name: &str, name: &str, title: &str) -> Result<Self> {
-        let texts_bytes: usize = [class_name, name, title].map(|text| string_bytes(text.len())).into_iter().sum();
-        let n_bytes = texts_bytes + if is_large { KEY_HEAD_BYTES } else { SMALL_HEAD_BYTES };
+        let n_bytes = texts_bytes([class_name, name, title]) + if is_large { KEY_HEAD_BYTES } else { SMALL_HEAD_BYTES };
         let key_bytes = u16::try_from(n_bytes).ok().filter(|n_bytes| *n_bytes <= i16::MAX.unsigned_abs());
-        let Some(key_bytes) = key_bytes else {
-            let start: String = name.chars().take(40).collect();
-            let what = format!("class, name and title of {start:?} take {texts_bytes} bytes: a key has at most 32767");
-            return Err(Error::unsupported(0, what));
-        };
+        let key_bytes = key_bytes.ok_or_else(|| Key::too_long(class_name, name, title))?;
         let head = KeyHead {
             n_bytes: u32::from(key_bytes),
             version: if is_large { KEY_VERSION + LARGE } else { KEY_VERSION },
@@ -289,4 +293,9 @@ impl Key {
     pub fn record_range(&self) -> Result<Range<u64>> {
         Ok(self.seek_key..self.payload_range()?.end)
     }
+}
+
+/// Bytes of the texts of a key, with their lengths.
+fn texts_bytes(texts: [&str; 3]) -> usize {
+    texts.map(|text| string_bytes(text.len())).into_iter().sum()
 }

@@ -15,4 +15,4 @@ pub(crate) use objects::name_text;
 pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};
 pub use packing::{PackedType, Packing, PackingRange};
 pub(crate) use typename::scopes;
-pub use typename::{Primitive, TypeName};
+pub use typename::{MAX_TYPE_NAME_BYTES, Primitive, TypeName};

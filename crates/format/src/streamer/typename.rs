@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Templates may be nested this deep.
 const MAX_DEPTH: usize = 64;
 /// A longer name is none: each of many branches may have it, and be asked for its type.
-const MAX_BYTES: usize = 8 << 10;
+pub const MAX_TYPE_NAME_BYTES: usize = 8 << 10;
 
 /// Words that do not change how values are stored.
 const IGNORED_WORDS: [&str; 7] = ["const", "volatile", "struct", "class", "enum", "typename", "mutable"];
@@ -35,8 +35,8 @@ impl TypeName {
     /// than 64.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parser = Parser { text, position: 0 };
-        if text.len() > MAX_BYTES {
-            return Err(parser.error(&format!("{} bytes, more than {MAX_BYTES}", text.len())));
+        if text.len() > MAX_TYPE_NAME_BYTES {
+            return Err(parser.error(&format!("{} bytes, more than {MAX_TYPE_NAME_BYTES}", text.len())));
         }
         let name = parser.type_name(0)?;
         match parser.peek() {

@@ -173,9 +173,14 @@ impl BasketHead {
     /// [`Error::Unsupported`] if the names are too long for a key.
     pub fn new(branch: &str, tree: &str) -> Result<BasketHead> {
         let key = Key::new(true, CLASS, branch, tree)?;
+        let key_bytes = u32::from(key.head.key_bytes) + u32::from(OWN_BYTES);
+        // Those of a basket with generated offsets have one more.
+        if key_bytes >= i16::MAX.unsigned_abs().into() {
+            return Err(Key::too_long(CLASS, branch, tree));
+        }
         Ok(BasketHead {
             stored_bytes: 0,
-            key_bytes: u32::from(key.head.key_bytes) + u32::from(OWN_BYTES),
+            key_bytes,
             payload_bytes: 0,
             key_version: key.head.version,
             datime: Datime(0),

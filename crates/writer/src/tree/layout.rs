@@ -145,11 +145,16 @@ pub(super) fn branches_of(
     let with_rest = |(planned, is_counter): (PlannedBranch, bool)| {
         let column = &columns[planned.column];
         let branch = branch(planned, is_counter, column, tree_name, datime).map_err(|error| Error::InvalidRequest {
-            what: format!("column {}: {}", column.name, error.fault().what),
+            what: format!("column {}: {}", clipped(&column.name), error.fault().what),
         })?;
         Ok(if generates_offsets { branch.with_generated_offsets() } else { branch })
     };
     planned.into_iter().zip(is_counter).map(with_rest).collect()
+}
+
+/// The begin of a name, for messages.
+fn clipped(name: &str) -> String {
+    name.chars().take(100).collect()
 }
 
 /// The plan of the branches of a tree.
