@@ -22,7 +22,6 @@ import pickle
 import socket
 import zipfile
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
@@ -34,90 +33,18 @@ from tests.servers.fixtures import installed
 
 from . import data
 from .conftest import EVENTS
+from .listening import Server
 
 TOKEN = "Hush7Fg2LantErn"  # noqa: S105 - nobody's
-
-
-class Listening(BaseHTTPRequestHandler):
-    """Answers ranges of files, and notes what it was shown."""
-
-    def __init__(self, server, *arguments):
-        self.directory, self.seen, self.redirect = server.directory, server.seen, server.redirect
-        self.asked, self.answer = server.asked, server.answer
-        super().__init__(*arguments)
-
-    def do_GET(self):
-        self.seen.append(self.headers["Authorization"])
-        self.asked.append(self.path)
-        if self.answer is not None:
-            status, headers, body = self.answer
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-            return
-        if self.redirect:
-            self.send_response(307)
-            self.send_header("Location", self.redirect)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        name = self.path.partition("?")[0].rpartition("/")[2]
-        if not (self.directory / name).is_file():
-            self.send_error(404)
-            return
-        content = (self.directory / name).read_bytes()
-        # Of several ranges the first, as a server may.
-        asked = (self.headers["Range"] or "bytes=0-").removeprefix("bytes=").partition(",")[0]
-        first, _, last = asked.partition("-")
-        start = int(first) if first else max(0, len(content) - int(last))
-        stop = min(len(content), int(last) + 1) if first and last else len(content)
-        self.send_response(206)
-        self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{len(content)}")
-        self.send_header("Content-Length", str(stop - start))
-        self.end_headers()
-        self.wfile.write(content[start:stop])
-
-    def log_message(self, *_):
-        """Keep quiet."""
-
-
-class Server:
-    """What a server was shown, and where it is.
-
-    redirect: where it sends everybody. answer: what it answers whatever it is asked, as status, headers and body.
-    """
-
-    def __init__(self, directory, redirect="", answer=None):
-        self.seen = []
-        self.asked = []
-        self.directory = directory
-        self.redirect, self.answer = redirect, answer
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Listening, self))
-        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        self.place = f"127.0.0.1:{self._server.server_port}"
-
-    def url(self, name=EVENTS):
-        return f"http://{self.place}/d/{name}"
-
-    def was_shown(self):
-        """Say whether some request had credentials; there must have been one."""
-        assert self.seen
-        return any(self.seen)
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": TOKEN, "AWS_REGION": "r"}
 
 
 @pytest.fixture
 def server(served):
     with contextlib.ExitStack() as stack:
 
-        def start(redirect="", answer=None):
-            found = Server(served, redirect, answer)
+        def start(redirect="", answer=None, certificates=None):
+            found = Server(served, redirect, answer, certificates)
             stack.callback(found.close)
             return found
 
@@ -400,6 +327,70 @@ def test_what_is_found_in_the_environment_stays_here_too(start, served, certific
         with_friends(main, credentials_for="127.0.0.1")
 
 
+#: Places of a friend: of the other server in other words, and such as look like the main one.
+SPELLED = {
+    "https://{other}/d/{name}": True,
+    "HTTPS://{other}/d/{name}?arrowroot.token=x&arrowroot.credentials_for={other}": True,
+    "https://localhost:{port}/d/{name}": True,
+    "https://me:pw@{other}/d/{name}": True,
+    "https://{main}@{other}/d/{name}": True,
+    "https://{other}\\@{main}/d/{name}": True,
+    "https://2130706433:{port}/d/{name}": True,
+    "http://{plain}/d/{name}": True,
+    "s3+https://{other}/bucket/{name}": True,
+    # These are names of files beside the main one.
+    "https:/{other}/d/{name}": False,
+    " https://{other}/d/{name}": False,
+    "ht\ttps://{other}/d/{name}": False,
+    "https://{main}\\@{other}/d/{name}": False,
+}
+
+
+@pytest.fixture
+def over_tls(server, certificates, monkeypatch):
+    """Start servers over TLS, of clients that have a certificate and keys of S3."""
+    monkeypatch.setenv("ARROWROOT_AUTHORITIES", str(certificates.authority))
+    monkeypatch.setenv("X509_USER_CERT", str(certificates.client))
+    monkeypatch.setenv("X509_USER_KEY", str(certificates.client_key))
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    return partial(server, certificates=certificates)
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_a_friend_elsewhere_over_tls_sees_neither_token_nor_certificate(
+    server, over_tls, records, friend, spelled
+):
+    main, other, plain = over_tls(), over_tls(), server()
+    port = other.place.partition(":")[2]
+    # A connection on which a certificate was shown is there for the next who may show it.
+    ar.open(other.url())
+    assert all(other.proved)
+    for noted in (other.proved, other.seen, other.asked):
+        noted.clear()
+    words = {"main": main.place, "other": other.place, "plain": plain.place, "port": port, "name": friend}
+    records[main.url()] = spelled.format(**words)
+    tree = with_friends(main.url(), token=TOKEN)
+    assert tree.to_arrow("f.x001").num_rows == data.N_ENTRIES
+    assert all(main.seen)
+    assert all(main.proved)
+    heard = [*other.seen, *plain.seen]
+    assert bool(other.asked or plain.asked) is SPELLED[spelled]
+    assert not any(TOKEN in (shown or "") for shown in heard)
+    assert not any(other.proved)
+    assert not any("X-Amz" in path or TOKEN in path for path in [*other.asked, *plain.asked])
+
+
+@pytest.mark.parametrize("to", ["https", "http"])
+def test_a_friend_that_redirects_takes_no_token_along(server, over_tls, records, friend, to):
+    other = over_tls() if to == "https" else server()
+    main, there = over_tls(), over_tls(redirect=other.url(friend))
+    records[main.url()] = there.url()
+    with_friends(main.url(), token=TOKEN, credentials_for=[there.place])
+    assert there.was_shown()
+    assert not other.was_shown()
+
+
 def test_keys_of_s3_sign_nothing_for_a_bucket_that_a_file_names(start, served, records, monkeypatch):
     server = start(S3)
     server.put(EVENTS, (served / EVENTS).read_bytes())
@@ -487,7 +478,6 @@ LISTING = """<?xml version="1.0" encoding="UTF-8"?>
 ELSEWHERE = """<?xml version="1.0" encoding="UTF-8"?>
 <Error><Code>PermanentRedirect</Code><Endpoint>{place}</Endpoint><Bucket>bucket</Bucket></Error>
 """
-KEYS = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "Hush7Fg2LantErn", "AWS_REGION": "r"}
 
 
 @pytest.mark.parametrize("answer", ["list", "redirect", "redirect with its place"])
