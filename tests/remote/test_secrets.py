@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 import traceback
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote
 
 import pytest
 
 import arrowroot
+from arrowroot.cli import main
 from arrowroot_servers import S3, Certificates, Nginx
 from arrowroot_servers.process import free_port
 from tests.servers.fixtures import installed
@@ -233,6 +236,7 @@ def test_a_password_in_a_url_is_not_shown(guarded):
 
 #: Where nobody listens: what is said of these is what cannot be reached.
 NOWHERE = "127.0.0.1:9"
+EVENTS_FILE = Path(__file__).parents[1] / "fixtures" / "events.root"
 HIDING = [
     f"zip://in.root::https://me:{MARK}@{NOWHERE}/a.zip?sig={MARK}",
     f"simplecache::http://{MARK}@{NOWHERE}/f.root?{MARK}",
@@ -249,6 +253,8 @@ HIDING = [
     f"gopher://me:{MARK}@{NOWHERE}/f.root?sig={MARK}",
     f"{NOWHERE}/f.root?sig={MARK}&next=https://h",
     f"http:/me:{MARK}@{NOWHERE}/f.root",
+    f"http;//me:{MARK}@{NOWHERE}/f.root",
+    f"htp//me:{MARK}@{NOWHERE}/f.root",
     f"http://{NOWHERE}/f.root&token={MARK}",
     f"root://{NOWHERE}//f.root%3Fauthz={MARK}",
     f"me:{MARK}@{NOWHERE}/f.root?authz={MARK}",
@@ -283,6 +289,28 @@ def test_what_takes_no_url_does_not_repeat_what_gives_access(url, tmp_path):
         status, output = run(*map(str, command), ARROWROOT_RETRIES="0")
         assert status != 0
         assert_hidden(output)
+
+
+@pytest.mark.parametrize(
+    "url", [f"http;//me:{MARK}@h/f.root:T", f"htp//me:{MARK}@h/f.root:T", f"h;//me:{MARK}@h"]
+)
+def test_no_command_shows_a_mistyped_url(url, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line, events = ["--latency", "5ms", "--bandwidth", "12MB/s"], str(EVENTS_FILE)
+    for command in (
+        ["ls", url], ["head", url], ["show", url], ["layout", url], ["perf", url], ["tune", url], ["fjr", url],
+        ["model", url, *line], ["replay", url, *line], ["stalls", url], ["index", "-o", url, events],
+        ["index", "-o", "i.parquet", url], ["convert", url, "o.root"], ["convert", events, url],
+        ["sample", "nanoaod", url],
+        ["perf", events, "--trace", url], ["perf", events, "--plot", url], ["perf", "--from", url],
+        ["stress", "--reference", url], ["stress", "--save-reference", url], ["head", events, "--filter", url],
+        ["head", events, "-c", url], ["head", events, "-O", url], ["head", events, "-O", f"token={url}"],
+    ):  # fmt: skip
+        with suppress(SystemExit):
+            main(command)
+        assert_hidden("".join(capsys.readouterr()))
+    main(["config", url])
+    assert_hidden("".join(capsys.readouterr()))
 
 
 @pytest.mark.parametrize("url", [HIDING[0], HIDING[12], *HIDING[-3:-1]])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import arrowroot
 from arrowroot import InvalidRequestError, NoSuchFileError
+from arrowroot._render import without_secrets
 from arrowroot._saving.replacing import replacing
 
 from . import parts
@@ -108,22 +109,25 @@ def load(path: str | Path) -> Times:
 
     Raises: NoSuchFileError if it is not there; InvalidRequestError if it is none, with what is wrong.
     """
-    place = Path(path)
+    # As it was typed: a path that is put in order shows what a mistyped URL hides.
+    place, shown = Path(path), without_secrets(str(path))
     try:
         if place.stat().st_size > _MOST_BYTES:
-            raise InvalidRequestError(f"{place}: a reference is smaller")
+            raise InvalidRequestError(f"{shown}: a reference is smaller")
         told = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise NoSuchFileError(f"{place}: no reference is there; --save-reference makes one") from None
+        raise NoSuchFileError(f"{shown}: no reference is there; --save-reference makes one") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidRequestError(f"{place}: this is no reference: {error}") from None
+        raise InvalidRequestError(
+            f"{shown}: this is no reference: {getattr(error, 'strerror', None) or error}"
+        ) from None
     if not isinstance(told, dict) or told.get("form") != FORM:
-        raise InvalidRequestError(f"{place}: this is no reference: expected the form {FORM!r}")
+        raise InvalidRequestError(f"{shown}: this is no reference: expected the form {FORM!r}")
     ns, work, machine = (told.get(key) for key in ("parts_ns", "work", "machine"))
     if not isinstance(ns, dict) or not all(_is_time(value) for value in ns.values()):
-        raise InvalidRequestError(f"{place}: parts_ns: expected times above 0, by the names of the parts")
+        raise InvalidRequestError(f"{shown}: parts_ns: expected times above 0, by the names of the parts")
     if not isinstance(work, dict) or not isinstance(machine, dict):
-        raise InvalidRequestError(f"{place}: work, machine: expected objects")
+        raise InvalidRequestError(f"{shown}: work, machine: expected objects")
     return Times(ns, work, machine)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,11 @@ def local_path(path: Location) -> str:
         )
     if not text:
         raise InvalidRequestError("no file to write: the path is empty")
+    # Whole paths, as the system's errors have them, would show what a mistyped URL hides.
+    if (shown := without_secrets(text)) != text and not os.path.isdir(os.path.dirname(text) or "."):  # noqa: PTH112, PTH120
+        raise InvalidRequestError(
+            f"{shown}: files are written on this machine, and this is no directory of it"
+        )
     return text
 
 
