@@ -1,5 +1,6 @@
 //! Arrays of any type: with extremes, NaN, empties, garbage under nulls, and items that no list has.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::{Int16Type, Int32Type, Int64Type};
@@ -206,11 +207,31 @@ impl Random {
             }
             other => {
                 let width = other.primitive_width().unwrap();
-                let bytes = Buffer::from_vec(self.bytes(len * width));
+                let bytes = match range_of(other) {
+                    None => self.bytes(len * width),
+                    Some((first, limit, step)) => {
+                        (0..len).flat_map(|_| self.number(first..limit, step, width)).collect()
+                    }
+                };
+                let bytes = Buffer::from_vec(bytes);
                 let data = ArrayData::builder(other.clone()).len(len).add_buffer(bytes).align_buffers(true);
                 make_array(data.build().unwrap())
             }
         }
+    }
+
+    /// The bytes of a number in a range, or of one of its ends, times `step`.
+    fn number(&mut self, range: Range<i64>, step: i64, width: usize) -> Vec<u8> {
+        let within =
+            self.bits().cast_signed().rem_euclid(range.end) * if range.start < 0 && self.chance(2) { -1 } else { 1 };
+        let value = [range.start, range.end - 1, within, within, within][self.below(5)] * step;
+        let fill = if value < 0 { 0xff } else { 0 };
+        let mut bytes = value.to_le_bytes().to_vec();
+        bytes.resize(width, fill);
+        if cfg!(target_endian = "big") {
+            bytes.reverse();
+        }
+        bytes
     }
 
     /// Bytes, among them long stretches of zeros and ones.
@@ -305,4 +326,22 @@ impl Random {
         };
         make_array(array.to_data().into_builder().data_type(data_type.clone()).build().unwrap())
     }
+}
+
+/// Of a type that does not take all the values that its bytes have room for: values from here on, below there, times so much.
+fn range_of(data_type: &ArrowType) -> Option<(i64, i64, i64)> {
+    const DAY_S: i64 = 86_400;
+    Some(match data_type {
+        ArrowType::Date64 => (-1_000_000, 1_000_000, DAY_S * 1000),
+        ArrowType::Time32(TimeUnit::Second) => (0, DAY_S, 1),
+        ArrowType::Time32(_) => (0, DAY_S * 1000, 1),
+        ArrowType::Time64(TimeUnit::Microsecond) => (0, DAY_S * 1_000_000, 1),
+        ArrowType::Time64(_) => (0, DAY_S * 1_000_000_000, 1),
+        ArrowType::Decimal32(precision, _) | ArrowType::Decimal64(precision, _) => {
+            let limit = 10_i64.pow(u32::from(*precision));
+            (1 - limit, limit, 1)
+        }
+        ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => (-i64::MAX, i64::MAX, 1),
+        _ => return None,
+    })
 }
