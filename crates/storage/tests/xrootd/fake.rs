@@ -76,10 +76,25 @@ impl Client {
         let _ = self.stream.write_all(bytes);
     }
 
+    /// The first words of a client.
+    pub fn hello(&mut self) -> Option<()> {
+        self.stream.read_exact(&mut [0; 20]).ok()
+    }
+
+    /// Whether the client has gone away.
+    pub fn has_hung_up(&self) -> bool {
+        let Some(tcp) = &self.tcp else { return true };
+        let is_over = tcp.set_nonblocking(true).and_then(|()| tcp.peek(&mut [0]));
+        let _ = tcp.set_nonblocking(false);
+        match is_over {
+            Ok(n_bytes) => n_bytes == 0,
+            Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+        }
+    }
+
     /// Handshake, protocol, login; `security` is what the login answer says of it.
     pub fn greet(&mut self, security: &str) -> Option<()> {
-        let mut hello = [0; 20];
-        self.stream.read_exact(&mut hello).ok()?;
+        self.hello()?;
         self.send(&framed([0, 0], OK, &[0, 0, 5, 0x11, 0, 0, 0, 1]));
         let protocol = self.request()?;
         self.answer(&protocol, OK, &[0, 0, 5, 0x11, 0, 0, 0, 1]);

@@ -12,6 +12,7 @@ mod answers;
 mod deadlines;
 mod fake;
 mod ledgers;
+mod liars;
 #[path = "../ports/mod.rs"]
 mod ports;
 mod real;
