@@ -11,6 +11,7 @@ use libfuzzer_sys::fuzz_target;
 
 /// More of these make a run slow, not different.
 const MAX_TREES: usize = 4;
+const MAX_OBJECTS: usize = 20;
 const MAX_COLUMNS: usize = 30;
 const MAX_ENTRIES: u64 = 100_000;
 const MAX_BASKETS: usize = 300;
@@ -27,6 +28,16 @@ fuzz_target!(|data: &[u8]| {
     for entry in trees {
         if let Ok(tree) = Tree::open(&file, &format!("{};{}", entry.path(), entry.key.cycle)) {
             scans(&tree);
+        }
+    }
+    for entry in keys.iter().filter(|entry| !entry.is_directory).take(MAX_TREES) {
+        let Ok(object) = file.object(&format!("{};{}", entry.path(), entry.key.cycle)) else { continue };
+        for &number in object.graph().objects.keys().take(MAX_OBJECTS) {
+            let Some(path) = object.path_of_tree(number) else { continue };
+            if let Ok(tree) = Tree::inside(&object, number) {
+                assert_eq!(tree.path(), path);
+                scans(&tree);
+            }
         }
     }
 });

@@ -6,8 +6,9 @@
 #![no_main]
 
 use arrowroot_format::Cursor;
-use arrowroot_format::decode::read_graph;
+use arrowroot_format::decode::{Content, read_graph};
 use arrowroot_format::streamer::StreamerInfos;
+use arrowroot_format::tree::TreeRecord;
 use arrowroot_fuzz::MAX_BYTES;
 use libfuzzer_sys::fuzz_target;
 
@@ -31,7 +32,15 @@ fuzz_target!(|data: &[u8]| {
     let mut n_bytes = 0;
     for found in graph.objects.values() {
         assert!(found.range.end <= object.len());
-        n_bytes += found.content.as_ref().map_or(0, |values| values.n_bytes());
+        match &found.content {
+            Ok(Content::Value(_, values)) => n_bytes += values.n_bytes(),
+            Ok(Content::Tree) => {
+                let (start, end) = (found.range.start, found.range.end);
+                let infos = || Ok(&infos);
+                let _ = TreeRecord::parse_from(start, &object[..end], &found.class, usize::from(key_bytes), &infos);
+            }
+            Err(_) => {}
+        }
     }
     // Each byte is read once; empty lists are larger than their bytes.
     assert!(n_bytes <= 4096 * (1 + data.len()) + (1 << 20));

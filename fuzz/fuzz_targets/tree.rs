@@ -1,8 +1,9 @@
 //! Tree metadata: the object data of a tree's record, and the streamer information that explains it. What was read is written,
 //! and read again.
 //!
-//! Input: flags (1: class is TNtuple; 2: streamer information follows), fKeylen in 2 bytes; if there is streamer
-//! information its size in 2 bytes, its fKeylen in 2 bytes and itself; the object data.
+//! Input: flags (1: class is TNtuple; 2: streamer information follows; 4: the class is the first that it describes; 8: the
+//! tree begins at the byte that a byte says), fKeylen in 2 bytes; if there is streamer information its size in 2 bytes, its
+//! fKeylen in 2 bytes and itself; the object data.
 #![no_main]
 
 use std::sync::Arc;
@@ -19,9 +20,15 @@ fuzz_target!(|data: &[u8]| {
     let (Ok(flags), Ok(key_bytes)) = (input.u8(), input.u16()) else { return };
     let infos = if flags & 2 == 0 { Some(StreamerInfos::default()) } else { streamer_infos(&mut input) };
     let Some(infos) = infos else { return };
-    let class = if flags & 1 == 0 { "TTree" } else { "TNtuple" };
+    let derived = infos.iter().next().filter(|_| flags & 4 != 0).map(|info| info.name.clone());
+    let plain = if flags & 1 == 0 { "TTree" } else { "TNtuple" };
+    let class = derived.as_deref().unwrap_or(plain);
+    let start = if flags & 8 == 0 { 0 } else { usize::from(input.u8().unwrap_or(0)) };
     let object_data = &data[input.position()..];
-    let Ok(tree) = TreeRecord::parse(object_data, class, usize::from(key_bytes), &|| Ok(infos.clone())) else { return };
+    let _ = TreeRecord::name_from(start, object_data, class, &|| Ok(&infos));
+    let Ok(tree) = TreeRecord::parse_from(start, object_data, class, usize::from(key_bytes), &|| Ok(&infos)) else {
+        return;
+    };
     tree.clusters(1000);
     written_again(&tree, object_data, class, usize::from(key_bytes), &infos);
     for (place, branch) in tree.branches.iter().enumerate().take(200) {
@@ -61,7 +68,7 @@ fn written_again(tree: &TreeRecord, object_data: &[u8], class: &str, key_bytes: 
         return;
     }
     let written = output.into_bytes();
-    let again = TreeRecord::parse(&written, class, key_bytes, &|| Ok(infos.clone())).expect("a record just written");
+    let again = TreeRecord::parse(&written, class, key_bytes, &|| Ok(infos)).expect("a record just written");
     let mut output = Output::new(key_bytes);
     again.write(&written, &mut output).expect("a record that was written before");
     assert_eq!(output.into_bytes(), written);

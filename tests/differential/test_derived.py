@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -117,3 +118,107 @@ def test_show_names_what_is_inside_and_the_own_members(path, key):
     assert "own  42" in shown
     if key in ("list", "map", "holder"):
         assert all(name in shown for name in NAMES)
+
+
+@pytest.fixture(scope="module")
+def trees(path: Path) -> Path:
+    return path.with_name("trees.root")
+
+
+def rows(first: int, n_entries: int) -> list[dict[str, Any]]:
+    return [{"i": i, "x": i / 2, "v": [float(i)] * (i % 3)} for i in range(first, first + n_entries)]
+
+
+#: Classes that derive from TTree, and columns of each.
+DERIVED = {
+    "spill": ("derived::Spill", rows(10, 50)),
+    "further": ("derived::FurtherSpill", rows(10, 50)),
+    "attributed": ("derived::Attributed", rows(10, 50)),
+    "floats": ("derived::Floats", [{"x": float(i), "y": float(-i)} for i in range(5)]),
+    "doubles": ("derived::Doubles", [{"x": float(i), "y": float(-i)} for i in range(5)]),
+}
+#: Trees inside of objects, as Python finds them: their paths and rows.
+INSIDE = {
+    "list/disk": (lambda file: file["list"]["disk"], rows(0, 50)),
+    "list/memory": (lambda file: file["list"][1], rows(5, 30)),
+    "list/inner/memory": (lambda file: file["list"]["inner"][0], rows(100, 3)),
+    "list/inner/memory;2": (lambda file: file["list"]["inner"][1], rows(200, 4)),
+    "list/inner/floats": (lambda file: file["list"]["inner"]["floats"], DERIVED["floats"][1]),
+    "array/memory": (lambda file: file["array"][2][0], rows(5, 30)),
+    "map/memory": (lambda file: file["map"]["key"], rows(5, 30)),
+    "folder/fFolders/memory": (lambda file: file["folder"]["fFolders"]["memory"], rows(5, 30)),
+    "output/tree": (lambda file: file["output"]["tree"], rows(5, 30)),
+    "output/second": (lambda file: file["output"]["trees"][1], rows(300, 2)),
+    "output/whole": (lambda file: file["output"]["whole"], rows(400, 6)),
+}
+
+
+def test_a_class_of_any_name_with_any_number_of_bases_before_ttree_is_a_tree(trees):
+    with ar.open(trees) as file:
+        assert file.trees == list(DERIVED)
+        for name, (class_name, wanted) in DERIVED.items():
+            assert (file[name].class_name, file[name].to_arrow().to_pylist()) == (class_name, wanted)
+            assert ar.scan(trees, tree=name, entries=slice(2, 4)).to_arrow().to_pylist() == wanted[2:4]
+        # A chain has no entries of its own, but the names of files.
+        assert file["chain"]["fFiles"][0]["fTitle"] == "elsewhere.root"
+
+
+def test_a_tree_of_a_class_of_a_user_is_recovered_with_what_says_so(trees, tmp_path):
+    whole = trees.read_bytes()
+    (name_bytes,) = struct.unpack_from(">i", whole, 28)  # fNbytesName
+    (keys_at,) = struct.unpack_from(">i", whole, 100 + name_bytes + 26)  # fSeekKeys
+    cut = tmp_path / "cut.root"
+    cut.write_bytes(whole[:keys_at])
+    with pytest.warns(ar.RecoveredWarning):
+        file = ar.open(cut)
+    with file:
+        assert sorted(file.trees) == sorted(DERIVED)
+        assert file["further"].to_arrow().to_pylist() == DERIVED["further"][1]
+
+
+@pytest.mark.parametrize("tree", INSIDE)
+def test_a_tree_inside_of_another_object_is_read_as_any_other(trees, tree):
+    find, wanted = INSIDE[tree]
+    with ar.open(trees) as file:
+        found = find(file)
+        assert isinstance(found, ar.Tree)
+        assert (found.path, found.num_entries) == (tree, len(wanted))
+        assert found.to_arrow().to_pylist() == wanted
+        assert tree in file
+        assert file[tree].to_arrow(["x"]).column(0).to_pylist() == [row["x"] for row in wanted]
+    assert ar.scan(f"{trees}:{tree}", entries=slice(1, 3)).to_arrow().to_pylist() == wanted[1:3]
+
+
+def test_what_is_beside_a_tree_inside_of_an_object_is_what_it_was(trees, tmp_path):
+    with ar.open(trees) as file:
+        found = file["list"]
+        assert [getattr(item, "name", None) for item in found] == [
+            "disk",
+            "memory",
+            "inner",
+            "note",
+            "memory",
+            "",
+        ]
+        assert found[1] is found[4]
+        assert found[5] is found
+        assert "TTree 'disk': 50 entries, 3 columns" in repr(found)
+        assert found.to_dict()["fItems"][0]["object"] == {
+            "_typename": "TTree", "fName": "disk", "fTitle": "", "fEntries": 50,
+        }  # fmt: skip
+        assert file["output"]["n"] == 3
+        assert file["array"][0] is None
+        with pytest.raises(ar.NoSuchKeyError, match="'list' is a TList, not a directory"):
+            _ = file["list/memori"]
+        with ar.create(tmp_path / "copy.root") as copy:
+            with pytest.raises(ar.UnsupportedError, match=r"fItems: a tree inside of .* a table of its own"):
+                copy["list"] = found
+            copy["memory"] = found["memory"]
+    assert ar.scan(tmp_path / "copy.root").to_arrow().to_pylist() == rows(5, 30)
+    shown = subprocess.run(
+        [sys.executable, "-m", "arrowroot", "show", f"{trees}:output"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "TTree: 30 entries, 3 columns" in shown

@@ -1,6 +1,7 @@
 """Writes objects of classes derived from ROOT's. Started by test_derived.py.
 
-``with_derived.py DIRECTORY`` compiles ``write_derived.C`` there and writes ``derived.root``.
+``with_derived.py DIRECTORY`` compiles ``write_derived.C`` there and writes ``derived.root``, ``trees.root`` (trees of
+such classes, and inside of other objects) and ``boxes.root`` (an RNTuple of objects whose numbers are packed).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ def main() -> None:
     import ROOT
 
     ROOT.derived.write("derived.root")
+    ROOT.derived.write_trees("trees.root")
+    ROOT.derived.write_boxes("boxes.root")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ SIZES = [20, 30, 10]
 
 
 def record(class_name, **members):
-    factory = Factory()
+    factory = Factory(pytest.fail)
     made = factory.record(class_name, ())
     factory.fill(made, members)
     return made
@@ -58,7 +58,7 @@ def test_a_list_of_one_file_chooses_entries_of_that_file(files):
 )
 def test_lists_of_derived_classes_are_of_the_trees_that_they_name(files, made_of):
     files, runs = files
-    factory = Factory()
+    factory = Factory(pytest.fail)
 
     def derived(like):
         made = factory.record(*made_of)
@@ -167,7 +167,7 @@ def test_lists_within_lists_and_empty_ones_are_followed(files):
 
 def test_a_list_that_is_inside_of_itself_is_damage(files):
     files, _ = files
-    factory = Factory()
+    factory = Factory(pytest.fail)
     circle = factory.record("TEntryList", ())
     factory.fill(circle, {"fName": "el", "fN": 1, "fLists": [circle]})
     with pytest.raises(ar.CorruptFileError, match="has the list 'el' twice"):

@@ -14,7 +14,7 @@ from arrowroot._objects.factory import Factory, kind_of
 
 
 def record(class_name, members, bases=()):
-    factory = Factory()
+    factory = Factory(pytest.fail)
     made = factory.record(class_name, bases)
     factory.fill(made, members)
     return made
@@ -80,7 +80,7 @@ def test_a_member_that_is_missing_comes_with_near_names(histograms):
 
 def test_json_has_no_nan_and_says_what_cannot_be_read():
     error = ar.UnsupportedError("Strange, cannot be read")
-    inner = Factory().unreadable("Strange", error, b"123")
+    inner = Factory(pytest.fail).unreadable("Strange", error, b"123")
     outer = record(
         "A", {"x": float("nan"), "y": np.array([1, np.inf]), "z": inner, "again": inner, "b": b"\xff"}
     )

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrowroot_arrow::stored::{RecordedSchema, SCHEMA_RECORD};
-use arrowroot_file::{File, Result, permanent};
+use arrowroot_file::{File, KeyedObject, Result, permanent};
 
 use crate::composed::{Composed, ntuple_record, schema_by_names, tree_record};
 use crate::ntuple::Ntuple;
@@ -25,41 +25,60 @@ fn by_names(ntuple: Ntuple) -> Result<Arc<dyn Table>> {
     Ok(composed.map_or_else(|| Arc::new(ntuple) as Arc<dyn Table>, |composed| Arc::new(composed)))
 }
 
-/// Opens the tree or RNTuple of a path in a file.
+/// Opens the tree or RNTuple of a path in a file; the path of a tree may lead into the object of a key.
 ///
 /// # Errors
 /// [`Error::NotFound`](crate::Error::NotFound) if there is no such key; [`Error::Format`](crate::Error::Format) if it is neither, or cannot be read.
 pub fn open_table(file: &File, path: &str) -> Result<Opened> {
-    let (plain, composed): (Arc<dyn Table>, std::result::Result<_, String>) =
-        match File::is_ntuple_class(&file.find(path)?.key.class_name) {
-            true => {
-                let ntuple = Ntuple::open(file, path)?;
-                let composed = match permanent(ntuple_record(&ntuple))? {
-                    Ok(None) => return Ok(Opened { table: by_names(ntuple)?, unread_record: None }),
-                    Ok(Some(record)) => RecordedSchema::decode(&record)
-                        .and_then(|recorded| Composed::of_ntuple(ntuple.clone(), recorded)),
-                    Err(error) => Err(error.to_string()),
-                };
-                (Arc::new(ntuple), composed)
-            }
-            false => {
-                let tree = Tree::open(file, path)?;
-                let Some(record) = tree_record(&tree) else {
-                    return Ok(Opened { table: Arc::new(tree), unread_record: None });
-                };
-                let composed = RecordedSchema::decode(record);
-                let composed = composed.and_then(|recorded| Composed::of_tree(tree.clone(), recorded));
-                (Arc::new(tree), composed)
-            }
-        };
-    Ok(match composed {
+    if !file.find(path).is_ok_and(|key| File::is_ntuple_class(&key.key.class_name)) {
+        return Ok(opened_tree(Tree::open(file, path)?));
+    }
+    let ntuple = Ntuple::open(file, path)?;
+    let composed = match permanent(ntuple_record(&ntuple))? {
+        Ok(None) => return Ok(Opened { table: by_names(ntuple)?, unread_record: None }),
+        Ok(Some(record)) => {
+            RecordedSchema::decode(&record).and_then(|recorded| Composed::of_ntuple(ntuple.clone(), recorded))
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    Ok(opened(Arc::new(ntuple), composed))
+}
+
+/// Opens the tree of a path that leads into the object of a key; `None` if none is there.
+///
+/// # Errors
+/// [`Error::Format`](crate::Error::Format) if it, or that object, cannot be read.
+pub fn find_inside(file: &File, path: &str) -> Result<Option<Opened>> {
+    file.or_elsewhere(path, |file| match file.tree_inside(path)? {
+        Some((object, number)) => open_inside(&object, number).map(Some),
+        None => Ok(None),
+    })
+}
+
+/// Opens the tree of that number inside of the object of a key.
+///
+/// # Errors
+/// [`Error::Format`](crate::Error::Format) if it cannot be read.
+pub fn open_inside(object: &KeyedObject, number: u32) -> Result<Opened> {
+    Tree::inside(object, number).map(opened_tree)
+}
+
+fn opened_tree(tree: Tree) -> Opened {
+    let Some(record) = tree_record(&tree) else {
+        return Opened { table: Arc::new(tree), unread_record: None };
+    };
+    let composed = RecordedSchema::decode(record).and_then(|recorded| Composed::of_tree(tree.clone(), recorded));
+    opened(Arc::new(tree), composed)
+}
+
+fn opened(plain: Arc<dyn Table>, composed: std::result::Result<Composed, String>) -> Opened {
+    match composed {
         Ok(composed) => Opened { table: Arc::new(composed), unread_record: None },
         Err(why) => {
-            let what = format!(
-                "{}: {path}: {SCHEMA_RECORD} is not used, and columns are read as they are stored: {why}",
-                file.url()
-            );
+            let (url, path) = (plain.file().url(), plain.path());
+            let what =
+                format!("{url}: {path}: {SCHEMA_RECORD} is not used, and columns are read as they are stored: {why}");
             Opened { table: plain, unread_record: Some(what) }
         }
-    })
+    }
 }

@@ -196,17 +196,16 @@ impl File {
         matches!(class, ANCHOR_CLASS | OLD_ANCHOR_CLASS)
     }
 
-    /// Whether the objects of a class are trees.
+    /// Whether the objects of a class are trees; of a class of a user the file's descriptions tell.
     ///
     /// # Errors
     /// [`Error::Storage`] if the descriptions of the classes cannot be read now.
     pub fn is_tree_class(&self, class: &str) -> Result<bool> {
         Ok(match class {
             "TTree" | "TNtuple" | "TNtupleD" => true,
-            _ if class.contains("Tree") || class.contains("tuple") => {
-                permanent(self.streamer_infos())?.is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
-            }
-            _ => false,
+            "TDirectory" | "TDirectoryFile" => false,
+            class if StreamerInfos::is_of_root(class) => false,
+            class => permanent(self.streamer_infos())?.is_ok_and(|infos| infos.is_tree(class)),
         })
     }
 

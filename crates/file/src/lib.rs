@@ -1,7 +1,7 @@
 //! ROOT files as containers, over any source of bytes: header, directories, keys, streamer information, and what is
 //! recovered of a file that was damaged or not closed.
 //!
-//! It knows storage and format, and nothing of trees: whoever reads columns and whoever writes files stands on it.
+//! It knows storage and format, and nothing of the columns of trees: whoever reads columns and whoever writes files stands on it.
 
 mod access;
 mod classes;
@@ -9,6 +9,7 @@ mod elsewhere;
 mod error;
 mod file;
 mod fitness;
+mod inside;
 mod key;
 mod keys;
 mod listing;

@@ -1,20 +1,25 @@
 //! Objects that are no trees: histograms, graphs, parameters, lists, anything that streamer information describes.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use arrowroot_format as format;
 use format::decode::{Object, ObjectGraph, read_graph};
 
 use crate::access::format_error;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::inside::paths_of_trees;
+use crate::key::FileKey;
+use crate::paths::around;
 
 /// The object of a key, with all that its pointers lead to.
 pub struct KeyedObject {
     file: File,
-    name: String,
-    /// Where the data begin, for errors.
-    place: format::Place,
-    data: Vec<u8>,
+    key: FileKey,
+    data: Arc<Vec<u8>>,
     graph: ObjectGraph,
+    trees: BTreeMap<u32, String>,
 }
 
 impl File {
@@ -27,12 +32,43 @@ impl File {
     }
 
     fn own_object(&self, path: &str) -> Result<KeyedObject> {
-        let entry = self.find(path)?;
-        let key = &entry.key;
-        let data = self.read_object(key)?;
-        let graph = read_graph(&key.class_name, &data, usize::from(key.key_bytes), self.class_infos()?)
-            .map_err(|error| format_error(self.source().as_ref(), &entry.path(), error.placed(key.object_place())))?;
-        Ok(KeyedObject { file: self.clone(), name: entry.path(), place: key.object_place(), data, graph })
+        let key = self.find(path)?;
+        let data = self.read_object(&key.key)?;
+        let (class, key_bytes) = (&key.key.class_name, usize::from(key.key.key_bytes));
+        let infos = self.class_infos()?;
+        let in_object = |error: format::Error| {
+            format_error(self.source().as_ref(), &key.path(), error.placed(key.key.object_place()))
+        };
+        let graph = read_graph(class, &data, key_bytes, infos).map_err(in_object)?;
+        let trees = paths_of_trees(&graph, &data, infos);
+        Ok(KeyedObject { file: self.clone(), key, data: Arc::new(data), graph, trees })
+    }
+
+    /// Finds a tree inside of the object of a key, by the path that [`KeyedObject::path_of_tree`] gives it. Returns the object,
+    /// and the number of the tree.
+    ///
+    /// # Errors
+    /// Those of reading the key lists, and the object: that of a class which is not read has no trees.
+    pub fn tree_inside(&self, path: &str) -> Result<Option<(KeyedObject, u32)>> {
+        for outer in around(path.trim_start_matches('/')).filter(|outer| !outer.is_empty()) {
+            let Some(key) = self.found(outer)? else { continue };
+            if key.is_directory
+                || Self::is_ntuple_class(&key.key.class_name)
+                || self.is_tree_class(&key.key.class_name)?
+            {
+                continue;
+            }
+            let object = match self.own_object(outer) {
+                Err(error) if error.is_of_format() && !error.is_damage() => continue, // of a class that cannot be read
+                object => object?,
+            };
+            let inner = path.trim_start_matches('/').get(outer.len()..).unwrap_or_default();
+            let number = object.trees.iter().find(|(_, path)| *path == inner).map(|(&number, _)| number);
+            if let Some(number) = number {
+                return Ok(Some((object, number)));
+            }
+        }
+        Ok(None)
     }
 
     /// The uncompressed bytes of the object that a key holds, of whatever class.
@@ -45,6 +81,27 @@ impl File {
 }
 
 impl KeyedObject {
+    /// The file that it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its key.
+    pub fn key(&self) -> &FileKey {
+        &self.key
+    }
+
+    /// Its bytes, uncompressed.
+    pub fn data(&self) -> &Arc<Vec<u8>> {
+        &self.data
+    }
+
+    /// The path of a tree in it by the tree's number: that of the key and then names with slashes between, of a member or of an
+    /// item in a collection. `None` if nothing leads there, or the path is too long.
+    pub fn path_of_tree(&self, number: u32) -> Option<String> {
+        self.trees.get(&number).map(|inner| format!("{}{inner}", self.key.path()))
+    }
+
     /// The object and what it leads to.
     pub fn graph(&self) -> &ObjectGraph {
         &self.graph
@@ -62,6 +119,7 @@ impl KeyedObject {
 
     /// Why an object of the graph cannot be read, with the file and the key.
     pub fn error_of(&self, error: &format::Error) -> Error {
-        format_error(self.file.source().as_ref(), &self.name, error.clone().placed(self.place))
+        let place = self.key.key.object_place();
+        format_error(self.file.source().as_ref(), &self.key.path(), error.clone().placed(place))
     }
 }

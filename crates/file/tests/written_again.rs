@@ -50,7 +50,7 @@ fn files() -> Vec<PathBuf> {
 fn tree_again(file: &File, key: &FileKey) -> Result<(), String> {
     let key = &key.key;
     let object_data = file.read_metadata(key).map_err(|error| error.to_string())?;
-    let infos = || Ok(file.streamer_infos().unwrap().clone());
+    let infos = || Ok(file.streamer_infos().unwrap());
     let key_bytes = usize::from(key.key_bytes);
     let record = TreeRecord::parse(&object_data, &key.class_name, key_bytes, &infos).map_err(|e| e.to_string())?;
     for branch in &record.branches {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use arrowroot::storage::{Ledger, Ledgers, Opened, Operation, Source, open_again};
-use arrowroot::{File, FileKey, open_table};
+use arrowroot::{File, FileKey, find_inside, open_table};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -65,7 +65,11 @@ impl PyFile {
     }
 
     fn is_large(&self, py: Python<'_>, path: &str) -> bool {
-        py.detach(|| self.file.find(path).is_ok_and(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES))
+        py.detach(|| {
+            self.file
+                .found(path)
+                .is_ok_and(|entry| entry.is_none_or(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES))
+        })
     }
 }
 
@@ -228,17 +232,21 @@ impl PyFile {
         keys.map_err(to_python)
     }
 
-    /// The tree or RNTuple of that path.
+    /// The tree or RNTuple of that path, which may lead into the object of a key.
     fn table(&self, py: Python<'_>, path: String) -> PyResult<PyTable> {
         let file = self.file.clone();
         let may_wait = self.takes_long() || self.is_large(py, &path);
         let opened = patiently(py, may_wait, move || open_table(&file, &path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
-        let opened = opened.map_err(to_python)?;
-        if let Some(text) = opened.unread_record {
-            py.import("arrowroot._errors")?.call_method1("warn_recorded_schema", (text,))?;
-        }
-        Ok(PyTable::new(opened.table))
+        PyTable::of_opened(py, opened.map_err(to_python)?)
+    }
+
+    /// The tree of a path that leads into the object of a key.
+    fn tree_inside(&self, py: Python<'_>, path: String) -> PyResult<Option<PyTable>> {
+        let file = self.file.clone();
+        let opened = patiently(py, self.takes_long() || self.is_large(py, &path), move || find_inside(&file, &path))?;
+        warn_of_mended(py, &take_mended(&self.file))?;
+        opened.map_err(to_python)?.map(|opened| PyTable::of_opened(py, opened)).transpose()
     }
 
     /// The key of that path; the highest cycle if none is named.

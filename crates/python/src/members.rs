@@ -72,6 +72,11 @@ impl<'py> Found<'py> {
         if value.hasattr("__array_interface__")? {
             return numbers(value);
         }
+        if value.hasattr("num_entries")? {
+            let unsupported = value.py().import("arrowroot._errors")?.getattr("UnsupportedError")?;
+            let what = "a tree inside of an object is not written with it: write it as a table of its own";
+            return Err(PyErr::from_value(unsupported.call1((what,))?));
+        }
         let kind = value.get_type().fully_qualified_name()?;
         Err(PyTypeError::new_err(format!("no member of an object is a {kind}")))
     }
@@ -117,5 +122,5 @@ fn bytes_of(text: &Bound<'_, PyString>) -> PyResult<Vec<u8>> {
 }
 
 fn within(class: &str, name: &str, error: PyErr, py: Python<'_>) -> PyErr {
-    PyTypeError::new_err(format!("{class}, member {name}: {}", error.value(py)))
+    PyErr::from_type(error.get_type(py), format!("{class}, member {name}: {}", error.value(py)))
 }

@@ -4,15 +4,16 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrowroot::KeyedObject;
 use arrowroot::format::column::{Class, Name, Node, Step, is_of_root};
-use arrowroot::format::decode::{OUTERMOST, Object, Values};
+use arrowroot::format::decode::{Content, OUTERMOST, Object, Values};
 use arrowroot::format::streamer::Primitive;
+use arrowroot::{KeyedObject, open_inside};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PySlice, PyString, PyTuple};
 
 use crate::errors::to_python;
+use crate::table::PyTable;
 
 /// Values inside of each other that are no objects, such as lists behind pointers, may be nested so deep.
 const MAX_DEPTH: usize = 64;
@@ -23,13 +24,13 @@ const MADE_BETWEEN_SIGNALS: u32 = 1024;
 /// Turns a graph around.
 pub(crate) struct Maker<'py, 'g> {
     py: Python<'py>,
-    /// Has the methods `record(class_name, bases)`, `fill(record, members, own)`, `unreadable(class_name, error, data)` and
-    /// `array(data, dtype, shape)`.
+    /// Has the methods `record(class_name, bases)`, `fill(record, members, own)`, `tree(table)`,
+    /// `unreadable(class_name, error, data)` and `array(data, dtype, shape)`.
     factory: Bound<'py, PyAny>,
     read: &'g KeyedObject,
     made: HashMap<u32, Bound<'py, PyAny>>,
     /// Records that are made, but empty.
-    empty: Vec<(Bound<'py, PyAny>, &'g Object)>,
+    empty: Vec<(Bound<'py, PyAny>, &'g Arc<Node>, &'g Values)>,
     bases: HashMap<String, Bound<'py, PyTuple>>,
     /// Names of members by their place in memory: the objects of a class share them.
     names: HashMap<*const u8, Bound<'py, PyString>>,
@@ -83,11 +84,9 @@ impl<'py, 'g> Maker<'py, 'g> {
     pub(crate) fn make(mut self) -> PyResult<Bound<'py, PyAny>> {
         let outermost = self.link(OUTERMOST)?;
         // Each object is made before what it leads to: they may lead back to it.
-        while let Some((record, object)) = self.empty.pop() {
+        while let Some((record, node, values)) = self.empty.pop() {
             self.look_for_signals()?;
-            let Ok(values) = &object.content else { continue };
-            let class = class_of(&object.node);
-            let Members { structs, own } = self.members(class, values)?;
+            let Members { structs, own } = self.members(class_of(node), values)?;
             if let Some(members) = structs.into_iter().next() {
                 self.fill(&record, members, own)?;
             }
@@ -103,20 +102,34 @@ impl<'py, 'g> Maker<'py, 'g> {
             return Ok(self.py.None().into_bound(self.py));
         };
         let made = match &object.content {
-            Err(error) => {
-                let error = to_python(self.read.error_of(error)).into_value(self.py);
-                let data = PyBytes::new(self.py, self.read.bytes_of(object));
-                self.factory.call_method1("unreadable", (object.class.as_str(), error, data))?
+            Err(error) => self.unreadable(object, self.read.error_of(error))?,
+            Ok(Content::Tree) => {
+                self.look_for_signals()?;
+                match open_inside(self.read, number) {
+                    Ok(opened) => {
+                        let table = PyTable::of_opened(self.py, opened)?;
+                        self.factory.call_method1("tree", (table,))?
+                    }
+                    Err(error) if error.is_of_format() => self.unreadable(object, error)?,
+                    Err(error) => return Err(to_python(error)),
+                }
             }
-            Ok(Values::Struct(..)) => {
+            Ok(Content::Value(node, values @ Values::Struct(..))) => {
                 let record = self.record(&object.class)?;
-                self.empty.push((record.clone(), object));
+                self.empty.push((record.clone(), node, values));
                 record
             }
-            Ok(values) => self.nested(|maker| first(maker.column(Hint::Of(&object.node), values)?))?,
+            Ok(Content::Value(node, values)) => self.nested(|maker| first(maker.column(Hint::Of(node), values)?))?,
         };
         self.made.insert(number, made.clone());
         Ok(made)
+    }
+
+    /// What stands for an object that cannot be read.
+    fn unreadable(&self, object: &Object, error: arrowroot::Error) -> PyResult<Bound<'py, PyAny>> {
+        let error = to_python(error).into_value(self.py);
+        let data = PyBytes::new(self.py, self.read.bytes_of(object));
+        self.factory.call_method1("unreadable", (object.class.as_str(), error, data))
     }
 
     /// Once in a while, what a signal handler raises: that of Ctrl-C, say.

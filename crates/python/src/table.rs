@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrowroot::format::tree::BasketRule;
-use arrowroot::{Entries, Order, Request, Sizes, Table, TextForm};
+use arrowroot::{Entries, Opened, Order, Request, Sizes, Table, TextForm};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
@@ -28,6 +28,14 @@ pub(crate) struct PyTable {
 impl PyTable {
     pub(crate) fn new(table: Arc<dyn Table>) -> Self {
         PyTable { table }
+    }
+
+    /// A table that was opened. Warns if it records a schema that cannot be used.
+    pub(crate) fn of_opened(py: Python<'_>, opened: Opened) -> PyResult<Self> {
+        if let Some(text) = opened.unread_record {
+            py.import("arrowroot._errors")?.call_method1("warn_recorded_schema", (text,))?;
+        }
+        Ok(PyTable::new(opened.table))
     }
 
     /// Does what may read, where a signal can end the waiting for it.

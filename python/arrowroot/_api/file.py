@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._cost.accounts import Account
     from arrowroot._native import Key as FoundKey
+    from arrowroot._native import Table
     from arrowroot._storage.config import Option, StorageOptions
     from arrowroot._storage.in_hand import InHand
     from arrowroot._storage.url import Location
@@ -152,6 +153,9 @@ class Directory(Mapping[str, Any]):
     def __getitem__(self, name: str | Key) -> Any:
         """Return the object of that path, "dir/name" or "dir/name;cycle", or that of a key.
 
+        A tree inside of an object has a path, too: that of the object and then names with slashes, of an item in a list
+        or of a member: "list/name".
+
         A ``Tree``, a ``Directory``, a ``Histogram``, ``Graph`` or another ``Record`` of any class; text, a list or a
         dictionary where the key holds a container of the standard library.
 
@@ -160,15 +164,27 @@ class Directory(Mapping[str, Any]):
         its bytes.
         """
         path = self._path_of(name)
+        inside = self._inside(path)
+        if inside is not None:
+            return self._tree(inside)
         key = self._find(path)
         if key.is_directory:
             return Directory(self._native, key.path, self._opening)
         if key.is_tree:
-            identity = (self._native.size_bytes, self._native.uuid)
-            return Tree(self._native.table(path), self.url, self._file_of_friend, identity)
+            return self._tree(self._native.table(path))
         from arrowroot._objects.factory import read_object
 
-        return read_object(self._native, path)
+        return read_object(self._native, path, self._tree)
+
+    def _tree(self, table: Table) -> Tree:
+        identity = (self._native.size_bytes, self._native.uuid)
+        return Tree(table, self.url, self._file_of_friend, identity)
+
+    def _inside(self, path: str) -> Table | None:
+        """Return the tree inside of another object that has this path; None: there is none."""
+        if "/" not in path or self._native.contains(path):
+            return None
+        return self._native.tree_inside(path)
 
     def raw(self, name: str | Key) -> bytes:
         """Return the bytes of an object of any class as they were streamed, uncompressed, without its key.
@@ -284,7 +300,8 @@ class Directory(Mapping[str, Any]):
         """Return whether there is an object of that path, "dir/name" or "dir/name;cycle", or of that key."""
         if not isinstance(name, str | Key):
             return False
-        found = self._native.contains(self._path_of(name))
+        path = self._path_of(name)
+        found = self._native.contains(path) or self._inside(path) is not None
         self._warn()
         return found
 

@@ -430,10 +430,11 @@ class Tree(TreeMetadata):
         """Raise TypeError: an open file cannot go to another process."""
         raise not_picklable("a Tree", f"arrowroot.open({self._url!r})[{self.path!r}]")
 
-    def _summary(self) -> str:
+    def summary(self) -> str:
+        """Return what it is, on one line."""
         n_clusters = max(0, len(self.clusters) - 1)
         text = (
-            f"{printable(self.class_name)} {self.path!r}: {counted(self.num_entries, 'entry', 'entries')}, "
+            f"{counted(self.num_entries, 'entry', 'entries')}, "
             f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
             f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
         )
@@ -441,9 +442,12 @@ class Tree(TreeMetadata):
             text += ", friends " + ", ".join(printable(friend.alias) for friend in self._chain.friends)
         return text
 
+    def _head(self) -> str:
+        return f"{printable(self.class_name)} {self.path!r}: {self.summary()}"
+
     def __repr__(self) -> str:
         rows = rows_of(self.columns)
-        text = f"{self._summary()}\n{text_table(rows, right=[False, False, False, True])}"
+        text = f"{self._head()}\n{text_table(rows, right=[False, False, False, True])}"
         left = len(self.column_names) - (len(rows) - 1)
         return text + (f"\n... {counted(left, 'more column')}" if left else "")
 
@@ -451,5 +455,5 @@ class Tree(TreeMetadata):
         rows = rows_of(self.columns)
         left = len(self.column_names) - (len(rows) - 1)
         return html_table(
-            rows, caption=self._summary() + (f" (the first {len(rows) - 1} shown)" if left else "")
+            rows, caption=self._head() + (f" (the first {len(rows) - 1} shown)" if left else "")
         )

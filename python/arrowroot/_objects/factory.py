@@ -15,8 +15,11 @@ from arrowroot._objects.record import Record, Unreadable
 from arrowroot._objects.simple import Named, Parameter, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from arrowroot import _native
     from arrowroot._errors import ArrowrootError
+    from arrowroot._objects.record import Table
 
 #: Python classes by C++ class, an object's own or a base. Record: the class has other contents than its bases.
 _KINDS: dict[str, type[Record]] = {
@@ -73,6 +76,10 @@ def _kind_of_one(class_name: str) -> type[Record] | None:
 class Factory:
     """Makes the objects of one graph; the engine calls it."""
 
+    def __init__(self, tree: Callable[[_native.Table], Table]) -> None:
+        """``tree``: makes a tree that is among them."""
+        self.tree = tree
+
     def record(self, class_name: str, bases: tuple[str, ...]) -> Record:
         """Return an empty record."""
         return kind_of(class_name, bases)(class_name, bases)
@@ -92,6 +99,9 @@ class Factory:
         return np.frombuffer(data, dtype).reshape(shape)
 
 
-def read_object(native: _native.File, path: str) -> Any:
-    """Return the object at ``path``: a record, or text or a list where the key holds that."""
-    return native.object(path, Factory())
+def read_object(native: _native.File, path: str, tree: Callable[[_native.Table], Table]) -> Any:
+    """Return the object at ``path``: a record, or text or a list where the key holds that.
+
+    tree: makes a tree that is inside of it.
+    """
+    return native.object(path, Factory(tree))

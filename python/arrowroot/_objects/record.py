@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from arrowroot._errors import ArrowrootError, CorruptFileError, UnsupportedError, nearest
 from arrowroot._render import clip, printable, text_table
@@ -30,6 +30,21 @@ class _NotThere:
 #: For methods of a mapping that a kind of object is not.
 NOT_THERE: Any = _NotThere()
 _OF_MAPPINGS = ("keys", "values", "items", "get")
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A tree inside of an object, as what is around it needs to know it: ``arrowroot.Tree``."""
+
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def num_entries(self) -> int: ...
+    def summary(self) -> str: ...
 
 
 class Record:
@@ -186,7 +201,8 @@ class Record:
         """Return members as dictionaries, lists and NumPy arrays, all the way down.
 
         Each has its class under "_typename", and an object that was met before is {"$ref": n}, the n-th of all
-        from 0 on, as in ROOT's JSON. What cannot be read is {"_typename": ..., "_error": ...}.
+        from 0 on, as in ROOT's JSON. Of a tree there are name, title and number of entries. What cannot be read is
+        {"_typename": ..., "_error": ...}.
 
         Raises: UnsupportedError if objects are nested more than 200 deep.
         """
@@ -275,6 +291,8 @@ def value_text(value: Any, max_width: int) -> str:
 def _text(value: Any, depth: int) -> str:
     if isinstance(value, Record):
         return value._head()  # noqa: SLF001 - a helper of the same module
+    if isinstance(value, Table):
+        return f"{value.class_name} {value.name!r}: {value.summary()}"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple) or getattr(value, "ndim", None):
@@ -321,6 +339,9 @@ class _Plain:
             return {str(self._leaf(name)): self.value(item) for name, item in value.items()}
         if hasattr(value, "dtype"):
             return self._array(value)
+        if isinstance(value, Table):
+            members = {"fName": value.name, "fTitle": value.title, "fEntries": value.num_entries}
+            return {"_typename": value.class_name} | members
         return self._leaf(value)
 
     def _array(self, array: Any) -> Any:

@@ -138,9 +138,11 @@ class _Tree:
                 return f"{text} (as above)", []
             self._seen.add(id(value))
             return text, self._members(value, level)
+        if isinstance(value, Tree):
+            return f"{value.class_name}: {value.summary()}", []
         if isinstance(value, dict):
             return "", [(str(key), item) for key, item in value.items()]
-        if isinstance(value, list) and any(isinstance(item, Record | dict | list) for item in value):
+        if isinstance(value, list) and any(isinstance(item, Record | Tree | dict | list) for item in value):
             return f"{len(value)} items", [(_label(item, str(i)), item) for i, item in enumerate(value)]
         return _leaf(value), []
 

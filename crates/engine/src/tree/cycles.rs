@@ -11,7 +11,7 @@ use crate::table::Table;
 const MAX_CHECKED_BASKETS: usize = 100_000;
 
 impl Tree {
-    /// Opens a tree by its path in the file; where the bytes of it are wrong, that of another replica.
+    /// Opens a tree by its path in the file, or inside of the object of a key; where the bytes of it are wrong, that of another replica.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) if there is no such key; [`Error::Format`](crate::Error::Format) if it is no
@@ -22,7 +22,13 @@ impl Tree {
 
     /// As [`Tree::open`], of this replica alone.
     pub(super) fn of_replica(file: &File, path: &str) -> Result<Tree> {
-        let key = file.find(path)?;
+        let key = match file.found(path)? {
+            Some(key) => key,
+            None => match file.tree_inside(path)? {
+                Some((object, number)) => return Tree::inside(&object, number),
+                None => file.find(path)?,
+            },
+        };
         let opened = Tree::at(file, &key);
         let has_cycle = key.path() != path;
         if has_cycle || !file.was_not_closed() {

@@ -15,12 +15,13 @@ mod sample;
 mod table;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use ahash::{HashMap, HashMapExt};
 use arrow_schema::Field;
 use arrowroot_arrow::{ArrowTypes, TextForm};
-use arrowroot_file::{Answers, Error, File, FileKey, Result, format_error, nearest, permanent};
+use arrowroot_file::{Answers, Error, File, FileKey, KeyedObject, Result, format_error, nearest, permanent};
 use arrowroot_format as format;
 use format::column::Column;
 use format::tree::{BasketHead, Branch, BranchId, TreeRecord};
@@ -54,14 +55,32 @@ struct Inner {
     file: File,
     key: FileKey,
     path: String,
+    class_name: String,
     record: TreeRecord,
-    object_data: Block,
+    object_data: ObjectData,
     /// What was found out of the branches: a read that failed tells nothing, and is tried again.
     columns: Vec<OnceLock<format::Result<Column>>>,
     paths: OnceLock<Paths>,
     by_name: OnceLock<ByName>,
     /// Where baskets tell them, and not the record.
     clusters: OnceLock<Vec<u64>>,
+}
+
+/// The bytes that a key holds: those of the tree, or of the object that it is inside of.
+enum ObjectData {
+    Own(Block),
+    Shared(Arc<Vec<u8>>),
+}
+
+impl std::ops::Deref for ObjectData {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            ObjectData::Own(block) => block,
+            ObjectData::Shared(bytes) => bytes,
+        }
+    }
 }
 
 /// Names by which branches are found.
@@ -94,16 +113,47 @@ impl Tree {
             return Err(format_error(file.source().as_ref(), &path, error.at(key.seek_key)));
         }
         let object_data = file.read_metadata_into(key, Block::new)?;
+        let class_name = key.class_name.clone();
+        Self::parse(file, file_key, path, class_name, 0..object_data.len(), ObjectData::Own(object_data))
+    }
+
+    /// The tree of that number inside of the object of a key.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if it cannot be read.
+    pub fn inside(object: &KeyedObject, number: u32) -> Result<Tree> {
+        let key = object.key();
+        let unreachable = || {
+            let error = format::Error::unsupported(0, "a tree too deep in other objects, or none");
+            format_error(object.file().source().as_ref(), &key.path(), error.placed(key.key.object_place()))
+        };
+        let found = object.graph().objects.get(&number).ok_or_else(unreachable)?;
+        let path = object.path_of_tree(number).ok_or_else(unreachable)?;
+        let object_data = ObjectData::Shared(Arc::clone(object.data()));
+        Self::parse(object.file(), key, path, found.class.clone(), found.range.clone(), object_data)
+    }
+
+    /// Parses the tree that takes a range of the object data of a key.
+    fn parse(
+        file: &File,
+        key: &FileKey,
+        path: String,
+        class_name: String,
+        range: Range<usize>,
+        object_data: ObjectData,
+    ) -> Result<Tree> {
         let answers = Answers::default();
-        let infos = || answers.give(file.streamer_infos().cloned()).within(|| "streamer info");
-        let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
-            .map_err(|error| error.placed(key.object_place()));
+        let infos = || answers.give(file.streamer_infos()).within(|| "streamer info");
+        let record = object_data.get(..range.end).unwrap_or_default();
+        let record = TreeRecord::parse_from(range.start, record, &class_name, usize::from(key.key.key_bytes), &infos)
+            .map_err(|error| error.placed(key.key.object_place()));
         let record = answers.settle(record)?.map_err(|error| format_error(file.source().as_ref(), &path, error))?;
         let columns = record.branches.iter().map(|_| OnceLock::new()).collect();
         let inner = Inner {
             file: file.clone(),
-            key: file_key.clone(),
+            key: key.clone(),
             path,
+            class_name,
             record,
             object_data,
             columns,
@@ -114,7 +164,7 @@ impl Tree {
         Ok(Tree { inner: Arc::new(inner) })
     }
 
-    /// The key that it was opened by.
+    /// The key that it was opened by: its own, or that of the object around it.
     pub fn key(&self) -> &FileKey {
         &self.inner.key
     }
@@ -245,9 +295,11 @@ impl Tree {
 
     /// What another replica says that a branch holds, as this one's bytes are wrong.
     fn compiled_elsewhere(&self, id: BranchId, error: format::Error) -> Result<format::Result<Column>> {
-        let key = format!("{};{}", self.path(), self.key().key.cycle);
+        let around = self.key().path();
+        let inner = self.path().get(around.len()..).unwrap_or_default();
+        let path = format!("{around};{}{inner}", self.key().key.cycle);
         permanent(self.file().elsewhere(self.branch_path(id), self.in_branch(id, error), |twin| {
-            let tree = Tree::of_replica(twin, &key)?;
+            let tree = Tree::of_replica(twin, &path)?;
             if tree.inner.record.branches.len() != self.inner.record.branches.len() {
                 let what = format!("{} branches, where another replica has others", tree.inner.record.branches.len());
                 return Err(self.in_branch(id, format::Error::corrupt(0, what)));

@@ -55,7 +55,7 @@ impl Table for Tree {
     }
 
     fn class_name(&self) -> &str {
-        &self.key().key.class_name
+        &self.inner.class_name
     }
 
     fn cycle(&self) -> u16 {

@@ -239,6 +239,9 @@ impl<'i> Compiler<'i> {
         if self.misdescribed.contains(&class_name) {
             return self.unknown(misdescribed(&class_name));
         }
+        if self.is_linked && self.infos.is_tree(&class_name) {
+            return self.unknown(format!("{class_name}, a tree"));
+        }
         let is_matrix = name.name == "TMatrixTSym";
         match self.own_streamer(&class_name).filter(|_| !is_matrix) {
             Some(OwnStreamer::Node(node)) => return node,

@@ -32,6 +32,11 @@ impl<'i> LinkedTypes<'i> {
         LinkedTypes { compiler, nodes: HashMap::new() }
     }
 
+    /// Whether the objects of a class are trees.
+    pub fn is_tree(&self, class: &str) -> bool {
+        self.compiler.infos.is_tree(class)
+    }
+
     /// How an object of a class that writes itself is stored; `None` if it is stored as it is described.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::graph::{Object, number_of};
+use super::graph::{Content, Object, number_of};
 use super::objects::{Reader, check_objects};
 use super::pointers::is_class;
 use super::t_object::IS_REFERENCED;
@@ -136,11 +136,11 @@ impl<'a> Reader<'a> {
         let node = Arc::new(Node::List(Box::new((*item).clone())));
         let mut items = Values::empty(&DataType::Optional(Box::new(item.data_type())));
         self.objects(cursor, &item, by_member, version, n_objects, &mut items)?;
-        let content = Ok(Values::List(vec![list_end(n_objects)?], Box::new(items)));
+        let content = Ok(Content::Value(node, Values::List(vec![list_end(n_objects)?], Box::new(items))));
         // The number of the place where the objects begin: no slot is there.
         let number = number_of(start + self.origin + 2)?;
         let range = start..cursor.position();
-        self.links(cursor)?.insert(number, Object { class: String::new(), node, content, range });
+        self.links(cursor)?.insert(number, Object { class: String::new(), content, range });
         Ok(number)
     }
 

@@ -32,12 +32,19 @@ const MAX_PASSED_OVER: usize = 8;
 pub struct Object {
     /// Its class; empty for the list of objects of a `TClonesArray`.
     pub class: String,
-    /// How it was read.
-    pub node: Arc<Node>,
-    /// One value, or why there is none.
-    pub content: Result<Values>,
+    /// What was read, or why it cannot be.
+    pub content: Result<Content>,
     /// Its bytes in the object of the key.
     pub range: Range<usize>,
+}
+
+/// What was read of an object.
+#[derive(Debug)]
+pub enum Content {
+    /// One value, and how it was read.
+    Value(Arc<Node>, Values),
+    /// A tree, which is read as one: [`TreeRecord::parse_from`](crate::tree::TreeRecord::parse_from).
+    Tree,
 }
 
 /// The object of a key and what it leads to. Objects may lead to each other.
@@ -181,10 +188,13 @@ impl<'a> Reader<'a> {
     /// Reads the object of the key.
     fn outermost(&mut self, class: &str, data: &'a [u8]) -> Result<Object> {
         let mut cursor = Cursor::new(data);
+        if self.links(&cursor)?.types.is_tree(class) {
+            return Ok(Object { class: class.to_owned(), content: Ok(Content::Tree), range: 0..data.len() });
+        }
         let (node, mut values) = self.links(&cursor)?.room(class, 0)?;
         self.read_whole(&mut cursor, &node, &mut values)?;
         check_end(&cursor, &format!("a {class} takes"))?;
-        Ok(Object { class: class.to_owned(), node, content: Ok(values), range: 0..data.len() })
+        Ok(Object { class: class.to_owned(), content: Ok(Content::Value(node, values)), range: 0..data.len() })
     }
 
     /// Reads what was put off, and what that leads to.
@@ -194,10 +204,8 @@ impl<'a> Reader<'a> {
                 // Nothing behind its end is its own: so no byte is read for two objects.
                 let mut cursor = Cursor::at(data.get(..range.end).unwrap_or(data), range.start);
                 let class = String::from_utf8_lossy(class).into_owned();
-                let object = match self.behind_link(&mut cursor, &class) {
-                    Ok((node, values)) => Object { class, node, content: Ok(values), range },
-                    Err(error) => unreadable(class.clone(), error.within(class), range),
-                };
+                let content = self.behind_link(&mut cursor, &class).map_err(|error| error.within(class.clone()));
+                let object = Object { class, content, range };
                 self.links(&cursor)?.objects.insert(number, object);
             }
             if !self.passed_over(data)? {
@@ -234,17 +242,21 @@ impl<'a> Reader<'a> {
             } else {
                 let start = start.unwrap_or(0).min(data.len());
                 let error = Error::corrupt(start, format!("a reference to an object at {number}, where none is"));
-                links.objects.insert(number, unreadable(String::new(), error, start..start));
+                let object = Object { class: String::new(), content: Err(error), range: start..start };
+                links.objects.insert(number, object);
             }
         }
         Ok(!wanted.is_empty())
     }
 
-    fn behind_link(&mut self, cursor: &mut Cursor<'a>, class: &str) -> Result<(Arc<Node>, Values)> {
+    fn behind_link(&mut self, cursor: &mut Cursor<'a>, class: &str) -> Result<Content> {
+        if self.links(cursor)?.types.is_tree(class) {
+            return Ok(Content::Tree);
+        }
         let (node, mut values) = self.links(cursor)?.room(class, cursor.position())?;
         self.read_whole(cursor, &node, &mut values)?;
         check_end(cursor, "the object takes")?;
-        Ok((node, values))
+        Ok(Content::Value(node, values))
     }
 
     /// Reads what is the rest of the data: containers of the standard library may have a frame there or not.
@@ -290,13 +302,13 @@ impl<'a> Reader<'a> {
                 let range = start..cursor.position();
                 let links = self.links(cursor)?;
                 links.leave();
-                links.insert(number, Object { class, node, content: Ok(values), range });
+                links.insert(number, Object { class, content: Ok(Content::Value(node, values)), range });
                 Ok(number)
             }
         }
     }
 
-    /// Passes over what cannot be read, if its first word is a byte count; returns the number of what takes its place.
+    /// Passes over what cannot be read, or is a tree, if its first word is a byte count; returns the number of what takes its place.
     pub(super) fn opaque(&mut self, cursor: &mut Cursor<'a>, why: &str) -> Result<u32> {
         let start = cursor.position();
         let error = Error::unsupported(start, format!("{why}, cannot be read"));
@@ -311,15 +323,12 @@ impl<'a> Reader<'a> {
         // Slots are elsewhere: no pointer begins inside of what was passed over, or at its first byte.
         let number = number_of(start + self.origin + 2)?;
         let class = why.split(", ").next().unwrap_or_default().to_owned();
-        let object = unreadable(class, error, start..cursor.position());
+        let range = start..cursor.position();
         let links = self.links(cursor)?;
-        links.insert(number, object);
+        let content = if links.types.is_tree(&class) { Ok(Content::Tree) } else { Err(error) };
+        links.insert(number, Object { class, content, range });
         Ok(number)
     }
-}
-
-fn unreadable(class: String, error: Error, range: Range<usize>) -> Object {
-    Object { class, node: Arc::new(Node::Unreadable(Arc::from(""))), content: Err(error), range }
 }
 
 #[cfg(test)]

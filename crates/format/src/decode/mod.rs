@@ -22,7 +22,7 @@ mod values;
 mod writes;
 
 pub use entries::trace;
-pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
+pub use graph::{Content, OUTERMOST, Object, ObjectGraph, read_graph};
 pub use holders::meet;
 pub use misfit::{Misfit, Trace};
 pub use objects::Reader;

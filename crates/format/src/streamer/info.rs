@@ -1,8 +1,9 @@
 //! The record of streamer information.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use ahash::{HashMap, HashMapExt, HashSet};
+use ahash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use crate::codec::Decompressor;
 use crate::column::Compiled;
@@ -105,6 +106,8 @@ pub struct StreamerInfos {
     bits: [u32; 2],
     rules: Vec<Rule>,
     enumerations: OnceLock<HashMap<String, Primitive>>,
+    /// The classes of users that derive from `TTree`, in their usual spelling.
+    trees: OnceLock<HashSet<String>>,
     /// What was made of them: a copy of the information shares it.
     compiled: OnceLock<Arc<Compiled>>,
     /// ROOT version that wrote the file, 0 if unknown.
@@ -325,6 +328,35 @@ impl StreamerInfos {
         false
     }
 
+    /// Whether the objects of a class are trees: of `TTree`, or of a class that derives from it in any version.
+    ///
+    /// A `TChain` is none: it has no entries of its own, but the names of files.
+    pub fn is_tree(&self, class: &str) -> bool {
+        if matches!(class, "TTree" | "TNtuple" | "TNtupleD") {
+            return true;
+        }
+        let trees = self.trees.get_or_init(|| self.find_trees());
+        !trees.is_empty() && trees.contains(&*spelled(class))
+    }
+
+    fn find_trees(&self) -> HashSet<String> {
+        let mut derived: HashMap<Cow<'_, str>, Vec<&str>> = HashMap::new();
+        for info in self.infos.iter().filter(|info| info.name != "TChain") {
+            for base in info.bases() {
+                derived.entry(spelled(&base.name)).or_default().push(&info.name);
+            }
+        }
+        let mut found = HashSet::new();
+        let mut waiting: Vec<&str> =
+            ["TTree", "TNtuple", "TNtupleD"].iter().filter_map(|tree| derived.remove(*tree)).flatten().collect();
+        while let Some(class) = waiting.pop() {
+            let class = spelled(class);
+            waiting.extend(derived.remove(&class).unwrap_or_default());
+            found.insert(class.into_owned());
+        }
+        found
+    }
+
     /// The type in which values of `name` are stored, if that is an enumeration.
     ///
     /// Files do not describe enumerations: a member of that type, or a container of them, gives it away.
@@ -389,6 +421,7 @@ impl StreamerInfos {
         self.infos.extend(missing);
         self.by_name.clear();
         self.by_spelling.clear();
+        self.trees = OnceLock::new();
         self.index();
         self
     }
@@ -470,6 +503,11 @@ fn usual_spelling(name: &str) -> Option<String> {
         return None;
     }
     TypeName::parse(name).ok().map(|name| name.with_usual_numbers().to_string())
+}
+
+/// The usual spelling of a name, which is itself for most.
+fn spelled(name: &str) -> Cow<'_, str> {
+    usual_spelling(name).map_or(Cow::Borrowed(name), Cow::Owned)
 }
 
 /// Reads a `TStreamerInfo` after its class tag.

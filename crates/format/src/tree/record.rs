@@ -10,10 +10,12 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
 
+mod derived;
 mod references;
 mod tail;
 mod write;
 
+use derived::enter_tree;
 pub use references::{BranchReferences, ReferenceTable};
 use tail::Tail;
 pub use tail::{Friend, RecordedIndex, UserInfo};
@@ -196,32 +198,42 @@ impl TreeRecord {
     /// Parses the object data of a tree's record.
     ///
     /// `class`: from its key, `TTree` or a class derived from it. `key_bytes`: `fKeylen` of that key. `infos` are asked
-    /// for only if the version of `TTree` is an old one.
+    /// for only if the version of `TTree` is an old one, or the class one of a user.
     ///
     /// # Errors
     /// As the bytes are corrupt, cut short or of an unknown version.
-    pub fn parse(
+    pub fn parse<'i>(
         object_data: &[u8],
         class: &str,
         key_bytes: usize,
-        infos: &dyn Fn() -> Result<StreamerInfos>,
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     ) -> Result<TreeRecord> {
-        let mut cursor = Cursor::new(object_data);
+        Self::parse_from(0, object_data, class, key_bytes, infos)
+    }
+
+    /// The same of a tree that begins at a byte of the object data of a key, inside of another object, and ends with them.
+    ///
+    /// # Errors
+    /// As [`TreeRecord::parse`].
+    pub fn parse_from<'i>(
+        start: usize,
+        object_data: &[u8],
+        class: &str,
+        key_bytes: usize,
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    ) -> Result<TreeRecord> {
+        let mut cursor = Cursor::at(object_data, start);
         let mut reading = Reading::new(key_bytes);
-        let mut frame = cursor.version()?;
-        let derived = (class != "TTree").then_some(frame.version);
-        if derived.is_some() {
-            // TNtuple, TChain: the TTree part comes first, in a frame of its own.
-            frame = cursor.version()?;
-        }
+        let outermost = cursor.clone().version()?.version;
+        let frame = enter_tree(&mut cursor, class, infos)?;
         let (bits, name, title) = read_named(&mut cursor)?;
         // What is not in old records is unknown, and not what ROOT has now.
         let mut record = TreeRecord { version: frame.version, auto_flush: 0, ..TreeRecord::of(bits, name, title) };
         record.parse_members(&mut cursor, &mut reading, infos).within(|| format!("tree {}", record.name))?;
-        if let Some(version) = derived {
+        if class != "TTree" {
             let n_variables = frame.end.and_then(|end| Cursor::at(object_data, end).i32().ok());
             match n_variables.filter(|_| matches!(class, "TNtuple" | "TNtupleD")) {
-                Some(n_variables) => record.tail.variables = Some((version, n_variables)),
+                Some(n_variables) => record.tail.variables = Some((outermost, n_variables)),
                 None => record.tail.leave_out(format!("what a {class} has beyond a TTree")),
             }
         }
@@ -233,16 +245,31 @@ impl TreeRecord {
         Ok(record)
     }
 
-    fn parse_members<'a>(
+    /// The name alone of such a tree.
+    ///
+    /// # Errors
+    /// As [`TreeRecord::parse`].
+    pub fn name_from<'i>(
+        start: usize,
+        object_data: &[u8],
+        class: &str,
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    ) -> Result<String> {
+        let mut cursor = Cursor::at(object_data, start);
+        enter_tree(&mut cursor, class, infos)?;
+        Ok(read_named(&mut cursor)?.1)
+    }
+
+    fn parse_members<'a, 'i>(
         &mut self,
         cursor: &mut Cursor<'a>,
         reading: &mut Reading<'a>,
-        infos: &dyn Fn() -> Result<StreamerInfos>,
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     ) -> Result<()> {
         match self.version {
             16..=20 => self.read_numbers(cursor)?,
             1..=4 => self.read_early_numbers(cursor)?,
-            _ => self.read_numbers_by_info(cursor, &infos()?)?,
+            _ => self.read_numbers_by_info(cursor, infos()?)?,
         }
         (self.top_branches, self.array_bits[0]) = read_branches(cursor, reading, None, 0)?;
         // What follows the branches is not worth failing for: leaves again, aliases, indices, friends.

@@ -1,6 +1,6 @@
 //! Object graphs from bytes made by hand: what is right is read, what is made to harm is refused.
 
-use crate::decode::graph::{OUTERMOST, Object, ObjectGraph, read_graph};
+use crate::decode::graph::{Content, OUTERMOST, Object, ObjectGraph, read_graph};
 use crate::decode::values::Values;
 use crate::error::{Error, Result};
 use crate::streamer::StreamerInfos;
@@ -40,7 +40,9 @@ fn list(items: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn links(object: &Object) -> Vec<u32> {
-    let Ok(Values::Struct(1, members)) = &object.content else { panic!("no list: {:?}", object.content) };
+    let Ok(Content::Value(_, Values::Struct(1, members))) = &object.content else {
+        panic!("no list: {:?}", object.content)
+    };
     let Some((_, Values::List(_, items))) = members.last() else { panic!("no items") };
     let Values::Struct(_, items) = &**items else { panic!("no structs") };
     let Values::Links(links) = &items[0].1 else { panic!("no links") };
@@ -75,7 +77,7 @@ fn lists_hold_objects_nulls_and_references_to_objects_and_themselves() {
     let graph = read("TList", &list(&items)).unwrap();
     assert_eq!(links(&graph.objects[&OUTERMOST]), [number, 0, number, OUTERMOST]);
     assert_eq!(graph.objects.len(), 2);
-    let Ok(Values::Struct(1, members)) = &graph.objects[&number].content else { panic!("not read") };
+    let Ok(Content::Value(_, Values::Struct(1, members))) = &graph.objects[&number].content else { panic!("not read") };
     assert_eq!(members.last().unwrap().1, Values::Text(vec![3], b"one".to_vec()));
 }
 
@@ -169,7 +171,20 @@ fn arrays_of_clones_in_clones_are_read_to_a_bounded_depth() {
     let missing = clones("TObjString;1", 2, &[&[0, 1], object_string("x").as_slice()].concat());
     let graph = read("TClonesArray", &missing).unwrap();
     let items = graph.objects.values().find(|object| object.class.is_empty()).unwrap();
-    let Ok(Values::List(ends, objects)) = &items.content else { panic!("no list") };
+    let Ok(Content::Value(_, Values::List(ends, objects))) = &items.content else { panic!("no list") };
     let Values::Optional(is_there, _) = &**objects else { panic!("no gaps") };
     assert_eq!((ends.as_slice(), is_there.as_slice()), ([2].as_slice(), [0, 1].as_slice()));
+}
+
+#[test]
+fn trees_are_left_to_who_reads_trees_and_lists_may_hold_themselves() {
+    let items = |first: &[u8]| list(&[pointer("TTree", first), vec![0, 0, 0, 1], vec![0, 0, 0, 1]]);
+    let graph = read("TList", &items(&[1, 2, 3])).unwrap();
+    let [tree, itself, again] = links(&graph.objects[&OUTERMOST])[..] else { panic!("three items") };
+    assert_eq!((itself, again), (OUTERMOST, OUTERMOST));
+    let tree = &graph.objects[&tree];
+    assert!(matches!(tree.content, Ok(Content::Tree)), "{:?}", tree.content);
+    // Its own bytes, whatever they are, and its class.
+    assert_eq!((items(&[1, 2, 3]).get(tree.range.clone()), &*tree.class), (Some(&[1, 2, 3][..]), "TTree"));
+    assert!(matches!(read("TTree", &[7]).unwrap().objects[&OUTERMOST].content, Ok(Content::Tree)));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::column::{Class, CountedHead, EntryForm, Framing, Node, Number, Step, Variant};
-use crate::decode::graph::{OUTERMOST, ObjectGraph, read_graph};
+use crate::decode::graph::{Content, OUTERMOST, ObjectGraph, read_graph};
 use crate::decode::{Misfit, Values, trace};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, Primitive, StreamerInfo, StreamerInfos};
@@ -84,7 +84,9 @@ fn read(objects: &[Vec<u8>; 2], behind: &[u8]) -> Result<ObjectGraph> {
 fn a_described_class_that_is_written_otherwise_does_not_take_the_object_around_it_along() {
     let own = counted(&[0, 2, 9, 9, 9]);
     let graph = read(&[own.clone(), own.clone()], &own).unwrap();
-    let Ok(Values::Struct(1, members)) = &graph.objects[&OUTERMOST].content else { panic!("no object") };
+    let Ok(Content::Value(_, Values::Struct(1, members))) = &graph.objects[&OUTERMOST].content else {
+        panic!("no object")
+    };
     for (place, number) in [(0, 1), (3, 2), (5, 3)] {
         assert_eq!(members[place].1.integers().unwrap(), [number]);
     }

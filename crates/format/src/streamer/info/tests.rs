@@ -325,6 +325,26 @@ fn classes_that_derive_from_each_other_end() {
 }
 
 #[test]
+fn classes_that_derive_from_ttree_are_trees_and_those_that_name_files_are_none() {
+    let record = Record::list(7, |record| {
+        record.info("Spill", 1, 1, &[base("TTree", 0)]);
+        record.info("Of<double>", 1, 2, &[base("TNamed", 0), base("Spill", 0)]);
+        record.info("Pair", 1, 3, &[base("Other", 0), base("TNtupleD", 0)]);
+        record.info("TChain", 5, 4, &[base("TTree", 0)]);
+        record.info("Chained", 1, 5, &[base("TChain", 0)]);
+        record.info("A", 1, 6, &[base("B", 0)]);
+        record.info("B", 1, 7, &[base("A", 0)]);
+    });
+    let infos = record.parse();
+    for class in ["TTree", "TNtuple", "Spill", "Of<double>", "Of<Double_t>", "Pair"] {
+        assert!(infos.is_tree(class), "{class}");
+    }
+    for class in ["TNamed", "Other", "TChain", "Chained", "A", "Tree", ""] {
+        assert!(!infos.is_tree(class), "{class}");
+    }
+}
+
+#[test]
 fn no_list_is_an_error() {
     assert!(matches!(StreamerInfos::parse(&[], 64), Err(Error::Truncated(_))));
     assert!(StreamerInfos::parse(&[0xff; 40], 64).is_err());

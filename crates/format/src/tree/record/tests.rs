@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::codec::CompressionSetting;
 use crate::output::{ON_HEAP_BITS, Output};
-use crate::streamer::Primitive;
+use crate::streamer::{Element, Primitive, StreamerInfo};
 use crate::tree::{BasketHead, BasketLocation, ClonesPart, ElementPart, LeafKind};
 
 const KEY_BYTES: usize = 50;
@@ -27,6 +27,58 @@ fn with_arrays(mut record: TreeRecord, object_data: &[u8]) -> TreeRecord {
         branch.baskets = branch.baskets.with_arrays(object_data);
     }
     record
+}
+
+/// The record of a tree in the bases of a class, each with what is written before the base that is one.
+fn within(bases: &[&[u8]], record: &[u8]) -> Vec<u8> {
+    bases.iter().fold(record.to_vec(), |inner, before| {
+        let n_bytes = 0x4000_0000 | u32::try_from(2 + before.len() + inner.len()).unwrap();
+        [&n_bytes.to_be_bytes()[..], &[0, 1], before, &inner].concat()
+    })
+}
+
+fn class(name: &str, bases: &[&str]) -> StreamerInfo {
+    let elements = bases.iter().map(|base| Element::member(base, "BASE", 0)).collect();
+    StreamerInfo { name: name.to_owned(), version: 1, checksum: 5, elements, ..StreamerInfo::default() }
+}
+
+#[test]
+fn a_tree_is_found_in_the_bases_of_its_class() {
+    const OBJECT: &[u8] = &[0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+    const FRAME: &[u8] = &[0x40, 0, 0, 4, 0, 1, 7, 7];
+    let infos = StreamerInfos::of(vec![
+        class("Spill", &["TTree"]),
+        class("Beside", &["TObject", "TAttLine", "TQObject", "Spill"]),
+        class("Pair", &["TNtuple"]),
+        class("Bare", &["TArrayD", "Spill"]),
+        class("Circle", &["Circle", "TTree"]),
+        class("None", &["TNamed"]),
+    ]);
+    let plain = written(&TreeRecord::new("name", "title"));
+    let before = [OBJECT, FRAME].concat();
+    let parse = |class: &str, data: &[u8]| TreeRecord::parse(data, class, KEY_BYTES, &|| Ok(&infos));
+    for (class, bases) in [("Spill", &[&[][..]][..]), ("Beside", &[&[], &before]), ("Pair", &[&[], &[]])] {
+        let data = within(bases, &plain);
+        let read = parse(class, &data).unwrap();
+        assert_eq!((&*read.name, &*read.title, read.version), ("name", "title", VERSION), "{class}");
+        // Inside of another object it begins later.
+        let data = [&[9; 3], data.as_slice()].concat();
+        assert_eq!(TreeRecord::name_from(3, &data, class, &|| Ok(&infos)).unwrap(), "name");
+        assert_eq!(TreeRecord::parse_from(3, &data, class, KEY_BYTES, &|| Ok(&infos)).unwrap().name, "name");
+    }
+    // A class without a version is found by its checksum.
+    let mut unversioned = within(&[&[0, 0, 0, 5]], &plain);
+    unversioned[5] = 0;
+    assert_eq!(parse("Spill", &unversioned).unwrap().name, "name");
+    for (class, data, what) in [
+        ("Unknown", within(&[&[]], &plain), "a Unknown of version 1, which the file does not describe"),
+        ("None", within(&[&[]], FRAME), "which is no TTree"),
+        ("Bare", within(&[&[], OBJECT], &plain), "without a byte count"),
+        ("Circle", within(&[&[][..]; 80], &plain), "more than 64 bases"),
+    ] {
+        let error = parse(class, &data).unwrap_err();
+        assert!(matches!(error, Error::Unsupported(_)) && error.to_string().contains(what), "{class}: {error}");
+    }
 }
 
 /// Members of objects of ROOT 2: no byte counts.
@@ -575,7 +627,8 @@ proptest! {
         for (place, byte) in damage {
             *place.get_mut(&mut data) = byte;
         }
-        let infos = || Ok(StreamerInfos::default());
+        let none = StreamerInfos::default();
+        let infos = || Ok(&none);
         let Ok(read) = TreeRecord::parse(&data, "TTree", KEY_BYTES, &infos) else { return Ok(()) };
         let mut output = Output::new(KEY_BYTES);
         if read.write(&data, &mut output).is_ok() {
