@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 import arrowroot
@@ -248,6 +249,17 @@ def test_the_entries_of_a_column_vouch_for_fixed_arrays_that_were_added_later(tm
         assert file["n"].to_arrow(["x"]).num_rows == 5000
         with pytest.raises(arrowroot.UnsupportedError, match=r"late\._0: .* a column that was added later"):
             file["n"].to_arrow(["late"], entries=slice(0, 1))
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_tables_of_very_many_columns_with_long_names_that_are_alike_are_read_whole(tmp_path, layout):
+    """Their names compress to nearly nothing: it is the file that vouches for so many."""
+    name = "a_name_of_a_hundred_and_twenty_characters_as_some_generators_make_them_up" + "_" * 40
+    table = pa.table({f"{name}{i:07d}": pa.array([float(i)]) for i in range(27_000)})
+    path = tmp_path / "wide.root"
+    arrowroot.write(f"{path}:t", table, layout=layout)
+    with arrowroot.open(path) as file:
+        assert file["t"].to_arrow().equals(table)
 
 
 def test_columns_of_more_members_than_a_schema_may_have_are_read_one_by_one(tmp_path):

@@ -55,7 +55,7 @@ pub fn check_metadata_bytes(stored_bytes: u64, n_bytes: u64) -> format::Result<(
     let most = stored_bytes.saturating_mul(MAX_METADATA_RATIO).saturating_add(MAX_METADATA_BYTES);
     if n_bytes > most {
         let what = format!(
-            "metadata of {n_bytes} bytes that are stored in {stored_bytes}: more than {most} bytes are not unpacked"
+            "metadata of {n_bytes} bytes that compress too well for what is stored: more than {most} bytes are not unpacked"
         );
         return Err(format::Error::unsupported(0, what));
     }

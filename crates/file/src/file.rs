@@ -9,7 +9,7 @@ use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RootRecord};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
-use crate::access::{check_metadata, format_error, read_range, unpack};
+use crate::access::{check_metadata, check_metadata_bytes, check_size, format_error, read_range, unpack};
 use crate::elsewhere::Twins;
 use crate::error::{Error, Result, permanent};
 use crate::fitness::fitness;
@@ -21,6 +21,8 @@ use crate::scratch::PooledScratch;
 const HEAD_BYTES: u64 = 4096;
 /// Most bytes of one timed read: what a store delivers in a second, not more.
 const MAX_TIMED_BYTES: u64 = 64 << 20;
+/// So many bytes of a file count as one of its metadata as they are stored.
+const FILE_BYTES_FOR_ONE: u64 = 3;
 /// Key lists and descriptions of classes of more bytes, as they are stored, take more than some 50 ms.
 const LONG_KEY_LIST_BYTES: u64 = 1 << 20;
 const LONG_INFO_BYTES: u32 = 256 << 10;
@@ -237,12 +239,19 @@ impl File {
     {
         let stored = self.read_stored(key)?;
         let n_bytes = key.object_bytes as usize;
-        let unpacked = check_metadata(&stored, n_bytes).and_then(|()| {
+        let checked = check_metadata_bytes(self.metadata_weight(stored.len() as u64), n_bytes as u64);
+        let unpacked = checked.and_then(|()| check_size(&stored, n_bytes)).and_then(|()| {
             let mut record = make(n_bytes).map_err(|error| format::Error::unsupported(0, error.to_string()))?;
             PooledScratch::default().get().decompressor.decompress(&stored, &mut record)?;
             Ok(record)
         });
         unpacked.map_err(|error| self.in_stored(key, error))
+    }
+
+    /// Stored bytes by which the size of a tree's metadata is judged: names that are long and alike compress to nearly nothing,
+    /// and then what else the file holds of so many columns vouches for them.
+    fn metadata_weight(&self, stored_bytes: u64) -> u64 {
+        stored_bytes.max(self.size_bytes() / FILE_BYTES_FOR_ONE)
     }
 
     /// An error in what follows a key, as it is in the file.

@@ -63,19 +63,18 @@ struct Inner {
 }
 
 /// Fields and columns that become so many bytes are read however well they compress: some 50,000 of them. Beyond, so many
-/// bytes for each that is stored: each field takes ten times as much in memory.
+/// bytes for each of the file: each field takes ten times as much in memory. Fields that are all alike compress to nearly
+/// nothing, but those of real data have pages.
 const MAX_SCHEMA_BYTES: u64 = 4 << 20;
 const MAX_SCHEMA_RATIO: u64 = 4;
 
-/// Refuses a header or footer that is small and has very many fields.
-fn check_schema(blob: Blob) -> format::Result<()> {
-    let most = blob.stored_bytes.saturating_mul(MAX_SCHEMA_RATIO).saturating_add(MAX_SCHEMA_BYTES);
+/// Refuses a header or footer of very many fields in a small file.
+fn check_schema(blob: Blob, file_bytes: u64) -> format::Result<()> {
+    let most = file_bytes.saturating_mul(MAX_SCHEMA_RATIO).saturating_add(MAX_SCHEMA_BYTES);
     let n_bytes = blob.uncompressed_bytes;
     if n_bytes > most {
-        let stored_bytes = blob.stored_bytes;
-        let what = format!(
-            "metadata of {n_bytes} bytes that are stored in {stored_bytes}: more than {most} bytes are not unpacked"
-        );
+        let what =
+            format!("metadata of {n_bytes} bytes in a file of {file_bytes}: more than {most} bytes are not unpacked");
         return Err(format::Error::unsupported(0, what));
     }
     Ok(())
@@ -131,7 +130,7 @@ impl Ntuple {
             move |error: format::Error| format_error(source, path, error.placed(blob.envelope_place()))
         };
         for blob in [anchor.header, anchor.footer] {
-            check_schema(blob).map_err(in_envelope(blob))?;
+            check_schema(blob, file.size_bytes()).map_err(in_envelope(blob))?;
         }
         let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
         let mut schema = Schema::parse(envelopes.at(0)).map_err(in_envelope(anchor.header))?;

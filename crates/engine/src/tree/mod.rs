@@ -38,6 +38,10 @@ const MAX_FIELDS: usize = 50_000;
 const BYTES_OF_FIELD: usize = 16;
 /// Bytes of the record for a field as they are stored: what compresses too well is made to harm.
 const STORED_BYTES_OF_FIELD: usize = 50;
+/// Fields of a column that its own branch stands for, and the bytes of the record for each of them as they are stored: a table of
+/// any number of columns has so many.
+const FIELDS_OF_BRANCH: usize = 4;
+const STORED_BYTES_OF_OWN_FIELD: usize = 8;
 /// Bytes of the record for each cluster: of the baskets that it begins.
 const BYTES_OF_CLUSTER: usize = 8;
 /// Clusters that any tree may have, and more that none may have: beyond, what its record says of them is not true.
@@ -376,7 +380,9 @@ impl Tree {
     fn max_fields(&self) -> usize {
         let key = &self.key().key;
         let stored_bytes = (key.n_bytes as usize).saturating_sub(key.key_bytes.into());
-        MAX_FIELDS + (self.object_data().len() / BYTES_OF_FIELD).min(stored_bytes / STORED_BYTES_OF_FIELD)
+        let members = (self.object_data().len() / BYTES_OF_FIELD).min(stored_bytes / STORED_BYTES_OF_FIELD);
+        let own = (self.inner.record.branches.len() * FIELDS_OF_BRANCH).min(stored_bytes / STORED_BYTES_OF_OWN_FIELD);
+        MAX_FIELDS + members + own
     }
 
     /// The baskets of a branch.
