@@ -58,7 +58,7 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
     let infos = schema.streamer_infos();
     let form_of = |field: StreamedField<'_>| {
         let infos = infos.as_ref().map_err(Clone::clone)?;
-        let column = column_of_streamed_field(field.type_name, infos, &Arc::new(SeenClasses::new()))?;
+        let column = column_of_streamed_field(field.type_name, field.checksum, infos, &Arc::new(SeenClasses::new()))?;
         Ok(Arc::new(column.form.unwrap_or_else(|| Column::of_bytes("").form.unwrap())))
     };
     for member in schema.members().iter().take(1000) {

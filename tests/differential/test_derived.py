@@ -222,3 +222,16 @@ def test_what_is_beside_a_tree_inside_of_an_object_is_what_it_was(trees, tmp_pat
         check=True,
     ).stdout
     assert "TTree: 30 entries, 3 columns" in shown
+
+
+@pytest.mark.parametrize("name", ["packed", "half", "plain", "alias"])
+def test_objects_of_an_rntuple_are_read_by_the_class_that_their_data_name(path, name):
+    boxes = ar.open(path.with_name("boxes.root"))["boxes"].to_arrow([name])[name].to_pylist()
+    assert boxes == [{"value": i + 0.5, "values": [float(-i)] * i, "n": i} for i in range(4)]
+
+
+def test_packed_numbers_are_found_in_arguments_of_arguments(path):
+    tree = ar.open(path.with_name("boxes.root"))["boxes"]
+    outer = [{"box": {"value": i + 0.5, "values": [float(-i)] * i, "n": i}, "value": 0.0} for i in range(4)]
+    nested = [{"a": [[i, -i]] * i, "b": "text"} for i in range(4)]
+    assert tree.to_arrow(["outer", "nested"]).to_pydict() == {"outer": outer, "nested": nested}

@@ -49,9 +49,10 @@ impl Ntuple {
     fn compile_streamed(&self, field: StreamedField<'_>) -> Result<format::Result<Column>> {
         let answers = Answers::default();
         let read = || answers.give(self.first_objects(field.ends, field.bytes));
-        let column = self
-            .streamer_infos(&answers)
-            .and_then(|infos| resolve_by_sample(&|seen| column_of_streamed_field(field.type_name, infos, seen), &read));
+        let column = self.streamer_infos(&answers).and_then(|infos| {
+            let resolve = |seen: &_| column_of_streamed_field(field.type_name, field.checksum, infos, seen);
+            resolve_by_sample(&resolve, &read)
+        });
         answers.settle(column)
     }
 

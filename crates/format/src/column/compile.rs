@@ -387,7 +387,7 @@ impl<'i> Compiler<'i> {
     /// What is known of the versions of a class: what its own streamer writes, or what the file says.
     pub(super) fn infos_of(&self, class: &str) -> Vec<&'i StreamerInfo> {
         match described::infos_of(class) {
-            [] => self.infos.named(class).collect(),
+            [] => self.infos.named(class).chain(self.infos.packed_twins(class)).collect(),
             infos => infos.iter().collect(),
         }
     }

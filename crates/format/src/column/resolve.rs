@@ -542,15 +542,20 @@ pub fn column_of_type(
 }
 
 /// Compiles the form of what the streamer of a class wrote into a field of an RNTuple: what it writes where it is called for
-/// an object, and of a collection no frame.
+/// an object, and of a collection no frame. `checksum`: of the class, as the field has it; it tells where the name does not.
 ///
 /// # Errors
 /// [`Error::Unsupported`], with the type in its text, for what cannot be read.
 ///
 /// # Source
 /// `RStreamerField::AppendImpl`, `TCollectionClassStreamer::Stream` (ROOT 6.40).
-pub fn column_of_streamed_field(type_name: &str, infos: &StreamerInfos, seen: &Arc<SeenClasses>) -> Result<Column> {
-    let parsed = TypeName::parse(type_name)?;
+pub fn column_of_streamed_field(
+    type_name: &str,
+    checksum: Option<u32>,
+    infos: &StreamerInfos,
+    seen: &Arc<SeenClasses>,
+) -> Result<Column> {
+    let parsed = TypeName::parse(infos.described_name(type_name, checksum))?;
     let node = Compiler::with_seen(infos, seen).value(&parsed, 0);
     if let Some(why) = node.fault() {
         let reason = match infos.is_named(type_name) {

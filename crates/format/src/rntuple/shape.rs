@@ -113,6 +113,8 @@ pub struct StreamedField<'s> {
     pub id: FieldId,
     /// The class of its objects.
     pub type_name: &'s str,
+    /// The checksum of that class, if the field has it.
+    pub checksum: Option<u32>,
     /// The ends of their bytes.
     pub ends: SlotId,
     /// Their bytes.
@@ -280,7 +282,13 @@ impl Build<'_> {
         if !matches!(self.encoding(field, bytes)?, Encoding::Plain(Primitive::Int8 | Primitive::UInt8)) {
             return Err(self.unsupported(field, "written by a streamer, and not as bytes"));
         }
-        let form = (self.form_of)(StreamedField { id, type_name: field.type_name(), ends, bytes });
+        let form = (self.form_of)(StreamedField {
+            id,
+            type_name: field.type_name(),
+            checksum: field.type_checksum(),
+            ends,
+            bytes,
+        });
         let form = form.map_err(|error| match error {
             Error::Unsupported(_) => error.as_unsupported(&format!("field {:?}", field.name())),
             error => error,

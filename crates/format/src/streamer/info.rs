@@ -106,6 +106,8 @@ pub struct StreamerInfos {
     bits: [u32; 2],
     rules: Vec<Rule>,
     enumerations: OnceLock<HashMap<String, Primitive>>,
+    /// By the names that they have without packed numbers, those that have such.
+    packed_twins: OnceLock<HashMap<String, Vec<usize>>>,
     /// The classes of users that derive from `TTree`, in their usual spelling.
     trees: OnceLock<HashSet<String>>,
     /// What was made of them: a copy of the information shares it.
@@ -281,6 +283,33 @@ impl StreamerInfos {
         found.into_iter().flatten().filter_map(|&i| self.infos.get(i))
     }
 
+    /// Those of the classes that are the same but for numbers which are packed: `Box<Double32_t>` where `Box<double>` is meant.
+    /// RNTuples name the second where ROOT's streamers wrote the first.
+    pub fn packed_twins(&self, name: &str) -> impl Iterator<Item = &StreamerInfo> {
+        let twins = self.packed_twins.get_or_init(|| {
+            let mut twins: HashMap<String, Vec<usize>> = HashMap::new();
+            for (i, info) in self.infos.iter().enumerate().filter(|(_, info)| info.name.contains('<')) {
+                let Ok(parsed) = TypeName::parse(&info.name) else { continue };
+                let unpacked = parsed.clone().unpacked();
+                if unpacked != parsed {
+                    twins.entry(unpacked.with_usual_numbers().to_string()).or_default().push(i);
+                }
+            }
+            twins
+        });
+        let spelling = if twins.is_empty() { None } else { usual_spelling(name) };
+        spelling.and_then(|spelling| twins.get(&spelling)).into_iter().flatten().filter_map(|&i| self.infos.get(i))
+    }
+
+    /// The name under which the class of that name, or else of that checksum, is described.
+    pub fn described_name<'s>(&'s self, name: &'s str, checksum: Option<u32>) -> &'s str {
+        if self.named(name).chain(self.packed_twins(name)).next().is_some() {
+            return name;
+        }
+        let same = |info: &&StreamerInfo| Some(info.checksum) == checksum && info.checksum != 0;
+        self.infos.iter().find(same).map_or(name, |info| &info.name)
+    }
+
     /// Whether a class is described under this very name.
     pub fn is_named(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
@@ -421,7 +450,7 @@ impl StreamerInfos {
         self.infos.extend(missing);
         self.by_name.clear();
         self.by_spelling.clear();
-        self.trees = OnceLock::new();
+        (self.trees, self.packed_twins) = (OnceLock::new(), OnceLock::new());
         self.index();
         self
     }

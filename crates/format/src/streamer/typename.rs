@@ -76,6 +76,18 @@ impl TypeName {
         TypeName { name, arguments, n_pointers: self.n_pointers }
     }
 
+    /// The same with plain numbers for packed ones: `A<double>` for `A<Double32_t>`.
+    #[must_use]
+    pub fn unpacked(self) -> Self {
+        let name = match self.name.as_str() {
+            "Double32_t" => "double".to_owned(),
+            "Float16_t" => "float".to_owned(),
+            _ => self.name,
+        };
+        let arguments = self.arguments.into_iter().map(TypeName::unpacked).collect();
+        TypeName { name, arguments, n_pointers: self.n_pointers }
+    }
+
     /// Takes away the arguments that are the standard ones, and writes strings as `string`.
     fn without_standard_arguments(mut self) -> Self {
         let n_kept = match self.name.as_str() {

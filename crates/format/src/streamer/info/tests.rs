@@ -345,6 +345,23 @@ fn classes_that_derive_from_ttree_are_trees_and_those_that_name_files_are_none()
 }
 
 #[test]
+fn classes_that_are_the_same_but_for_packed_numbers_are_found_by_the_plain_ones() {
+    let record = Record::list(3, |record| {
+        record.info("Box<Double32_t>", 1, 1, &[]);
+        record.info("Two<vector<Box<Float16_t> >,double>", 1, 2, &[]);
+        record.info("Box<int>", 1, 3, &[]);
+    });
+    let infos = record.parse();
+    let twin = |name| infos.packed_twins(name).next().map(|info| info.checksum);
+    assert_eq!((twin("Box<double>"), twin("std::Box<Double_t>")), (Some(1), Some(1)));
+    assert_eq!(twin("Two<std::vector<Box<float>>,double>"), Some(2));
+    assert_eq!((twin("Box<int>"), twin("Box<float>"), twin("double")), (None, None, None));
+    assert_eq!(infos.described_name("Box<double>", Some(3)), "Box<double>");
+    assert_eq!(infos.described_name("Alias", Some(3)), "Box<int>");
+    assert_eq!((infos.described_name("Alias", Some(9)), infos.described_name("Alias", None)), ("Alias", "Alias"));
+}
+
+#[test]
 fn no_list_is_an_error() {
     assert!(matches!(StreamerInfos::parse(&[], 64), Err(Error::Truncated(_))));
     assert!(StreamerInfos::parse(&[0xff; 40], 64).is_err());
