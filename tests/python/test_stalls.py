@@ -206,6 +206,7 @@ def test_a_log_of_the_tracer_goes_on_after_midnight(tmp_path):
         ("# Transition\n", "no step of a stream"),
         (re.sub(r"\d\d:\d\d:[0-9.]+ ", "", TRACER), "the Tracer tells them with printTimestamps = True"),
         ('{"form": "other"}', "in stalls of the form"),
+        ('{"form": "' + "x" * 1_000_000 + '"}', "in stalls of the form"),
         ('{"form": "arrowroot.stalls/1"}', "KeyError"),
         ("{", "JSONDecodeError"),
         (
@@ -241,7 +242,9 @@ def test_what_is_no_file_of_stalls_is_said(tmp_path, capsys, text, message):
     with pytest.raises(ar.CorruptFileError, match=re.escape(message)):
         report.read(path)
     assert main(["stalls", path]) == 1
-    assert path in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert path in error
+    assert len(error) < 1000
     with pytest.raises(ar.StorageError, match="No such file"):
         report.read(tmp_path / "none")
 
@@ -251,6 +254,8 @@ def test_what_is_no_file_of_stalls_is_said(tmp_path, capsys, text, message):
     [
         ("end_ns", 0, "ends before it begins"),
         ("n_fills", True, "True is no number"),
+        ("name", "x" * 1_000_000, "is no name"),
+        ("module", ["x"], "['x'] is no name"),
         ("times_ns", {"running": -1}, "-1 is no number"),
     ],
 )

@@ -165,6 +165,42 @@ def test_a_trace_stays_one_for_other_readers(tmp_path, suffix):
     assert content.equals(table)
 
 
+@pytest.mark.parametrize("suffix", trace.SUFFIXES)
+def test_a_signed_trace_that_makes_no_sense_is_our_error(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    right = trace.table(LOGICAL, PHYSICAL, METADATA)
+    n = 300_000
+    many = right.take(pa.array(np.zeros(n, np.int64)))
+    metadata = json.loads(right.schema.metadata[b"arrowroot"])
+
+    def saying(content):
+        text = content if isinstance(content, str) else json.dumps({**metadata, **content})
+        return right.replace_schema_metadata({b"arrowroot": text})
+
+    for content, what in (
+        (right.append_column("offset", right["offset"]), "a column 'offset'"),
+        (many, "rows in .* bytes, which no trace has"),
+        (saying("[" * 100_000), "no trace of arrowroot perf --trace"),
+        (saying({"form": "x" * 1_000_000}), "a trace of the form 'xxx"),
+        (saying({"file_bytes": ["x" * 1_000_000]}), "is no size of a file"),
+        (saying({"protocol": {"name": "x" * 1_000_000}}), "record it again"),
+    ):
+        if suffix == ".arrow" and content is many:
+            continue  # its size is that of its rows
+        trace.write(path, content)
+        with pytest.raises(ar.CorruptFileError, match=what) as caught:
+            trace.read(path)
+        assert len(str(caught.value)) < 1000
+    # Numbers of names that there are not.
+    if suffix == ".arrow":
+        wrong = pa.DictionaryArray.from_arrays(
+            pa.array([-1] * right.num_rows, pa.int32()), ["logical"], safe=False
+        )
+        trace.write(path, right.set_column(0, right.schema.field("kind"), wrong))
+        with pytest.raises(ar.CorruptFileError, match=str(path)):
+            trace.read(path)
+
+
 def test_a_basket_at_the_end_of_all_numbers_is_an_error(tmp_path):
     path = tmp_path / "t.parquet"
     trace.write(path, trace.table([LOGICAL[0]._replace(offset=2**64 - 1, n_bytes=2)], [], METADATA))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 JSON_FORM = "arrowroot.stalls/1"
+#: No name of a stream or a module is longer, in characters.
+_MAX_NAME = 10_000
 #: The states of a stream, in the order of the numbers that intervals have for it.
 STATES = ("running", "writing", "stalled", "helping", "waiting for data")
 STALLED = STATES.index("stalled")
@@ -183,7 +185,7 @@ def read_json(path: str | Path, text: str) -> Stalls:
         states = [STATES.index(state) for state in found["states"]]
         streams = [_stream(each) for each in found["streams"]]
         modules = [
-            ModuleStalls(str(each["label"]), *(_number(each[name]) for name in ModuleStalls._fields[1:]))
+            ModuleStalls(_name(each["label"]), *(_number(each[name]) for name in ModuleStalls._fields[1:]))
             for each in found["modules"]
         ]
         rows = [
@@ -203,7 +205,8 @@ def read_json(path: str | Path, text: str) -> Stalls:
             _number(found["n_lost_intervals"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise CorruptFileError(f"{path}: {error!r} in stalls of the form {JSON_FORM}") from None
+        what = printable(repr(error)[:200])
+        raise CorruptFileError(f"{path}: {what} in stalls of the form {JSON_FORM}") from None
 
 
 def _check_form(form: object) -> None:
@@ -218,7 +221,13 @@ def _stream(told: Mapping[str, Any]) -> Stream:
     }
     if numbers["end_ns"] < numbers["start_ns"]:
         raise ValueError(f"stream {told['name']!r} ends before it begins")
-    return Stream(name=str(told["name"]), module=str(told["module"]), times_ns=times, **numbers)
+    return Stream(name=_name(told["name"]), module=_name(told["module"]), times_ns=times, **numbers)
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or len(value) > _MAX_NAME:
+        raise ValueError(f"{value!r:.100} is no name")
+    return value
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

@@ -143,11 +143,11 @@ def _of_stall_monitor(lines: Iterable[str]) -> Iterator[_Step]:
         if words[0] in _PASSED_OVER:
             continue
         if words[0] not in kinds:
-            raise _NoStallsError(f"line {number}: {words[0]!r} is no step of StallMonitor")
+            raise _NoStallsError(f"line {number}: {words[0][:100]!r} is no step of StallMonitor")
         what, is_begin = kinds[words[0]]
         n_words = {"source": 3, "module": n_module_words}.get(what, 4)
         if len(words) != n_words:
-            raise _NoStallsError(f"line {number}: {len(words)} words, a step {words[0]!r} has {n_words}")
+            raise _NoStallsError(f"line {number}: {len(words)} words, a step {words[0][:100]!r} has {n_words}")
         stream, time_us = _number(words[1], number), _number(words[-1], number, unit_us)
         if what in {"source", "read"}:
             yield _Step(what, is_begin, stream, time_us, SOURCE)
@@ -163,7 +163,7 @@ def _check_modules(modules: Sized) -> None:
 
 def _number(word: str, line: int, unit: int = 1) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 20 and unit * int(word) < _MAX_US):
-        raise _NoStallsError(f"line {line}: {word!r} is no number of a stream or time")
+        raise _NoStallsError(f"line {line}: {word[:100]!r} is no number of a stream or time")
     return unit * int(word)
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 FORM = "arrowroot.trace/2"
 SUFFIXES = (".parquet", ".arrow")
 _KEY = b"arrowroot"
-#: A row is some 100 bytes in memory.
-_MAX_ROWS = 50_000_000
+#: A row is some 100 bytes in memory, and no less than one in a file of many, as each has its times.
+_MAX_ROWS, _FEW_ROWS = 50_000_000, 100_000
 _MAX_FILE_BYTES = 1 << 60
 
 
@@ -244,10 +244,9 @@ def read(path: str | Path) -> Log:
     metadata = _metadata(content, path)
     expected = schema()
     for field in expected:
-        if field.name not in content.schema.names or content.schema.field(field.name).type != field.type:
+        places = content.schema.get_all_field_indices(field.name)
+        if len(places) != 1 or content.schema.field(places[0]).type != field.type:
             raise CorruptFileError(f"{path}: a trace has a column {field.name!r} of {field.type}")
-    if content.num_rows > _MAX_ROWS:
-        raise InvalidRequestError(f"{path}: more than {_MAX_ROWS:,} rows")
     # A table made elsewhere may have other dictionaries in each chunk.
     content = content.unify_dictionaries().combine_chunks()
     kinds = content["kind"].cast("string")
@@ -294,21 +293,39 @@ def _load(path: str | Path) -> pa.Table:
     if suffix not in SUFFIXES:
         raise InvalidRequestError(f"{path}: a trace is called something{' or '.join(SUFFIXES)}")
     try:
-        file = pa.BufferReader(_verified(path))
+        data = _verified(path)
+        file = pa.BufferReader(data)
         if suffix == ".parquet":
             import pyarrow.parquet as pq
 
+            parquet = pq.ParquetFile(file)
+            _check_rows(parquet.metadata.num_rows, len(data), path)
             # Without threads: a program may end before they have come up, which Arrow does not survive.
-            return pq.ParquetFile(file).read(use_threads=False)
-        return pa.ipc.open_file(file).read_all()
+            table = parquet.read(use_threads=False)
+        else:
+            table = pa.ipc.open_file(file).read_all()
+            _check_rows(table.num_rows, len(data), path)
+        table.validate(full=True)
     except FileNotFoundError:
         raise NoSuchFileError(f"{path}: no such file") from None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from None
-    except CorruptFileError:
+    except (CorruptFileError, InvalidRequestError):
         raise
     except (pa.ArrowException, ValueError) as error:
-        raise CorruptFileError(f"{path}: {error}") from error
+        raise CorruptFileError(f"{path}: {str(error)[:200]}") from error
+    return table
+
+
+def _check_rows(n_rows: int, file_bytes: int, path: str | Path) -> None:
+    if n_rows > _MAX_ROWS:
+        raise InvalidRequestError(f"{path}: more than {_MAX_ROWS:,} rows")
+    if n_rows > _FEW_ROWS + file_bytes:
+        raise CorruptFileError(f"{path}: {n_rows:,} rows in {file_bytes:,} bytes, which no trace has")
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:100]
 
 
 def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
@@ -318,10 +335,10 @@ def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
         metadata = json.loads((content.schema.metadata or {})[_KEY])
         if metadata["form"] != FORM:
             raise CorruptFileError(
-                f"{path}: a trace of the form {metadata['form']!r}, not {FORM!r}: record it again"
+                f"{path}: a trace of the form {_shown(metadata['form'])}, not {FORM!r}: record it again"
             )
         if not (isinstance(metadata["file_bytes"], int) and 0 <= metadata["file_bytes"] <= _MAX_FILE_BYTES):
-            raise CorruptFileError(f"{path}: {metadata['file_bytes']!r} is no size of a file")
+            raise CorruptFileError(f"{path}: {_shown(metadata['file_bytes'])} is no size of a file")
         for offset, n_bytes in metadata.get("kept", []):
             is_whole = isinstance(offset, int) and isinstance(n_bytes, int)
             if not (is_whole and offset >= 0 and n_bytes >= 0 and offset + n_bytes <= metadata["file_bytes"]):
@@ -345,4 +362,4 @@ def _protocol(metadata: Mapping[str, Any], path: str | Path) -> Protocol:
     try:
         return Protocol(recorded["name"], **limits)
     except InvalidRequestError as error:
-        raise CorruptFileError(f"{path}: {error}: record it again") from None
+        raise CorruptFileError(f"{path}: {str(error)[:200]}: record it again") from None
