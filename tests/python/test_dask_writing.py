@@ -225,7 +225,7 @@ def test_one_process_at_a_time_writes_to_a_directory(tmp_path, ran):
 def test_an_input_without_a_uuid_is_another_once_it_is_changed(tmp_path):
     source, target = tmp_path / "in.root", tmp_path / "out"
     for first in (0, 1000):
-        # Of the same size, as nothing is compressed.
+        # They are of the same size, as nothing is compressed.
         data = {"x": np.arange(100) + first}
         ar.write(f"{source}:Events", data, reproducible=True, compression=None)
         os.utime(source, ns=(first, first))

@@ -501,7 +501,7 @@ print(n_errors)
 
 
 def test_a_signed_index_that_is_damaged_gives_events_or_our_errors(an_index, tmp_path):
-    """What reads Parquet raises errors of many kinds, and at statistics of another type it aborts."""
+    """pyarrow raises errors of many kinds, and at statistics of another type it aborts."""
     index = tmp_path / "index.parquet"
     index.write_bytes(an_index.read_bytes())
     last = 5000 if os.environ.get("ARROWROOT_SOAK") else 120

@@ -63,7 +63,7 @@ def test_damaged_ntuples_give_errors_or_values(tmp_path, record_property):
 
 
 def test_damaged_files_of_our_own_writing_give_errors_or_values(tmp_path, record_property):
-    """Of every layout and codec, with recorded schemas, objects and histograms."""
+    """They are of every layout and codec, with recorded schemas, objects and histograms."""
     summary = driver.run(driver.own(tmp_path), max(1, N_MUTATIONS * 3 // 8), SEED)
     record_property("told", str(summary))
     assert not summary.failures, (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MEBIBYTE = 1 << 20
 #: Reports are some kilobytes; a job's log that holds some may be long.
 _MAX_BYTES = 64 << 20
-#: Of counters, and of summaries with or without some.
+#: The most counters, and summaries with or without some.
 _MAX_COUNTERS = 100_000
 _MAX_DEPTH = 1000
 _SUMMARY = "storage-timing-summary"

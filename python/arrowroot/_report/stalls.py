@@ -147,7 +147,9 @@ def _of_stall_monitor(lines: Iterable[str]) -> Iterator[_Step]:
         what, is_begin = kinds[words[0]]
         n_words = {"source": 3, "module": n_module_words}.get(what, 4)
         if len(words) != n_words:
-            raise _NoStallsError(f"line {number}: {len(words)} words, a step {words[0][:100]!r} has {n_words}")
+            raise _NoStallsError(
+                f"line {number}: {len(words)} words, a step {words[0][:100]!r} has {n_words}"
+            )
         stream, time_us = _number(words[1], number), _number(words[-1], number, unit_us)
         if what in {"source", "read"}:
             yield _Step(what, is_begin, stream, time_us, SOURCE)

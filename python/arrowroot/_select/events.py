@@ -108,7 +108,7 @@ def damage_told(path: str) -> Iterator[None]:
         raise NoSuchFileError(f"{path}: there is no such index; arrowroot index makes one") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         what = str(error).split("\n", 1)[0][:200]
-        # Of damage pyarrow raises OSErrors without a number, too.
+        # pyarrow raises OSErrors without a number where there is damage.
         if getattr(error, "errno", None) is not None:
             raise StorageError(f"{path}: {what}") from None
         raise CorruptFileError(f"{path}: no index of arrowroot, or a damaged one: {what}") from None

@@ -52,7 +52,7 @@ impl Checking<'_> {
         self.values::<T>(|value| T::is_valid_decimal_precision(value, precision))
     }
 
-    /// What is missing may have any value.
+    /// A missing one may have any value.
     fn values<T: ArrowPrimitiveType>(&self, is_right: impl Fn(T::Native) -> bool) -> Result<()> {
         let Some(values) = self.array.as_primitive_opt::<T>() else { return Ok(()) };
         match values.iter().flatten().find(|&value| !is_right(value)) {

@@ -81,7 +81,7 @@ impl Client {
         self.stream.read_exact(&mut [0; 20]).ok()
     }
 
-    /// Whether the client has gone away.
+    /// True if the client has gone away.
     pub fn has_hung_up(&self) -> bool {
         let Some(tcp) = &self.tcp else { return true };
         let is_over = tcp.set_nonblocking(true).and_then(|()| tcp.peek(&mut [0]));

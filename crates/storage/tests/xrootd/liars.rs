@@ -41,7 +41,7 @@ const STAGES: [Stage; 9] = [
 /// Lies, of a client, a request, the right body and a port of this server; random bytes come last.
 type Lie = fn(&mut Client, Request, &[u8], u16, &[u8]) -> Option<()>;
 
-/// What may be sent for ever: until the client hangs up.
+/// Sends a frame again and again, until the client hangs up.
 fn for_ever(client: &mut Client, frame: &[u8]) {
     for _ in 0..20_000 {
         client.send(frame);

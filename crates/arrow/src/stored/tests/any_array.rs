@@ -328,7 +328,7 @@ impl Random {
     }
 }
 
-/// Of a type that does not take all the values that its bytes have room for: values from here on, below there, times so much.
+/// Values from here on, below there, times so much: of a type that does not take all that its bytes have room for.
 fn range_of(data_type: &ArrowType) -> Option<(i64, i64, i64)> {
     const DAY_S: i64 = 86_400;
     Some(match data_type {
