@@ -85,7 +85,7 @@ def hidden_in(told: Any) -> set[str]:
 
 def _guarded(told: Any, shown: Any) -> Any:
     if isinstance(told, dict) and isinstance(shown, dict):
-        return {key: _guarded(value, shown[key]) for key, value in told.items()}
+        return {key: _guarded(value, shown.get(key, value)) for key, value in told.items()}
     if isinstance(told, list | tuple) and isinstance(shown, list | tuple):
         return type(told)(_guarded(*pair) for pair in zip(told, shown, strict=True))
     return Guarded(told, shown) if isinstance(told, str) and told != shown else told

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
@@ -82,6 +83,8 @@ _ACCESS = re.compile(rf"{_NAME}|x-(?:amz|goog)-.*|expires", re.IGNORECASE)
 _VARIABLE = re.compile(
     r"TOKEN|PASS(?:WORD|WD|PHRASE)|SECRET|CREDENTIAL|AUTHZ|JWT|(?<!MON)KEY(?!BOARD|MAP)", re.IGNORECASE
 )
+#: Longer keys are no names.
+_MOST_OF_A_KEY = 100
 _PARTS = re.compile(r"""[\s/:@?&=#;,"'<>]+""")
 
 
@@ -134,7 +137,7 @@ def _redacted(told: Any, hidden: list[str]) -> Any:
         return _text(told, hidden)
     if isinstance(told, dict):
         return {
-            key: DOTS if _is_named_secret(key, value) else _redacted(value, hidden)
+            _key(key, hidden): DOTS if _is_named_secret(key, value) else _redacted(value, hidden)
             for key, value in told.items()
         }
     if isinstance(told, list | tuple):
@@ -147,8 +150,25 @@ def _redacted(told: Any, hidden: list[str]) -> Any:
 
 
 def _is_named_secret(key: Any, value: Any) -> bool:
-    is_value = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
-    return is_value and isinstance(key, str) and _KEY.fullmatch(key) is not None
+    # Numbers under such names are counts.
+    is_value = isinstance(value, str) and value != ""
+    return is_value and isinstance(key, str) and len(key) < _MOST_OF_A_KEY and _names_secret(key)
+
+
+@lru_cache(maxsize=4096)
+def _names_secret(key: str) -> bool:
+    return _KEY.fullmatch(key) is not None
+
+
+def _key(key: Any, hidden: list[str]) -> Any:
+    is_name = isinstance(key, str) and len(key) < _MOST_OF_A_KEY
+    return key if is_name and not hidden and _is_plain(key) else _redacted(key, hidden)
+
+
+@lru_cache(maxsize=4096)
+def _is_plain(key: str) -> bool:
+    """True if the key of an object is shown as it is, as nearly all are."""
+    return _text(key, []) == key
 
 
 def _is_hidden_after(option: str, value: str) -> bool:

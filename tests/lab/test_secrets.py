@@ -124,14 +124,14 @@ def test_what_is_shown_stays_as_it_is_and_takes_no_time():
         "key",
     ]
     draw = random.Random(1)
-    for _ in range(1500):
+    for _ in range(600):
         told = redacted("".join(draw.choice(parts) for _ in range(draw.randint(1, 10))))
         assert redacted(told) == told
     began = time.process_time()
     for part in (*parts, "x=a:b", "//a:b", "?a=b&", "a.b_", "eyJa.eyJ", "MDA", "-----BEGIN "):
-        redacted("@" + part * (50_000 // len(part)))
+        redacted("@" + part * (20_000 // len(part)))
     # Of rules that look at each place as far as the end, one would take hours.
-    assert time.process_time() - began < 30
+    assert time.process_time() - began < 20
 
 
 def test_values_of_the_environment_are_struck_out_but_short_ones_and_names_of_files(tmp_path):
@@ -164,6 +164,8 @@ def test_a_location_is_whole_for_who_asks_alone():
     assert CANARY not in f"{kept}{json.dumps(kept)}"
     assert whole(kept) == plain
     assert hidden_in(kept) == {CANARY}
+    assert redacted({f"https://me:{CANARY}@h": 1}) == {"https://h": 1}
+    assert redacted({"counters": {"n_token": 5}}) == {"counters": {"n_token": 5}}
 
 
 @pytest.mark.parametrize(
