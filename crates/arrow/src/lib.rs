@@ -4,6 +4,7 @@
 
 pub mod arrays;
 pub mod gaps;
+pub mod incoming;
 pub mod stored;
 pub mod text;
 pub mod types;

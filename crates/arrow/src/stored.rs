@@ -35,7 +35,8 @@ pub use split::{ElementBranch, ElementClassName};
 pub use store::{SharedOffsets, store, store_beside};
 
 /// The values of a column for consecutive entries, in the form of its
-/// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of.
+/// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of,
+/// but for texts.
 ///
 /// `DataType::Map` is stored as a list of structs of two members, `DataType::Bytes` as a list of `UInt8`.
 #[derive(Debug, Clone)]

@@ -48,6 +48,24 @@ pub enum StoreError {
         /// What there is too much of.
         what: String,
     },
+    /// A value of an array is not as the array's type says.
+    #[error("column {column:?}: entry {entry} of the data is spoilt: {what}")]
+    Spoilt {
+        /// Path of the column or member, with dots between.
+        column: String,
+        /// Number of the entry in what was given.
+        entry: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// A text that is not UTF-8.
+    #[error("column {column:?}: entry {entry} has a text that is not UTF-8: a binary column may have such bytes")]
+    NoText {
+        /// Path of the column or member, with dots between.
+        column: String,
+        /// As that of a null.
+        entry: u64,
+    },
     /// The array contradicts itself, or what was read is not what was written.
     #[error("column {column:?}: {what}")]
     Malformed {
@@ -75,6 +93,7 @@ impl StoreError {
     pub fn with_entry(self, entry_of: impl FnOnce(u64) -> u64) -> Self {
         match self {
             StoreError::Null { column, entry } => StoreError::Null { column, entry: entry_of(entry) },
+            StoreError::NoText { column, entry } => StoreError::NoText { column, entry: entry_of(entry) },
             other => other,
         }
     }

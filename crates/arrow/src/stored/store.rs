@@ -18,16 +18,18 @@ use arrowroot_format::streamer::Primitive;
 use super::Stored;
 use super::data_type::stored_primitive;
 use super::error::{Result, StoreError};
+use crate::incoming::check_texts;
 
 /// The values of an array of a column, as a type that [`data_type`](super::data_type()) gave for its field.
 ///
-/// Shares the array's memory where that has the form already: numbers, bools, the bytes of texts, large offsets. Other
-/// offsets are widened, views gathered, dictionaries and runs looked up, each in one pass. Only the entries of a sliced
+/// Shares the array's memory where that has the form already: numbers, bools, bytes, large offsets. Other offsets are
+/// widened, texts copied, views gathered, dictionaries and runs looked up, each in one pass. Only the entries of a sliced
 /// array are there, and what is under a null is 0 or empty.
 ///
 /// # Errors
 /// [`StoreError::Null`] with the number of the value in the array, for a null where the type is not optional, and
-/// [`StoreError::OtherType`] for an array of another type.
+/// [`StoreError::OtherType`] for an array of another type,
+/// [`StoreError::NoText`] for a text that is not UTF-8.
 pub fn store(column: &str, array: &dyn Array, data_type: &DataType) -> Result<Stored> {
     store_beside(&mut SharedOffsets::default(), column, array, data_type)
 }
@@ -124,7 +126,10 @@ impl Storing<'_> {
                 Some(masked(*primitive, raw(array, primitive.stored_bytes()), present))
             }
             (DataType::FixedList(item, n_items), _) => self.fixed(array, item, *n_items as usize, present)?,
-            (DataType::Text, _) => texts(array, present).map(|(offsets, bytes)| Stored::Text { offsets, bytes }),
+            (DataType::Text, _) => match texts(array, present) {
+                Some((offsets, bytes)) => Some(self.checked_texts(offsets, &bytes)?),
+                None => None,
+            },
             (DataType::Bytes, _) => texts(array, present).map(|(offsets, values)| Stored::List {
                 offsets,
                 items: Box::new(Stored::Numbers { primitive: Primitive::UInt8, values }),
@@ -161,6 +166,20 @@ impl Storing<'_> {
         let found = || array.data_type().to_string();
         let expected = || format!("{data_type:?}");
         stored.ok_or_else(|| StoreError::OtherType { column: self.path(), expected: expected(), found: found() })
+    }
+
+    /// A copy of the bytes of texts, checked: others may have changed what was checked before.
+    fn checked_texts(&self, offsets: ScalarBuffer<i64>, bytes: &Buffer) -> Result<Stored> {
+        let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+        let bytes = Buffer::from_slice_ref(&bytes[first.as_usize()..last.as_usize()]);
+        let offsets = match first {
+            0 => offsets,
+            _ => offsets.iter().map(|offset| offset - first).collect::<Vec<_>>().into(),
+        };
+        match check_texts(&offsets, &bytes, None) {
+            None => Ok(Stored::Text { offsets, bytes }),
+            Some(entry) => Err(StoreError::NoText { column: self.path(), entry: entry as u64 }),
+        }
     }
 
     fn member(&mut self, name: &str, array: &dyn Array, data_type: &DataType, around: Present<'_>) -> Result<Stored> {
@@ -493,8 +512,10 @@ fn texts(array: &dyn Array, present: Present<'_>) -> Option<(ScalarBuffer<i64>, 
             shared_texts(&Lists::of(texts.offsets()), texts.values(), present)
         }
         ArrowType::Utf8View => {
-            let views = array.as_string_view();
-            copied_texts(views.len(), |place| views.value(place).as_bytes(), present)
+            let views = array.as_string_view().clone();
+            // As bytes: whether they are texts is found of the copy.
+            let bytes = views.to_binary_view();
+            copied_texts(bytes.len(), |place| bytes.value(place), present)
         }
         ArrowType::BinaryView => {
             let views = array.as_binary_view();

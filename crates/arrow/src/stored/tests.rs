@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, LargeListArray, LargeStringArray, ListArray, RunArray,
+    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, LargeBinaryArray, LargeListArray, ListArray, RunArray,
     StringArray, StructArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
@@ -89,17 +89,19 @@ proptest! {
 }
 
 #[test]
-fn numbers_bools_texts_and_large_offsets_share_the_memory() {
+fn numbers_bools_bytes_and_large_offsets_share_the_memory_and_texts_are_copied() {
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..100));
     let of = DataType::Primitive(arrowroot_format::streamer::Primitive::Int32);
     let Stored::Numbers { values, .. } = store("x", &numbers.slice(10, 50), &of).unwrap() else { panic!("no numbers") };
     assert_eq!(values.as_ptr(), numbers.as_primitive::<Int32Type>().values()[10..].as_ptr().cast());
-    let large = LargeStringArray::from(vec!["a", "bc", ""]);
-    let Stored::Text { offsets, bytes } = store("x", &large, &DataType::Text).unwrap() else { panic!("no text") };
-    assert_eq!((offsets.as_ptr(), bytes.as_ptr()), (large.offsets().as_ptr(), large.values().as_ptr()));
+    let large = LargeBinaryArray::from(vec![&b"a"[..], b"bc", b""]);
+    let Stored::List { offsets, items } = store("x", &large, &DataType::Bytes).unwrap() else { panic!("no bytes") };
+    let Stored::Numbers { values, .. } = *items else { panic!("no bytes") };
+    assert_eq!((offsets.as_ptr(), values.as_ptr()), (large.offsets().as_ptr(), large.values().as_ptr()));
     let small = StringArray::from(vec!["a", "bc", ""]).slice(1, 2);
     let Stored::Text { offsets, bytes } = store("x", &small, &DataType::Text).unwrap() else { panic!("no text") };
-    assert_eq!((&offsets[..], bytes.as_ptr()), (&[1, 3, 3][..], small.values().as_ptr()));
+    assert_eq!((&offsets[..], bytes.as_slice()), (&[0, 2, 2][..], &b"bc"[..]));
+    assert_ne!(bytes.as_ptr(), small.values()[1..].as_ptr());
     let item = Arc::new(Field::new("item", ArrowType::Int32, false));
     let lists =
         LargeListArray::try_new(item, OffsetBuffer::from_lengths([40, 0, 60]), Arc::clone(&numbers), None).unwrap();

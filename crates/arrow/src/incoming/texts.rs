@@ -1,0 +1,73 @@
+//! Texts: UTF-8 between offsets, and views.
+
+use arrow_array::OffsetSizeTrait;
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_data::ByteView;
+
+use super::{Result, fault};
+
+pub(super) const NO_TEXT: &str = "a text that is not UTF-8";
+/// Texts of so many bytes are in their view.
+const MAX_INLINE_BYTES: usize = 12;
+const PREFIX_BYTES: usize = 4;
+
+/// Returns the first text that is none, of those that are there. `offsets` do not run backwards, and end in `bytes`.
+pub fn check_texts<O: OffsetSizeTrait>(offsets: &[O], bytes: &[u8], present: Option<&NullBuffer>) -> Option<usize> {
+    let text = |place: usize| bytes.get(offsets[place].as_usize()..offsets[place + 1].as_usize());
+    let all = bytes.get(offsets.first()?.as_usize()..offsets.last()?.as_usize())?;
+    if all.is_ascii() {
+        return None;
+    }
+    // No text begins within a character of a text of all.
+    let is_between = |offset: &O| bytes.get(offset.as_usize()).is_none_or(|&byte| byte & 0xc0 != 0x80);
+    if std::str::from_utf8(all).is_ok() && offsets[1..].iter().all(is_between) {
+        return None;
+    }
+    let is_there = |place: &usize| present.is_none_or(|present| present.is_valid(*place));
+    let is_text = |place: usize| text(place).is_some_and(|text| std::str::from_utf8(text).is_ok());
+    (0..offsets.len() - 1).filter(is_there).find(|&place| !is_text(place))
+}
+
+/// Views that are within their buffers and begin as they say; those of what is missing are empty.
+pub(super) fn checked_views(
+    views: &[u128],
+    buffers: &[Buffer],
+    present: Option<&NullBuffer>,
+    are_texts: bool,
+) -> Result<Buffer> {
+    let mut checked = Vec::with_capacity(views.len());
+    for (place, &raw) in views.iter().enumerate() {
+        if present.is_some_and(|present| present.is_null(place)) {
+            checked.push(0);
+            continue;
+        }
+        let bytes = raw.to_le_bytes();
+        let view = ByteView::from(raw);
+        let n_bytes = view.length as usize;
+        let text = if n_bytes <= MAX_INLINE_BYTES {
+            let (text, rest) = bytes[PREFIX_BYTES..].split_at(n_bytes);
+            if rest.iter().any(|&byte| byte != 0) {
+                return fault(place, "a short view with bytes behind its text");
+            }
+            text
+        } else {
+            let (number, start) = (view.buffer_index as usize, view.offset as usize);
+            let Some(buffer) = buffers.get(number) else {
+                return fault(place, format!("a view of buffer {number}, of {}", buffers.len()));
+            };
+            let Some(text) = start.checked_add(n_bytes).and_then(|end| buffer.get(start..end)) else {
+                let n_there = buffer.len();
+                return fault(place, format!("a view of {n_bytes} bytes from {start} on, in a buffer of {n_there}"));
+            };
+            if text[..PREFIX_BYTES] != bytes[PREFIX_BYTES..2 * PREFIX_BYTES] {
+                return fault(place, "a view that begins otherwise than its text");
+            }
+            text
+        };
+        if are_texts && std::str::from_utf8(text).is_err() {
+            return fault(place, NO_TEXT);
+        }
+        checked.push(raw);
+    }
+    Ok(Buffer::from_vec(checked))
+}
