@@ -180,6 +180,10 @@ soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='
 soak-write: build $(VENV)/.root ## write 1,000 random schemas in each layout, large files and killed writers; all is read back (PYTEST_ARGS='-k schemas', SEEDS=200:300)
 	ARROWROOT_SOAK=1 ARROWROOT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
+.PHONY: soak-incoming
+soak-incoming: build ## write 5,000 drawn Arrow arrays of which something is wrong, and all while a thread writes over them
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/robustness/test_incoming.py $(PYTEST_ARGS)
+
 .PHONY: soak-producers
 soak-producers: build $(VENV)/.root ## 1,000 seeded tables that several threads fill, with mishaps; all is read back
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing/test_producers.py $(PYTEST_ARGS)

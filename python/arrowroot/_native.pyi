@@ -22,6 +22,7 @@ class NotFoundError(ArrowrootError, KeyError): ...
 class InvalidRequestError(ArrowrootError, ValueError): ...
 class BatchTooLongError(InvalidRequestError): ...
 class InvalidTextError(ArrowrootError, UnicodeError): ...
+class InternalError(ArrowrootError): ...
 
 @final
 class Key:
@@ -311,9 +312,12 @@ class FileWriter:
 class TableWriter:
     """A table being written."""
 
-    def append(self, batch: Any) -> None:
-        """Take a batch, an object with ``__arrow_c_array__``, in the schema of the table but for flags inside."""
-    def check_counts(self, batch: Any, first_entry: int) -> None:
+    def append(self, batch: Any, text_bytes: Sequence[int]) -> None:
+        """Take a batch, an object with ``__arrow_c_array__``, in the schema of the table but for flags inside.
+
+        ``text_bytes``: as :meth:`Incoming.take` has it.
+        """
+    def check_counts(self, batch: Any, text_bytes: Sequence[int], first_entry: int) -> None:
         """Raise InvalidRequestError for the first entry whose lists are not as long as the counter they share says."""
     def context(
         self, name: str | None, *, is_shared: bool, policy: str, n_buffers: int, order: str, helps: bool
@@ -328,11 +332,32 @@ class TableWriter:
 class FillContext:
     """A place to fill a table from. A signal ends the waiting of the thread that gets signals."""
 
-    def fill(self, batch: Any, first_entry: int | None, *, waits: bool, takes_signals: bool) -> bool:
+    def fill(
+        self,
+        batch: Any,
+        text_bytes: Sequence[int],
+        first_entry: int | None,
+        *,
+        waits: bool,
+        takes_signals: bool,
+    ) -> bool:
         """Take a batch as ``TableWriter.append`` does; False: it would wait and may not, and nothing is taken."""
     def mark_data(self, has_come: bool) -> None:
         """Say that the producer begins to wait for data, or has them."""
     def close(self) -> None: ...
+
+@final
+class Incoming:
+    """Takes batches in: what comes out contradicts itself nowhere, and shares at most numbers and bytes with it."""
+
+    def __init__(self, *, copies_all: bool) -> None:
+        """``copies_all``: nothing is shared."""
+    def take(self, batch: Any, text_bytes: Sequence[int], first_entry: int) -> tuple[Any, Any]:
+        """Return an object with ``__arrow_c_array__`` as capsules of its schema and an array.
+
+        text_bytes: of the memory of each array of texts or binary values in it, those inside after those around,
+        dictionaries last. first_entry: number of its first entry, for errors.
+        """
 
 def nearest(name: str, names: Sequence[str]) -> list[str]:
     """Return up to three of ``names``, those most like ``name``, the best first."""

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrowroot::{ColumnId, Description, Sizes, Table};
 use pyo3::prelude::*;
 
+use crate::ending::without_lock;
 use crate::errors::to_python;
 use crate::file::is_remote;
 use crate::interface::{MAX_TYPE_BYTES, type_name};
@@ -93,7 +94,7 @@ impl PyBranch {
         if self.description(py)?.unsupported.is_some() {
             return Ok(None);
         }
-        let arrow_type = py.detach(|| self.table.arrow_type(self.id, MAX_TYPE_BYTES)).map_err(to_python)?;
+        let arrow_type = without_lock(py, || self.table.arrow_type(self.id, MAX_TYPE_BYTES))?.map_err(to_python)?;
         Ok(arrow_type.as_ref().map(type_name))
     }
 

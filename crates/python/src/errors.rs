@@ -1,11 +1,14 @@
 //! Errors of the engine as Python exceptions, each with a builtin among its bases where one fits.
 
+use std::any::Any;
+
 use arrowroot::Error;
 use arrowroot::{format, storage};
 use pyo3::exceptions::{
     PyException, PyFileNotFoundError, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyPermissionError,
     PyUnicodeError, PyValueError,
 };
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -26,6 +29,10 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let make = |name: &str, doc: &str, bases: Bound<'_, PyTuple>| {
         let members = PyDict::new(py);
+        if name == "ArrowrootError" {
+            // Without any, it can become the base of another exception.
+            members.set_item("__slots__", PyTuple::empty(py))?;
+        }
         members.set_item("__doc__", doc)?;
         members.set_item("__module__", "arrowroot")?;
         let exception = py.get_type::<PyType>().call1((name, bases, members))?.cast_into::<PyType>()?;
@@ -71,8 +78,28 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         &[invalid.bind(py).clone()],
     )?;
     add(&INVALID_TEXT, "InvalidTextError", "Text in the file is not UTF-8.", py.get_type::<PyUnicodeError>())?;
+    // A panic becomes an exception of PyO3's, wherever it comes to Python: that one is ours.
+    let internal = py.get_type::<PanicException>();
+    internal.setattr("__bases__", (&base,))?;
+    internal.setattr("__name__", "InternalError")?;
+    internal.setattr("__qualname__", "InternalError")?;
+    internal.setattr("__module__", "arrowroot")?;
+    internal.setattr("__doc__", "A fault of arrowroot itself: please report it.")?;
+    module.add("InternalError", internal)?;
     let _ = BASE.set(py, base);
     Ok(())
+}
+
+/// The exception of a panic.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    PanicException::new_err((text.unwrap_or_else(|| "a panic".to_owned()),))
+}
+
+/// The exception of what begins while the interpreter ends.
+pub(crate) fn ending() -> PyErr {
+    Python::attach(|py| raised(py, &BASE, "the interpreter is ending".to_owned()))
 }
 
 /// The exception of an error.
@@ -117,6 +144,7 @@ pub(crate) fn writing_to_python(error: arrowroot_writer::Error) -> PyErr {
     let message = error.to_string();
     Python::attach(|py| {
         let exception = match &error {
+            Error::Panicked { .. } => return panicked(&message),
             Error::Storage(error) => exception_of_storage(error),
             Error::Format(_) | Error::Store(StoreError::NoLayout { .. }) => &UNSUPPORTED,
             Error::Store(_) | Error::Value { .. } | Error::InvalidRequest { .. } | Error::Closed { .. } => &INVALID,

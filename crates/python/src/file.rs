@@ -9,6 +9,7 @@ use arrowroot::{File, FileKey, find_inside, open_table};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::ending::without_lock;
 use crate::errors::to_python;
 use crate::object::Maker;
 use crate::options::{OptionText, options_of};
@@ -64,8 +65,8 @@ impl PyFile {
         takes_long(&self.file)
     }
 
-    fn is_large(&self, py: Python<'_>, path: &str) -> bool {
-        py.detach(|| {
+    fn is_large(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
+        without_lock(py, || {
             self.file
                 .found(path)
                 .is_ok_and(|entry| entry.is_none_or(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES))
@@ -235,7 +236,7 @@ impl PyFile {
     /// The tree or RNTuple of that path, which may lead into the object of a key.
     fn table(&self, py: Python<'_>, path: String) -> PyResult<PyTable> {
         let file = self.file.clone();
-        let may_wait = self.takes_long() || self.is_large(py, &path);
+        let may_wait = self.takes_long() || self.is_large(py, &path)?;
         let opened = patiently(py, may_wait, move || open_table(&file, &path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
         PyTable::of_opened(py, opened.map_err(to_python)?)
@@ -244,7 +245,7 @@ impl PyFile {
     /// The tree of a path that leads into the object of a key.
     fn tree_inside(&self, py: Python<'_>, path: String) -> PyResult<Option<PyTable>> {
         let file = self.file.clone();
-        let opened = patiently(py, self.takes_long() || self.is_large(py, &path), move || find_inside(&file, &path))?;
+        let opened = patiently(py, self.takes_long() || self.is_large(py, &path)?, move || find_inside(&file, &path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
         opened.map_err(to_python)?.map(|opened| PyTable::of_opened(py, opened)).transpose()
     }
@@ -275,7 +276,7 @@ impl PyFile {
     /// The object of a key, made by a factory of the Python layer.
     fn object<'py>(&self, py: Python<'py>, path: String, factory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file.clone();
-        let may_wait = self.takes_long() || self.is_large(py, &path);
+        let may_wait = self.takes_long() || self.is_large(py, &path)?;
         let read = patiently(py, may_wait, move || file.object(&path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
         Maker::new(py, factory, &read.map_err(to_python)?).make()
@@ -284,7 +285,7 @@ impl PyFile {
     /// The uncompressed bytes of an object.
     fn raw<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyBytes>> {
         let file = self.file.clone();
-        let may_wait = self.takes_long() || self.is_large(py, &path);
+        let may_wait = self.takes_long() || self.is_large(py, &path)?;
         let read = patiently(py, may_wait, move || file.raw_object(&path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
         Ok(PyBytes::new(py, &read.map_err(to_python)?))

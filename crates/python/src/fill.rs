@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Schema;
+use arrowroot_arrow::incoming::Incoming;
 use arrowroot_writer::{ContextReport, ContextSettings, Doing, Fill, FillContext, Order, Policy, Step};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::ending::{let_go, without_lock};
 use crate::errors::{invalid, writing_to_python};
 use crate::interface::batch_in;
 use crate::patience::patiently;
@@ -16,13 +18,15 @@ use crate::patience::patiently;
 #[pyclass(name = "FillContext", module = "arrowroot._native", frozen)]
 pub(crate) struct PyFillContext {
     schema: Arc<Schema>,
+    incoming: Mutex<Incoming>,
     /// `None` once it is closed. Calls that a signal has ended may still be at it.
     context: Mutex<Option<Arc<FillContext>>>,
 }
 
 impl PyFillContext {
     pub(crate) fn new(schema: &Arc<Schema>, context: FillContext) -> Self {
-        PyFillContext { schema: Arc::clone(schema), context: Mutex::new(Some(Arc::new(context))) }
+        let context = Mutex::new(Some(Arc::new(context)));
+        PyFillContext { schema: Arc::clone(schema), incoming: Mutex::default(), context }
     }
 
     fn context(&self) -> PyResult<Arc<FillContext>> {
@@ -35,31 +39,34 @@ impl Drop for PyFillContext {
     fn drop(&mut self) {
         // It may be the last that has the file, whose threads may need the interpreter's lock to let go of arrays.
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if context.is_some() {
-            Python::attach(|py| py.detach(|| drop(context)));
+        if let Some(context) = context {
+            let_go(move || drop(context));
         }
     }
 }
 
 #[pymethods]
 impl PyFillContext {
-    /// Takes a batch. Returns false if there is no room for it and `waits` is false: nothing is taken then.
-    #[pyo3(signature = (batch, first_entry, *, waits, takes_signals))]
+    /// Takes a batch. Returns false if there is no room for it and `waits` is false: nothing is taken then. `text_bytes`: as
+    /// `Incoming.take` has it.
+    #[pyo3(signature = (batch, text_bytes, first_entry, *, waits, takes_signals))]
     fn fill(
         &self,
         py: Python<'_>,
         batch: Bound<'_, PyAny>,
+        text_bytes: Vec<u64>,
         first_entry: Option<u64>,
         waits: bool,
         takes_signals: bool,
     ) -> PyResult<bool> {
-        let batch = batch_in(&batch, &self.schema)?;
+        let given = batch_in(&batch, &self.schema, text_bytes)?;
         let context = self.context()?;
-        let fill = py.detach(|| context.begin(&batch, first_entry)).map_err(writing_to_python)?;
+        let begun = without_lock(py, || context.begin(&given.taken(&self.incoming)?, first_entry))?;
+        let fill = begun.map_err(writing_to_python)?;
         if takes_signals {
             return fill_patiently(py, &context, fill, waits);
         }
-        py.detach(|| fill_now(fill, waits)).map_err(writing_to_python)
+        without_lock(py, || fill_now(fill, waits))?.map_err(writing_to_python)
     }
 
     /// The producer begins to wait for data, or has them.
@@ -74,12 +81,12 @@ impl PyFillContext {
     }
 
     /// Ends it; a fill of another thread goes on.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(context) = &context {
             context.end();
         }
-        py.detach(|| drop(context));
+        without_lock(py, || drop(context))
     }
 }
 
@@ -100,7 +107,7 @@ fn fill_now(mut fill: Fill, waits: bool) -> arrowroot_writer::Result<bool> {
 /// The same, in the thread that gets signals: what takes long is done by another one, and a signal ends the waiting for it.
 fn fill_patiently(py: Python<'_>, context: &Arc<FillContext>, mut fill: Fill, waits: bool) -> PyResult<bool> {
     loop {
-        match py.detach(|| fill.advance()).map_err(writing_to_python)? {
+        match without_lock(py, || fill.advance())?.map_err(writing_to_python)? {
             Step::Done => return Ok(true),
             // Some of it is taken: if nobody waits for the rest, nobody knows whether it was, and the file is given up.
             Step::Work(work) => {

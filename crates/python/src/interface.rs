@@ -5,16 +5,19 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray, make_array};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::errors::invalid;
+use crate::incoming::Given;
+
 const SCHEMA: &CStr = c"arrow_schema";
-const ARRAY: &CStr = c"arrow_array";
+pub(crate) const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
 fn to_python(error: ArrowError) -> PyErr {
@@ -45,28 +48,32 @@ pub(crate) fn schema_in(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
     Schema::try_from(schema).map_err(to_python)
 }
 
-/// The record batch of an object with `__arrow_c_array__`, in another schema: one that differs from its own in what it says of
-/// missing values and in metadata alone.
-pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>) -> PyResult<RecordBatch> {
+/// Takes the record batch of an object with `__arrow_c_array__` as one of another schema: one that differs from its own in what it
+/// says of missing values and in metadata alone. `text_bytes`: as [`Given`] has it.
+pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>, text_bytes: Vec<u64>) -> PyResult<Given> {
     let (of_schema, of_array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
         object.call_method0("__arrow_c_array__")?.extract()?;
-    let pointer = of_schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
-    // SAFETY: as in `schema_in`.
-    let given = Schema::try_from(unsafe { pointer.as_ref() }).map_err(to_python)?;
+    let given = schema_of_array(&of_schema)?;
     if given.fields().len() != schema.fields().len()
         || !given.fields().iter().zip(schema.fields()).all(|(given, field)| is_stored_alike(given, field))
     {
         return Err(PyValueError::new_err(format!("the batch has {given}, and its table {schema}")));
     }
-    let pointer = of_array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
+    Ok(Given { array: array_of(&of_array)?, schema: Arc::clone(schema), text_bytes })
+}
+
+/// The schema that stands beside an array.
+pub(crate) fn schema_of_array(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
+    let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
+    // SAFETY: as in `schema_in`.
+    Schema::try_from(unsafe { pointer.as_ref() }).map_err(|error| invalid(error.to_string()))
+}
+
+/// Takes the array out of its capsule.
+pub(crate) fn array_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArray> {
+    let pointer = capsule.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
     // SAFETY: a capsule of this name has an `ArrowArray`; taking it leaves a released one there, as the interface asks.
-    let array = unsafe { FFI_ArrowArray::from_raw(pointer.as_ptr()) };
-    let data_type = DataType::Struct(schema.fields().clone());
-    // SAFETY: the producer promises that the array is as its schema says, and the type has the same layout.
-    let data = unsafe { from_ffi_and_data_type(array, data_type) }.map_err(to_python)?;
-    let columns = data.child_data().iter().map(|child| make_array(child.clone())).collect();
-    // SAFETY: all columns have the types of the schema and the length of the array. Nulls are for the writer to judge.
-    Ok(unsafe { RecordBatch::new_unchecked(Arc::clone(schema), columns, data.len()) })
+    Ok(unsafe { FFI_ArrowArray::from_raw(pointer.as_ptr()) })
 }
 
 /// Whether the arrays of two types have the same layout and meaning: they differ at most in what they say of missing values,

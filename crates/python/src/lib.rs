@@ -1,9 +1,11 @@
 //! The engine as Python sees it: types and errors are turned around here, and nothing else happens.
 
 mod branch;
+mod ending;
 mod errors;
 mod file;
 mod fill;
+mod incoming;
 mod interface;
 mod members;
 mod object;
@@ -25,6 +27,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add("TREE_CACHE_BYTES", arrowroot::storage::TREE_CACHE_BYTES)?;
     errors::register(module)?;
+    ending::register(module.py())?;
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
     module.add_function(wrap_pyfunction!(file::open_reader, module)?)?;
     module.add_function(wrap_pyfunction!(options::options, module)?)?;
@@ -51,5 +54,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<writer::PyFileWriter>()?;
     module.add_class::<writer::PyTableWriter>()?;
     module.add_class::<fill::PyFillContext>()?;
+    module.add_class::<incoming::PyIncoming>()?;
     Ok(())
 }

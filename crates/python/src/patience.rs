@@ -1,13 +1,14 @@
 //! Waiting for a network without keeping signals waiting.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use arrowroot::File;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::errors::to_python;
+use crate::ending::{Ongoing, without_lock};
+use crate::errors::{ending, panicked, to_python};
 use crate::file::{take_mended, takes_long};
 
 /// How long to wait before looking for a signal.
@@ -40,26 +41,28 @@ where
     W: FnOnce() -> T + Send + 'static,
 {
     if !may_wait {
-        return Ok(py.detach(work));
+        return without_lock(py, work);
     }
+    let ongoing = Ongoing::begin().ok_or_else(ending)?;
     let (sender, receiver) = sync_channel(1);
     let answer = move || {
-        // Nobody may be waiting any more.
-        let _ = sender.send(work());
+        // Nobody may be waiting any more, and what is let go of here may be others' memory.
+        let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
+        drop(ongoing);
     };
     let started = std::thread::Builder::new().name("arrowroot-metadata".to_owned()).spawn(answer);
     started.map_err(|source| to_python(arrowroot::Error::NoThread { source }))?;
     // A receiver may move between threads, but not be shared by them.
     let receiver = std::sync::Mutex::new(receiver);
     loop {
-        let received = py.detach(|| {
+        let received = without_lock(py, || {
             let receiver = receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             receiver.recv_timeout(PATIENCE)
-        });
+        })?;
         match received {
-            Ok(result) => return Ok(result),
+            Ok(result) => return result.map_err(|panic| panicked(panic.as_ref())),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("a reading thread panicked")),
+            Err(RecvTimeoutError::Disconnected) => return Err(panicked(&"a thread ended")),
         }
     }
 }

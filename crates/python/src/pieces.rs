@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::ending::without_lock;
 use crate::errors::invalid;
 
 /// The offset that stands for a piece in the record of the table.
@@ -47,7 +48,7 @@ pub(crate) fn entry_spans<'py>(
     if [&stored_bytes, &first_entry, &entry_end].iter().any(|array| array.len() != n_pieces) {
         return Err(invalid("arrays of different lengths".to_owned()));
     }
-    let spans = py.detach(move || {
+    let spans = without_lock(py, move || {
         let pieces = (0..n_pieces).map(|place| Piece {
             offset: unsigned(offset[place]),
             stored_bytes: u32::try_from(stored_bytes[place]).unwrap_or(u32::MAX),
@@ -56,7 +57,7 @@ pub(crate) fn entry_spans<'py>(
             embedded: (offset[place] == EMBEDDED).then_some(0),
         });
         spans_of(pieces, n_entries)
-    });
+    })?;
     let mut numbers: [Vec<i64>; 4] = std::array::from_fn(|_| Vec::with_capacity(spans.len()));
     for span in &spans {
         let row = [span.n_entries, span.span_bytes, span.stored_bytes, span.n_pieces].map(signed);

@@ -1,13 +1,13 @@
 //! Files that Python reads: any file system of fsspec, and XRootD's own client.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrowroot::storage::{AccessProfile, Error, Part, Result, Source};
 use pyo3::exceptions::{PyFileNotFoundError, PyPermissionError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyCFunction};
+use pyo3::types::PyBytes;
+
+use crate::ending::Ongoing;
 
 /// A source whose reads are calls of a Python object: `read_ranges(ranges)` with a list of (offset, length) returns a
 /// list of bytes.
@@ -19,61 +19,9 @@ pub(crate) struct PythonSource {
     reader: Py<PyAny>,
 }
 
-/// Reads that go on, each in a thread of its own.
-static N_READS: AtomicUsize = AtomicUsize::new(0);
-/// True once the interpreter is about to end: no other read begins.
-static IS_ENDING: AtomicBool = AtomicBool::new(false);
-/// The end of the interpreter waits for reads so long.
-const MAX_WAIT_AT_END: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(2);
-
-/// A read that goes on. The interpreter ends a thread that comes back from a call while it ends itself, and the process with
-/// it, as Rust's frames cannot be left so.
-struct OngoingRead;
-
-impl OngoingRead {
-    /// `None` if the interpreter is about to end.
-    fn begin() -> Option<Self> {
-        N_READS.fetch_add(1, Ordering::SeqCst);
-        let read = OngoingRead;
-        (!IS_ENDING.load(Ordering::SeqCst)).then_some(read)
-    }
-}
-
-impl Drop for OngoingRead {
-    fn drop(&mut self) {
-        N_READS.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Has the interpreter, before it ends, wait for the reads that go on.
-fn wait_at_end(py: Python<'_>) -> PyResult<()> {
-    static REGISTERED: PyOnceLock<()> = PyOnceLock::new();
-    REGISTERED.get_or_try_init(py, || {
-        let process = std::process::id();
-        let wait = PyCFunction::new_closure(py, None, None, move |arguments, _| {
-            // A forked child has none of the threads.
-            if std::process::id() == process {
-                arguments.py().detach(end_reads);
-            }
-        })?;
-        py.import("atexit")?.call_method1("register", (wait,)).map(|_| ())
-    })?;
-    Ok(())
-}
-
-fn end_reads() {
-    IS_ENDING.store(true, Ordering::SeqCst);
-    let started = Instant::now();
-    while N_READS.load(Ordering::SeqCst) > 0 && started.elapsed() < MAX_WAIT_AT_END {
-        std::thread::sleep(PAUSE);
-    }
-}
-
 impl PythonSource {
     /// Takes url, size and hint from the attributes of `reader`.
     pub(crate) fn new(reader: &Bound<'_, PyAny>) -> PyResult<Self> {
-        wait_at_end(reader.py())?;
         let url = reader.getattr("url")?.extract()?;
         let size_bytes = reader.getattr("size_bytes")?.extract()?;
         let hint = reader.getattr("hint")?.extract()?;
@@ -135,7 +83,7 @@ impl Source for PythonSource {
         }
         let n_bytes: usize = parts.iter().map(|part| part.buffer.len()).sum();
         let doing = format!("reading {n_bytes} bytes in {} ranges", parts.len());
-        let asked = OngoingRead::begin().and_then(|_read| {
+        let asked = Ongoing::begin().and_then(|_read| {
             Python::try_attach(|py| self.ask(py, parts).map_err(|error| self.error(py, doing.clone(), &error)))
         });
         match asked {

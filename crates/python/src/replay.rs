@@ -8,6 +8,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::ending::without_lock;
 use crate::errors::to_python;
 use crate::options::{OptionText, options_of};
 use crate::protocol::PyProtocol;
@@ -59,7 +60,7 @@ pub(crate) fn replay<'py>(
     let (latency, interval) = (duration("latency", latency_s)?, duration("interval", interval_s)?);
     let disk = disk.map(|(read_ahead_bytes, is_cached)| Disk { read_ahead_bytes, is_cached });
     let line = Line { latency, bytes_per_second, n_streams, interval, protocol: protocol.0, disk };
-    let outcome = py.detach(|| replay_trace(&trace, &set, &line)).map_err(|error| to_python(error.into()))?;
+    let outcome = without_lock(py, || replay_trace(&trace, &set, &line))?.map_err(|error| to_python(error.into()))?;
     let dict = PyDict::new(py);
     for (name, value) in [
         ("wall_ns", outcome.wall_ns),

@@ -12,6 +12,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
 
+use crate::ending::{let_go, without_lock};
 use crate::errors::to_python;
 use crate::file::ledgers_as_dicts;
 use crate::interface::{batch_capsules, schema_capsule, stream_capsule};
@@ -51,7 +52,7 @@ impl Drop for Pass {
     fn drop(&mut self) {
         // The interpreter's lock may be held here, and one of the scan's threads, whose end is waited for, may need it.
         let scan = self.scan.take();
-        Python::try_attach(|py| py.detach(|| drop(scan)));
+        let_go(move || drop(scan));
     }
 }
 
@@ -87,6 +88,13 @@ fn raise_later(error: PyErr) {
         }
     }
 }
+
+/// Offset, bytes, first entry and end, start and end in ns.
+type PlannedRead = (u64, u64, u64, u64, u64, u64);
+/// Operation, request, offset, bytes, start and end in ns.
+type PhysicalRead = (&'static str, u64, u64, u64, u64, u64);
+/// Offset, bytes, first entry, column, times of asking and decoding in ns.
+type LogicalRead = (u64, u64, u64, String, u64, u64);
 
 #[pymethods]
 impl PyScan {
@@ -133,7 +141,7 @@ impl PyScan {
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
         // The error of a signal handler must reach the caller as it is.
         let mut raised = None;
-        let result = py.detach(|| {
+        let result = without_lock(py, || {
             let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
             let mut interrupted = || {
                 Python::attach(|py| match py.check_signals() {
@@ -145,7 +153,7 @@ impl PyScan {
                 })
             };
             pass.next_batch(&mut interrupted)
-        });
+        })?;
         if let Some(error) = raised {
             return Err(error);
         }
@@ -158,10 +166,10 @@ impl PyScan {
     }
 
     fn begin_fetching(&self, py: Python<'_>) -> PyResult<()> {
-        let begun = py.detach(|| {
+        let begun = without_lock(py, || {
             let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
             pass.scan.as_mut().map_or(Ok(()), Scan::begin_fetching)
-        });
+        })?;
         begun.map_err(to_python)
     }
 
@@ -178,8 +186,8 @@ impl PyScan {
         Ok(stats)
     }
 
-    fn trace(&self, py: Python<'_>) -> Vec<(u64, u64, u64, u64, u64, u64)> {
-        py.detach(|| {
+    fn trace(&self, py: Python<'_>) -> PyResult<Vec<PlannedRead>> {
+        without_lock(py, || {
             let mut entries = entries_of_reads(self.handle.plan());
             let mut reads = self.handle.physical_reads();
             reads.sort_by_key(|read| read.start_ns);
@@ -197,8 +205,8 @@ impl PyScan {
         ledgers_as_dicts(py, self.handle.ledgers())
     }
 
-    fn physical_reads(&self, py: Python<'_>) -> Vec<(&'static str, u64, u64, u64, u64, u64)> {
-        py.detach(|| {
+    fn physical_reads(&self, py: Python<'_>) -> PyResult<Vec<PhysicalRead>> {
+        without_lock(py, || {
             let reads = self.handle.physical_reads().into_iter();
             reads
                 .map(|read| {
@@ -208,8 +216,8 @@ impl PyScan {
         })
     }
 
-    fn logical_reads(&self, py: Python<'_>) -> Vec<(u64, u64, u64, String, u64, u64)> {
-        py.detach(|| {
+    fn logical_reads(&self, py: Python<'_>) -> PyResult<Vec<LogicalRead>> {
+        without_lock(py, || {
             let columns = &self.handle.plan().columns;
             let path = |column: usize| columns.get(column).map_or_else(String::new, |column| column.path.clone());
             let reads = self.handle.logical_reads().into_iter();
@@ -328,9 +336,13 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Self::Item> {
         // A consumer may hold the interpreter's lock, which threads that read may need.
         let drawn = Python::try_attach(|py| {
-            let batch = py.detach(|| {
+            let batch = without_lock(py, || {
                 let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
                 pass.next_batch(&mut interrupted)
+            });
+            let batch = batch.unwrap_or_else(|error| {
+                error.write_unraisable(py, None);
+                Err(arrowroot::Error::Cancelled)
             });
             if let Err(error) = warn_of_mended(py, &self.handle.take_mended()) {
                 // A stream has errors of its own, which those of a warning are not.

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::branch::PyBranch;
+use crate::ending::without_lock;
 use crate::errors::to_python;
 use crate::file::{take_mended, takes_long as file_takes_long};
 use crate::interface::schema_capsule;
@@ -52,7 +53,7 @@ impl PyTable {
 
     fn sizes(&self, py: Python<'_>) -> PyResult<Sizes> {
         match self.table.knows_sizes() {
-            true => py.detach(|| self.table.sizes()).map_err(to_python),
+            true => without_lock(py, || self.table.sizes())?.map_err(to_python),
             false => self.patiently(py, |table| table.sizes()),
         }
     }
@@ -146,15 +147,15 @@ impl PyTable {
     }
 
     fn column_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, py.detach(|| self.table.column_names()))
+        PyList::new(py, without_lock(py, || self.table.column_names())?)
     }
 
-    fn branches(&self, py: Python<'_>) -> Vec<PyBranch> {
-        py.detach(|| self.table.columns().into_iter().map(|id| PyBranch::new(&self.table, id)).collect())
+    fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
+        without_lock(py, || self.table.columns().into_iter().map(|id| PyBranch::new(&self.table, id)).collect())
     }
 
     fn branch(&self, py: Python<'_>, name: &str) -> PyResult<PyBranch> {
-        let id = py.detach(|| self.table.find(name)).map_err(to_python)?;
+        let id = without_lock(py, || self.table.find(name))?.map_err(to_python)?;
         Ok(PyBranch::new(&self.table, id))
     }
 
@@ -177,9 +178,11 @@ impl PyTable {
         })
     }
 
-    fn short_columns(&self, py: Python<'_>) -> Vec<(String, i64, i64)> {
+    fn short_columns(&self, py: Python<'_>) -> PyResult<Vec<(String, i64, i64)>> {
         let path = |id| self.table.place(id).path.to_owned();
-        py.detach(|| self.table.short_columns().into_iter().map(|(id, first, end)| (path(id), first, end)).collect())
+        without_lock(py, || {
+            self.table.short_columns().into_iter().map(|(id, first, end)| (path(id), first, end)).collect()
+        })
     }
 
     fn clusters(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
@@ -203,7 +206,7 @@ impl PyTable {
 
     fn optimized_baskets<'py>(&self, py: Python<'py>, max_memory_bytes: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
         let rule = BasketRule { max_memory_bytes, ..BasketRule::default() };
-        let Some(sizes) = py.detach(|| self.table.optimized_baskets(rule)) else { return Ok(None) };
+        let Some(sizes) = without_lock(py, || self.table.optimized_baskets(rule))? else { return Ok(None) };
         let told = PyDict::new(py);
         let branches = sizes.branches.iter();
         let branches = branches

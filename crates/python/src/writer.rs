@@ -8,6 +8,7 @@ use arrow_schema::Schema;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
+use arrowroot_arrow::incoming::Incoming;
 use arrowroot_writer::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Error, FileSettings, FileWriter, Flush, Format, Lists,
     NumberEncoding, Precision, TableSettings, TableWriter, TreeNotes,
@@ -15,6 +16,7 @@ use arrowroot_writer::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
 
+use crate::ending::{let_go, note_file, without_lock};
 use crate::errors::{invalid, writing_to_python};
 use crate::file::ledgers_as_dicts;
 use crate::fill::{PyFillContext, reports_as_dicts, settings_of};
@@ -52,7 +54,9 @@ pub(crate) fn create_file(
         let sink = AccountedSink::new(Arc::new(sink), Arc::clone(&ledger));
         FileWriter::create(Arc::new(sink), settings).map(|file| PyFileWriter { file, part, ledger })
     })?;
-    begun.map_err(writing_to_python)
+    let begun = begun.map_err(writing_to_python)?;
+    note_file(py, &begun.file)?;
+    Ok(begun)
 }
 
 #[pyclass(name = "FileWriter", module = "arrowroot._native", frozen)]
@@ -67,7 +71,8 @@ impl Drop for PyFileWriter {
     fn drop(&mut self) {
         // The last one waits for the threads that compress, and those may need the interpreter's lock to let go of arrays.
         if Arc::strong_count(&self.file) == 1 {
-            Python::attach(|py| py.detach(|| self.file.queue().end()));
+            let file = Arc::clone(&self.file);
+            let_go(move || file.queue().end());
         }
     }
 }
@@ -144,7 +149,8 @@ impl PyFileWriter {
             TableWriter::create(&file, directory, &name, &title, &columns, format, settings)
         })?;
         let table = begun.map_err(writing_to_python)?;
-        Ok(PyTableWriter { schema, file: Arc::downgrade(&self.file), table: Arc::new(Mutex::new(Some(table))) })
+        let (incoming, table) = (Arc::default(), Arc::new(Mutex::new(Some(table))));
+        Ok(PyTableWriter { schema, file: Arc::downgrade(&self.file), incoming, table })
     }
 
     /// Writes an object from its members, some of which may lead back to it.
@@ -183,13 +189,13 @@ impl PyFileWriter {
 
     /// Gives it up; `why` is told to those who still fill it, or that it is closed.
     #[pyo3(signature = (why = None))]
-    fn abort(&self, py: Python<'_>, why: Option<String>) {
-        py.detach(|| {
+    fn abort(&self, py: Python<'_>, why: Option<String>) -> PyResult<()> {
+        without_lock(py, || {
             if let Some(what) = why {
                 self.file.queue().stop(Error::InvalidRequest { what });
             }
             self.file.abort();
-        });
+        })
     }
 
     /// Says what counts as a stall and as growth of the queue, and whether intervals are kept.
@@ -203,20 +209,20 @@ impl PyFileWriter {
     }
 
     /// How often the queue has grown for longer than it should.
-    fn n_growths(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.file.queue().n_growths())
+    fn n_growths(&self, py: Python<'_>) -> PyResult<u64> {
+        without_lock(py, || self.file.queue().n_growths())
     }
 
     /// The doings of each context, with their times.
     fn contexts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let reports = py.detach(|| self.file.stalls().reports());
+        let reports = without_lock(py, || self.file.stalls().reports())?;
         reports_as_dicts(py, reports)
     }
 
     /// The counters of the queue, by name.
     fn queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (report, now_ns) = py.detach(|| (self.file.queue().report(), self.file.stalls().now_ns()));
-        let (n_waiting_tasks, n_waiting_clusters) = py.detach(|| self.file.queue().n_waiting());
+        let (report, now_ns) = without_lock(py, || (self.file.queue().report(), self.file.stalls().now_ns()))?;
+        let (n_waiting_tasks, n_waiting_clusters) = without_lock(py, || self.file.queue().n_waiting())?;
         let told = PyDict::new(py);
         told.set_item("now_ns", now_ns)?;
         told.set_item("n_lost_intervals", self.file.stalls().n_lost())?;
@@ -325,6 +331,7 @@ impl Reduced {
 pub(crate) struct PyTableWriter {
     schema: Arc<Schema>,
     file: Weak<FileWriter>,
+    incoming: Arc<Mutex<Incoming>>,
     /// `None` once it is closed. Calls that a signal has ended may still be at it.
     table: Arc<Mutex<Option<TableWriter>>>,
 }
@@ -333,17 +340,23 @@ impl Drop for PyTableWriter {
     fn drop(&mut self) {
         // It may be the last that has the file: see there.
         if Arc::strong_count(&self.table) == 1 {
-            Python::attach(|py| py.detach(|| drop(self.table.lock().unwrap_or_else(PoisonError::into_inner).take())));
+            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let_go(move || drop(table));
         }
     }
 }
 
 #[pymethods]
 impl PyTableWriter {
-    fn append(&self, py: Python<'_>, batch: Bound<'_, PyAny>) -> PyResult<()> {
-        let batch = batch_in(&batch, &self.schema)?;
-        let table = Arc::clone(&self.table);
+    /// `text_bytes`: as `Incoming.take` has it.
+    fn append(&self, py: Python<'_>, batch: Bound<'_, PyAny>, text_bytes: Vec<u64>) -> PyResult<()> {
+        let given = batch_in(&batch, &self.schema, text_bytes)?;
+        let (table, incoming) = (Arc::clone(&self.table), Arc::clone(&self.incoming));
         let appended = patiently(py, true, move || {
+            let batch = match given.taken(&incoming) {
+                Ok(batch) => batch,
+                Err(error) => return Some(Err(error)),
+            };
             let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_mut().map(|table| table.append(&batch))
         });
@@ -357,13 +370,21 @@ impl PyTableWriter {
         appended.unwrap_or(Ok(())).map_err(writing_to_python)
     }
 
-    /// Checks a batch that others would come before, see `TableWriter::check_counts`. Nothing is taken.
-    fn check_counts(&self, py: Python<'_>, batch: &Bound<'_, PyAny>, first_entry: u64) -> PyResult<()> {
-        let batch = batch_in(batch, &self.schema)?;
-        let checked = py.detach(|| {
+    /// Checks a batch that others would come before, see `TableWriter::check_counts`. Nothing is taken. `text_bytes`: as
+    /// `Incoming.take` has it.
+    fn check_counts(
+        &self,
+        py: Python<'_>,
+        batch: &Bound<'_, PyAny>,
+        text_bytes: Vec<u64>,
+        first_entry: u64,
+    ) -> PyResult<()> {
+        let given = batch_in(batch, &self.schema, text_bytes)?;
+        let checked = without_lock(py, || {
+            let batch = given.taken(&self.incoming)?;
             let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_ref().map_or(Ok(()), |table| table.check_counts(&batch, first_entry))
-        });
+        })?;
         checked.map_err(writing_to_python)
     }
 
@@ -381,18 +402,18 @@ impl PyTableWriter {
         helps: bool,
     ) -> PyResult<PyFillContext> {
         let settings = settings_of(policy, n_buffers, order, helps)?;
-        let contexts = py.detach(|| {
+        let contexts = without_lock(py, || {
             let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_mut().map(|table| table.contexts(settings))
-        });
+        })?;
         let contexts = contexts.ok_or_else(|| invalid("the table is closed".to_owned()))?.map_err(writing_to_python)?;
         let context = if is_shared { contexts.shared_context(name) } else { contexts.context(name) };
         Ok(PyFillContext::new(&self.schema, context))
     }
 
     /// How often each buffer was filled from; nothing if entries go to one at a time.
-    fn n_fills(&self, py: Python<'_>) -> Vec<u64> {
-        py.detach(|| {
+    fn n_fills(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        without_lock(py, || {
             let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_ref().map_or_else(Vec::new, TableWriter::n_fills)
         })

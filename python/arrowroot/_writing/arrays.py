@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
+from arrowroot._writing.incoming import check_sizes, taken_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,7 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
         array = from_masked(np.asarray(values), copied=copied)
     else:
         raise InvalidRequestError(f"expected an array of values, got {type(values).__name__}")
+    check_sizes(name, array)
     # Without values there is no type either: it may be that of a schema.
     return array, pa.field(name, array.type, nullable=_has_nulls(array) or pa.types.is_null(array.type))
 
@@ -149,16 +151,9 @@ def from_polars(series: Any, *, copied: bool = False) -> pa.Array:
     raise UnsupportedError(f"Arrow has no type for {series.dtype} of Polars: cast it to another")
 
 
-def owned(table: pa.Table) -> pa.Table:
-    """Return a table in memory of its own: that of Polars and Awkward Array may be NumPy's, whose arrays change."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return pa.ipc.open_stream(sink.getvalue()).read_all()
-
-
 def _owned_array(array: pa.Array) -> pa.Array:
-    return owned(pa.table({"": array})).column(0).combine_chunks()
+    """Return an array in memory of its own: that of Polars and Awkward Array may be NumPy's, whose arrays change."""
+    return taken_in(pa.table({"": array}), copies_all=True).column(0).combine_chunks()
 
 
 def _from_awkward(values: Any, *, copied: bool) -> tuple[pa.Array, bool]:

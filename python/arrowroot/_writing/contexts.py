@@ -18,7 +18,8 @@ from arrowroot._errors import (
     not_picklable,
 )
 from arrowroot._sizes import checked_count, format_bytes, format_seconds
-from arrowroot._writing.data import naming, parts_of, reraised
+from arrowroot._writing.data import naming, parts_of, reraising
+from arrowroot._writing.incoming import text_bytes
 from arrowroot._writing.schema import conformed
 
 if TYPE_CHECKING:
@@ -176,14 +177,8 @@ class FillContext:
         number = None if first_entry is None else checked_count(first_entry, "first_entry")
         # Now, as nothing is taken yet: who is told may raise.
         self._tell_of_growth()
-        try:
+        with reraising(self._table.where):
             batch = self._batch_of(data, number)
-        except pa.ArrowException as error:
-            ours = reraised(error)
-            if ours is None:
-                raise
-            ours.args = (f"{self._table.where}: {ours.args[0]}",)
-            raise ours from error
         if batch is not None:
             self._fill(batch, number)
 
@@ -194,7 +189,7 @@ class FillContext:
         """
         parts: list[tuple[Part, pa.Table]] = []
         entry = self._table.num_entries if number is None else number
-        for given in parts_of(data, self._table.where, copied=True):
+        for given in parts_of(data, self._table.where, copied=True, is_alike=self._table.is_alike):
             begun = self._table.first_schema or (parts[0][0].schema if parts else None)
             part = given.in_table(begun, entry, self._table.where)
             table = part.table
@@ -226,14 +221,15 @@ class FillContext:
         # Signals come to this thread alone; a call in another one need not look for them.
         takes_signals = threading.current_thread() is threading.main_thread()
         with naming(self._table.where):
-            if not native.fill(batch, number, waits=full == "block", takes_signals=takes_signals):
+            n_bytes = text_bytes(batch, self._table.places_of_texts)
+            if not native.fill(batch, n_bytes, number, waits=full == "block", takes_signals=takes_signals):
                 if not callable(full):
                     raise QueueFullError(
                         f"{self._table.where}: all buffers are in use, or memory is: fill again later, or give it more "
                         "buffers"
                     )
                 full(queue_state(self._file.queue()))
-                native.fill(batch, number, waits=True, takes_signals=takes_signals)
+                native.fill(batch, n_bytes, number, waits=True, takes_signals=takes_signals)
         self._table.count_filled(batch.num_rows)
 
     def _begin(self) -> _native.FillContext:

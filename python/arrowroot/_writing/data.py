@@ -13,14 +13,17 @@ import pyarrow as pa
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._storage.url import shown
 from arrowroot._writing import frames
-from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, owned, refuse_unions
+from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, refuse_unions
 from arrowroot._writing.counters import with_counters
+from arrowroot._writing.incoming import batches_taken_in, check_sizes, is_left_to_engine, taken_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from arrowroot._writing.frames import FrameIndex
 
+    IsAlike: TypeAlias = Callable[[pa.Schema], bool]
     #: RecordBatch, Table, Arrow C stream or array, mapping of arrays, structured array, frame; or several of those.
     TableData = Any
 
@@ -60,26 +63,42 @@ class Part(NamedTuple):
 
 
 @contextmanager
-def naming(where: str) -> Iterator[None]:
-    """Name a table in errors that know columns and entries alone; those of a store have the file."""
+def reraising(where: str) -> Iterator[None]:
+    """Raise our errors for those of pyarrow, with the name of a table."""
     try:
         yield
-    except (InvalidRequestError, UnsupportedError) as error:
-        error.args = (f"{where}: {error.args[0]}",)
-        raise
+    except pa.ArrowException as error:
+        ours = _ours_of(error)
+        if ours is None:
+            raise
+        raise ours(f"{where}: {error}") from error
 
 
-def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[Part]:
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Name a table in errors that know columns and entries alone, as pyarrow's; those of a store have the file."""
+    with reraising(where):
+        try:
+            yield
+        except (InvalidRequestError, UnsupportedError) as error:
+            error.args = (f"{where}: {error.args[0]}",)
+            raise
+
+
+def parts_of(
+    data: TableData, where: str, *, copied: bool = False, is_alike: IsAlike | None = None
+) -> Iterator[Part]:
     """Yield what was given, part by part.
 
     where: what it is for, in messages.
+    is_alike: says whether data of a schema go to the engine as they are, and nothing is learned of them.
     copied: NumPy arrays, also those inside of what other libraries have, are copied, as they may change before they
         are written.
 
     Raises: InvalidRequestError for what holds no columns; UnsupportedError for values that Arrow has no type for.
     """
     with naming(where):
-        one = _part_of(data, copied=copied, is_all=not copied)
+        one = _part_of(data, where, copied=copied, is_all=not copied, is_alike=is_alike)
     if one is not None:
         yield one._replace(is_all=one.table is not None)
         return
@@ -96,7 +115,7 @@ def parts_of(data: TableData, where: str, *, copied: bool = False) -> Iterator[P
                 f"{where}: {_EXPECTED}; got rows, of which pa.Table.from_pylist(rows) makes a table"
             )
         with naming(where):
-            part = _part_of(item, copied=copied, is_all=False)
+            part = _part_of(item, where, copied=copied, is_all=False, is_alike=None)
         if part is None:
             raise InvalidRequestError(
                 f"{where}: {_EXPECTED}, or several of those; got {_kind_of(item)} among them"
@@ -130,30 +149,32 @@ def _is_dataset(value: object) -> bool:
     return _is_of(value, "pyarrow.dataset", "Dataset") or _is_of(value, "pyarrow.dataset", "Scanner")
 
 
-def _part_of(data: TableData, *, copied: bool, is_all: bool) -> Part | None:
+def _part_of(
+    data: TableData, where: str, *, copied: bool, is_all: bool, is_alike: IsAlike | None
+) -> Part | None:
     """Return it as a part, None if it is no data; ``is_all``: there are no others."""
     if isinstance(data, pa.RecordBatch):
-        return _of_table(pa.Table.from_batches([data]))._replace(is_arrow=True)
+        return _of_table(pa.Table.from_batches([data]), is_alike)._replace(is_arrow=True)
     if isinstance(data, pa.Table):
-        return _of_table(data)._replace(is_arrow=True)
+        return _of_table(data, is_alike)._replace(is_arrow=True)
     if isinstance(data, pa.RecordBatchReader):
-        return Part(data.schema, iter(data), is_arrow=True)
+        return _of_reader(data, where)
     if _is_of(data, "arrowroot._api.tree", "Tree"):
         scan = data.scan()
         return Part(with_counters(scan.schema, data), iter(scan), is_arrow=True)
     if _is_of(data, "arrowroot._api.scan", "Scan"):
-        # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
+        # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's. The engine
+        # has checked what it read, and nobody else has the memory.
         return Part(data.schema, iter(data), is_arrow=True)
     if _is_of(data, "arrowroot._api.file", "Directory"):
         raise InvalidRequestError(
             f"{_EXPECTED}; got {_kind_of(data)}: write its trees one by one, file[name]"
         )
     if _is_dataset(data):
-        reader = (data if hasattr(data, "to_reader") else data.scanner()).to_reader()
-        return Part(reader.schema, iter(reader), is_arrow=True)
+        return _of_reader((data if hasattr(data, "to_reader") else data.scanner()).to_reader(), where)
     if _is_of(data, "pandas", "DataFrame"):
         table, index = frames.table_of(data, copied=copied, is_all=is_all)
-        return _of_table(table)._replace(frame_index=index)
+        return _of_table(table, is_alike)._replace(frame_index=index)
     if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
         raise InvalidRequestError(
             f"{_EXPECTED}; got {_kind_of(data)}: give one column a name, as {{'x': ...}}"
@@ -161,13 +182,14 @@ def _part_of(data: TableData, *, copied: bool, is_all: bool) -> Part | None:
     if _is_of(data, "polars", "LazyFrame"):
         raise InvalidRequestError("a LazyFrame of Polars has no values yet: write what its collect() returns")
     if _is_of(data, "polars", "DataFrame"):
-        return _of_table(_from_polars(data, copied=copied))._replace(wide=frozenset(data.columns))
+        part = _of_table(_from_polars(data), is_alike, copies_all=copied)
+        return part._replace(wide=frozenset(data.columns))
     if _is_of(data, "awkward", "Array"):
-        return _from_awkward(data, copied=copied)
+        return _from_awkward(data, copied=copied, is_alike=is_alike)
     if _is_of(data, "numpy", "ndarray"):
-        return _of_table(_from_structured(data, copied=copied))
+        return _of_table(_from_structured(data, copied=copied), is_alike)
     if isinstance(data, Mapping):
-        return _of_mapping(data, copied=copied)
+        return _of_mapping(data, copied=copied, is_alike=is_alike)
     if hasattr(data, "__arrow_c_stream__"):
         try:
             reader = pa.RecordBatchReader.from_stream(data)
@@ -175,23 +197,34 @@ def _part_of(data: TableData, *, copied: bool, is_all: bool) -> Part | None:
             raise InvalidRequestError(
                 f"{_EXPECTED}; got {_kind_of(data)}: {error}; give one column a name, as {{'x': ...}}"
             ) from error
-        return Part(reader.schema, iter(reader), is_arrow=True)
+        return _of_reader(reader, where)
     if hasattr(data, "__arrow_c_array__"):
         array = pa.array(data)
+        check_sizes(_kind_of(data), array)
         if not pa.types.is_struct(array.type):
             raise InvalidRequestError(
                 f"{_EXPECTED}; got one column of {array.type}: give it a name, as {{'x': ...}}"
             )
         table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
-        return _of_table(table)._replace(is_arrow=True)
+        return _of_table(table, is_alike)._replace(is_arrow=True)
     return None
 
 
-def _of_table(table: pa.Table) -> Part:
+def _of_table(table: pa.Table, is_alike: IsAlike | None, *, copies_all: bool = False) -> Part:
+    if copies_all or not is_left_to_engine(table, is_alike):
+        table = taken_in(table, copies_all=copies_all)
     return Part(table.schema, iter(table.to_batches()), table=table)
 
 
-def _of_mapping(columns: Mapping[str, Any], *, copied: bool) -> Part:
+def _of_reader(reader: pa.RecordBatchReader, where: str) -> Part:
+    def batches() -> Iterator[pa.RecordBatch]:
+        with naming(where):
+            yield from batches_taken_in(reader)
+
+    return Part(reader.schema, batches(), is_arrow=True)
+
+
+def _of_mapping(columns: Mapping[str, Any], *, copied: bool, is_alike: IsAlike | None) -> Part:
     if not columns:
         raise InvalidRequestError("no columns to write: the dictionary is empty")
     arrays, fields = {}, []
@@ -211,19 +244,18 @@ def _of_mapping(columns: Mapping[str, Any], *, copied: bool) -> Part:
                 f"columns of different lengths: {first!r} has {lengths[first]} entries, {name!r} {length}"
             )
     table = pa.table(list(arrays.values()), schema=pa.schema(fields))
-    return _of_table(table)._replace(exact=of_awkward, wide=of_awkward | of_polars)
+    return _of_table(table, is_alike)._replace(exact=of_awkward, wide=of_awkward | of_polars)
 
 
-def _from_polars(frame: Any, *, copied: bool) -> pa.Table:
+def _from_polars(frame: Any) -> pa.Table:
     for series in frame.get_columns():
         with by_column(series.name):
             from_polars(series[:0])
     # All at once: what Polars notes of its own types comes along.
-    table = frame.to_arrow()
-    return owned(table) if copied else table
+    return frame.to_arrow()
 
 
-def _from_awkward(array: Any, *, copied: bool) -> Part:
+def _from_awkward(array: Any, *, copied: bool, is_alike: IsAlike | None) -> Part:
     import awkward as ak
 
     if isinstance(ak.type(array).content, ak.types.UnionType):
@@ -238,7 +270,7 @@ def _from_awkward(array: Any, *, copied: bool) -> Part:
             "the fields of an Awkward array of tuples have no names: use ak.zip({'x': ...})"
         )
     columns = {name: array[name] for name in ak.fields(array)}
-    return _of_mapping(columns, copied=copied)
+    return _of_mapping(columns, copied=copied, is_alike=is_alike)
 
 
 def _from_structured(array: Any, *, copied: bool) -> pa.Table:
@@ -269,12 +301,9 @@ def _kind_of(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
 
 
-def reraised(error: Exception) -> ArrowrootError | None:
+def _ours_of(error: pa.ArrowException) -> type[ArrowrootError] | None:
     """Return our error for one of pyarrow's, None for others."""
-    if isinstance(error, ArrowrootError):
-        return None
     if isinstance(error, pa.ArrowNotImplementedError):
-        return UnsupportedError(str(error))
-    if isinstance(error, pa.ArrowInvalid | pa.ArrowTypeError | pa.ArrowKeyError):
-        return InvalidRequestError(str(error))
-    return None
+        return UnsupportedError
+    is_of_data = isinstance(error, pa.ArrowInvalid | pa.ArrowTypeError | pa.ArrowKeyError)
+    return InvalidRequestError if is_of_data else None

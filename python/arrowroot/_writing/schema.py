@@ -6,7 +6,9 @@ written: a tree has no room for it later.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -180,6 +182,40 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
         return pa.list_(stored_field(kind.value_field))
     plain = _narrow(kind)
     return _with_fields(plain, [stored_field(field) for field in fields_of(plain)])
+
+
+def check_zones(field: pa.Field, where: str) -> None:
+    """Raise InvalidRequestError for times in a zone that there is not: nobody could tell what they are."""
+    zones = [zone for kind in within(stored_field(field).type) if (zone := getattr(kind, "tz", None))]
+    for zone in zones:
+        if not _is_zone(zone):
+            raise InvalidRequestError(
+                f"{where}: column {field.name!r}: times in the zone {zone!r}, which there is not: expected one as "
+                "'Europe/Zurich', 'UTC' or '+01:00'"
+            )
+
+
+def within(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """Yield a type and those inside of it."""
+    yield kind
+    if isinstance(kind, pa.BaseExtensionType):
+        yield from within(kind.storage_type)
+    for field in fields_of(kind):
+        yield from within(field.type)
+
+
+@lru_cache(256)
+def _is_zone(name: str) -> bool:
+    import zoneinfo
+
+    if re.fullmatch(r"[+-]([01]\d|2[0-3]):?[0-5]\d", name):
+        return True
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        # A machine without any of them knows nothing of this one either.
+        return not zoneinfo.available_timezones()
+    return True
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -417,6 +453,11 @@ def _inside(array: pa.Array) -> list[pa.Array]:
         return list(items_of_maps(array))
     # flatten() of structs takes their missing values along, that of lists leaves out what is in missing ones.
     return array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
+
+
+def have_layout(given: pa.Schema, schema: pa.Schema) -> bool:
+    """Return whether schemas differ at most in flags, metadata and the names of what is in lists."""
+    return given.names == schema.names and all(map(_has_layout, given.types, schema.types))
 
 
 def _has_layout(given: pa.DataType, kind: pa.DataType) -> bool:

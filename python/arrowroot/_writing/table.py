@@ -22,15 +22,18 @@ from arrowroot._sizes import counted, parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.contexts import FillContext, producer_rule
 from arrowroot._writing.counters import Known, counters_of, without_counters
-from arrowroot._writing.data import naming, parts_of, reraised
+from arrowroot._writing.data import naming, parts_of, reraising
+from arrowroot._writing.incoming import N_AT_ONCE, columns_of_texts, text_bytes
 from arrowroot._writing.layout import layout_with
 from arrowroot._writing.notes import Notes
 from arrowroot._writing.readers import warn_of_few_readers
 from arrowroot._writing.schema import (
     check_missing,
     check_names,
+    check_zones,
     conformed,
     fields_of,
+    have_layout,
     inferred,
     is_open,
     schema_of,
@@ -51,8 +54,6 @@ if TYPE_CHECKING:
     from arrowroot._writing.settings import Format, TableOptions
 
 
-#: Batches of so many entries at most are taken by the engine as a whole, or refused.
-_N_AT_ONCE = 1000
 #: Entries wait for others that say the types of all columns until they take so many bytes.
 _MAX_WAITING_BYTES = 64_000_000
 
@@ -134,6 +135,10 @@ class TableWriter:
         self._schema = None if schema is None else checked_schema(schema_of(schema), where)
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
+        # Of the last data that went to the engine as they were.
+        self._alike: pa.Schema | None = None
+        #: Of columns, once it is begun.
+        self.places_of_texts: list[int] = []
         self._n_entries = 0
         self._shares_counters = False
         # Entries that wait until types and layout can be told from them.
@@ -197,6 +202,17 @@ class TableWriter:
         """Names and types of the columns; None before the first entries, if none was given."""
         return self._schema
 
+    def is_alike(self, given: pa.Schema) -> bool:
+        """Return whether data of a schema go to the engine as they are: nothing is learned of them, nor converted."""
+        if self._native is None or self._schema is None:
+            return False
+        if self._alike is not None and given.equals(self._alike):
+            return True
+        is_alike = have_layout(given, self._schema)
+        if is_alike:
+            self._alike = given
+        return is_alike
+
     @property
     def first_schema(self) -> pa.Schema | None:
         """The schema, or that of the first of the entries that wait for one; None before the first entries."""
@@ -234,14 +250,14 @@ class TableWriter:
             the type of the table, does not hold may come behind entries that were taken, if there are more than some
             thousand: then no file is left either.
         """
-        self._add(parts_of(data, self._where, copied=True))
+        self._add(parts_of(data, self._where, copied=True, is_alike=self.is_alike))
 
     def add_all(self, data: TableData, *, copied: bool = False, known: Known = Known.ALL) -> None:
         """Add all entries of the table; if not copied, they do not change until the file is closed.
 
         known: what they are, where they are in memory.
         """
-        for part in parts_of(data, self._where, copied=copied):
+        for part in parts_of(data, self._where, copied=copied, is_alike=self.is_alike):
             if part.is_all and part.table is not None:
                 self.know_all(part.table, known)
             self._add(iter([part]))
@@ -339,7 +355,8 @@ class TableWriter:
                 for batch in one.batches:
                     for piece in conformed(batch, self._schema, self._where, number or 0):
                         with naming(self._where):
-                            native.fill(piece, number, waits=True, takes_signals=False)
+                            n_bytes = text_bytes(piece, self.places_of_texts)
+                            native.fill(piece, n_bytes, number, waits=True, takes_signals=False)
                         self.count_filled(piece.num_rows)
                         number = None if number is None else number + piece.num_rows
         except BaseException as error:
@@ -403,14 +420,8 @@ class TableWriter:
                 f"{self._where}: it is filled through contexts, and through nothing else"
             )
         for part in parts:
-            try:
+            with reraising(self._where):
                 self._add_part(part)
-            except pa.ArrowException as error:
-                ours = reraised(error)
-                if ours is None:
-                    raise
-                ours.args = (f"{self._where}: {ours.args[0]}",)
-                raise ours from error
 
     def _add_part(self, part: Part) -> None:
         part = part.in_table(self.first_schema, self.num_entries, self._where)
@@ -443,7 +454,7 @@ class TableWriter:
         for batch in table.to_batches():
             for one in conformed(batch, self._schema, self._where, entry):
                 with naming(self._where):
-                    self._native.check_counts(one, entry)
+                    self._native.check_counts(one, text_bytes(one, self.places_of_texts), entry)
                 entry += one.num_rows
 
     def _learn(self, part: Part, drawn: list[pa.RecordBatch]) -> None:
@@ -516,12 +527,12 @@ class TableWriter:
     def _write(self, batch: pa.RecordBatch) -> None:
         if self._native is None or self._schema is None:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
-        if batch.num_rows > _N_AT_ONCE:
+        if batch.num_rows > N_AT_ONCE:
             check_missing(pa.Table.from_batches([batch]), self._schema, self._where, self._n_entries)
         # All of it is checked before some of it is taken.
         for one in list(conformed(batch, self._schema, self._where, self._n_entries)):
             with naming(self._where):
-                self._native.append(one)
+                self._native.append(one, text_bytes(one, self.places_of_texts))
             self._n_entries += one.num_rows
 
     def _begin(
@@ -563,6 +574,7 @@ class TableWriter:
             counters = counters_of(with_counters, layout.counters, known, self._known)
         self._all_entries = None
         self._shares_counters = any(counters)
+        self.places_of_texts = columns_of_texts(schema)
         with naming(self._where):
             self._native = self._file.table(
                 self._place[0],
@@ -635,7 +647,7 @@ def _is_large(table: pa.Table | None) -> TypeIs[pa.Table]:
     """Return whether the engine may take some of a table before it refuses the rest."""
     if table is None or not table.num_columns:
         return False
-    return bool(table.num_rows > _N_AT_ONCE or table.column(0).num_chunks > 1)
+    return bool(table.num_rows > N_AT_ONCE or table.column(0).num_chunks > 1)
 
 
 def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
@@ -651,6 +663,7 @@ def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
         seen.add(name)
     for field in schema:
         _check_names_in(field, where)
+        check_zones(field, where)
     return schema
 
 

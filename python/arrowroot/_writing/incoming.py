@@ -1,0 +1,136 @@
+"""What comes in is checked before anybody goes by it.
+
+An Arrow array may contradict itself, and its memory may change while it is looked at. What is taken in contradicts
+itself nowhere, and shares at most numbers, bools and the bytes of texts and binary values with what was given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from arrowroot import _native
+from arrowroot._errors import InvalidRequestError
+from arrowroot._writing.schema import stored_field, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+#: Batches of so many entries at most are taken by the engine as a whole, or refused.
+N_AT_ONCE = 1000
+
+
+def taken_in(table: pa.Table, *, copies_all: bool = False) -> pa.Table:
+    """Return a table taken in.
+
+    copies_all: it shares nothing with what was given.
+
+    Raises: InvalidRequestError, which names column and entry, for what is not as its type says; UnsupportedError for
+    types that no column can have.
+    """
+    _check_sizes(table, 0)
+    batches = list(batches_taken_in(table.to_batches(), copies_all=copies_all))
+    return pa.Table.from_batches(batches, table.schema)
+
+
+def batches_taken_in(
+    batches: Iterable[pa.RecordBatch], *, copies_all: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches taken in, as :func:`taken_in` does."""
+    incoming = _native.Incoming(copies_all=copies_all)
+    first_entry, schema, places = 0, None, []
+    for batch in batches:
+        _check_sizes(batch, first_entry)
+        if batch.schema is not schema:
+            schema, places = batch.schema, columns_of_texts(batch.schema)
+        yield pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
+        first_entry += batch.num_rows
+
+
+def is_left_to_engine(table: pa.Table, is_alike: Callable[[pa.Schema], bool] | None) -> bool:
+    """Return whether a table need not be taken in, as the engine does that with each batch, and nobody looks before.
+
+    is_alike: says whether data of a schema go to the engine as they are. Raises: InvalidRequestError.
+    """
+    if is_alike is None or table.num_rows > N_AT_ONCE or not is_alike(table.schema):
+        return False
+    _check_sizes(table, 0)
+    return len(table.to_batches()) <= 1
+
+
+def columns_of_texts(schema: pa.Schema) -> list[int]:
+    """Return the places of columns that have texts or binary values, or may have some."""
+    is_of = pa.types
+    return [
+        place
+        for place, field in enumerate(schema)
+        if any(is_of.is_string(kind) or is_of.is_binary(kind) for kind in within(stored_field(field).type))
+    ]
+
+
+def text_bytes(batch: pa.RecordBatch, places: list[int]) -> list[int]:
+    """Return how much memory each array of texts or binary values has: the C interface does not tell, and offsets lie.
+
+    places: of the columns that have some, see :func:`columns_of_texts`.
+    """
+    return [n_bytes for place in places for n_bytes in _text_bytes(batch.column(place))]
+
+
+class _Capsules:
+    """A batch in the C interface."""
+
+    def __init__(self, schema: object, array: object) -> None:
+        self._capsules = (schema, array)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        return self._capsules
+
+
+def check_sizes(name: str, array: pa.Array | pa.ChunkedArray, first_entry: int = 0) -> None:
+    """Raise InvalidRequestError for an array whose memory is too short for what it says: it cannot be looked at."""
+    for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
+        try:
+            chunk.validate()
+        except pa.ArrowException as error:
+            raise InvalidRequestError(
+                f"column {name!r}: entries from {first_entry} of the data on are spoilt: {error}"
+            ) from None
+        first_entry += len(chunk)
+
+
+def _check_sizes(data: pa.Table | pa.RecordBatch, first_entry: int) -> None:
+    try:
+        data.validate()
+    except pa.ArrowException as error:
+        for name, column in zip(data.schema.names, data.columns, strict=True):
+            check_sizes(name, column, first_entry)
+        raise InvalidRequestError(f"the data contradict themselves: {error}") from None
+
+
+def _text_bytes(array: pa.Array) -> Iterator[int]:
+    kind = array.type
+    is_of = pa.types
+    if isinstance(array, pa.ExtensionArray):
+        yield from _text_bytes(array.storage)
+    elif is_of.is_dictionary(kind):
+        yield from _text_bytes(array.dictionary)
+    elif (
+        is_of.is_string(kind)
+        or is_of.is_large_string(kind)
+        or is_of.is_binary(kind)
+        or is_of.is_large_binary(kind)
+    ):
+        text = array.buffers()[2]
+        yield 0 if text is None else text.size
+    elif is_of.is_map(kind):
+        yield from _text_bytes(array.keys)
+        yield from _text_bytes(array.items)
+    elif is_of.is_struct(kind):
+        for place in range(kind.num_fields):
+            yield from _text_bytes(array.field(place))
+    elif isinstance(array, _LISTS) or is_of.is_run_end_encoded(kind):
+        yield from _text_bytes(array.values)
+
+
+_LISTS = (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray, pa.ListViewArray, pa.LargeListViewArray)

@@ -1,0 +1,202 @@
+"""Arrow data that contradict themselves are refused, whatever they are and however they come."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+REPOSITORY = Path(__file__).parents[2]
+N_SEEDS = 5000 if os.environ.get("ARROWROOT_SOAK") else 200
+LAYOUTS = ["ttree", "rntuple"]
+
+
+def spoilt(*arguments: object) -> dict[str, int]:
+    """What a process of its own has seen; it may crash."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.robustness.spoilt", *map(str, arguments)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    *wrong, seen = done.stdout.splitlines() or [""]
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-2000:])
+    assert wrong == []
+    return {name: int(n) for name, n in re.findall(r"'(\w+)': (\d+)", seen)}
+
+
+def test_drawn_damage_is_refused_and_the_rest_is_what_it_was() -> None:
+    seen = spoilt(0, N_SEEDS)
+    assert seen["refused"] > N_SEEDS / 4, seen
+    assert seen["written"] > N_SEEDS / 4, seen
+
+
+def test_what_is_written_while_it_changes_can_be_read() -> None:
+    seen = spoilt("scribble")
+    assert seen["refused"] > 10, seen
+    assert seen["written"] > 10, seen
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_entry_is_that_of_all_the_data_and_the_older_file_stays(tmp_path: Path, layout: str) -> None:
+    path = tmp_path / "x.root"
+    ar.write(f"{path}:t", {"x": ["older"]}, layout=layout)
+    before = path.read_bytes()
+    offsets = pa.array([0, 1, 2, 3, 2, 5], pa.int32()).buffers()[1]
+    bad = pa.Array.from_buffers(pa.string(), 5, [None, offsets, pa.py_buffer(b"abcde")])
+    table = pa.table({"x": pa.chunked_array([pa.array(["a", "b"]), bad])})
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"x\.root:t: column \"x\": entry 5 of the data is spoilt"
+    ):
+        ar.write(f"{path}:t", table, layout=layout)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+ZONES = {"UTC": True, "Europe/Zurich": True, "+05:30": True, "+0530": True, "": True}
+NO_ZONES = {"Not/AZone": False, "+25:00": False, "../etc/passwd": False, "a\nb": False}
+
+
+@pytest.mark.parametrize("kind", ["plain", "list", "dictionary", "schema"])
+@pytest.mark.parametrize(("zone", "is_there"), (ZONES | NO_ZONES).items())
+def test_times_are_in_zones_that_there_are(tmp_path: Path, kind: str, zone: str, is_there: bool) -> None:
+    times = pa.array([0, 1], pa.timestamp("us", tz=zone or None))
+    column: Any = {
+        "plain": times,
+        "list": pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), times),
+        "dictionary": times.dictionary_encode(),
+        "schema": pa.array([0, 1], pa.timestamp("us", tz="UTC" if zone else None)),
+    }[kind]
+    options: Any = {"schema": pa.schema({"x": times.type})} if kind == "schema" else {}
+    path = tmp_path / "x.root"
+    if is_there:
+        ar.write(f"{path}:t", {"x": column}, **options)
+    else:
+        with pytest.raises(ar.InvalidRequestError, match="column 'x': times in the zone"):
+            ar.write(f"{path}:t", {"x": column}, **options)
+        assert not path.exists()
+
+
+class ByHand:
+    """An array of the C interface with some of its numbers changed: they are 64 bits each."""
+
+    def __init__(self, array: pa.Array, **changed: int) -> None:
+        self._array = pa.StructArray.from_arrays([array], ["x"])
+        self._changed = changed
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        of_schema, of_array = self._array.__arrow_c_array__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        numbers = ctypes.POINTER(ctypes.c_int64)
+        outer = ctypes.cast(pointer(of_array, b"arrow_array"), numbers)
+        # length, null_count, offset, n_buffers, n_children, buffers, children
+        child = ctypes.cast(ctypes.cast(outer[6], numbers)[0], numbers)
+        fields = ("length", "null_count", "offset", "n_buffers", "n_children", "buffers")
+        for name, number in self._changed.items():
+            if name == "format":
+                ctypes.cast(pointer(of_schema, b"arrow_schema"), numbers)[0] = number
+            elif name in fields:
+                child[fields.index(name)] = number
+            else:
+                ctypes.cast(child[5], numbers)[int(name.removeprefix("buffer"))] = number
+        return of_schema, of_array
+
+
+TEXTS = pa.array(["a", None, "b", "some more than in a view"])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("array", "changed"),
+    [
+        (TEXTS, {"length": 3}),
+        (TEXTS, {"length": -4}),
+        (TEXTS, {"offset": -1}),
+        (TEXTS, {"null_count": 3}),
+        (TEXTS, {"null_count": 0}),
+        (TEXTS, {"buffer0": 0}),
+        (TEXTS, {"buffer1": 0}),
+        (TEXTS, {"buffer2": 0}),
+        (TEXTS, {"n_buffers": 2}),
+        (TEXTS.cast(pa.string_view()), {"buffer1": 0}),
+        (TEXTS.cast(pa.string_view()), {"n_buffers": 3}),
+        (pa.array([1, 2, None, 4]), {"buffer1": 0}),
+        (pa.array([[1], [2], [], [3, 4]]), {"n_children": 0}),
+        (pa.array([[1], [2], [], [3, 4]]), {"buffer1": 0}),
+    ],
+    ids=lambda value: (
+        ",".join(f"{name}={number}" for name, number in value.items())
+        if isinstance(value, dict)
+        else str(value.type)
+    ),
+)
+def test_arrays_of_others_that_lack_something_are_refused(
+    tmp_path: Path, array: pa.Array, changed: dict[str, int], layout: str
+) -> None:
+    with pytest.raises(ar.InvalidRequestError):
+        ar.write(f"{tmp_path}/x.root:t", ByHand(array, **changed), layout=layout)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memory_that_numpy_changes_later_is_not_what_was_appended(tmp_path: Path) -> None:
+    offsets, text = np.array([0, 1, 3, 6], np.int32), np.frombuffer(b"abbccc", np.uint8).copy()
+    array = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+    with ar.create(tmp_path / "x.root") as file, file.tree("t") as events:
+        events.append({"x": array})
+        offsets[:] = 1 << 30
+        text[:] = 0xFF
+    assert ar.open(tmp_path / "x.root")["t"].to_arrow()["x"].to_pylist() == ["a", "bb", "ccc"]
+
+
+@pytest.mark.parametrize("place", ["under the lock", "without it"])
+def test_a_panic_is_an_exception_of_ours(tmp_path: Path, place: str) -> None:
+    """The engine's own entrance is not that of users: pyarrow lets no missing pointers through."""
+    file = ar.create(tmp_path / "x.root")
+    table = file.tree("t", schema={"x": "int64"})
+    native = table._begin(None, None, [])
+    batch = ByHand(pa.array([1]), **({"format": 0} if place == "under the lock" else {"buffers": 0}))
+    with pytest.raises(ar.InternalError, match="assertion failed") as caught:
+        native.append(batch, [])
+    assert isinstance(caught.value, Exception)
+    assert isinstance(caught.value, ar.ArrowrootError)
+    file.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("way", ["append", "fill"])
+def test_spoilt_entries_among_others_are_refused_and_the_others_stay(
+    tmp_path: Path, layout: str, way: str
+) -> None:
+    good = {"x": pa.array(["a", "b"]), "c": pa.array(["u", "v"]).dictionary_encode()}
+    index = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int32()), pa.array(["u", "v"]), safe=False)
+    invalid = pa.array(["a", "b\u00e9"])
+    ctypes.memset(invalid.buffers()[2].address + 1, 0xFF, 1)
+    with ar.create(tmp_path / "x.root") as file:
+        events = file.tree("t", layout=layout)
+        context = events.context() if way == "fill" else None
+        put = events.append if context is None else context.fill
+        put(good)
+        for name, bad in (("x", invalid), ("c", index)):
+            with pytest.raises(
+                ar.InvalidRequestError, match=rf't: column "{name}": entry 1 of the data is spoilt'
+            ):
+                put(good | {name: bad})
+        put(good)
+        if context is not None:
+            context.close()
+    read = ar.open(tmp_path / "x.root")["t"].to_arrow()
+    assert read["x"].to_pylist() == ["a", "b", "a", "b"]
+    assert read["c"].to_pylist() == ["u", "v", "u", "v"]
