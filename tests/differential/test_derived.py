@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import arrowroot as ar
+from arrowroot.cli import main
 
 from . import root_peer
 
@@ -213,8 +215,9 @@ def test_what_is_beside_a_tree_inside_of_an_object_is_what_it_was(trees, tmp_pat
         with ar.create(tmp_path / "copy.root") as copy:
             with pytest.raises(ar.UnsupportedError, match=r"fItems: a tree inside of .* a table of its own"):
                 copy["list"] = found
-            copy["memory"] = found["memory"]
-    assert ar.scan(tmp_path / "copy.root").to_arrow().to_pylist() == rows(5, 30)
+            copy["note"] = found["note"]
+        ar.write(f"{tmp_path}/tree.root:memory", found["memory"])
+    assert ar.scan(tmp_path / "tree.root").to_arrow().to_pylist() == rows(5, 30)
     shown = subprocess.run(
         [sys.executable, "-m", "arrowroot", "show", f"{trees}:output"],
         capture_output=True,
@@ -222,6 +225,15 @@ def test_what_is_beside_a_tree_inside_of_an_object_is_what_it_was(trees, tmp_pat
         check=True,
     ).stdout
     assert "TTree: 30 entries, 3 columns" in shown
+
+
+def test_ls_lists_a_tree_inside_of_an_object_by_its_path(trees, capsys):
+    assert main(["ls", f"{trees}:list/inner/memory;2"]) == 0
+    assert "list/inner/memory;2  TTree, 4 entries" in capsys.readouterr().out
+    assert main(["ls", "--json", f"{trees}:list/disk"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["trees"]
+    assert (listed["path"], listed["num_entries"]) == ("list/disk", 50)
+    assert main(["ls", f"{trees}:list/nothing"]) != 0
 
 
 @pytest.mark.parametrize("name", ["packed", "half", "plain", "alias"])

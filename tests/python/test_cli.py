@@ -465,5 +465,5 @@ def test_trees_are_found_by_names_with_a_semicolon(name):
         for path in ("a;b", "v;1", "x;", "plain")
         for cycle in (2, 1)
     ]
-    assert [key.path for key in ls._below(None, keys, name)] == [name, name]
-    assert [key.cycle for key in ls._below(None, keys, f"{name};1")] == [1]
+    assert [key.path for key in ls._below(keys, name)] == [name, name]
+    assert [key.cycle for key in ls._below(keys, f"{name};1")] == [1]

@@ -92,10 +92,16 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
     for warning in caught:
         if not (path is None and is_broken and issubclass(warning.category, RecoveredWarning)):
             warnings.warn(warning.message, stacklevel=1)
+    inside: Tree | None = None
     if path is not None:
-        keys = _below(file, keys, path.strip("/"))
+        path = path.strip("/")
+        below = _below(keys, path)
+        if not below:
+            inside = file[path]  # a tree in another object; or says which names come near
+            below = [_key_of(inside, keys)]
+        keys = below
     patterns = column_texts(options.columns)
-    trees = [] if options.keys else _trees(file, keys, patterns)
+    trees = [] if options.keys else _trees(file, keys, patterns, inside)
     summaries = {} if options.keys else _summaries(file, keys, every=options.long or path is not None)
     readable = [listed.tree for listed in trees if listed.tree]
     for text in patterns or ():
@@ -158,19 +164,26 @@ class _Listed(NamedTuple):
     branches: list[Branch]
 
 
-def _below(file: File, keys: list[Key], path: str) -> list[Key]:
+def _key_of(inside: Tree, keys: list[Key]) -> Key:
+    """Return the key of the object that a tree is inside of, with what the tree is called."""
+    around = max(
+        (key for key in keys if inside.path.startswith(key.path + "/")), key=lambda key: len(key.path)
+    )
+    return around._replace(
+        path=inside.path, name=inside.name, title=inside.title, class_name=inside.class_name, is_tree=True
+    )
+
+
+def _below(keys: list[Key], path: str) -> list[Key]:
     """Return the key of that path, or those inside that directory."""
     bare, semicolon, cycle = path.rpartition(";")
     if not semicolon or any(key.path == path for key in keys):
         bare, cycle = path, ""  # names may have a semicolon
-    found = [
+    return [
         key
         for key in keys
         if (key.path == bare and cycle in ("", str(key.cycle))) or key.path.startswith(bare + "/")
     ]
-    if not found:
-        file[path]  # says which names come near
-    return found
 
 
 def _summaries(file: File, keys: Sequence[Key], *, every: bool) -> dict[Key, str]:
@@ -194,8 +207,12 @@ def _summaries(file: File, keys: Sequence[Key], *, every: bool) -> dict[Key, str
     return result
 
 
-def _trees(file: File, keys: Sequence[Key], patterns: Sequence[str] | None) -> list[_Listed]:
+def _trees(
+    file: File, keys: Sequence[Key], patterns: Sequence[str] | None, inside: Tree | None
+) -> list[_Listed]:
     """Open each tree once, in its highest cycle unless one was named.
+
+    inside: the only one, of another object, which is open.
 
     One that cannot be read comes with the reason, and does not stop the others.
     """
@@ -207,7 +224,7 @@ def _trees(file: File, keys: Sequence[Key], patterns: Sequence[str] | None) -> l
     for key in best.values():
         try:
             # Always with its cycle: a newer one may be of another class.
-            tree = file[f"{key.path};{key.cycle}"]
+            tree = file[f"{key.path};{key.cycle}"] if inside is None else inside
         except ArrowrootError as error:
             result.append(_Listed(key, None, error, []))
             continue
