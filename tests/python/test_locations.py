@@ -189,7 +189,7 @@ def test_a_file_in_hand_lies_beside_no_other(tmp_path):
 @pytest.mark.parametrize(
     "several",
     [["a.root", "b.root"], ("a.root",), [], {"a.root": "T"}, (name for name in "ab"), {"a.root"}, None, 5],
-    ids=str,
+    ids=lambda several: type(several).__name__,
 )
 def test_several_files_are_no_replicas_by_chance(several):
     with pytest.raises(ar.InvalidRequestError, match=r"arrowroot\.scan.*replicas="):
