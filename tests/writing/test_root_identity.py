@@ -80,7 +80,14 @@ def write(case: Case, path: Path) -> None:
         baskets = "optimized" if case.is_optimized else case.basket_size
         precision = {column.name: column.precision for column in case.columns}
         features = "kGenerateOffsetMap" if case.generates_offsets else None
-        layout = ar.Layout(flush=case.flush, basket_size=baskets, precision=precision, io_features=features)
+        counters = {column.name: column.counter for column in case.columns if column.counter is not None}
+        layout = ar.Layout(
+            flush=case.flush,
+            basket_size=baskets,
+            precision=precision,
+            io_features=features,
+            counters=counters,
+        )
         with (
             warnings.catch_warnings(),
             place.tree(case.name, schema, layout=layout, title=case.title) as tree,
