@@ -3,7 +3,8 @@
 //! An array may contradict itself, and its memory may change while it is looked at, as somebody else has it, too. So all that
 //! other values are found by is copied first, and the copy is checked: offsets, sizes, views, indices, ends of runs, validity.
 //! Times, days and decimals, which have bounds, are copied likewise. Numbers, bools and the bytes of texts and binary values stay
-//! where they are, within the bounds of their memory; whoever copies texts checks them [once more](check_texts).
+//! where they are, within the bounds of their memory. Whoever copies texts [checks](check_texts) the copy; those of dictionaries,
+//! which need not be stored, are checked here.
 
 #![expect(unsafe_code, reason = "arrays are built of buffers that were checked here")]
 
@@ -131,6 +132,8 @@ pub struct Incoming {
     /// Offsets of this batch, by where they are: columns that share them still do.
     offsets: HashMap<(usize, usize, usize, usize), Row>,
     path: String,
+    /// Not every value of it need be stored.
+    is_in_dictionary: bool,
 }
 
 #[derive(Debug)]
@@ -312,7 +315,10 @@ impl Incoming {
         }
         let (path, n_values) = (self.path.clone(), of.len);
         let kept = of.shared();
-        let taken = self.own(of, value, 0..n_values).map_err(|fault| Fault {
+        let is_inside = std::mem::replace(&mut self.is_in_dictionary, true);
+        let taken = self.own(of, value, 0..n_values);
+        self.is_in_dictionary = is_inside;
+        let taken = taken.map_err(|fault| Fault {
             what: format!("value {} of its dictionary: {}", fault.place, fault.what),
             ..fault
         })?;
@@ -361,7 +367,9 @@ impl Incoming {
         let Row { offsets, first, last } = self.offsets::<O>(node, &places, n_bytes)?;
         let bytes = node.bytes(2, first..last)?;
         let bytes = self.kept(bytes);
-        if are_texts && let Some(place) = check_texts(offsets.typed_data::<O>(), &bytes, nulls) {
+        // Other texts are checked when they are copied, before anything of their batch is written.
+        let are_checked = are_texts && self.is_in_dictionary;
+        if are_checked && let Some(place) = check_texts(offsets.typed_data::<O>(), &bytes, nulls) {
             return fault(place, texts::NO_TEXT);
         }
         Ok(builder.add_buffer(offsets).add_buffer(bytes))
