@@ -85,7 +85,7 @@ def fault_of(path, name, column, **options):
 
 @pytest.mark.parametrize("column", ["x", "s"])
 @pytest.mark.parametrize("compression", [False, True])
-@pytest.mark.parametrize("entries", [None, (20, 40)], ids=["all", "some"])
+@pytest.mark.parametrize("entries", [None, slice(20, 40)], ids=["all", "some"])
 def test_a_wrong_entry_offset_is_told_with_its_own_byte(tmp_path, column, compression, entries):
     path = tmp_path / "wrong.root"
     write(path, compression)

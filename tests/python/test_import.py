@@ -18,12 +18,12 @@ OPENING_AND_READING = """
     _arrow _arrow.chunks _arrow.convert _arrow.masks
     _errors _native _objects _objects.record _options _passes _passes.source _render
     _select _select.columns _select.entries _select.events _sizes
-    _storage _storage.config _storage.readers _storage.url
+    _storage _storage.config _storage.in_hand _storage.readers _storage.url
 """
 #: The modules of the standard library that they may bring: typing has most of it.
 STANDARD = """
-    __future__ _collections _functools _operator _sre _typing collections contextlib copyreg enum fnmatch functools
-    itertools keyword math operator re reprlib types typing warnings
+    __future__ _collections _functools _operator _sre _typing atexit collections contextlib copyreg enum fnmatch
+    functools itertools keyword math operator re reprlib types typing warnings
 """
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
-from arrowroot._storage import toml
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
@@ -449,6 +448,8 @@ def _matches_across(server: str, path: str, pattern: str) -> bool:
 
 
 def _load(path: str) -> dict[str, Any]:
+    from arrowroot._storage import toml
+
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib is a tenth of our import time
             content = file.read(_MAX_FILE_BYTES + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from arrowroot._errors import InvalidRequestError
@@ -70,6 +69,8 @@ class FileObject:
     hint = "look at how the file object was opened"
 
     def __init__(self, file: Any) -> None:
+        import threading
+
         self.url = _name_of(file)
         self._file = file
         #: A file object has one position.

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
-from arrowroot._writing.schema import stored_field, within
+from arrowroot._writing.schema import check_nul, stored_field, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,6 +44,8 @@ def batches_taken_in(
         _check_sizes(batch, first_entry)
         if batch.schema is not schema:
             schema, places = batch.schema, columns_of_texts(batch.schema)
+            for field in schema:
+                check_nul(field)
         yield pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
         first_entry += batch.num_rows
 

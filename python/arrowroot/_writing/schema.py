@@ -184,6 +184,14 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
     return _with_fields(plain, [stored_field(field) for field in fields_of(plain)])
 
 
+def check_nul(field: pa.Field) -> None:
+    """Raise InvalidRequestError for a name with a NUL, at any depth: texts of C, which the interface has, end there."""
+    if "\0" in field.name:
+        raise InvalidRequestError(f"column {field.name!r}: a name has no NUL character")
+    for inner in fields_of(field.type):
+        check_nul(inner)
+
+
 def check_zones(field: pa.Field, where: str) -> None:
     """Raise InvalidRequestError for times in a zone that there is not: nobody could tell what they are."""
     zones = [zone for kind in within(stored_field(field).type) if (zone := getattr(kind, "tz", None))]

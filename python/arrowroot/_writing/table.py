@@ -30,9 +30,9 @@ from arrowroot._writing.readers import warn_of_few_readers
 from arrowroot._writing.schema import (
     check_missing,
     check_names,
+    check_nul,
     check_zones,
     conformed,
-    fields_of,
     have_layout,
     inferred,
     is_open,
@@ -662,16 +662,10 @@ def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
             raise InvalidRequestError(f"{where}: a column without a name")
         seen.add(name)
     for field in schema:
-        _check_names_in(field, where)
+        with naming(where):
+            check_nul(field)
         check_zones(field, where)
     return schema
-
-
-def _check_names_in(field: pa.Field, where: str) -> None:
-    if "\0" in field.name:
-        raise InvalidRequestError(f"{where}: column {field.name!r}: a name has no NUL character")
-    for inner in fields_of(field.type):
-        _check_names_in(inner, where)
 
 
 def _told(error: BaseException | None) -> str:
