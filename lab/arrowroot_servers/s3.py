@@ -41,8 +41,8 @@ class S3(Server):
     def __init__(
         self,
         *,
-        access_key: str = "arrowroot",
-        secret_key: str = "arrowroot-secret",  # noqa: S107 - of a server for a test, on the loopback
+        access_key: str = "key-of-tests",
+        secret_key: str = "secret-of-tests",  # noqa: S107 - of a server for a test, on the loopback
         trace: bool = True,
     ) -> None:
         program = CACHE / f"versitygw-{VERSION}" / "versitygw"

@@ -22,7 +22,9 @@ from arrowroot._render import printable
 from arrowroot._saving.lock import held
 from arrowroot._writing.arrays import by_column
 from arrowroot._writing.counters import Known
+from arrowroot._writing.data import is_frame
 from arrowroot._writing.file import create
+from arrowroot._writing.frames import with_counted
 from arrowroot._writing.location import local_path
 from arrowroot._writing.objects import named, record_of
 from arrowroot._writing.schema import schema_of
@@ -164,7 +166,8 @@ class Target(NamedTuple):
         # Dask's workers are the threads.
         with create(path, n_threads=1) as file:
             table = file.tree(self.tree, self.schema, **self.options)
-            table.add_all(data, known=Known.ALL_OF_FILE)
+            schema = None if self.schema is None else schema_of(self.schema)
+            table.add_all(with_counted(data, schema) if is_frame(data) else data, known=Known.ALL_OF_FILE)
             n_entries = table.num_entries
             table.close()
             file[INPUT] = record_of("TNamed", named(INPUT, wanted))

@@ -287,9 +287,29 @@ def test_a_frame_comes_back_with_its_index(tmp_path, kind, layout):
         pd.testing.assert_frame_equal(back, expected, check_freq=False, check_index_type="equiv")
         assert index.equals(expected.index)
         assert index.names == expected.index.names
-    if "named range" not in kind:
+    # Of metadata alone a range other than a count from 0 would be that of any entries that are chosen.
+    if kind not in ("range", "named range"):
         as_pyarrow = pa.Table.from_pandas(expected, preserve_index=None).column_names
         assert ar.open(f"{tmp_path}/f.root")["t"].to_arrow().column_names == as_pyarrow
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_entries_that_are_chosen_or_of_several_files_keep_their_index(tmp_path, layout):
+    pd = pytest.importorskip("pandas")
+    first = pd.DataFrame({"x": [10.0, 12.0, 14.0]}, index=pd.RangeIndex(10, 16, 2))
+    second = pd.DataFrame({"x": [100.0, 101.0]}, index=pd.RangeIndex(100, 102))
+    files = [f"{tmp_path}/a.root", f"{tmp_path}/b.root"]
+    for file, frame in zip(files, (first, second), strict=True):
+        ar.write(f"{file}:t", frame, layout=layout)
+    tree = ar.open(files[0])["t"]
+    for frame in (
+        tree.to_pandas(entries=[2, 1, 0]),
+        tree.to_pandas(entries=[0, 0, 2]),
+        tree.to_pandas(filter="x > 10"),
+        ar.scan(files, tree="t").to_pandas(),
+        ar.scan(files, tree="t", entries=[4, 0, 1]).to_pandas(),
+    ):
+        assert frame.index.tolist() == frame["x"].tolist()
 
 
 def test_a_range_is_a_column_where_the_table_has_one_and_else_left_out_with_a_word(tmp_path):

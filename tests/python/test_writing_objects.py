@@ -195,3 +195,10 @@ def test_text_is_a_tobjstring_and_other_things_are_told():
     for value in (5, object(), {1: "names are texts"}):
         with pytest.raises(ar.UnsupportedError, match=r"^h"):
             object_of(value, "h")
+
+
+def test_a_histogram_is_no_column(tmp_path):
+    h = hist.Hist.new.Reg(2, 0, 2).Double().fill([0.5, 0.5, 1.5])
+    with pytest.raises(ar.InvalidRequestError, match=r"column 'h': a histogram is no column.*file\[name\]"):
+        ar.write(f"{tmp_path}/f.root:t", {"h": h, "x": [1, 2]})
+    assert list(tmp_path.iterdir()) == []

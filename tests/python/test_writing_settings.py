@@ -141,6 +141,26 @@ def test_a_table_is_named_after_its_file():
         path_and_name("out:Events")
 
 
+@pytest.mark.parametrize("path", ["s3://b/f.parquet", "root://host//f.parquet", "https://h/f.out:x"])
+def test_a_store_is_refused_before_a_suffix(path):
+    with pytest.raises(ar.InvalidRequestError, match="written on this machine"):
+        path_and_name(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("f.parquet", "f.root"),
+        ("f.root:t", r"create\('f.root'\).*tree\('t'"),
+    ],
+)
+def test_a_file_of_root_is_called_like_one(tmp_path, monkeypatch, path, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ar.InvalidRequestError, match=words):
+        ar.create(path)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("path", "advice"),
     [
@@ -153,6 +173,7 @@ def test_a_table_is_named_after_its_file():
         (Path("out.root:Events"), "out.root:Events"),
         ("out.parquet", "out.root:Events"),
         ("dir.d/out.feather", "dir.d/out.root:Events"),
+        ("dir/", "dir/data.root:Events"),
     ],
 )
 def test_advice_is_taken(path, advice):

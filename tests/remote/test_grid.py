@@ -33,10 +33,10 @@ def read(urls, **options):
         return [type(error).__name__, str(error)]
 
 print(json.dumps({
-    "without": read(url, authorities=authorities),
-    "with": read(url, certificate=proxy),
+    "without": read([url], authorities=authorities),
+    "with": read([url], certificate=proxy),
     "replicas": read([missing, url], certificate=proxy),
-    "missing": read(missing, certificate=proxy),
+    "missing": read([missing], certificate=proxy),
     "left in the environment": os.environ.get("X509_CERT_DIR"),
 }))
 """

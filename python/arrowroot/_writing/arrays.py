@@ -65,6 +65,11 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
         array = pa.chunked_array(values)
     elif hasattr(values, "__arrow_c_array__") or isinstance(values, list | tuple | range):
         array = pa.array(values)
+    elif hasattr(values, "__array__") and hasattr(values, "axes"):
+        raise InvalidRequestError(
+            "a histogram is no column, its axes and what is outside of them would be lost: write it by itself, as "
+            "file[name] = histogram"
+        )
     elif hasattr(values, "__array__"):
         array = from_masked(np.asarray(values), copied=copied)
     else:

@@ -98,7 +98,7 @@ def parts_of(
     Raises: InvalidRequestError for what holds no columns; UnsupportedError for values that Arrow has no type for.
     """
     with naming(where):
-        one = _part_of(data, where, copied=copied, is_all=not copied, is_alike=is_alike)
+        one = _part_of(data, where, copied=copied, is_alike=is_alike)
     if one is not None:
         yield one._replace(is_all=one.table is not None)
         return
@@ -115,7 +115,7 @@ def parts_of(
                 f"{where}: {_EXPECTED}; got rows, of which pa.Table.from_pylist(rows) makes a table"
             )
         with naming(where):
-            part = _part_of(item, where, copied=copied, is_all=False, is_alike=None)
+            part = _part_of(item, where, copied=copied, is_alike=None)
         if part is None:
             raise InvalidRequestError(
                 f"{where}: {_EXPECTED}, or several of those; got {_kind_of(item)} among them"
@@ -130,6 +130,11 @@ def _is_single(value: object) -> bool:
     )
 
 
+def is_frame(value: object) -> bool:
+    """Return whether a value is a frame of pandas."""
+    return _is_of(value, "pandas", "DataFrame")
+
+
 def is_table_data(value: object) -> bool:
     """Return whether a value is one of the kinds of data that become a table."""
     return (
@@ -139,7 +144,7 @@ def is_table_data(value: object) -> bool:
         or _is_dataset(value)
         or hasattr(value, "__arrow_c_stream__")
         or hasattr(value, "__arrow_c_array__")
-        or _is_of(value, "pandas", "DataFrame")
+        or is_frame(value)
         or _is_of(value, "awkward", "Array")
         or (_is_of(value, "numpy", "ndarray") and cast("Any", value).dtype.names is not None)
     )
@@ -149,10 +154,8 @@ def _is_dataset(value: object) -> bool:
     return _is_of(value, "pyarrow.dataset", "Dataset") or _is_of(value, "pyarrow.dataset", "Scanner")
 
 
-def _part_of(
-    data: TableData, where: str, *, copied: bool, is_all: bool, is_alike: IsAlike | None
-) -> Part | None:
-    """Return it as a part, None if it is no data; ``is_all``: there are no others."""
+def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | None) -> Part | None:
+    """Return it as a part, None if it is no data."""
     if isinstance(data, pa.RecordBatch):
         return _of_table(pa.Table.from_batches([data]), is_alike)._replace(is_arrow=True)
     if isinstance(data, pa.Table):
@@ -172,8 +175,8 @@ def _part_of(
         )
     if _is_dataset(data):
         return _of_reader((data if hasattr(data, "to_reader") else data.scanner()).to_reader(), where)
-    if _is_of(data, "pandas", "DataFrame"):
-        table, index = frames.table_of(data, copied=copied, is_all=is_all)
+    if is_frame(data):
+        table, index = frames.table_of(data, copied=copied)
         return _of_table(table, is_alike)._replace(frame_index=index)
     if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
         raise InvalidRequestError(

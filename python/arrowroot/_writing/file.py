@@ -18,7 +18,7 @@ from arrowroot._sizes import checked_count, counted, parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
 from arrowroot._writing.layout import OF_LAYOUT
-from arrowroot._writing.location import local_path, path_and_name
+from arrowroot._writing.location import path_and_name, path_of_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -347,7 +347,7 @@ def create(
     Raises: InvalidRequestError for other stores and for options that make no sense; StorageError if there is no such
         directory, or no permission.
     """
-    target = local_path(path)
+    target = path_of_root(path)
     codec = settings.codec_number(compression)
     native = _native.create_file(
         target,
@@ -387,8 +387,8 @@ def write(
         array interface (DuckDB, nanoarrow, ...), a :class:`Tree` or a :class:`Scan`, a dictionary of arrays (NumPy,
         Awkward, lists, ...), a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy
         arrays of several dimensions are fixed lists, masked values are missing. A NaN is a number. An index of
-        pandas becomes columns, called as its levels or ``__index_level_0__``, and comes back by ``to_pandas``; a range
-        without a name is noted alone.
+        pandas becomes columns, called as its levels or ``__index_level_0__``, and comes back by ``to_pandas``; a count
+        from 0 without a name is noted alone.
     schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
         that are in memory, or in the first batch of a stream that has entries, may have missing values.
     layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which

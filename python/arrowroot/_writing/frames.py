@@ -28,13 +28,12 @@ class FrameIndex(NamedTuple):
     unnamed: tuple[str, ...]
 
 
-def table_of(frame: Any, *, copied: bool, is_all: bool) -> tuple[pa.Table, FrameIndex]:
+def table_of(frame: Any, *, copied: bool) -> tuple[pa.Table, FrameIndex]:
     """Return a frame as a table: its columns, then its index, and pandas' metadata as pyarrow has them.
 
-    An index is a column, or one for each level, called as the level or ``__index_level_0__``; a range without a name is
-    in the metadata alone. A NaN is a number and stays one.
-
-    is_all: no other entries come: any range says what it is; else one from 0 on, which others may go on with.
+    An index is a column, or one for each level, called as the level or ``__index_level_0__``; a count from 0 without a
+    name is in the metadata alone. Another range is a column, too: metadata would number other entries as these, if some
+    are chosen, or files are read together. A NaN is a number and stays one.
 
     Raises: InvalidRequestError for names that are no text, or not different.
     """
@@ -49,7 +48,7 @@ def table_of(frame: Any, *, copied: bool, is_all: bool) -> tuple[pa.Table, Frame
         with by_column(name):
             arrays[name] = array_of(name, frame.iloc[:, place], copied=copied)[0]
     found = _range_of(frame.index)
-    is_plain = found is not None and (is_all or (found.start == 0 and found.step == 1))
+    is_plain = found is not None and found.start == 0 and found.step == 1
     levels = {} if is_plain else _levels_of(frame.index, arrays)
     for name, level in levels.items():
         with by_column(name):
@@ -57,6 +56,17 @@ def table_of(frame: Any, *, copied: bool, is_all: bool) -> tuple[pa.Table, Frame
     table = pa.table(arrays).replace_schema_metadata(_metadata_of(frame, list(levels), found))
     unnamed = tuple(name for name, level in levels.items() if frame.index.names[level] is None)
     return table, FrameIndex(found, unnamed)
+
+
+def with_counted(frame: Any, schema: pa.Schema | None) -> Any:
+    """Return a frame of several that are read together, with a range as an index of numbers, which is a column.
+
+    schema: of all of them, if it is said; then it says if there is such a column.
+    """
+    if _range_of(frame.index) is None:
+        return frame
+    has_column = schema is None or _UNNAMED.format(0) in schema.names
+    return frame.set_axis(frame.index.to_numpy(), axis=0) if has_column else frame.reset_index(drop=True)
 
 
 def in_table(table: pa.Table, index: FrameIndex, schema: pa.Schema, n_entries: int, where: str) -> pa.Table:

@@ -38,9 +38,9 @@ def local_path(path: Location) -> str:
         return f"/{unquote(rest)}"
     scheme = re.match(r"(?i)([a-z][a-z0-9+.-]*)://", text)
     if scheme:
-        copying = {"root": "xrdcp", "roots": "xrdcp", "s3": "aws s3 cp"}.get(scheme[1].lower(), "a copy")
+        copying = {"root": " (xrdcp)", "roots": " (xrdcp)", "s3": " (aws s3 cp)"}.get(scheme[1].lower(), "")
         raise InvalidRequestError(
-            f"{without_secrets(text)}: files are written on this machine; write there, then copy it ({copying})"
+            f"{without_secrets(text)}: files are written on this machine; write one here, then copy it there{copying}"
         )
     if not text:
         raise InvalidRequestError("no file to write: the path is empty")
@@ -52,15 +52,42 @@ def local_path(path: Location) -> str:
     return text
 
 
+def path_of_root(path: Location) -> str:
+    """Return the path of a file of ROOT to write, as :func:`local_path` does.
+
+    Raises: InvalidRequestError for the suffix of another format, and for "FILE.root:TABLE", too.
+    """
+    text = local_path(path)
+    file, name = split_url(text)
+    if name is not None and file.endswith(".root"):
+        raise InvalidRequestError(
+            f"{shown(text)}: a file has several tables: create({shown(file)}), then its tree({shown(name)}, ...)"
+        )
+    _check_suffix(file, ".root")
+    return text
+
+
+def _check_suffix(file: str, instead: str) -> None:
+    """Raise InvalidRequestError for the suffix of another format; ``instead``: what to write in its place."""
+    for suffix, (kind, writer) in _OTHER_FORMATS.items():
+        if file.endswith(suffix):
+            raise InvalidRequestError(
+                f"{shown(file)}: files of ROOT are written, as {shown(f'{file.removesuffix(suffix)}{instead}')}; "
+                f"{writer} writes {kind}, and the command arrowroot convert makes one of the other"
+            )
+
+
 def path_and_name(text: Location) -> tuple[str, str]:
     """Return the file and the table of "FILE:TABLE".
 
     Raises: InvalidRequestError if no table is named.
     """
     file, name = split_url(text) if isinstance(text, str) else (as_location(text), None)
+    path = local_path(file)
     if name is None:
+        _check_suffix(file, ".root:Events")
         raise InvalidRequestError(f"write: {_advice(file)}")
-    return local_path(file), name
+    return path, name
 
 
 def _advice(file: str) -> str:
@@ -69,10 +96,6 @@ def _advice(file: str) -> str:
     if colon and after and not after.startswith("//"):
         instead = f"{before.removesuffix('.root')}.root:{after}"
         return f"{shown(file)} names no tree: that stands behind the ':' after '.root', as text: {shown(instead)}"
-    for suffix, (kind, writer) in _OTHER_FORMATS.items():
-        if file.endswith(suffix):
-            return (
-                f"{shown(file)}: files of ROOT are written, as {shown(f'{file.removesuffix(suffix)}.root:Events')}; "
-                f"{writer} writes {kind}, and the command arrowroot convert makes one of the other"
-            )
+    if file.endswith("/") or os.path.isdir(file):  # noqa: PTH112 - text
+        return f"{shown(file)} is a directory: write a file in it, as {shown(file.rstrip('/') + '/data.root:Events')}"
     return f"what shall the tree be called? write {shown(file.rstrip(':').removesuffix('.root') + '.root:Events')}"
