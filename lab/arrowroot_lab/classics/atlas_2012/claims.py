@@ -105,8 +105,12 @@ def _of_layouts(found: Results) -> list[Claim]:
         ),
         Claim(
             "Without a cache one in a hundred of the old layout is a read for each basket of each cluster it touches.",
-            rows[OLD.name, "no cache"]["n_requests"] % OLD.n_baskets == 0
-            and rows[OLD.name, "no cache"]["n_requests"] > 1000 * rows[OLD.name, "cache"]["n_requests"],
+            rows[OLD.name, "no cache"]["n_requests"] % OLD.n_baskets == 0,
+            is_given=True,
+        ),
+        Claim(
+            "With a cache one in a hundred of the old layout takes less than a thousandth of the reads without one.",
+            1000 * rows[OLD.name, "cache"]["n_requests"] < rows[OLD.name, "no cache"]["n_requests"],
         ),
         Claim(
             "auto reads no more of the new file than a cache that is told, and takes no longer.",
@@ -139,6 +143,7 @@ def _of_clusters(found: Results) -> list[Claim]:
         Claim(
             "Without a cache, all events in clusters of ten need more than ten times the reads of clusters of 30 MB.",
             whole[10]["n_requests"] > 10 * whole[OLD.n_together]["n_requests"],
+            is_given=True,
         ),
     ]
 
@@ -156,6 +161,7 @@ def _of_pings(found: Results) -> list[Claim]:
         Claim(
             "Read without a cache, the job works for less than a tenth of the time at 5 ms, and for 1 % at 50 ms.",
             share[5_000_000, "no cache"] < 0.1 and share[50_000_000, "no cache"] < 0.01,
+            is_given=True,
         ),
         Claim(
             "With a cache of 30 MB it works for more than 85 % of the time at 150 ms.",

@@ -143,9 +143,13 @@ def claims(found: Results) -> list[Claim]:
             needs_size=True,
         ),
         Claim(
-            "One buffer is the same whatever the policy; what it costs grows with the streams: 4, 8 and 12.",
-            all(of("fifo", n)[0]["stalls_s"] == of("fullest", n)[0]["stalls_s"] for n in (4, 8, 12))
-            and of("fifo", 4)[0]["stalls_s"] < of("fifo", 8)[0]["stalls_s"] < of("fifo", 12)[0]["stalls_s"],
+            "One buffer is the same whatever the policy: there is nothing to choose.",
+            all(of("fifo", n)[0]["stalls_s"] == of("fullest", n)[0]["stalls_s"] for n in (4, 8, 12)),
+            is_given=True,
+        ),
+        Claim(
+            "What one buffer costs grows with the streams: 4, 8 and 12.",
+            of("fifo", 4)[0]["stalls_s"] < of("fifo", 8)[0]["stalls_s"] < of("fifo", 12)[0]["stalls_s"],
             needs_size=True,
         ),
         Claim(

@@ -46,6 +46,11 @@ def claims(found: Results) -> list[Claim]:
             is_given=True,
         ),
         Claim(
+            "Without a cache the flushed file takes 349,380 reads: a basket of each branch in each cluster.",
+            layout_alone["n_reads"] == published.N_LEAVES * found.model["optimised"]["n_clusters"],
+            is_given=True,
+        ),
+        Claim(
             "0.42 ms and 70 MB/s make both published disk times, within 1 %.",
             is_near(plain["wait_ns"], then["unoptimised"].disk_s * 1e9 * scale, 0.01)
             and is_near(both["wait_ns"], then["optimised"].disk_s * 1e9 * scale, 0.01),
@@ -87,16 +92,19 @@ def claims(found: Results) -> list[Claim]:
             needs_size=True,
         ),
         Claim(
-            "Neither is enough: the cache alone leaves more than ten times the reads of both, the layout alone "
-            "more than a thousand times.",
-            cache_alone["n_reads"] > 10 * both["n_reads"]
-            and layout_alone["n_reads"] > 1000 * both["n_reads"],
+            "The cache alone is not enough: it leaves more than ten times the reads of both.",
+            cache_alone["n_reads"] > 10 * both["n_reads"],
             needs_size=True,
         ),
         Claim(
-            "The cache alone moves more than is needed, and none of the others does.",
+            "The cache leaves less than a thousandth of the reads that are put in for the flushed file.",
+            1000 * both["n_reads"] < layout_alone["n_reads"],
+            needs_size=True,
+        ),
+        Claim(
+            "The cache alone moves more than is needed; with the layout it does not.",
             cache_alone["read_bytes"] > 1.2 * cache_alone["asked_bytes"]
-            and all(row["read_bytes"] == row["asked_bytes"] for row in (plain, layout_alone, both)),
+            and both["read_bytes"] == both["asked_bytes"],
             needs_size=True,
         ),
         Claim(
@@ -175,6 +183,7 @@ def claims(found: Results) -> list[Claim]:
         Claim(
             "Without a cache the job works for less than 1 % of the time over 50 ms.",
             way(found, "50 ms", "no cache") < 0.01,
+            is_given=True,
         ),
         Claim(
             "A local copy is worth as much as a near store, the second time.",
@@ -208,6 +217,7 @@ def claims(found: Results) -> list[Claim]:
                 0.33,
                 0.1,
             ),
+            is_given=True,
             needs_size=True,
         ),
         Claim(
