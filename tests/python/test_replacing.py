@@ -12,10 +12,14 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 import arrowroot as ar
 from arrowroot._saving.replacing import replacing
+from arrowroot._sizes import format_bytes
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "events.root"
 OLD = b"what was there"
@@ -143,6 +147,7 @@ def test_pipes_and_devices_are_written_themselves(tmp_path):
 OUTPUT = """
 import os, sys
 from arrowroot._saving.replacing import replacing
+from arrowroot._sizes import format_bytes
 sys.stdout.write("before ")
 with replacing(sys.argv[1]) as beside:
     with open(beside, "w") as file:
@@ -238,6 +243,54 @@ def test_a_conversion_that_fails_leaves_what_was_below_dev(in_memory, tmp_path, 
         assert (done.returncode == 0) == (options == {})
         assert (path.read_bytes() == OLD) == (options != {})
         assert names(in_memory) == [name]
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])
+@pytest.mark.parametrize("is_stdout", [False, True])
+def test_a_conversion_goes_into_a_pipe(tmp_path, name, is_stdout):
+    """All of it or, if it fails, nothing: who reads does not wait for ever."""
+    ar.write(f"{tmp_path}/in.root:t", {"x": np.arange(1000)})
+    path = tmp_path / name
+    command = [sys.executable, "-m", "arrowroot", "convert", "--verify", f"{tmp_path}/in.root:t", path]
+    if is_stdout:
+        path.symlink_to("/dev/stdout")
+    else:
+        os.mkfifo(path)
+
+    def run(**options):
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        if is_stdout:
+            done = subprocess.run(command, check=False, timeout=120, **streams, **options)
+            return done.returncode, done.stdout, done.stderr.decode()
+        with (
+            subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as reader,
+            (tmp_path / "heard").open("w+b") as heard,
+        ):
+            listener = threading.Thread(target=lambda: heard.write(reader.stdout.read()))
+            listener.start()
+            try:
+                done = subprocess.run(command, check=False, timeout=120, **streams, **options)
+                listener.join(60)
+            finally:
+                reader.kill()
+            heard.seek(0)
+            return done.returncode, heard.read(), done.stderr.decode()
+
+    code, heard, said = run()
+    assert code == 0, said
+    report = f"{path}: 1 table of 1,000 entries, {format_bytes(len(heard))}, "
+    assert said.startswith(report if is_stdout else "")
+    source = pa.BufferReader(heard)
+    assert heard.endswith(b"PAR1" if name == "t.parquet" else b"ARROW1")
+    read = pq.read_table if name == "t.parquet" else feather.read_table
+    assert read(source)["x"].to_pylist() == list(range(1000))
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+    code, heard, said = run(preexec_fn=limit)
+    assert (code, heard) == (1, b"")
+    assert str(path) in said
 
 
 def perf(*arguments, **options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -96,6 +97,8 @@ class Written(NamedTuple):
     differences: list[str] = []  # noqa: RUF012 - never changed
     #: The cost of writing a ROOT file.
     cost: WritingCost | None = None
+    #: The size of the output, which a pipe does not tell.
+    n_bytes: int = 0
 
 
 class _DiffersError(Exception):
@@ -145,6 +148,7 @@ def write_all(
         differences = check(beside, [table.name]) if check is not None else []
         written = written._replace(tables=[(table.name, n_entries)], differences=differences)
         _check_same(written)
+        written = written._replace(n_bytes=Path(beside).stat().st_size)
     return written
 
 
@@ -208,7 +212,10 @@ def _to_root(
         differences = check(file.complete(), [name for name, _ in tables]) if check is not None else []
         if differences:
             file.abort()
-    return Written(tables, objects, left_out, notes, differences, None if differences else file.cost())
+    written = Written(tables, objects, left_out, notes, differences)
+    if differences:
+        return written
+    return written._replace(cost=file.cost(), n_bytes=Path(place.file).stat().st_size)
 
 
 def _of_table(table: Table, notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -27,20 +27,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     killed. The file to write is in the same directory and has the same suffix. A symbolic link stays one, and the
     permissions of a file that was there are kept.
 
-    A pipe or a device is written itself. The name of an open file of this process, as ``/dev/stdout`` is after a
-    shell's ``> FILE``, stands for that file: what was written is put behind what is in it, when it is whole.
+    A device in which one can seek is written itself. What has no places, as a pipe or a terminal, is opened at once
+    and gets all of it when it is whole: most formats ask where they are while they are written. The name of an open
+    file of this process, as ``/dev/stdout`` is after a shell's ``> FILE``, stands for that file: what was written is
+    put behind what is in it, when it is whole.
 
     Raises: OSError, which names ``path``.
     """
     asked = os.fspath(path)
     beside: str | None = None
+    opened: int | None = None
     try:
         descriptor = _descriptor_of(asked)
         if descriptor is not None:
             _flush_streams()
         if _is_written_itself(asked, descriptor):
-            yield asked
-            return
+            # Also where nothing will be written: who reads a pipe waits until it was open.
+            descriptor = opened = _opened_without_places(asked)
+            if descriptor is None:
+                yield asked
+                return
         target = os.path.realpath(asked)
         beside = _made_beside(target) if descriptor is None else _made_apart(asked)
         yield beside
@@ -52,6 +58,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     except OSError as error:
         raise _of(error, asked, beside or asked) from None
     finally:
+        if opened is not None:
+            os.close(opened)
         if beside is not None:
             with suppress(OSError):
                 os.unlink(beside)  # noqa: PTH108 - text
@@ -77,6 +85,11 @@ def is_special(path: str) -> bool:
     return descriptor is not None or _is_written_itself(path, descriptor)
 
 
+def is_stdout(path: str) -> bool:
+    """Return whether a path names the standard output, as ``/dev/stdout`` and links to it do."""
+    return _descriptor_of(path) == 1
+
+
 def _is_written_itself(path: str, descriptor: int | None) -> bool:
     """Return whether it is there and no regular file, or one that no directory has any more.
 
@@ -95,6 +108,17 @@ def _is_written_itself(path: str, descriptor: int | None) -> bool:
         return not os.path.samestat(found, os.stat(os.path.realpath(path)))  # noqa: PTH116 - text
     except FileNotFoundError:
         return True
+
+
+def _opened_without_places(path: str) -> int | None:
+    """Open a pipe or a device in which one cannot seek; None of others."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        os.lseek(descriptor, 0, os.SEEK_CUR)
+    except OSError:
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _descriptor_of(path: str) -> int | None:

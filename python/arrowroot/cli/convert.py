@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot import InvalidRequestError
 from arrowroot._converting import compare, formats, inputs, outputs
 from arrowroot._render import printable, without_secrets
-from arrowroot._saving.replacing import replacing
+from arrowroot._saving.replacing import is_stdout, replacing
 from arrowroot._sizes import counted, format_bytes, format_seconds
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
@@ -134,7 +134,8 @@ class _Check:
 
 
 def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: int) -> None:
-    n_bytes = 0 if written.differences else Path(target.file).stat().st_size
+    # Behind a table in the standard output it would be a part of that.
+    stream = sys.stderr if is_stdout(target.file) else sys.stdout
     if options.json:
         import json
 
@@ -143,7 +144,7 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
             "input": without_secrets(options.input),
             "output": target.file,
             "format": target.format,
-            "bytes": n_bytes,
+            "bytes": written.n_bytes,
             "tables": [{"name": name, "num_entries": n_entries} for name, n_entries in written.tables],
             "objects": written.objects,
             "left_out": [
@@ -155,7 +156,7 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
             "wall_ns": wall_ns,
             "cost": written.cost.as_dict() if options.cost and written.cost is not None else None,
         }
-        print(json.dumps(document, indent=2))
+        print(json.dumps(document, indent=2), file=stream)
         return
     if written.differences:
         return
@@ -163,11 +164,11 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
     parts = [
         counted(len(written.tables), "table") + f" of {counted(n_entries, 'entry', 'entries')}",
         *([counted(len(written.objects), "object")] if written.objects else []),
-        format_bytes(n_bytes),
+        format_bytes(written.n_bytes),
         format_seconds(wall_ns / 1e9),
         *(["read back: the same"] if options.verify else []),
     ]
-    print(f"{printable(target.file)}: {', '.join(parts)}")
+    print(f"{printable(target.file)}: {', '.join(parts)}", file=stream)
     if options.cost and written.cost is not None:
         writing_report.print_text(written.cost)
 
