@@ -636,6 +636,58 @@ def test_a_name_with_nul_is_told_wherever_it_is(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def nested(n_levels, kind):
+    """Return one entry of lists in lists, or of a struct in structs."""
+    array = pa.array([1])
+    for _ in range(n_levels):
+        if kind == "lists":
+            array = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), array)
+        else:
+            array = pa.StructArray.from_arrays([array], ["a"])
+    return array
+
+
+def filled(path, schema, *data):
+    with ar.create(path) as file:
+        tree = file.tree("t", schema)
+        for one in data:
+            tree.append(one)
+
+
+@pytest.mark.parametrize("n_levels", [61, 300, 1000])
+@pytest.mark.parametrize("kind", ["lists", "structs"])
+def test_types_that_are_nested_too_deeply_are_told_with_their_column(tmp_path, n_levels, kind):
+    path = f"{tmp_path}/out.root"
+    array = nested(n_levels, kind)
+    table = pa.table({"i": [1], "x": array})
+    ways = [
+        lambda: ar.write(f"{path}:t", table),
+        lambda: ar.write(f"{path}:t", {"i": [1], "x": array}),
+        lambda: ar.write(f"{path}:t", table.to_reader()),
+        lambda: ar.write(f"{path}:t", table[:0], schema=table.schema),
+        lambda: filled(path, table.schema),
+        lambda: filled(path, {"x": pa.dictionary(pa.int8(), array.type)}),
+        lambda: filled(path, {"x": pa.int8()}, {"x": array}),
+    ]
+    if kind == "lists":
+        ways.append(lambda: ar.write(f"{path}:t", {"x": array.to_pylist()}))
+    if n_levels == 61:  # it makes none of many more
+        ak = pytest.importorskip("awkward")
+        ways.append(lambda: ar.write(f"{path}:t", {"x": ak.from_arrow(array)}))
+        ways.append(lambda: ar.write(f"{path}:t", ak.zip({"x": ak.from_arrow(array)}, depth_limit=1)))
+    for write in ways:
+        with pytest.raises(ar.InvalidRequestError, match=r"column 'x': .* more than 60 levels"):
+            write()
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+@pytest.mark.parametrize("kind", ["lists", "structs"])
+def test_types_of_the_most_levels_are_written_and_read(tmp_path, kind, layout):
+    table = pa.table({"x": nested(60, kind)})
+    ar.write(f"{tmp_path}/out.root:t", table, layout=layout)
+    assert ar.open(f"{tmp_path}/out.root")["t"].to_arrow()["x"].to_pylist() == table["x"].to_pylist()
+
+
 def test_lazy_frames_and_arrays_without_names_are_told():
     pl = pytest.importorskip("polars")
     ak = pytest.importorskip("awkward")

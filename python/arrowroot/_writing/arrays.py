@@ -12,6 +12,7 @@ import pyarrow as pa
 from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._writing.incoming import check_sizes, taken_in
+from arrowroot._writing.schema import TOO_DEEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,9 @@ def by_column(name: str) -> Iterator[None]:
         raise InvalidRequestError(
             f"column {name!r}: an integer beyond int64: give an array of NumPy or pyarrow as uint64, or floats"
         ) from error
+    except RecursionError:
+        # NumPy's types, and those of Awkward Array, are walked by what makes Arrow's of them.
+        raise InvalidRequestError(f"column {name!r}: {TOO_DEEP}") from None
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidRequestError(f"column {name!r}: {error}") from error
 

@@ -261,6 +261,9 @@ def _from_polars(frame: Any) -> pa.Table:
 def _from_awkward(array: Any, *, copied: bool, is_alike: IsAlike | None) -> Part:
     import awkward as ak
 
+    for name in ak.fields(array):
+        with by_column(name):
+            ak.type(array[name])
     if isinstance(ak.type(array).content, ak.types.UnionType):
         # Its fields are those alone that all of its types have.
         refuse_unions(array)

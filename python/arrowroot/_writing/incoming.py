@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
-from arrowroot._writing.schema import check_nul, stored_field, within
+from arrowroot._writing.schema import check_field, stored_field, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +29,8 @@ def taken_in(table: pa.Table, *, copies_all: bool = False) -> pa.Table:
     Raises: InvalidRequestError, which names column and entry, for what is not as its type says; UnsupportedError for
     types that no column can have.
     """
+    for field in table.schema:
+        check_field(field)
     _check_sizes(table, 0)
     batches = list(batches_taken_in(table.to_batches(), copies_all=copies_all))
     return pa.Table.from_batches(batches, table.schema)
@@ -41,11 +43,11 @@ def batches_taken_in(
     incoming = _native.Incoming(copies_all=copies_all)
     first_entry, schema, places = 0, None, []
     for batch in batches:
-        _check_sizes(batch, first_entry)
         if batch.schema is not schema:
+            for field in batch.schema:
+                check_field(field)
             schema, places = batch.schema, columns_of_texts(batch.schema)
-            for field in schema:
-                check_nul(field)
+        _check_sizes(batch, first_entry)
         yield pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
         first_entry += batch.num_rows
 

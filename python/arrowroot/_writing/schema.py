@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     SchemaLike: TypeAlias = "pa.Schema | Mapping[str, Any]"
 
 _N_QUOTED = 5
+#: The most levels of lists, structs and the like inside of a column: pyarrow and the Arrow schema that a file records
+#: take 64 with the table, the column and what stands around the record.
+MAX_LEVELS = 60
+#: Why more cannot be written.
+TOO_DEEP = f"lists, structs or maps are nested in more than {MAX_LEVELS} levels, the most that a column has"
 
 
 def schema_of(given: SchemaLike) -> pa.Schema:
@@ -155,13 +160,14 @@ def _mapped(kind: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.Dat
     return _with_fields(kind, [inner(field) for field in fields_of(kind)])
 
 
-def fields_of(kind: pa.DataType) -> list[pa.Field]:
-    """Return the fields inside of a type: of lists, structs and maps."""
+def fields_of(kind: pa.DataType, *, has_views: bool = False) -> list[pa.Field]:
+    """Return the fields inside of a type: of lists, structs and maps; ``has_views``: and of views of lists."""
     if pa.types.is_map(kind):
         return [kind.key_field, kind.item_field]
     if pa.types.is_struct(kind):
         return [kind.field(place) for place in range(kind.num_fields)]
-    return [kind.value_field] if _is_list(kind) else []
+    is_list = _is_list(kind) or (has_views and _is_view(kind))
+    return [kind.value_field] if is_list else []
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:
@@ -178,18 +184,33 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
     is_of = pa.types
     if is_of.is_dictionary(kind) or is_of.is_run_end_encoded(kind):
         return _stored_type(kind.value_type)
-    if is_of.is_list_view(kind) or is_of.is_large_list_view(kind):
+    if _is_view(kind):
         return pa.list_(stored_field(kind.value_field))
     plain = _narrow(kind)
     return _with_fields(plain, [stored_field(field) for field in fields_of(plain)])
 
 
-def check_nul(field: pa.Field) -> None:
-    """Raise InvalidRequestError for a name with a NUL, at any depth: texts of C, which the interface has, end there."""
-    if "\0" in field.name:
-        raise InvalidRequestError(f"column {field.name!r}: a name has no NUL character")
-    for inner in fields_of(field.type):
-        check_nul(inner)
+def check_field(field: pa.Field) -> None:
+    """Raise InvalidRequestError for what the C interface cannot say, at any depth, before anybody else looks inside.
+
+    Texts of C end at a NUL, so that no name has one; and types are nested in :data:`MAX_LEVELS` levels at most.
+    """
+    # No recursion: a type may be nested more deeply than Python calls.
+    left = [(field.name, field.type, 0)]
+    while left:
+        name, kind, level = left.pop()
+        if "\0" in name:
+            raise InvalidRequestError(f"column {name!r}: a name has no NUL character")
+        if level > MAX_LEVELS:
+            raise InvalidRequestError(f"column {field.name!r}: {TOO_DEEP}")
+        if isinstance(kind, pa.BaseExtensionType):
+            left.append((name, kind.storage_type, level))
+        elif pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+            left.append((name, kind.value_type, level + 1))
+        else:
+            # A map is a list of structs.
+            level += 2 if pa.types.is_map(kind) else 1
+            left.extend((inner.name, inner.type, level) for inner in fields_of(kind, has_views=True))
 
 
 def check_zones(field: pa.Field, where: str) -> None:
@@ -229,6 +250,10 @@ def _is_zone(name: str) -> bool:
 def _is_list(kind: pa.DataType) -> bool:
     is_of = pa.types
     return bool(is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
 
 
 def _with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:

@@ -28,9 +28,9 @@ from arrowroot._writing.layout import layout_with
 from arrowroot._writing.notes import Notes
 from arrowroot._writing.readers import warn_of_few_readers
 from arrowroot._writing.schema import (
+    check_field,
     check_missing,
     check_names,
-    check_nul,
     check_zones,
     conformed,
     have_layout,
@@ -663,7 +663,7 @@ def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
         seen.add(name)
     for field in schema:
         with naming(where):
-            check_nul(field)
+            check_field(field)
         check_zones(field, where)
     return schema
 
