@@ -23,10 +23,10 @@ SHORTEST = 6
 
 #: Ends of names whose values give access.
 _STRONG = (
-    r"token|pass(?:word|wd|phrase|code)|pwd|secrets?|credentials?|authz|authorization|jwt|signature|"
+    r"token|pass(?:word|wd|phrase|code)|pwd|secrets?|credentials?|authz|authorization|jwt|signature|cookie|"
     r"(?:access|secret|private|api|session|account)[_-]?key(?:[_-]?id)?"
 )
-_NAME = rf"[\w.%+-]*(?:{_STRONG})|(?:[\w.%+-]*[_.%+-])?(?:key|sig|pat)"
+_NAME = rf"[\w.%+-]*(?:{_STRONG})|(?:[\w.%+-]*[_.%+-])?(?:key|sig|pat|pass|auth)"
 _WAY = "(?:bearer|basic|negotiate)"
 #: What follows it in sentences.
 _PROSE = r"(?:tokens?|auth\w*|access|realm|credentials?|scheme|is|was|not|no|or|and|with|for)\b"
@@ -35,29 +35,42 @@ _VALUE = (
     r"""(?!\\?["']?\.\.\.)(?P<quote>\\?["'])?"""
     r"""(?(quote)(?:(?!(?P=quote))(?:\\.|.))+|[^\s"'<>&,][^\s"'<>&]*)"""
 )
+_OF_HEADER = r"""(?P<quote>\\?["'])?(?:=\\?"[^"\r\n]*"?|\\(?!["'])|[^"'\r\n\\])+"""
 _RULES = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         r"(?P<lead>)(?P<quote>)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
         # JSON web tokens and macaroons, wherever they stand.
         r"(?P<lead>)(?P<quote>)\b(?:eyJ[\w-]{4,}\.[\w-]{4,}(?:\.[\w-]*)?|MDA[\w-]{40,}={0,2})",
+        # All of such a header: its parts may be in quotes.
+        rf"""(?<![\w.%+-])(?P<lead>(?:[\w-]*-)?(?:authorization|cookie)\\?["']?\s?:\s*){_OF_HEADER}""",
         # --password X, as an option and the word after it.
-        rf"""(?P<lead>(?<![\w.-])--?(?:{_NAME})["']?(?:,\s*|\s+))(?!--?[a-z]{{2}}){_VALUE}""",
+        rf"""(?P<lead>(?<![\w.-])--?(?:{_NAME})["']?(?:,\s*|\s+))(?!--?[a-z]{{2}}|-u){_VALUE}""",
         rf"""(?P<lead>(?<![\w.-])(?:-u|--(?:proxy-)?user)["']?[\s=,]+)(?=\S+:){_VALUE}""",
+        rf"""(?P<lead>(?<![\w.-])-u)(?=[^\s"'=,:]+:){_VALUE}""",
         # password=X, "password": "X", X-Auth-Token: X. A dotted key before a colon is one of a campaign.
-        rf"""(?<![\w.%+-])(?P<lead>(?:{_NAME})\\?["']?\s?=\s?){_VALUE}""",
+        rf"""(?<![\w.%+-])(?P<lead>(?:{_NAME})\\?["']?\s?(?:=|%(?:25)*3D)\s?)(?!["']?{_WAY}\s){_VALUE}""",
         # After the name of a way to be let in, the next rule strikes out what follows.
         rf"""(?<![\w.%+-])(?P<lead>[\w-]*(?:{_STRONG})\\?["']?\s?:\s*)(?!["']?{_WAY}\s){_VALUE}""",
         rf"(?P<lead>\b{_WAY}(?:\s+|%20|\+))(?!{_PROSE}){_VALUE}",
+        rf"""(?<![\w.%+-])(?P<lead>{_WAY}\\?["'],\s*)(?=\\?["']){_VALUE}""",
+        rf"""(?<![\w.%+-])(?P<lead>bearer\\?["']?\s?[:=]\s*)(?!{_PROSE}){_VALUE}""",
+        # In a sentence, what looks like no word.
+        rf"(?P<lead>\bbearer\s+tokens?(?:\s+(?:is|was))?[\s:=]\s*)(?=\S*\d|\S{{16}}|\S+(?-i:[A-Z])){_VALUE}",
     )
 )
 #: Without one of these no rule applies: most texts are looked at once.
-_SUSPICIOUS = re.compile(r"[@=?]|eyJ|MDA|BEGIN |bearer|basic|negotiate|:\s|-\w|#", re.IGNORECASE)
+_SUSPICIOUS = re.compile(r"[@=?]|eyJ|MDA|BEGIN |bearer|basic|negotiate|:\s|-\w|#|%(?:25)*3d", re.IGNORECASE)
 _WORD = re.compile(r"""[^\s"'<>]+""")
 #: What stands between a scheme and a host, or was typed for it.
 _SEPARATOR = re.compile(r"//|[a-z0-9][:;,|]/", re.IGNORECASE)
 #: Behind it, a user whose password has a slash: what stands where the port does is its beginning.
 _SLASHED = re.compile(r"//(?=[^/@:]+:(?!\d*(?:[/?#]|$)))")
+#: A user whose password has spaces or quotes: what stands where the port does is none.
+_SPACED = re.compile(
+    r"""(?<=://)(?:(?!\[)[^\s/@:"'<>]+:(?!:|\d*(?:[\s/?#"'<>,;)]|$))[^@\s"'<>]{0,200}[ "'<>]"""
+    r"""(?:(?!://)[^@\r\n]){0,200}@(?:[^\s"'<>]*@)?)+"""
+)
 #: A user behind a scheme, or at the beginning of a place whose scheme is mistyped.
 _USER = re.compile(r"([:;,.|]//|^[^/]*//)[^/]*@")
 #: What may stand before a user elsewhere.
@@ -81,7 +94,9 @@ _OPTION = re.compile(rf"--?(?:{_NAME})", re.IGNORECASE)
 _KEY = re.compile(rf"[\w.-]*(?:{_STRONG})", re.IGNORECASE)
 _ACCESS = re.compile(rf"{_NAME}|x-(?:amz|goog)-.*|expires", re.IGNORECASE)
 _VARIABLE = re.compile(
-    r"TOKEN|PASS(?:WORD|WD|PHRASE)|SECRET|CREDENTIAL|AUTHZ|JWT|(?<!MON)KEY(?!BOARD|MAP)", re.IGNORECASE
+    r"TOKEN|PASS(?:WORD|WD|PHRASE)|SECRET|CREDENTIAL|AUTHZ|JWT|(?<!MON)KEY(?!BOARD|MAP)|"
+    r"(?:(?<!BY)(?<!COM)PASS|(?<!^)(?<!^OLD)PWD|(?:^|_)(?:PAT|AUTH)|COOKIE)$",
+    re.IGNORECASE,
 )
 #: Longer keys are no names.
 _MOST_OF_A_KEY = 100
@@ -186,6 +201,7 @@ def _text(text: str, hidden: Iterable[str]) -> str:
         text = text.replace(secret, DOTS)
     if not _SUSPICIOUS.search(text):
         return text
+    text = _SPACED.sub("", text)
     for rule in _RULES:
         text = rule.sub(_struck, text)
     return _WORD.sub(lambda found: shown_place(found[0]), text)

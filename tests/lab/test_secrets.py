@@ -65,6 +65,23 @@ HIDING = [
     "export AWS_SECRET_ACCESS_KEY={}",
     "-----BEGIN RSA PRIVATE KEY-----\n{}\n",
     "https://h/eyJhbGciOi.eyJzdWIi.{}/f",
+    "authorization=bearer {}",
+    "Authorization: token {}",
+    "Bearer: {}",
+    '["Bearer", "{}"]',
+    "the bearer token is {}",
+    "Bearer token {}",
+    "Cookie: a=b; session={}",
+    "Set-Cookie: session={}; Secure",
+    "mysql --pass {}",
+    "http --auth {} h",
+    'Authorization: Digest username="me", response="{}"',
+    "h/f%3Faccess_token%3D{}",
+    "see https://me:a b {}@h/f, ok",
+    "https://me:a b@c/{}@h/f",
+    'https://me:a" {}@h/f',
+    "curl -u me:{} h",
+    "curl -ume:{} h",
 ]
 STAYING = [
     "workload.x.key: expected a text",
@@ -73,6 +90,10 @@ STAYING = [
     "/disk/a@b.root",
     "git@github.com:a/b",
     "monkey=3",
+    "no bearer token is known",
+    "https://h:x and then",
+    "zip://in.root::/disk/a b@c.zip",
+    "https://h:8080/f and a@b",
     "Basic authentication failed: no bearer token was given",
     'password authentication failed for user "x"',
     "--token-file /x -p 3",
@@ -138,11 +159,19 @@ def test_values_of_the_environment_are_struck_out_but_short_ones_and_names_of_fi
     (tmp_path / "proxy").touch()
     environment = {
         "BEARER_TOKEN": CANARY, "X509_USER_KEY": str(tmp_path / "proxy"), "IS_SECRET": "1", "HOME": "/home/of/me",
-        "HTTPS_PROXY": "http://me:An0therOne@proxy:3128",
+        "HTTPS_PROXY": "http://me:An0therOne@proxy:3128", "PWD": "/not/there", "OLDPWD": "/nor/this",
+        "SSH_AUTH_SOCK": "/run/agent", "PATH": "/usr/bin",
     }  # fmt: skip
     found = secrets_of(environment)
     assert found == {CANARY, "An0therOne"}
     assert redacted(f"no {CANARY}, An0therOne or 1", found) == "no ..., ... or 1"
+
+
+@pytest.mark.parametrize(
+    "name", ["MYSQL_PWD", "SSHPASS", "DB_PASS", "SITE_PWD", "GH_PAT", "NPM_AUTH", "MY_COOKIE"]
+)
+def test_values_of_the_environment_are_secret_by_their_names(name):
+    assert secrets_of({name: CANARY}) == {CANARY}
 
 
 def test_a_location_is_whole_for_who_asks_alone():
