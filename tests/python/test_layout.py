@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import arrowroot as ar
 from arrowroot import cli
 from arrowroot._sample.make import sample_of
+from arrowroot._select.globs import Globs, without_match
 from arrowroot._writing.columns import ColumnSettings
-from arrowroot._writing.globs import Globs, without_match
 from arrowroot._writing.layout import layout_of, layout_with
 from arrowroot._writing.precision import parse_precision
 from arrowroot._writing.presets import document, names, preset

@@ -1,8 +1,13 @@
+import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arrowroot import EventList, InvalidRequestError, NoSuchColumnError, UnsupportedError
+from arrowroot._converting.inputs import chosen
 from arrowroot._passes.friends import Names, candidates_of
 from arrowroot._select.columns import Choice, listed, matching, name_filter, single_names
 from arrowroot._select.columns import select as select_choice
@@ -169,6 +174,88 @@ def test_filters_are_globs_or_regular_expressions():
     assert paths(filter_name="Jet") == ["Jet/Jet.pt"]
     with pytest.raises(InvalidRequestError, match="filter_name"):
         name_filter(["/(/"])
+
+
+WAYS = {
+    "names": lambda tree, texts: select(tree, texts, None, "t").paths,
+    "left out": lambda tree, texts: select(tree, [f"!{text}" for text in texts[1:]], None, "t").paths,
+    "filter": lambda tree, texts: select(tree, None, texts, "t").paths,
+    "list": listed,
+    "list without": lambda tree, texts: listed(tree, [f"!{text}" for text in texts]),
+    "in vain": lambda tree, texts: Choice.of([f"!{text}" for text in texts]).left_out_in_vain(tree),
+    "of a table": lambda tree, texts: chosen([branch.path for branch in tree], texts, "t"),
+}
+
+
+def n_calls_of(way, form, n):
+    """Return how many functions are called for so many texts and columns, two for each text."""
+    n_calls = 0
+
+    def count(*_):
+        nonlocal n_calls
+        n_calls += 1
+
+    tree = [B(f"c{n}_{i}_{end}") for i in range(n) for end in "xy"]
+    texts = [form.format(f"{n}_{i}") for i in range(n)]
+    sys.setprofile(count)
+    try:
+        way(tree, texts)
+    finally:
+        sys.setprofile(None)
+    return n_calls
+
+
+@pytest.mark.parametrize("form", ["c{}_*", "*{}_x"])
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_many_globs_cost_no_more_than_their_number(way, form):
+    assert n_calls_of(way, form, 400) < 16 * n_calls_of(way, form, 50)
+
+
+def test_many_groups_cost_no_more_than_their_number():
+    """A group is not sought among all branches."""
+    n_compared = 0
+
+    class Group(B):
+        def __eq__(self, other):
+            nonlocal n_compared
+            n_compared += 1
+            return self is other
+
+        __hash__ = None
+
+    groups = [f"g{i}" for i in range(50)]
+    tree = [part for name in groups for part in (Group(name, is_group=True), Group(f"{name}/x"))]
+    assert select(tree, groups, None, "t").paths == [f"{name}/x" for name in groups]
+    assert n_compared == 0
+
+
+@given(
+    st.lists(st.text("ab*?[]!", min_size=1, max_size=4), min_size=1, max_size=6),
+    st.lists(st.text("ab[", min_size=1, max_size=4), min_size=1, max_size=6, unique=True),
+)
+def test_many_globs_find_what_each_alone_finds(texts, names):
+    tree = [part for name in names for part in (B(name, is_group=True), B(f"{name}/{name}x"))]
+    taken = [text for text in texts if text in names or not text.startswith("!")]
+
+    def matched(branch, text):
+        return any(text == name or fnmatchcase(name, text) for name in (branch.path, branch.name))
+
+    wanted = [
+        branch
+        for name, column in zip(tree[::2], tree[1::2], strict=True)
+        for branch in (name, column)
+        if any(matched(branch, text) or matched(name, text) for text in taken)
+    ]
+    assert matching(tree, taken) == wanted
+    for text in taken:
+        alone = matching(tree, [text])
+        if not alone:
+            with pytest.raises(NoSuchColumnError):
+                select(tree, taken, None, "t")
+            return
+    if taken:
+        found = [path for text in taken for path in select(tree, [text], None, "t").paths]
+        assert select(tree, taken, None, "t").paths == list(dict.fromkeys(found))
 
 
 def test_a_filter_that_leaves_nothing_is_an_error():

@@ -22,7 +22,7 @@ from arrowroot._errors import (
 from arrowroot._options import batch_bytes_of
 from arrowroot._render import without_secrets
 from arrowroot._select.columns import Choice as ColumnChoice
-from arrowroot._select.columns import divided, meant_by, without_mark
+from arrowroot._select.columns import Lookup, divided, without_mark
 from arrowroot._storage.readers import scheme_of
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.location import local_path
@@ -354,9 +354,10 @@ def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> l
     if columns is None:
         return list(names)
     candidates = [_Column(name, "") for name in names]
+    lookup = Lookup(candidates, [*columns, *map(without_mark, columns)])
 
     def meant(text: str) -> list[str]:
-        found = [column.path for column in meant_by(candidates, text)]
+        found = [column.path for column in lookup.meant(text)]
         if not found:
             near = nearest(text, names)
             raise NoSuchColumnError(f"{where}: no column {text!r}", text, near, known=names)

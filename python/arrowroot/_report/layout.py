@@ -9,7 +9,7 @@ import numpy as np
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
-from arrowroot._select.columns import Choice, divided, meant_by, without_mark
+from arrowroot._select.columns import Choice, Lookup, divided, without_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -204,8 +204,10 @@ def _chosen(tree: Tree, paths: list[str], names: Sequence[str] | None) -> list[i
 def _meant(candidates: Sequence[Candidate], texts: list[str], paths: list[str], where: str) -> set[str]:
     """Return the paths that texts of columns mean, without their mark. Raises: NoSuchColumnError."""
     found: set[str] = set()
-    for name in map(without_mark, texts):
-        meant = {one.path for one in meant_by(candidates, name)}
+    names = [without_mark(text) for text in texts]
+    lookup = Lookup(candidates, names)
+    for name in names:
+        meant = {one.path for one in lookup.meant(name)}
         if not meant:
             near = nearest(name, paths)
             raise NoSuchColumnError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fnmatch import translate
 from functools import cached_property
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from arrowroot._errors import (
     InvalidRequestError,
@@ -16,10 +16,13 @@ from arrowroot._errors import (
     nearest,
     warn_left_out,
 )
+from arrowroot._select.globs import ANY_ENDS, KnownEnds, ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
     from typing import TypeAlias
+
+    from arrowroot._select.globs import Ends
 
     #: A choice of columns as users give it: names, globs, and "!name" for what is left out; None: all.
     Columns: TypeAlias = str | Iterable[str] | None
@@ -178,8 +181,9 @@ class Choice(NamedTuple):
 
     def left_out_in_vain(self, branches: Sequence[Candidate]) -> list[str]:
         """Return what is to be left out, but is none of some branches, by its name or pattern."""
-        excluded = divided(branches, self.columns or [])[1]
-        return [name for name in map(without_mark, excluded) if not meant_by(branches, name)]
+        excluded = [without_mark(text) for text in divided(branches, self.columns or [])[1]]
+        found = Lookup(branches, excluded)
+        return [name for name in excluded if not found.meant(name)]
 
     def not_leaving_out(self, names: Iterable[str]) -> Choice:
         """Return the choice without the texts that leave out ``names``."""
@@ -201,22 +205,20 @@ def name_filter(filter_name: Iterable[str]) -> Callable[[str, str], bool]:
     A glob matches the branch's whole path or its name alone, and its ``*`` goes across "/". A regular
     expression matches from the start of either, and takes flags after the last slash: ``/muon_/i``.
     """
-    patterns = []
+    patterns: dict[Ends, list[re.Pattern[str]]] = {}
     for text in filter_name:
         regex = re.fullmatch(_REGEX, text)
         try:
-            patterns.append(
-                re.compile(
-                    f"(?{regex[2]}){regex[1]}"
-                    if regex and regex[2]
-                    else regex[1]
-                    if regex
-                    else translate(text)
-                )
+            pattern = re.compile(
+                f"(?{regex[2]}){regex[1]}" if regex and regex[2] else regex[1] if regex else translate(text)
             )
         except (re.error, RecursionError, OverflowError) as error:
             raise InvalidRequestError(f"filter_name: {text[:200]!r}: {error}") from None
-    return lambda path, name: any(pattern.match(path) or pattern.match(name) for pattern in patterns)
+        patterns.setdefault(_ends_of(text), []).append(pattern)
+    known = KnownEnds(patterns)
+    return lambda path, name: any(
+        pattern.match(text) for text in (path, name) for ends in known.of(text) for pattern in patterns[ends]
+    )
 
 
 def matching(branches: Sequence[C], filter_name: Iterable[str]) -> list[C]:
@@ -239,23 +241,87 @@ def with_members(branches: Iterable[C], accepts: Callable[[Candidate], bool]) ->
     return found
 
 
-def meant_by(branches: Sequence[C], text: str) -> list[C]:
-    """Return the branches of that path, else of that name, else those that a glob matches, groups with members.
+class Lookup(Generic[C]):
+    """Finds branches (depth first) by each of many texts, without a look at all of them for each."""
 
-    So "x[3]" does not mean "x3" if it is there.
-    """
-    by_path = with_members(branches, lambda branch: branch.path == text)
-    names = {branch.path for branch in by_name(branches).get(text, [])} if not by_path else set()
-    named = by_path or with_members(branches, lambda branch: branch.path in names)
-    return named or (matching(branches, [text]) if re.search(_GLOB, text) else [])
+    def __init__(self, branches: Sequence[C], texts: Iterable[str]) -> None:
+        self._branches = branches
+        self._texts = texts
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """The places of the branches of each path."""
+        found: dict[str, list[int]] = {}
+        for place, branch in enumerate(self._branches):
+            found.setdefault(branch.path, []).append(place)
+        return found
+
+    @cached_property
+    def by_name(self) -> dict[str, list[C]]:
+        """As the function of that name; whole paths, which are most of what is asked for, do without."""
+        return by_name(self._branches)
+
+    @cached_property
+    def _near(self) -> dict[Ends, list[int]]:
+        """The places of the branches whose path or name has the ends of a pattern, for each."""
+        found: dict[Ends, list[int]] = {_ends_of(text): [] for text in self._texts if re.search(_GLOB, text)}
+        known = KnownEnds(found)
+        for place, branch in enumerate(self._branches):
+            for ends in {*known.of(branch.path), *known.of(branch.name)}:
+                found[ends].append(place)
+        return found
+
+    def matching(self, text: str) -> list[C]:
+        """Return what the function of that name does for one of the texts that is a pattern, nothing for others."""
+        if not re.search(_GLOB, text):
+            return []
+        accepts = _accepted([text])
+        return self._with_members(
+            place for place in self._near[_ends_of(text)] if accepts(self._branches[place])
+        )
+
+    def meant(self, text: str) -> list[C]:
+        """Return the branches of that path, else of that name, else those that a glob matches, groups with members.
+
+        So "x[3]" does not mean "x3" if it is there.
+        """
+        paths = [text] if text in self.places else {branch.path for branch in self.by_name.get(text, [])}
+        named = self._with_members(sorted(place for path in paths for place in self.places[path]))
+        return named or self.matching(text)
+
+    def _with_members(self, places: Iterable[int]) -> list[C]:
+        """Return the branches at ascending places, a group with its members."""
+        found: list[C] = []
+        end = 0
+        for place in places:
+            if place >= end:
+                ones = [self._branches[place], *self.behind(place)]
+                found += ones
+                end = place + len(ones)
+        return found
+
+    def behind(self, place: int) -> Iterable[C]:
+        """Return what is inside of a group, those that follow it and are deeper; of what is no group, nothing."""
+        group = self._branches[place]
+        if not group.is_group:
+            return ()
+        following = islice(self._branches, place + 1, None)
+        return takewhile(lambda branch: branch.depth > group.depth, following)
 
 
 def listed(branches: Sequence[C], texts: Iterable[str]) -> list[C]:
     """Return the branches that the texts name or match, all if they only leave some out, without those."""
     taken, left_out = divided(branches, texts)
     found = matching(branches, taken) if taken else branches
-    excluded = {branch.path for text in left_out for branch in meant_by(branches, without_mark(text))}
+    names = [without_mark(text) for text in left_out]
+    lookup = Lookup(branches, names)
+    excluded = {branch.path for name in names for branch in lookup.meant(name)}
     return [branch for branch in found if branch.path not in excluded]
+
+
+def _ends_of(text: str) -> Ends:
+    """Return the ends of what a glob, or a regular expression, matches."""
+    return ANY_ENDS if re.fullmatch(_REGEX, text) else ends_of(text)
 
 
 def _accepted(filter_name: Iterable[str]) -> Callable[[Candidate], bool]:
@@ -293,10 +359,11 @@ def select(branches: Sequence[Candidate], choice: Choice, where: str) -> Selecti
     """
     columns, filter_name, assemble, raw = choice
     taken, excluded = divided(branches, columns or [])
-    index = _Index(branches, where, assemble=assemble, raw=raw)
+    texts = [*taken, *map(without_mark, excluded)]
+    index = _Index(branches, texts, where, assemble=assemble, raw=raw)
     chosen: Iterable[Candidate]
     if columns is not None and (taken or not excluded):
-        chosen = (branch for text in taken for branch in index.resolve(text))
+        chosen = (branch for text in dict.fromkeys(taken) for branch in index.resolve(text))
         if filter_name is not None:
             chosen = whole(filter(_accepted(filter_name), chosen))
     else:
@@ -351,22 +418,20 @@ def _unreadable_inside(branches: Sequence[C], chosen: Container[str]) -> tuple[d
 
 
 class _Index:
-    def __init__(self, branches: Sequence[Candidate], where: str, *, assemble: bool, raw: bool) -> None:
+    def __init__(
+        self, branches: Sequence[Candidate], texts: Iterable[str], where: str, *, assemble: bool, raw: bool
+    ) -> None:
         self.branches = branches
+        self.lookup = Lookup(branches, texts)
         self.where = where
         self.assemble = assemble
         self.raw = raw
         self.by_path = {branch.path: branch for branch in branches}
 
-    @cached_property
-    def by_name(self) -> dict[str, list[Candidate]]:
-        """As the function of that name; whole paths, which are most of what is asked for, do without."""
-        return by_name(self.branches)
-
     def resolve(self, text: str) -> list[Candidate]:
         branch = self.by_path.get(text)
         if branch is None:
-            same_name = self.by_name.get(text, [])
+            same_name = self.lookup.by_name.get(text, [])
             if len(same_name) > 1:
                 paths = ", ".join(repr(other.path) for other in same_name[:5])
                 raise InvalidRequestError(f"{self.where}: {text!r} names {len(same_name)} branches: {paths}")
@@ -382,8 +447,8 @@ class _Index:
     def without(self, excluded: list[str], chosen: dict[str, Candidate]) -> dict[str, Candidate]:
         """Return the chosen ones without what the texts name."""
         left = dict(chosen)
-        for text in excluded:
-            found = meant_by(self.branches, without_mark(text))
+        for text in dict.fromkeys(excluded):
+            found = self.lookup.meant(without_mark(text))
             if not found:
                 raise self._unknown(without_mark(text))
             for branch in found:
@@ -401,9 +466,9 @@ class _Index:
         return left
 
     def _inside(self, group: Candidate) -> list[Candidate]:
-        """Return the columns of a group, those that follow it and are deeper; or itself."""
-        behind = islice(self.branches, self.branches.index(group) + 1, None)
-        columns = [b for b in takewhile(lambda b: b.depth > group.depth, behind) if not b.is_group]
+        """Return the columns of a group, or itself."""
+        place = self.lookup.places[group.path][-1]
+        columns = [branch for branch in self.lookup.behind(place) if not branch.is_group]
         if self.raw:
             return columns or [group]
         if all(column.unsupported is not None for column in columns):
@@ -412,13 +477,13 @@ class _Index:
         return [group] if self.assemble else columns
 
     def _matching(self, text: str) -> list[Candidate]:
-        found = matching(self.branches, [text]) if re.search(_GLOB, text) else []
+        found = self.lookup.matching(text)
         if not found:
             raise self._unknown(text)
         return _standing_for(found, assemble=self.assemble)
 
     def _unknown(self, text: str) -> NoSuchColumnError:
-        names = [*self.by_path, *self.by_name]
+        names = [*self.by_path, *self.lookup.by_name]
         what = "no branch matches" if re.search(_GLOB, text) else "no branch"
         what = f"{self.where}: {what} {text!r}"
         return NoSuchColumnError(what, text, nearest(text, names), known=_columns(self.branches))

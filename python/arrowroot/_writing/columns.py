@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
-from arrowroot._writing.globs import Globs, without_match
+from arrowroot._select.globs import Globs, without_match
 from arrowroot._writing.schema import fields_of
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+from arrowroot._select.globs import Globs, without_match
 from arrowroot._sizes import LARGEST, parse_size
-from arrowroot._writing.globs import Globs, without_match
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Names and globs in order, of which the first that matches counts."""
+"""Names and globs, many of which are looked at only if a name begins and ends as they do."""
 
 from __future__ import annotations
 
@@ -7,35 +7,60 @@ from fnmatch import translate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from typing import TypeAlias
 
-#: Before the first and behind the last of these a pattern is text.
-_OF_PATTERNS = re.compile(r"[*?\[]")
-_BEHIND = re.compile(r"[^*?\[\]]*$")
+    #: The texts that what a pattern matches begins and ends with.
+    Ends: TypeAlias = tuple[str, str]
+
+#: Those of what may match any name.
+ANY_ENDS = ("", "")
+#: Before the first of these a pattern is text. Compiled when first used, as in _sizes.
+_OF_PATTERNS = r"[*?\[]"
+#: Behind the last of these it is.
+_BEHIND = "*?[]"
+
+
+def ends_of(glob: str) -> Ends:
+    """Return the texts that all names begin and end with that a name or glob matches."""
+    first = re.search(_OF_PATTERNS, glob)
+    return glob[: first.start()] if first else glob, glob[max(map(glob.rfind, _BEHIND)) + 1 :]
+
+
+class KnownEnds:
+    """Those of the ends of some globs that a name has."""
+
+    def __init__(self, ends: Iterable[Ends]) -> None:
+        self._known = set(ends)
+        self._lengths = sorted({(len(begin), len(end)) for begin, end in self._known})
+
+    def of(self, name: str) -> Iterator[Ends]:
+        """Yield the known ends of a name, in the order of their lengths."""
+        for n_before, n_behind in self._lengths:
+            ends = (name[:n_before], name[len(name) - n_behind :])
+            if ends in self._known:
+                yield ends
 
 
 class Globs:
-    """Names and globs, many of which are looked at only if a name begins and ends as they do."""
+    """Names and globs in order, of which the first that matches counts."""
 
     def __init__(self, globs: Iterable[str]) -> None:
         globs = list(globs)
         #: The first place of each, by its text.
         self.places = {glob: place for place, glob in reversed(list(enumerate(globs)))}
         # By the texts that they begin and end with, in order.
-        self._by_ends: dict[tuple[str, str], list[_Pattern]] = {}
+        self._by_ends: dict[Ends, list[_Pattern]] = {}
         for glob, place in sorted(self.places.items(), key=lambda item: item[1]):
-            if (first := _OF_PATTERNS.search(glob)) is not None:
-                behind = _BEHIND.search(glob)
-                ends = (glob[: first.start()], behind[0] if behind else "")
-                self._by_ends.setdefault(ends, []).append(_Pattern(place, glob))
-        self._lengths = sorted({(len(begin), len(end)) for begin, end in self._by_ends})
+            if re.search(_OF_PATTERNS, glob) is not None:
+                self._by_ends.setdefault(ends_of(glob), []).append(_Pattern(place, glob))
+        self._ends = KnownEnds(self._by_ends)
 
     def first(self, name: str) -> int | None:
         """Return the place of the first that matches a name; also that of the very name, whatever letters it has."""
         least = self.places.get(name)
-        for n_before, n_behind in self._lengths:
-            ends = (name[:n_before], name[len(name) - n_behind :])
-            for pattern in self._by_ends.get(ends, ()):
+        for ends in self._ends.of(name):
+            for pattern in self._by_ends[ends]:
                 if least is not None and pattern.place > least:
                     break
                 if pattern.matches(name):
@@ -45,7 +70,7 @@ class Globs:
 
     def covering(self, glob: str) -> int | None:
         """Return the place of the first that matches all that another one does: for sure, where that is a pattern."""
-        if _OF_PATTERNS.search(glob) is None and "@" not in glob:
+        if re.search(_OF_PATTERNS, glob) is None and "@" not in glob:
             return self.first(glob)
         found = [place for one in ("*", glob) if (place := self.places.get(one)) is not None]
         return min(found, default=None)
