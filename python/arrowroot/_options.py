@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from arrowroot._errors import InvalidRequestError, nearest
+from arrowroot._render import shown
 from arrowroot._sizes import checked_count, format_bytes, parse_size
 
 if TYPE_CHECKING:
@@ -120,13 +121,15 @@ class Options(NamedTuple):
         values = {**_DEFAULTS, "batch_size": batch_size, **given}
         strings, batch_size, order = values["strings"], values["batch_size"], values["order"]
         if strings not in ("utf8", "replace", "binary"):
-            raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
+            raise InvalidRequestError(
+                f"strings: expected 'utf8', 'replace' or 'binary', got {shown(strings)}"
+            )
         if order not in ("cluster", "entry"):
-            raise InvalidRequestError(f"order: expected 'cluster' or 'entry', got {order!r}")
+            raise InvalidRequestError(f"order: expected 'cluster' or 'entry', got {shown(order)}")
         for name in ("trace", "verify_checksums", "assemble", "raw"):
             value = values[name]
             if not isinstance(value, bool) and str(getattr(value, "dtype", "")) != "bool":
-                raise InvalidRequestError(f"{name}: expected True or False, got {value!r}")
+                raise InvalidRequestError(f"{name}: expected True or False, got {shown(value)}")
         if values["assemble"] and values["raw"]:
             raise InvalidRequestError("assemble and raw: bytes are of single branches, not of whole objects")
         batch_entries = values.get("batch_entries")

@@ -14,12 +14,28 @@ if TYPE_CHECKING:
 _N_LISTED = 4
 _MAX_TEXT = 32
 _GAP = "  "
+#: The most characters that are shown of what was given.
+_SHOWN_WIDTH = 300
 
 
 def without_secrets(text: str) -> str:
     """Return a text without the credentials of URLs in it."""
     # The engine takes no text with bytes that are not UTF-8.
     return _native.scrubbed(text.encode(errors="backslashreplace").decode(), "")
+
+
+def shown(given: object) -> str:
+    """Return a text of what was given, for messages, of bounded length."""
+    try:
+        text = repr(given)
+    except (ValueError, RecursionError):
+        # Python writes no integer of thousands of digits, and no lists without end.
+        if isinstance(given, int):
+            return f"<an integer of {given.bit_length():,} bits>"
+        return f"<a {type(given).__name__} too large to be shown>"
+    # Much more than is shown, so that no credentials are cut in two.
+    text = without_secrets(text[: 20 * _SHOWN_WIDTH])
+    return text if len(text) <= _SHOWN_WIDTH else f"{text[:_SHOWN_WIDTH]}..."
 
 
 def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:

@@ -6,6 +6,7 @@ import re
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
+from arrowroot._render import shown
 
 _STEP = 1000
 #: The largest integer of the engine.
@@ -27,17 +28,21 @@ def parse_size(size: int | str, what: str = "size") -> int:
     if isinstance(size, str):
         parsed = _native.parse_size(size)
         if parsed is None:
-            raise InvalidRequestError(f"{what}: {size!r} is not a size; write 64000000, '64 MB' or '64 MiB'")
+            raise InvalidRequestError(
+                f"{what}: {shown(size)} is not a size; write 64000000, '64 MB' or '64 MiB'"
+            )
         n_bytes = parsed
     else:
         try:
             n_bytes = operator.index(size)
         except TypeError:
-            raise InvalidRequestError(f"{what}: expected bytes or text as '64 MB', got {size!r}") from None
+            raise InvalidRequestError(
+                f"{what}: expected bytes or text as '64 MB', got {shown(size)}"
+            ) from None
     if n_bytes < 1:
-        raise InvalidRequestError(f"{what}: {size!r} is below one byte")
+        raise InvalidRequestError(f"{what}: {shown(size)} is below one byte")
     if n_bytes > LARGEST:
-        raise InvalidRequestError(f"{what}: {size!r} is more than any memory")
+        raise InvalidRequestError(f"{what}: {shown(size)} is more than any memory")
     return n_bytes
 
 
@@ -48,8 +53,18 @@ def checked_count(count: int, what: str, lowest: int = 0) -> int:
     except TypeError:
         number = -1
     if not lowest <= number <= LARGEST:
-        raise InvalidRequestError(f"{what}: expected a number from {lowest} on, got {count!r}")
+        end = f"to {LARGEST}" if number > LARGEST else "on"
+        raise InvalidRequestError(f"{what}: expected a number from {lowest} {end}, got {shown(count)}")
     return number
+
+
+def parse_digits(text: str) -> int:
+    """Return the number of a text of decimal digits; one beyond the engine's is ``LARGEST + 1``.
+
+    Python reads no thousands of digits.
+    """
+    digits = text.strip().lstrip("0") or "0"
+    return min(int(digits), LARGEST + 1) if len(digits) < 20 else LARGEST + 1
 
 
 def parse_seconds(text: str, what: str = "duration") -> float:

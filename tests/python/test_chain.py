@@ -105,6 +105,10 @@ def test_no_batch_of_so_many_entries_comes_after_a_scan_was_cancelled(files):
         ({"batch_size": " 1000"}, "write '1000 B'"),
         ({"batch_size": "64 MB", "batch_entries": 1000}, "give one"),
         ({"batch_entries": 0}, "batch_entries: expected a number from 1 on"),
+        (
+            {"batch_entries": 2**63},
+            "batch_entries: expected a number from 1 to 9223372036854775807, got 9223",
+        ),
         ({"batch_entries": "1 kB"}, "batch_entries: expected a number from 1 on"),
     ],
     ids=str,

@@ -5,10 +5,12 @@ import gzip
 import io
 import os
 import tracemalloc
+from array import array
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
@@ -116,6 +118,8 @@ IN_HAND = {
     "bytearray": lambda path: bytearray(path.read_bytes()),
     "memoryview": lambda path: memoryview(path.read_bytes()),
     "an array": lambda path: np.fromfile(path, np.uint8),
+    "signed bytes": lambda path: np.fromfile(path, np.int8),
+    "a buffer of Arrow": lambda path: pa.py_buffer(path.read_bytes()),
     "BytesIO": lambda path: io.BytesIO(path.read_bytes()),
     "short reads": lambda path: ShortReads(path.read_bytes()),
     "a file": lambda path: path.open("rb"),
@@ -188,12 +192,36 @@ def test_a_file_in_hand_lies_beside_no_other(tmp_path):
 
 @pytest.mark.parametrize(
     "several",
-    [["a.root", "b.root"], ("a.root",), [], {"a.root": "T"}, (name for name in "ab"), {"a.root"}, None, 5],
+    [
+        *(
+            ["a.root", "b.root"],
+            ("a.root",),
+            [],
+            {"a.root": "T"},
+            (name for name in "ab"),
+            {"a.root"},
+            None,
+            5,
+        ),
+        # Their memory is no content of a file, and may hold addresses.
+        *(
+            np.array(["a.root", "b.root"]),
+            np.array(["a.root"], object),
+            np.arange(9),
+            np.array(["2020"], "M8[D]"),
+        ),
+        *(np.zeros(9, np.uint8)[::2], array("d", [1.0])),
+    ],
     ids=lambda several: type(several).__name__,
 )
 def test_several_files_are_no_replicas_by_chance(several):
     with pytest.raises(ar.InvalidRequestError, match=r"arrowroot\.scan.*replicas="):
         ar.open(several)
+
+
+def test_a_second_file_is_no_argument(sample):
+    with pytest.raises(ar.InvalidRequestError, match=r"one file.*arrowroot\.scan.*replicas="):
+        ar.open(sample[0], sample[0])
 
 
 def as_friends(paths):
@@ -215,6 +243,9 @@ HUGE = {
     "numbers": (5,) * 20_000,
     "a set": frozenset(range(20_000)),
     "names": {f"{n:0100}": n for n in range(1000)},
+    "an integer": 10**5000,
+    "integers": [10**5000, 1],
+    "a range": range(10**5000),
 }
 
 
@@ -222,7 +253,9 @@ HUGE = {
 def test_no_error_echoes_what_it_was_given(sample, tmp_path, monkeypatch, huge):
     monkeypatch.chdir(tmp_path)
     tree, n_raised = ar.open(sample[0])["Events"], 0
-    text = huge if isinstance(huge, str) else repr(huge)
+    text = huge if isinstance(huge, str) else "9" * 5000
+    with contextlib.suppress(ValueError):  # Python writes no integer of thousands of digits
+        text = huge if isinstance(huge, str) else repr(huge)
     calls = [
         *(
             partial(call, huge)
@@ -243,12 +276,15 @@ def test_no_error_echoes_what_it_was_given(sample, tmp_path, monkeypatch, huge):
         partial(ar.open, "f.root", **{text: 1}),
         partial(ar.open, "f.root", strategy=text),
         partial(ar.open, "f.root", replicas=huge),
+        partial(ar.open, "f.root", retries=huge),
         partial(ar.write, huge, {"x": [1]}),
         partial(ar.write, "o.root:T", huge),
         partial(ar.write, "o.root:T", {"x": [1]}, schema=huge),
         partial(ar.write, "o.root:T", {"x": [1]}, layout=huge),
         partial(ar.write, "o.root:T", {"x": [1]}, compression=huge),
         partial(ar.write, "o.root:T", {"x": [1]}, flush=huge),
+        partial(ar.write, "o.root:T", {"x": [1]}, basket_size=huge),
+        partial(ar.write, "o.root:T", {"x": [1]}, user_info={"x": huge}),
         partial(ar.Layout, split=huge),
         partial(tree.add_friend, huge),
         partial(tree.attribute_set, huge),
@@ -263,5 +299,6 @@ def test_no_error_echoes_what_it_was_given(sample, tmp_path, monkeypatch, huge):
         else:
             continue
         n_raised += 1
+        assert "Exceeds the limit" not in str(error)
         assert len(str(error)) < 2000, (str(error)[:300], len(str(error)))
     assert n_raised > len(calls) // 2

@@ -47,6 +47,9 @@ def test_codecs_in_every_spelling(codec, number):
         "zstd:0",
         "zstd:10",
         "zstd:x",
+        pytest.param("zstd:" + "9" * 5000, id="a huge level in a text"),
+        pytest.param(10**5000, id="a huge number"),
+        pytest.param(("zstd", 10**5000), id="a huge level"),
         ("zstd",),
         ("zstd", "5"),
         1,
@@ -80,7 +83,9 @@ def test_clusters_end_by_bytes_by_entries_or_never():
     assert flush_rule("auto", "rntuple") == FlushRule("bytes", 128 << 20)
 
 
-@pytest.mark.parametrize("flush", [0, -1, "1000", "x MB", 1.5, True])
+@pytest.mark.parametrize(
+    "flush", [0, -1, "1000", "x MB", 1.5, True, pytest.param(10**5000, id="a huge number")]
+)
 def test_other_clusters_are_refused(flush):
     with pytest.raises(ar.InvalidRequestError, match="flush"):
         flush_rule(flush, "ttree")

@@ -18,12 +18,12 @@ from arrowroot._errors import (
     warn_recovered,
 )
 from arrowroot._objects.record import kind_text
-from arrowroot._render import html_table, printable, text_table
+from arrowroot._render import html_table, printable, shown, text_table
 from arrowroot._sizes import counted, cut_text, format_bytes
 from arrowroot._storage.config import in_force, redacted, resolve, resolve_named
 from arrowroot._storage.in_hand import in_hand
 from arrowroot._storage.readers import Opening
-from arrowroot._storage.url import as_location, each, friend_location, is_glob, shown, split_url
+from arrowroot._storage.url import as_location, each, friend_location, is_glob, split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, KeysView, Sequence
@@ -200,7 +200,7 @@ class Directory(Mapping[str, Any]):
         if isinstance(name, Key):
             return f"{name.path};{name.cycle}"
         if not isinstance(name, str):
-            raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
+            raise InvalidRequestError(f"a file is indexed by the path of an object, not by {shown(name)}")
         above, bare = f"{self.path}/" if self.path else "", name.strip("/")
         # A slash at an end is mostly none of the name.
         return above + (name if bare != name and self._native.contains(above + name) else bare)
@@ -457,7 +457,7 @@ class File(Directory):
 
 def open_file(
     url: Location | InHand,
-    *,
+    *more: NoReturn,
     replicas: Location | Iterable[Location] = (),
     **options: Unpack[StorageOptions],
 ) -> File:
@@ -467,6 +467,7 @@ def open_file(
         ``?arrowroot.NAME=VALUE`` sets an option. Or a file in hand: a file object in binary mode that can seek
         (``io.BytesIO``, of gzip, of fsspec), or the content as bytes or another buffer. That is neither copied nor
         closed, and must not change.
+    more: not taken, as a file is opened alone.
     replicas: other places of the same file; the next one is taken when one fails. Files that are to be read one after
         the other are for :func:`scan`.
     options: how to reach the store and how to read from it (``strategy="treecache"``, ``cache_size="30 MB"``,
@@ -477,9 +478,9 @@ def open_file(
     InvalidRequestError for several files, and for options that make no sense.
     Warns: RecoveredWarning once for a file that was not closed, CutShortWarning for one that was cut short.
     """
-    reader = in_hand(url)
+    reader = None if more else in_hand(url)
     if reader is None:
-        opening = _opening_of(url, replicas, options)
+        opening = _opening_of([url, *more] if more else url, replicas, options)
     elif options or replicas:
         raise InvalidRequestError(
             f"open: {reader.url} is a file in hand, which has no replicas and takes no options of the storage"

@@ -19,12 +19,11 @@ from arrowroot._errors import (
 )
 from arrowroot._options import FindOptions, Options, ReadOptions, ScanOptions, check_arguments
 from arrowroot._passes.source import TreeSource, import_schema
-from arrowroot._render import html_table, printable, text_table
+from arrowroot._render import html_table, printable, shown, text_table
 from arrowroot._select import columns as _select
 from arrowroot._select.columns import Choice
 from arrowroot._select.events import EventList
 from arrowroot._sizes import LARGEST, checked_count, counted, format_bytes, format_count
-from arrowroot._storage.url import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -213,7 +212,7 @@ class Tree(TreeMetadata):
 
         if not isinstance(tree, Tree):
             raise InvalidRequestError(
-                f"add_friend: expected a tree, as arrowroot.open(url)[name] gives, got {tree!r}"
+                f"add_friend: expected a tree, as arrowroot.open(url)[name] gives, got {shown(tree)}"
             )
         if self._chain is None:
             # A twin: trees that refer to themselves keep their files open until Python's collector finds them.

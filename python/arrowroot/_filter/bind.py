@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from arrowroot._arrow.convert import empty_batch
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
+from arrowroot._render import shown
 from arrowroot._select.columns import by_name
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def bind(
 
     if isinstance(given, pc.Expression):
         return ArrowFilter(given, branches, schema_of, where)
-    raise InvalidRequestError(f"filter: expected text or an expression of pyarrow.compute, got {given!r}")
+    raise InvalidRequestError(
+        f"filter: expected text or an expression of pyarrow.compute, got {shown(given)}"
+    )
 
 
 def _as_written(name: str) -> str:

@@ -16,6 +16,7 @@ from arrowroot._errors import (
     nearest,
     warn_left_out,
 )
+from arrowroot._render import shown
 from arrowroot._select.globs import ANY_ENDS, KnownEnds, ends_of
 
 if TYPE_CHECKING:
@@ -63,11 +64,11 @@ def texts_of(given: object, what: str) -> list[str]:
     """
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
-        raise InvalidRequestError(f"{what}: expected a name or several, got {given!r}")
+        raise InvalidRequestError(f"{what}: expected a name or several, got {shown(given)}")
     names = list(texts)
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
-        raise InvalidRequestError(f"{what}: expected names, got {wrong[0]!r}")
+        raise InvalidRequestError(f"{what}: expected names, got {shown(wrong[0])}")
     return names
 
 
@@ -96,7 +97,7 @@ def single_names(given: object, what: str) -> list[str]:
     names = texts_of(given, what)
     wrong = [name for name in names if name.startswith(NOT) or re.search(_GLOB, name)]
     if wrong:
-        raise InvalidRequestError(f"{what}: expected names of single columns, got {wrong[0]!r}")
+        raise InvalidRequestError(f"{what}: expected names of single columns, got {shown(wrong[0])}")
     return names
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import InvalidRequestError
-from arrowroot._storage.url import shown
+from arrowroot._render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,11 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
         return _from_range(entries)
     if isinstance(entries, tuple):
         # Two numbers are the ends of a range to some, and two entries to others.
-        likely = f"slice({entries[0]}, {entries[1]}) for a range, " if _are_two_numbers(entries) else ""
+        likely = (
+            f"slice({shown(int(entries[0]))}, {shown(int(entries[1]))}) for a range, "
+            if _are_two_numbers(entries)
+            else ""
+        )
         raise InvalidRequestError(
             f"entries: a tuple could be a range or entry numbers: write {likely}{shown(list(entries))} for these "
             "entries"
@@ -70,7 +74,7 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
     if isinstance(entries, int | str | bytes | dict | set | frozenset):
         raise InvalidRequestError(
             f"entries: expected a slice, a range, entry numbers or a mask, got {shown(entries)}"
-            + (f"; for one entry write [{entries}]" if isinstance(entries, int) else "")
+            + (f"; for one entry write [{shown(entries)}]" if isinstance(entries, int) else "")
         )
     return _from_list(entries, num_entries)
 
@@ -162,4 +166,6 @@ def _from_list(entries: Any, num_entries: int) -> EntrySet:
 def _check_bounds(lowest: int, highest: int, num_entries: int) -> None:
     wrong = lowest if lowest < -num_entries else highest if highest >= num_entries else None
     if wrong is not None:
-        raise InvalidRequestError(f"entries: there is no entry {wrong} in a tree of {num_entries} entries")
+        raise InvalidRequestError(
+            f"entries: there is no entry {shown(wrong)} in a tree of {num_entries} entries"
+        )

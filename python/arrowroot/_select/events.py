@@ -18,7 +18,7 @@ from arrowroot._errors import (
     NoSuchFileError,
     StorageError,
 )
-from arrowroot._render import printable
+from arrowroot._render import printable, shown
 from arrowroot._select.columns import id_names
 from arrowroot._sizes import counted, format_count
 
@@ -178,12 +178,12 @@ class EventList:
         Raises: InvalidRequestError for ids that are not as many integers as there are columns.
         """
         if missing not in ("error", "warn", "ignore"):
-            raise InvalidRequestError(f"missing: expected 'error', 'warn' or 'ignore', got {missing!r}")
+            raise InvalidRequestError(f"missing: expected 'error', 'warn' or 'ignore', got {shown(missing)}")
         self.columns = None if columns is None else id_names(columns, "columns")
         if _is_table(ids):
             self.columns, ids = _ids_of_table(ids, self.columns)
         if not isinstance(ids, Iterable):
-            raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {ids!r}")
+            raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {shown(ids)}")
         self.ids: list[Id] = [_checked(one) for one in ids]
         widths = {len(one) for one in self.ids}
         if self.columns is not None:
@@ -329,7 +329,7 @@ def _checked(one: Sequence[int]) -> Id:
     try:
         return tuple(operator.index(number) for number in one)
     except TypeError:
-        raise InvalidRequestError(f"events: expected ids as (run, lumi, event), got {one!r}") from None
+        raise InvalidRequestError(f"events: expected ids as (run, lumi, event), got {shown(one)}") from None
 
 
 class _Finder:

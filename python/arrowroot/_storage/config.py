@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
+from arrowroot._render import shown
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
@@ -301,7 +302,10 @@ def _text(name: str, value: Any, origin: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
+        try:
+            return str(value)
+        except ValueError:
+            raise InvalidRequestError(f"{name} ({origin}): {shown(value)} is too large") from None
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     if name == "credentials_for" and isinstance(value, list | tuple | set | frozenset):

@@ -22,11 +22,15 @@ class Readable(Protocol):
 
 InHand: TypeAlias = "Buffer | Readable"
 
+#: The formats of buffers of bytes.
+_BYTES = ("B", "b", "c")
+
 
 def in_hand(given: object) -> Content | FileObject | None:
     """Return what reads the content of a file, or a file object; None for a path or anything else.
 
-    Bytes with a NUL are content, as no path has one. Other buffers of bytes are content always.
+    Bytes with a NUL are content, as no path has one. Other buffers of bytes are content always; those of anything else,
+    such as an array of texts, never.
 
     Raises: InvalidRequestError for a file object that cannot be read from any place.
     """
@@ -35,9 +39,11 @@ def in_hand(given: object) -> Content | FileObject | None:
     if isinstance(given, str | os.PathLike) or (isinstance(given, bytes) and b"\0" not in given):
         return None
     try:
-        return Content(memoryview(given).cast("B"), _name_of(given))  # type: ignore[arg-type]  # tried
-    except TypeError:
+        memory = memoryview(given)  # type: ignore[arg-type]  # tried
+    except (TypeError, ValueError, BufferError):
         return None
+    is_content = memory.format.removeprefix("@") in _BYTES and memory.c_contiguous
+    return Content(memory.cast("B"), _name_of(given)) if is_content else None
 
 
 def _name_of(given: object) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError, NoSuchFileError
-from arrowroot._render import without_secrets
+from arrowroot._render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +23,6 @@ _DIGITS = r"([0-9]+)"
 #: The beginning of the names of our options in the query of a URL.
 _OPTION = "arrowroot."
 _CONTENT = "the content of a file, as bytes, is for arrowroot.open"
-#: The most characters that are shown of what was given.
-_SHOWN_WIDTH = 300
 #: Options whose values have colons: none can be told from the colon before a tree.
 _WITH_COLON = ("s3_endpoint", "token")
 
@@ -161,13 +159,6 @@ def at_home(text: str) -> str:
     if not text.startswith("~") or os.path.exists(text):  # noqa: PTH110 - text
         return text
     return os.path.expanduser(text)  # noqa: PTH111 - text, and a user who is not there is no error of ours
-
-
-def shown(given: object) -> str:
-    """Return a text of what was given, for messages, of bounded length."""
-    # Much more than is shown, so that no credentials are cut in two.
-    text = without_secrets(repr(given)[: 20 * _SHOWN_WIDTH])
-    return text if len(text) <= _SHOWN_WIDTH else f"{text[:_SHOWN_WIDTH]}..."
 
 
 def friend_location(file: str, beside: str) -> str:

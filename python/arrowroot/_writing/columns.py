@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+from arrowroot._render import shown
 from arrowroot._select.globs import Globs, without_match
 from arrowroot._writing.schema import fields_of
 
@@ -51,7 +52,7 @@ def rules_of(given: object, what: str, checked: Callable[[object, str], T]) -> R
     rules = []
     for glob, value in given.items():
         if not isinstance(glob, str) or not glob:
-            raise InvalidRequestError(f"{what}: names of columns and globs are text, not {glob!r}")
+            raise InvalidRequestError(f"{what}: names of columns and globs are text, not {shown(glob)}")
         if glob.startswith("@") and (glob != LARGEST or what != "split"):
             raise InvalidRequestError(f"{what}: there is no {glob!r}; split alone has {LARGEST!r}")
         rules.append((glob, checked(value, f"{what}[{glob!r}]")))
@@ -118,7 +119,9 @@ def check_of_use(field: pa.Field, rules: Mapping[str, Matcher[Any]], largest: st
     ):
         glob, value = rules[what].first(name, usual)
         if why is not None and glob == name and value != usual:
-            raise InvalidRequestError(f"{where}: {what}[{name!r}]={value!r}: the column is of {kind}: {why}")
+            raise InvalidRequestError(
+                f"{where}: {what}[{name!r}]={shown(value)}: the column is of {kind}: {why}"
+            )
 
 
 def _why_uncounted(field: pa.Field, lists: Matcher[Lists], *, is_split: bool) -> str | None:

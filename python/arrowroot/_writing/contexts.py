@@ -17,6 +17,7 @@ from arrowroot._errors import (
     nearest,
     not_picklable,
 )
+from arrowroot._render import shown
 from arrowroot._sizes import checked_count, format_bytes, format_seconds
 from arrowroot._writing.data import naming, parts_of, reraising
 from arrowroot._writing.incoming import text_bytes
@@ -90,7 +91,7 @@ def producer_rule(given: object) -> ProducerRule:
         return ProducerRule()
     if not isinstance(given, dict):
         raise InvalidRequestError(
-            f"producers={given!r}: expected options, as {{'policy': 'fullest', 'buffers': 4}}"
+            f"producers={shown(given)}: expected options, as {{'policy': 'fullest', 'buffers': 4}}"
         )
     known = list(ProducerOptions.__annotations__)
     for name in given:
@@ -101,18 +102,18 @@ def producer_rule(given: object) -> ProducerRule:
     for name, choices in (("policy", POLICIES), ("order", ORDERS)):
         if name in given and given[name] not in choices:
             raise InvalidRequestError(
-                f"producers: {name}={given[name]!r}: expected {', '.join(map(repr, choices))}"
+                f"producers: {name}={shown(given[name])}: expected {', '.join(map(repr, choices))}"
             )
     full, on_growth = given.get("full", "block"), given.get("on_growth")
     if full not in ("block", "refuse") and not callable(full):
         raise InvalidRequestError(
-            f"producers: full={full!r}: expected 'block', 'refuse' or what is to be called"
+            f"producers: full={shown(full)}: expected 'block', 'refuse' or what is to be called"
         )
     if on_growth is not None and not callable(on_growth):
-        raise InvalidRequestError(f"producers: on_growth={on_growth!r} cannot be called")
+        raise InvalidRequestError(f"producers: on_growth={shown(on_growth)} cannot be called")
     helps = given.get("help", True)
     if not isinstance(helps, bool):
-        raise InvalidRequestError(f"producers: help={helps!r}: expected True or False")
+        raise InvalidRequestError(f"producers: help={shown(helps)}: expected True or False")
     n_buffers = checked_count(given.get("buffers", N_BUFFERS), "producers: buffers")
     if n_buffers < 1:
         raise InvalidRequestError("producers: buffers=0: there is at least one")

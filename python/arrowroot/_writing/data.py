@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
-from arrowroot._storage.url import shown
+from arrowroot._render import shown
 from arrowroot._writing import frames
 from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, refuse_unions
 from arrowroot._writing.counters import with_counters
@@ -293,7 +293,7 @@ def _from_structured(array: Any, *, copied: bool) -> pa.Table:
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str):
-        raise InvalidRequestError(f"names of columns are text, not {name!r}")
+        raise InvalidRequestError(f"names of columns are text, not {shown(name)}")
 
 
 def _is_of(value: object, module: str, name: str) -> bool:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from arrowroot._errors import InvalidRequestError, nearest
+from arrowroot._render import shown
 from arrowroot._sizes import parse_size
 from arrowroot._writing import settings
 from arrowroot._writing.columns import (
@@ -175,7 +176,7 @@ class Layout:
             return settings.checked_format(value, "format")
         if name == "io_features" and value not in (None, GENERATED_OFFSETS):
             raise InvalidRequestError(
-                f"io_features={value!r}: None, or {GENERATED_OFFSETS!r}, all that ROOT has"
+                f"io_features={shown(value)}: None, or {GENERATED_OFFSETS!r}, all that ROOT has"
             )
         if name in ("autosave", "basket_memory") and value is not None:
             parse_size(value, name)
@@ -198,8 +199,8 @@ class Layout:
             )
         if self.basket_memory is not None and self.basket_size != settings.OPTIMIZED:
             raise InvalidRequestError(
-                f"basket_memory={self.basket_memory!r}: it is shared out where basket_size='optimized', and here "
-                f"basket_size={self.basket_size!r}"
+                f"basket_memory={shown(self.basket_memory)}: it is shared out where basket_size='optimized', and here "
+                f"basket_size={shown(self.basket_size)}"
             )
         for name in _OF_TREE if self.format == "rntuple" else _OF_NTUPLE:
             rules = getattr(self, name)
@@ -209,7 +210,7 @@ class Layout:
         for name in ("io_features", "autosave") if self.format == "rntuple" else ():
             value = getattr(self, name)
             if value != getattr(_ROOTS, name):
-                raise InvalidRequestError(f"{name}={value!r}: an RNTuple has none; format='rntuple'")
+                raise InvalidRequestError(f"{name}={shown(value)}: an RNTuple has none; format='rntuple'")
         others = OF_TREE if self.format == "rntuple" else OF_NTUPLE
         for glob, precision in self.precision:
             if precision is not None and precision.kind in others:
@@ -305,7 +306,7 @@ class Layout:
     def __repr__(self) -> str:
         said = {name: value for name, value in vars(self).items() if value != getattr(_ROOTS, name)}
         by_column = {name: _shown(value) for name, value in said.items() if name in BY_COLUMN}
-        inside = ", ".join(f"{name}={value!r}" for name, value in {**said, **by_column}.items())
+        inside = ", ".join(f"{name}={shown(value)}" for name, value in {**said, **by_column}.items())
         return f"Layout({inside})"
 
 
@@ -345,39 +346,41 @@ def _checked_split(value: object, what: str) -> int | None:
     level = operator.index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else -1
     if 0 <= level <= 99:
         return level
-    raise InvalidRequestError(f"{what}={value!r}: 0 to 99, or None for branches of the members themselves")
+    raise InvalidRequestError(
+        f"{what}={shown(value)}: 0 to 99, or None for branches of the members themselves"
+    )
 
 
 def _checked_flag(value: object, what: str) -> bool:
     if isinstance(value, bool):
         return value
-    raise InvalidRequestError(f"{what}={value!r}: True or False")
+    raise InvalidRequestError(f"{what}={shown(value)}: True or False")
 
 
 def _checked_lists(value: object, what: str) -> Lists:
     if value in ("counted", "vector"):
         return value
-    raise InvalidRequestError(f"{what}={value!r}: 'counted' or 'vector'")
+    raise InvalidRequestError(f"{what}={shown(value)}: 'counted' or 'vector'")
 
 
 def _checked_counter(value: object, what: str) -> str:
     if isinstance(value, str) and value and "\0" not in value:
         return value
     raise InvalidRequestError(
-        f"{what}={value!r}: 'auto', 'own', 'named' or the name of a counter, as 'nMuon'"
+        f"{what}={shown(value)}: 'auto', 'own', 'named' or the name of a counter, as 'nMuon'"
     )
 
 
 def _checked_class(value: object, what: str) -> str:
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", value, re.ASCII):
         return value
-    raise InvalidRequestError(f"{what}={value!r}: the name of a C++ class, as 'Muon' or 'xAOD::Muon'")
+    raise InvalidRequestError(f"{what}={shown(value)}: the name of a C++ class, as 'Muon' or 'xAOD::Muon'")
 
 
 def _checked_encoding(value: object, what: str) -> Encoding:
     if value in ("auto", "split", "plain"):
         return value
-    raise InvalidRequestError(f"{what}={value!r}: 'auto', 'split' or 'plain'")
+    raise InvalidRequestError(f"{what}={shown(value)}: 'auto', 'split' or 'plain'")
 
 
 _CHECKS = {
@@ -433,7 +436,7 @@ def layout_of(given: LayoutLike) -> Layout:
     near = nearest(given, known) if isinstance(given, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise InvalidRequestError(
-        f"layout={given!r}: expected a Layout, {', '.join(map(repr, known))}, or the path of a file .toml{hint}"
+        f"layout={shown(given)}: expected a Layout, {', '.join(map(repr, known))}, or the path of a file .toml{hint}"
     )
 
 

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError
-from arrowroot._render import without_secrets
-from arrowroot._storage.url import as_location, shown, split_url
+from arrowroot._render import shown, without_secrets
+from arrowroot._storage.url import as_location, split_url
 
 if TYPE_CHECKING:
     from arrowroot._storage.url import Location

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.tree_metadata import SCHEMA_RECORD
 from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._render import shown
 from arrowroot._sizes import LARGEST
 from arrowroot._storage.url import split_url
 from arrowroot._writing import settings
@@ -56,14 +57,14 @@ class Notes:
 def _text(value: object, what: str) -> str:
     checked = settings.text(value, what)
     if not checked or "\0" in checked:
-        raise InvalidRequestError(f"{what}: expected text, got {value!r}")
+        raise InvalidRequestError(f"{what}: expected text, got {shown(value)}")
     return checked
 
 
 def _aliases(given: object) -> list[tuple[str, str]]:
     if not isinstance(given, Mapping):
         raise InvalidRequestError(
-            f"aliases: expected expressions by name, as {{'pt': 'sqrt(px*px+py*py)'}}, got {given!r}"
+            f"aliases: expected expressions by name, as {{'pt': 'sqrt(px*px+py*py)'}}, got {shown(given)}"
         )
     return [(_text(name, "aliases"), _text(text, f"aliases[{name!r}]")) for name, text in given.items()]
 
@@ -72,7 +73,7 @@ def _index(given: object) -> tuple[str, str | None]:
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, Sequence) or not 1 <= len(names) <= 2:
         raise InvalidRequestError(
-            f"index: expected one column of integers or two, as ('run', 'event'), got {given!r}"
+            f"index: expected one column of integers or two, as ('run', 'event'), got {shown(given)}"
         )
     columns = [_text(name, "index") for name in names]
     return columns[0], columns[1] if len(columns) > 1 else None
@@ -87,7 +88,7 @@ def _friends(given: object) -> list[tuple[str, str, str]]:
         pairs = [("", target) for target in given]
     else:
         raise InvalidRequestError(
-            f"friends: expected 'TREE' or 'FILE:TREE', or several of them, got {given!r}"
+            f"friends: expected 'TREE' or 'FILE:TREE', or several of them, got {shown(given)}"
         )
     found = []
     for alias, target in pairs:
@@ -120,7 +121,7 @@ def _found_user_info(given: object) -> list[tuple[str, str, str]]:
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return [("TObjString", _text(text, "user_info"), "") for text in given]
     raise InvalidRequestError(
-        f"user_info: expected numbers and texts by name, as {{'lumi': 12.5}}, or a list of texts, got {given!r}"
+        f"user_info: expected numbers and texts by name, as {{'lumi': 12.5}}, or a list of texts, got {shown(given)}"
     )
 
 
@@ -133,7 +134,7 @@ def _parameter(name: str, value: object) -> tuple[str, str, str]:
     if isinstance(value, numbers.Integral):
         number = operator.index(value)
         if not -LARGEST - 1 <= number <= LARGEST:
-            raise InvalidRequestError(f"user_info[{name!r}]: {number} needs more than 64 bits")
+            raise InvalidRequestError(f"user_info[{name!r}]: {shown(number)} needs more than 64 bits")
         return "TParameter<Long64_t>", name, str(number)
     if isinstance(value, numbers.Real):
         return "TParameter<double>", name, repr(float(value))

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
+from arrowroot._render import shown
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -88,7 +89,7 @@ def parse_precision(text: object, what: str = "precision") -> Precision | None:
     if text is None or isinstance(text, Precision):
         return text
     if not isinstance(text, str):
-        raise InvalidRequestError(f"{what}={text!r}: {HOW}")
+        raise InvalidRequestError(f"{what}={shown(text)}: {HOW}")
     if text in ("", "exact"):
         return None
     match = re.fullmatch(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+from arrowroot._render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,13 +41,13 @@ def schema_of(given: SchemaLike) -> pa.Schema:
     if isinstance(given, pa.Schema):
         return given
     if not isinstance(given, Mapping):
-        raise InvalidRequestError(f"schema: expected a pyarrow schema, or types by name, got {given!r}")
+        raise InvalidRequestError(f"schema: expected a pyarrow schema, or types by name, got {shown(given)}")
     return pa.schema([_field_of(name, kind) for name, kind in given.items()])
 
 
 def _field_of(name: object, kind: object) -> pa.Field:
     if not isinstance(name, str):
-        raise InvalidRequestError(f"schema: names of columns are text, not {name!r}")
+        raise InvalidRequestError(f"schema: names of columns are text, not {shown(name)}")
     if isinstance(kind, pa.Field):
         return kind.with_name(name)
     if isinstance(kind, pa.DataType):
@@ -55,7 +56,7 @@ def _field_of(name: object, kind: object) -> pa.Field:
         found = pa.type_for_alias(kind) if isinstance(kind, str) else pa.from_numpy_dtype(cast("Any", kind))
     except (ValueError, TypeError, pa.ArrowException):
         raise InvalidRequestError(
-            f"schema: column {name!r}: {kind!r} is not a type of Arrow or NumPy; lists are "
+            f"schema: column {name!r}: {shown(kind)} is not a type of Arrow or NumPy; lists are "
             "pa.list_(pa.float32()), and those of 3 items pa.list_(pa.float32(), 3)"
         ) from None
     return pa.field(name, found, nullable=False)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+from arrowroot._render import shown
 from arrowroot._select.globs import Globs, without_match
-from arrowroot._sizes import LARGEST, parse_size
+from arrowroot._sizes import LARGEST, parse_digits, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,7 @@ def checked_format(given: object, what: str) -> Format:
         return "ttree"
     if given == "rntuple":
         return "rntuple"
-    raise InvalidRequestError(f"{what}={given!r}: expected 'ttree' or 'rntuple'")
+    raise InvalidRequestError(f"{what}={shown(given)}: expected 'ttree' or 'rntuple'")
 
 
 def codec_number(codec: Codec, what: str = "compression") -> int | None:
@@ -116,18 +117,18 @@ def codec_number(codec: Codec, what: str = "compression") -> int | None:
             return TRIED
         name, colon, level = codec.partition(":")
         if colon and not level.strip().isdecimal():
-            raise InvalidRequestError(f"{what}={codec!r}: {_HOW}")
-        return _number_of(name.strip().lower(), int(level) if colon else None, what, codec)
+            raise InvalidRequestError(f"{what}={shown(codec)}: {_HOW}")
+        return _number_of(name.strip().lower(), parse_digits(level) if colon else None, what, codec)
     if isinstance(codec, tuple):
         if list(map(type, codec)) != [str, int]:
-            raise InvalidRequestError(f"{what}={codec!r}: {_HOW}")
+            raise InvalidRequestError(f"{what}={shown(codec)}: {_HOW}")
         return _number_of(codec[0].lower(), codec[1], what, codec)
     number = _index(codec, what, codec)
     if number == 0:
         return 0
     numbers = {of_codec for of_codec, _ in _CODECS.values()}
     if number // 100 not in numbers or number % 100 not in _LEVELS:
-        raise InvalidRequestError(f"{what}={codec!r}: not a number of ROOT's; {_HOW}")
+        raise InvalidRequestError(f"{what}={shown(codec)}: not a number of ROOT's; {_HOW}")
     return number
 
 
@@ -137,7 +138,7 @@ def _index(value: object, what: str, whole: object) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise InvalidRequestError(f"{what}={whole!r}: {_HOW}")
+        raise InvalidRequestError(f"{what}={shown(whole)}: {_HOW}")
     return number
 
 
@@ -147,11 +148,11 @@ def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
     if name not in _CODECS:
         near = nearest(name, _CODECS)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InvalidRequestError(f"{what}={whole!r}: there is no codec {name!r}{hint}: {_HOW}")
+        raise InvalidRequestError(f"{what}={shown(whole)}: there is no codec {name!r}{hint}: {_HOW}")
     number, usual = _CODECS[name]
     level = usual if level is None else level
     if level not in _LEVELS:
-        raise InvalidRequestError(f"{what}={whole!r}: there is no level {level}: {_HOW}")
+        raise InvalidRequestError(f"{what}={shown(whole)}: there is no such level: {_HOW}")
     return 100 * number + level
 
 
@@ -169,18 +170,20 @@ def as_text(compression: Compression) -> Compression:
 def text(value: object, what: str) -> str:
     """Return a text, such as a title. Raises: InvalidRequestError, naming ``what``, also for what UTF-8 cannot say."""
     if not isinstance(value, str):
-        raise InvalidRequestError(f"{what}: expected text, got {value!r}")
+        raise InvalidRequestError(f"{what}: expected text, got {shown(value)}")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidRequestError(f"{what}: {value!r} is no text: {error.reason}") from None
+        raise InvalidRequestError(f"{what}: {shown(value)} is no text: {error.reason}") from None
     return value
 
 
 def titles_of(given: object) -> dict[str, str]:
     """Return titles by column. Raises: InvalidRequestError for what is no mapping of texts."""
     if not isinstance(given, Mapping):
-        raise InvalidRequestError(f"titles: expected texts by column, as {{'x': 'in GeV'}}, got {given!r}")
+        raise InvalidRequestError(
+            f"titles: expected texts by column, as {{'x': 'in GeV'}}, got {shown(given)}"
+        )
     return {text(name, "titles"): text(title, f"titles[{name!r}]") for name, title in given.items()}
 
 
@@ -235,7 +238,7 @@ def flush_rule(flush: Flush, found: Format) -> FlushRule:
         # A bare number would be bytes to some and entries to others.
         if flush.strip().isdecimal():
             raise InvalidRequestError(
-                f"flush={flush!r}: bytes or entries? write '{flush.strip()} B', or {flush.strip()} without quotes"
+                f"flush={shown(flush)}: bytes or entries? write '{flush.strip()} B', or {flush.strip()} without quotes"
             )
         n_bytes = parse_size(flush, "flush")
         return FlushRule("bytes", n_bytes, _MAX_RATIO * n_bytes)
@@ -244,7 +247,9 @@ def flush_rule(flush: Flush, found: Format) -> FlushRule:
     except TypeError:
         n_entries = 0
     if isinstance(flush, bool) or not 1 <= n_entries <= LARGEST:
-        raise InvalidRequestError(f"flush={flush!r}: write a size as '30 MB', a number of entries, or None")
+        raise InvalidRequestError(
+            f"flush={shown(flush)}: write a size as '30 MB', a number of entries, or None"
+        )
     return FlushRule("entries", n_entries)
 
 
@@ -254,7 +259,7 @@ def basket_rule(size: int | str | None, memory: int | str | None, found: Format)
         return BasketRule()
     if found == "rntuple":
         raise InvalidRequestError(
-            f"basket_size={size!r}: format 'rntuple' has pages; page_size is what they may have"
+            f"basket_size={shown(size)}: format 'rntuple' has pages; page_size is what they may have"
         )
     if size == OPTIMIZED:
         memory_bytes = None if memory is None else parse_size(memory, "basket_memory")
@@ -268,7 +273,7 @@ def page_bytes(size: int | str | None, found: Format) -> int | None:
         return None
     if found == "ttree":
         raise InvalidRequestError(
-            f"page_size={size!r}: format 'ttree' has baskets; basket_size is what they may have"
+            f"page_size={shown(size)}: format 'ttree' has baskets; basket_size is what they may have"
         )
     return _piece_bytes(size, "page_size")
 
@@ -276,5 +281,7 @@ def page_bytes(size: int | str | None, found: Format) -> int | None:
 def _piece_bytes(size: int | str, what: str) -> int:
     n_bytes = parse_size(size, what)
     if n_bytes > _LARGEST_PIECE:
-        raise InvalidRequestError(f"{what}={size!r}: more than the {_LARGEST_PIECE} bytes that ROOT can have")
+        raise InvalidRequestError(
+            f"{what}={shown(size)}: more than the {_LARGEST_PIECE} bytes that ROOT can have"
+        )
     return n_bytes

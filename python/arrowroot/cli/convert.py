@@ -11,7 +11,7 @@ from arrowroot import InvalidRequestError
 from arrowroot._converting import compare, formats, inputs, outputs
 from arrowroot._render import printable, without_secrets
 from arrowroot._saving.replacing import is_stdout, replacing
-from arrowroot._sizes import counted, format_bytes, format_seconds
+from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
 from arrowroot.cli.progress import Progress
@@ -82,7 +82,7 @@ def style_of(options: argparse.Namespace, usual: Mapping[str, Any] | None = None
     said = {**(usual or {}), **vars(options)} if is_plain else vars(options)
     compression = said.get("compression", outputs.UNSAID)
     if isinstance(compression, str) and compression.isdecimal():
-        compression = int(compression)
+        compression = parse_digits(compression)
     return outputs.Style(
         said.get("layout", outputs.UNSAID),
         compression,
