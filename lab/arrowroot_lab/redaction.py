@@ -60,16 +60,18 @@ _RULES = tuple(
     )
 )
 #: Without one of these no rule applies: most texts are looked at once.
-_SUSPICIOUS = re.compile(r"[@=?]|eyJ|MDA|BEGIN |bearer|basic|negotiate|:\s|-\w|#|%(?:25)*3d", re.IGNORECASE)
+_SUSPICIOUS = re.compile(
+    r"[@=?]|eyJ|MDA|BEGIN |bearer|basic|negotiate|:\s|-\w|#|%(?:25)*3d|%40|\uff20", re.IGNORECASE
+)
 _WORD = re.compile(r"""[^\s"'<>]+""")
 #: What stands between a scheme and a host, or was typed for it.
 _SEPARATOR = re.compile(r"//|[a-z0-9][:;,|]/", re.IGNORECASE)
 #: Behind it, a user whose password has a slash: what stands where the port does is its beginning.
-_SLASHED = re.compile(r"//(?=[^/@:]+:(?!\d*(?:[/?#]|$)))")
-#: A user whose password has spaces or quotes: what stands where the port does is none.
+_SLASHED = re.compile(r"(?://|[a-z0-9][:;,|]/)(?=[^/@:]+:(?!\d*(?:[/?#]|$)))")
+#: A user whose password has spaces or quotes, or with another "@": what stands where the port does is none.
 _SPACED = re.compile(
-    r"""(?<=://)(?:(?!\[)[^\s/@:"'<>]+:(?!:|\d*(?:[\s/?#"'<>,;)]|$))[^@\s"'<>]{0,200}[ "'<>]"""
-    r"""(?:(?!://)[^@\r\n]){0,200}@(?:[^\s"'<>]*@)?)+"""
+    r"""(?<=://)(?:(?!\[)[^\s/@:"'<>]+:(?!:|\d*(?:[\s/?#"'<>,;)]|$))(?:[^\s/@"'<>]*(?:%40|\uff20)|"""
+    r"""[^@\s"'<>]{0,200}[ "'<>](?:(?!://)[^@\r\n]){0,200}@(?:[^\s"'<>]*@)?))+"""
 )
 #: A user behind a scheme, or at the beginning of a place whose scheme is mistyped.
 _USER = re.compile(r"([:;,.|]//|^[^/]*//)[^/]*@")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -49,11 +50,21 @@ def output(text: str) -> Path:
     return Path(text)
 
 
+def source(text: str) -> Path:
+    """Return the path of what is read on this machine; the type of an argument, which is no URL."""
+    location = Location(text)
+    # A file may have any name.
+    if location.is_url and not os.path.lexists(text):
+        raise argparse.ArgumentTypeError(f"{location}: expected a file on this machine, and no URL")
+    return Path(text)
+
+
 def add_site(parser: argparse.ArgumentParser) -> None:
     """Add ``--site``, which is for ``site.choose``."""
     parser.add_argument(
         "--site",
         metavar="FILE",
+        type=_site,
         help="the site's TOML file, or only its name (default: ARROWROOT_SITE, else "
         "~/.config/arrowroot/site.toml, else the host's name)",
     )
@@ -163,6 +174,12 @@ def tell_text(tables: Sequence[Table]) -> None:
     """Print tables for people, as wide as the terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else writing.WIDTH
     sys.stdout.write("\n".join(writing.text(table, width) for table in tables))
+
+
+def _site(text: str) -> str:
+    """A name or a path, which is no URL."""
+    source(text)
+    return text
 
 
 def _option(name: str) -> str:

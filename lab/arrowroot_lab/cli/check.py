@@ -58,6 +58,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--file",
         metavar="CAMPAIGN",
+        type=asking.source,
         help="of the confirming run (default: where the campaign's results say it is)",
     )
     parser.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, RequestError
@@ -29,7 +30,10 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     """Add the command."""
     parser = add("export", _DESCRIPTION, "CSV, Parquet or a ROOT tree, for scripts")
     parser.add_argument(
-        "out", metavar="OUT", help=f"a file ({', '.join(_FORMATS)}), or a directory with / at its end"
+        "out",
+        metavar="OUT",
+        type=_out,
+        help=f"a file ({', '.join(_FORMATS)}), or a directory with / at its end",
     )
     parser.add_argument("--table", choices=_TABLES, help="of a file (default: results)")
     parser.add_argument("--newest", action="store_true", help="only the newest result of each series")
@@ -37,11 +41,17 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     asking.add_database(parser)
 
 
+def _out(text: str) -> str:
+    """The argument as it is: a slash at its end tells a directory."""
+    asking.output(text)
+    return text
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab.mining.exporting import export, export_directory  # Arrow takes its time to import
 
-    out = asking.output(options.out)
+    out = Path(options.out)
     is_directory = options.out.endswith("/") or out.is_dir()
     if not is_directory and out.suffix not in _FORMATS:
         raise RequestError(

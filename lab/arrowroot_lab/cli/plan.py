@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, NoDatabaseError
@@ -41,7 +40,7 @@ _COLUMNS = (
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = add("plan", _DESCRIPTION, "the cases of a campaign, and how long they take")
-    parser.add_argument("campaign", metavar="CAMPAIGN", help="a TOML file")
+    parser.add_argument("campaign", metavar="CAMPAIGN", type=asking.source, help="a TOML file")
     parser.add_argument("--no-predict", action="store_true", help="only from results, without predictions")
     asking.add_site(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.running.planning import plan
 
     site = choose(options.site)
-    campaign = read(Path(options.campaign), engines=BUILT_IN)
+    campaign = read(options.campaign, engines=BUILT_IN)
     store = _store(options)
     try:
         made = plan(campaign, store, site.name, tell=_tell, predicts=not options.no_predict)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError
@@ -39,7 +38,7 @@ interrupted: the next push goes on with what was begun.
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = add("push", _DESCRIPTION, "put datasets onto storages, and prove that they are there")
-    parser.add_argument("campaign", metavar="CAMPAIGN", help="a TOML file")
+    parser.add_argument("campaign", metavar="CAMPAIGN", type=asking.source, help="a TOML file")
     parser.add_argument(
         "--storage", action="append", default=[], metavar="GLOB", help="only storages whose names match"
     )
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.pushing import push
 
     choose(options.site)
-    campaign = read(Path(options.campaign), engines=BUILT_IN)
+    campaign = read(options.campaign, engines=BUILT_IN)
     pairs = _pairs(campaign, options.storage)
     told, failures = [], []
     found: dict[str, datasets.Found] = {}

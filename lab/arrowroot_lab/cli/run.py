@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
@@ -43,7 +42,7 @@ fault; 130 interrupted.
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     command = add("run", _DESCRIPTION, "measure what is not measured yet")
-    command.add_argument("campaign", metavar="CAMPAIGN", help="a TOML file")
+    command.add_argument("campaign", metavar="CAMPAIGN", type=asking.source, help="a TOML file")
     command.add_argument(
         "--case",
         action="append",
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.store import Store
 
     site = choose(options.site)
-    campaign = read(Path(options.campaign), engines=BUILT_IN)
+    campaign = read(options.campaign, engines=BUILT_IN)
     screen = Screen()
     with Store.open(options.db) as store:
         try:
