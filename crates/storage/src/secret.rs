@@ -50,7 +50,7 @@ const SHORTEST_SECRET: usize = 6;
 /// known harmless ones. URLs inside it, chained (`zip://in.root::https://...`) or nested (`root://proxy//root://...`), are
 /// treated alike, and so are mistyped ones as far as they can be told. A path is shown as it is, unless it is a private key.
 pub fn redacted(url: &str) -> String {
-    let url = &without_keys(url);
+    let url = &without_oddities(url);
     let shown = pieces(url).into_iter().map(|piece| match piece {
         Piece::Shown(text) => text,
         Piece::User(_) => "",
@@ -65,6 +65,144 @@ fn without_keys(text: &str) -> Cow<'_, str> {
         Some((before, _)) => Cow::Owned(format!("{before}...")),
         None => Cow::Borrowed(text),
     }
+}
+
+/// A text without private keys, passwords of databases (`host=h password=...`), and users that no parser of URLs would find.
+fn without_oddities(text: &str) -> Cow<'_, str> {
+    let mut text = without_keys(text);
+    for without in [without_passwords, without_odd_users] {
+        if let Cow::Owned(shown) = without(&text) {
+            text = Cow::Owned(shown);
+        }
+    }
+    text
+}
+
+/// A text without the values of `password=`, as libpq has them: a word, or what is in quotes.
+fn without_passwords(text: &str) -> Cow<'_, str> {
+    let lower = text.to_ascii_lowercase();
+    let (mut shown, mut shown_from) = (String::new(), 0);
+    let names = ["password", "passwd", "pwd"].into_iter().flat_map(|name| lower.match_indices(name));
+    let mut names: Vec<(usize, &str)> = names.collect();
+    names.sort_unstable();
+    for (at, name) in names {
+        let before = lower[..at].strip_suffix("ssl").unwrap_or(&lower[..at]);
+        let is_whole = before.chars().next_back().is_none_or(|c| is_edge(c) || ";,-".contains(c));
+        let behind = text[at + name.len()..].trim_start_matches(' ');
+        let Some(value) = behind.strip_prefix('=').filter(|_| is_whole && at >= shown_from) else {
+            continue;
+        };
+        let value = value.trim_start_matches(' ');
+        let (n_lead, n_value) = quoted_or_word(value);
+        if n_value > 0 {
+            let from = text.len() - value.len() + n_lead;
+            shown.extend([&text[shown_from..from], "..."]);
+            shown_from = from + n_value;
+        }
+    }
+    rest_behind(text, shown, shown_from)
+}
+
+/// Lengths of the quote that a text begins with, if it does, and of what is in it; else of its first word.
+fn quoted_or_word(text: &str) -> (usize, usize) {
+    let bare = text.strip_prefix('\\').unwrap_or(text);
+    let n_lead = text.len() - bare.len() + 1;
+    if bare.is_empty() {
+        return (0, 0);
+    }
+    let Some(quote) = bare.chars().next().filter(|c| "'\"".contains(*c)) else {
+        return (0, text.find(|c: char| c.is_whitespace() || "'\"`<>".contains(c)).unwrap_or(text.len()));
+    };
+    let inside = &text[n_lead..];
+    let mut is_escaped = false;
+    let is_end = |c: char| {
+        // Quotes that are escaped themselves end with such a one.
+        let is_end = c == quote && is_escaped == (n_lead > 1);
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    };
+    let n_inside = inside.find(is_end).unwrap_or(inside.len());
+    (n_lead, n_inside - usize::from(n_lead > 1 && inside[..n_inside].ends_with('\\')))
+}
+
+/// A text without users that no parser of URLs would find: behind backslashes, with spaces or quotes in their passwords, or
+/// with another `@`.
+fn without_odd_users(text: &str) -> Cow<'_, str> {
+    let (mut shown, mut shown_from) = (String::new(), 0);
+    let mut next = separator_from(text, 0);
+    while let Some((begin, mut at)) = next {
+        let is_backslashed = text[begin..at].contains('\\');
+        next = separator_from(text, at);
+        // A part for each separator, each looked at once, takes the time of one look.
+        let end = next.map_or(text.len(), |(begin, _)| begin);
+        let end = text[at..end].find('\n').map_or(end, |n_bytes| at + n_bytes);
+        loop {
+            let n_user = odd_user(&text[at..end], is_backslashed);
+            if n_user == 0 {
+                break;
+            }
+            shown.push_str(&text[shown_from..at]);
+            at += n_user;
+            shown_from = at;
+        }
+    }
+    rest_behind(text, shown, shown_from)
+}
+
+fn rest_behind(text: &str, mut shown: String, shown_from: usize) -> Cow<'_, str> {
+    if shown_from == 0 {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(&text[shown_from..]);
+    Cow::Owned(shown)
+}
+
+/// Where the next `://`, or what is like it, begins and ends.
+fn separator_from(text: &str, from: usize) -> Option<(usize, usize)> {
+    text[from..].match_indices([':', ';', ',', '|']).find_map(|(at, _)| {
+        let behind = &text[from + at + 1..];
+        let n_slashes = behind.len() - behind.trim_start_matches(['/', '\\']).len();
+        (n_slashes > 1).then_some((from + at, from + at + 1 + n_slashes))
+    })
+}
+
+/// Length of such a user at the beginning of a text, with what stands for its `@`.
+fn odd_user(text: &str, is_backslashed: bool) -> usize {
+    let word = &text[..text.find(is_edge).unwrap_or(text.len())];
+    let start = authority_of(word).rfind('@').map_or(0, |n_bytes| n_bytes + 1);
+    if is_backslashed && start > 0 {
+        return start;
+    }
+    let Some((name, rest)) = text[start..].split_once(':') else {
+        return 0;
+    };
+    let is_port = |rest: &str| {
+        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit()).chars().next();
+        behind.is_none_or(|c| is_edge(c) || "/\\?#:,;]}".contains(c))
+    };
+    if name.is_empty() || name.contains(|c| is_edge(c) || "/\\?#[".contains(c)) || is_port(rest) {
+        return 0;
+    }
+    let begin = start + name.len() + 1;
+    let rest_of_word = &word[begin..];
+    if let Some(n_bytes) = rest_of_word.rfind('@') {
+        return if is_backslashed { begin + n_bytes + 1 } else { 0 };
+    }
+    let end_of = |part: &str| ["%40", "\u{ff20}"].iter().filter_map(|at| Some(part.rfind(at)? + at.len())).max();
+    if let Some(n_bytes) = end_of(authority_of(rest_of_word)).or_else(|| end_of(rest_of_word)) {
+        return begin + n_bytes;
+    }
+    let Some(n_bytes) = rest.find('@') else {
+        return 0;
+    };
+    let behind = &rest[n_bytes + 1..];
+    let behind = &behind[..behind.find(is_edge).unwrap_or(behind.len())];
+    begin + n_bytes + 1 + behind.rfind('@').map_or(0, |n_bytes| n_bytes + 1)
+}
+
+/// Whether a character ends a word of a message.
+fn is_edge(c: char) -> bool {
+    c.is_whitespace() || "'\"`<>()".contains(c)
 }
 
 /// The place of a server as [`redacted`] shows a URL, though it has no scheme.
@@ -121,7 +259,7 @@ pub fn scrubbed(text: &str, url: &str) -> String {
 /// What a server says, without what was sent to it with a request: what [`redacted`] hides of the `urls` that led to it, the
 /// user and password of these as the head of a request has them, and a `token`.
 pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>) -> String {
-    let text = without_keys(text);
+    let text = without_oddities(text);
     let mut replacements = Vec::new();
     let mut before = "";
     replacements.extend(token.into_iter().flat_map(|token| words_of(token.expose())));
@@ -145,7 +283,6 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
     // Of two secrets one may begin as the other.
     replacements.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
     let text = replacements.iter().fold(text.into_owned(), |text, (secret, shown)| text.replace(secret, shown));
-    let is_edge = |c: char| c.is_whitespace() || "'\"`<>()".contains(c);
     // A sentence may go on behind a URL: what ends it is none of it.
     let is_end = |c: char| is_edge(c) || ":;,".contains(c);
     let words = text.split_inclusive(is_edge).map(|word| word.split_at(word.trim_end_matches(is_end).len()));
@@ -593,6 +730,37 @@ mod tests {
     }
 
     #[test]
+    fn users_that_no_parser_finds_and_passwords_of_databases_are_hidden() {
+        for (text, shown) in [
+            (r"https:\\me:SECRET@h\x.root", r"https:\\h\x.root"),
+            (r"https:\\\\me:SECRET@h\\x.root", r"https:\\\\h\\x.root"),
+            (r"https:\\me:p\SECRET@h\x.root", r"https:\\h\x.root"),
+            (r"https:\\SECRET@h\x.root", r"https:\\h\x.root"),
+            (r"C:\\data\\a@b.root", r"C:\\data\\a@b.root"),
+            ("https://me:SECRET%40h/x.root", "https://h/x.root"),
+            ("https://me:p/SECRET%40h/x.root", "https://h/x.root"),
+            ("https://you@me:SECRET%40h/x.root", "https://h/x.root"),
+            ("https://me:SECRET\u{ff20}h/x.root", "https://h/x.root"),
+            ("https://h:80/a%40b.root", "https://h:80/a%40b.root"),
+            ("https://me:p SECRET@h/x.root", "https://h/x.root"),
+            ("https://me:p\"SECRET@h/x.root", "https://h/x.root"),
+            ("http;//me:p SECRET@h/x.root", "http;//h/x.root"),
+            ("host=h user=me password=SECRET dbname=x", "host=h user=me password=... dbname=x"),
+            ("password = 'a SE\\'CRET' dbname=x", "password = '...' dbname=x"),
+            (r"sslpassword=\'a SECRET\' dbname=x", r"sslpassword=\'...\' dbname=x"),
+            ("Server=h;Pwd=SECRET", "Server=h;Pwd=..."),
+            ("passwords=3 nopwd=4", "passwords=3 nopwd=4"),
+        ] {
+            for form in [redacted(text), scrubbed(text, ""), scrubbed(text, text)] {
+                assert_eq!(form, shown, "{text}");
+                assert_eq!(redacted(&form), form);
+            }
+            assert!(!scrubbed(&format!("no \"{text}\", a@b"), "").contains("SECRET"), "{text}");
+        }
+        assert_eq!(scrubbed("no https://h:80 for a@b, https://h: a@b", ""), "no https://h:80 for a@b, https://h: a@b");
+    }
+
+    #[test]
     fn messages_of_others_are_scrubbed_of_what_is_hidden() {
         let url = "zip://in.root::https://me:pw%21456@h:9/a.zip?sig=Top/Secret&v=1&authz=Bearer%20abcdefgh";
         for (text, shown) in [
@@ -639,6 +807,10 @@ mod tests {
             ("", "@:"),
             ("@", "//a:b"),
             ("", "x//a:b@"),
+            ("x", ":\\\\a:b"),
+            ("x://", "a:b c@"),
+            ("x://", "a:b%40"),
+            ("x", "password='"),
         ] {
             let text = format!("{begin}{}", mark.repeat(N_MARKS));
             assert!(redacted(&text).starts_with(if begin == "https:" { "" } else { begin }), "{begin}{mark}");
@@ -647,7 +819,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_redacted_and_what_was_hidden_stays_so(url in "([a-c]|://|::|[/?#&=@:;.é]|//|root|https){0,12}") {
+        fn any_text_is_redacted_and_what_was_hidden_stays_so(url in "([a-c]|://|::|[/?#&=@:;.é \"\\\\]|//|root|https|%40|pwd){0,12}") {
             let once = redacted(&url);
             prop_assert_eq!(&redacted(&once), &once);
             scrubbed(&once, &url);
