@@ -278,13 +278,14 @@ def test_refused_data_can_be_followed_by_others_where_first_entries_are_looked_a
 
 @pytest.mark.parametrize("n_more", [0, 2000])
 def test_entries_that_waited_and_are_refused_give_the_file_up(tmp_path, n_more):
-    schema = pa.schema([pa.field("x", pa.int32(), nullable=False)])
+    schema = pa.schema([pa.field("x", pa.string(), nullable=False)])
     f = ar.create(tmp_path / "out.root")
     t = f.tree("t", schema, layout="aod-2011")
-    for values in ([1], [None], [2]):
-        t.append(pa.RecordBatch.from_arrays([pa.array(values, pa.int32())], schema=schema))
-    with pytest.raises(ar.InvalidRequestError, match="entry 1 is null"):
-        t.append({"x": np.zeros(n_more, np.int32)}) if n_more else t.close()
+    ends = pa.array([0, 1], pa.int32()).buffers()[1]
+    for text in (b"a", b"\xff", b"c"):
+        t.append({"x": pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(text)])})
+    with pytest.raises(ar.InvalidRequestError, match="entry 1 has a text that is not UTF-8"):
+        t.append({"x": [""] * n_more}) if n_more else t.close()
     with pytest.raises(ar.ArrowrootError, match="'t'"):
         f.close()
     assert only_file(tmp_path) == []

@@ -202,3 +202,95 @@ def test_spoilt_entries_among_others_are_refused_and_the_others_stay(
     read = ar.open(tmp_path / "x.root")["t"].to_arrow()
     assert read["x"].to_pylist() == ["a", "b", "a", "b"]
     assert read["c"].to_pylist() == ["u", "v", "u", "v"]
+
+
+def strict(kind: str, *, is_masked: bool = False) -> pa.Table:
+    """Three entries, the second with a null where the schema has none; ``is_masked``: of what is missing itself."""
+    numbers, no_null = pa.array([1, None, 3], pa.int32()), pa.field("m", pa.int32(), nullable=False)
+    offsets = pa.array([0, 1, 2, 3], pa.int32())
+    mask = pa.array([False, is_masked, False])
+    bits = pa.array([True, not is_masked, True]).buffers()[1]
+
+    def made(of: pa.DataType, buffers: list[Any], *inside: pa.Array) -> pa.Array:
+        return pa.Array.from_buffers(of, 3, [bits, *buffers], children=list(inside))
+
+    member = pa.StructArray.from_arrays([numbers], fields=[no_null], mask=mask)
+    inner = pa.StructArray.from_arrays([numbers], fields=[no_null])
+    pairs = pa.StructArray.from_arrays([pa.array(["a", "b", "c"]), numbers], ["key", "value"])
+    ends, sizes = offsets.buffers()[1], pa.array([1, 1, 1], pa.int32()).buffers()[1]
+    array = {
+        "plain": lambda: numbers,
+        "dictionary": numbers.dictionary_encode,
+        "struct": lambda: member,
+        "struct in struct": lambda: pa.StructArray.from_arrays([inner], ["s"], mask=mask),
+        "list": lambda: made(pa.list_(no_null), [ends], numbers),
+        "struct in list": lambda: made(pa.list_(pa.field("item", inner.type)), [ends], inner),
+        "view": lambda: made(pa.list_view(no_null), [ends, sizes], numbers),
+        "fixed list": lambda: made(pa.list_(no_null, 1), [], numbers),
+        "map": lambda: made(pa.map_(pa.string(), no_null.with_name("value")), [ends], pairs),
+    }[kind]()
+    return pa.table(
+        [array], pa.schema([pa.field("x", array.type, nullable=kind not in {"plain", "dictionary"})])
+    )
+
+
+INSIDE = ["struct", "struct in struct", "list", "struct in list", "view", "fixed list", "map"]
+WAYS: dict[str, Any] = {
+    "table": lambda path, table, layout: ar.write(f"{path}:t", table, layout=layout),
+    "reader": lambda path, table, layout: ar.write(f"{path}:t", table.to_reader(), layout=layout),
+    "generator": lambda path, table, layout: ar.write(f"{path}:t", iter(table.to_batches()), layout=layout),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("way", ["table", "reader", "generator"])
+@pytest.mark.parametrize("kind", ["plain", "dictionary", *INSIDE])
+def test_nulls_where_the_data_say_that_there_are_none_are_refused(
+    tmp_path: Path, kind: str, way: str, layout: str
+) -> None:
+    with pytest.raises(ar.InvalidRequestError, match=r"t: column 'x': entry 1 of the data is null, or has"):
+        WAYS[way](tmp_path / "x.root", strict(kind), layout)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", ["plain", *(kind for kind in INSIDE if kind != "view")])
+@pytest.mark.parametrize("has_room", [False, True])
+def test_appended_nulls_where_the_data_say_that_there_are_none_are_refused(
+    tmp_path: Path, has_room: bool, kind: str, layout: str
+) -> None:
+    """Also where the table has room for them: data are judged by their own schema."""
+    table = strict(kind)
+    good, column = table.slice(0, 1), table["x"].chunk(0)
+    # Values in a dictionary of Python say nothing of nulls.
+    first: Any = {"x": column} if has_room else good
+    with ar.create(tmp_path / "x.root") as file:
+        events = file.tree("t", layout=layout)
+        events.append(first)
+        with pytest.raises(
+            ar.InvalidRequestError, match=r"t: column ['\"]x.*: entry [12] (of the data )?is null"
+        ):
+            events.append(table)
+        events.append(good)
+    read = ar.open(tmp_path / "x.root")["t"].to_arrow()["x"].to_pylist()
+    assert read == (column.to_pylist() if has_room else good["x"].to_pylist()) + good["x"].to_pylist()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("way", ["table", "reader", "append"])
+@pytest.mark.parametrize("kind", INSIDE)
+def test_what_is_missing_in_what_is_missing_is_no_null(
+    tmp_path: Path, kind: str, way: str, layout: str
+) -> None:
+    table = strict(kind, is_masked=True)
+    path = tmp_path / "x.root"
+    if way == "append":
+        with ar.create(path) as file:
+            events = file.tree("t", layout=layout)
+            events.append(table)
+            events.append(table)
+    else:
+        WAYS[way](path, table, layout)
+    read = ar.open(path)["t"].to_arrow()
+    assert read["x"].to_pylist() == table["x"].to_pylist() * (2 if way == "append" else 1)
+    assert not [name for name in read.column_names if "isvalid" in name and name != "x_isvalid"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from arrowroot._writing.frames import FrameIndex
 
-    IsAlike: TypeAlias = Callable[[pa.Schema], bool]
+    IsAlike: TypeAlias = Callable[[pa.Schema, bool], bool]
     #: RecordBatch, Table, Arrow C stream or array, mapping of arrays, structured array, frame; or several of those.
     TableData = Any
 
@@ -91,7 +91,8 @@ def parts_of(
     """Yield what was given, part by part.
 
     where: what it is for, in messages.
-    is_alike: says whether data of a schema go to the engine as they are, and nothing is learned of them.
+    is_alike: says whether data of a schema, which the user has said or not, go to the engine as they are, and nothing
+        is learned of them.
     copied: NumPy arrays, also those inside of what other libraries have, are copied, as they may change before they
         are written.
 
@@ -157,9 +158,9 @@ def _is_dataset(value: object) -> bool:
 def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | None) -> Part | None:
     """Return it as a part, None if it is no data."""
     if isinstance(data, pa.RecordBatch):
-        return _of_table(pa.Table.from_batches([data]), is_alike)._replace(is_arrow=True)
+        return _of_table(pa.Table.from_batches([data]), is_alike, is_arrow=True)
     if isinstance(data, pa.Table):
-        return _of_table(data, is_alike)._replace(is_arrow=True)
+        return _of_table(data, is_alike, is_arrow=True)
     if isinstance(data, pa.RecordBatchReader):
         return _of_reader(data, where)
     if _is_of(data, "arrowroot._api.tree", "Tree"):
@@ -209,20 +210,22 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
                 f"{_EXPECTED}; got one column of {array.type}: give it a name, as {{'x': ...}}"
             )
         table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
-        return _of_table(table, is_alike)._replace(is_arrow=True)
+        return _of_table(table, is_alike, is_arrow=True)
     return None
 
 
-def _of_table(table: pa.Table, is_alike: IsAlike | None, *, copies_all: bool = False) -> Part:
-    if copies_all or not is_left_to_engine(table, is_alike):
-        table = taken_in(table, copies_all=copies_all)
-    return Part(table.schema, iter(table.to_batches()), table=table)
+def _of_table(
+    table: pa.Table, is_alike: IsAlike | None, *, copies_all: bool = False, is_arrow: bool = False
+) -> Part:
+    if copies_all or not is_left_to_engine(table, is_alike, is_said=is_arrow):
+        table = taken_in(table, copies_all=copies_all, is_said=is_arrow)
+    return Part(table.schema, iter(table.to_batches()), is_arrow=is_arrow, table=table)
 
 
 def _of_reader(reader: pa.RecordBatchReader, where: str) -> Part:
     def batches() -> Iterator[pa.RecordBatch]:
         with naming(where):
-            yield from batches_taken_in(reader)
+            yield from batches_taken_in(reader, is_said=True)
 
     return Part(reader.schema, batches(), is_arrow=True)
 

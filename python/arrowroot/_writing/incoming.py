@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
-from arrowroot._writing.schema import check_field, stored_field, within
+from arrowroot._writing.schema import check_field, check_said, stored_field, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 N_AT_ONCE = 1000
 
 
-def taken_in(table: pa.Table, *, copies_all: bool = False) -> pa.Table:
+def taken_in(table: pa.Table, *, copies_all: bool = False, is_said: bool = False) -> pa.Table:
     """Return a table taken in.
 
     copies_all: it shares nothing with what was given.
+    is_said: its schema is what the user says: nulls are refused where it has no nullable fields.
 
     Raises: InvalidRequestError, which names column and entry, for what is not as its type says; UnsupportedError for
     types that no column can have.
@@ -32,12 +33,12 @@ def taken_in(table: pa.Table, *, copies_all: bool = False) -> pa.Table:
     for field in table.schema:
         check_field(field)
     _check_sizes(table, 0)
-    batches = list(batches_taken_in(table.to_batches(), copies_all=copies_all))
+    batches = list(batches_taken_in(table.to_batches(), copies_all=copies_all, is_said=is_said))
     return pa.Table.from_batches(batches, table.schema)
 
 
 def batches_taken_in(
-    batches: Iterable[pa.RecordBatch], *, copies_all: bool = False
+    batches: Iterable[pa.RecordBatch], *, copies_all: bool = False, is_said: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches taken in, as :func:`taken_in` does."""
     incoming = _native.Incoming(copies_all=copies_all)
@@ -48,16 +49,23 @@ def batches_taken_in(
                 check_field(field)
             schema, places = batch.schema, columns_of_texts(batch.schema)
         _check_sizes(batch, first_entry)
-        yield pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
+        taken = pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
+        if is_said:
+            check_said(taken, first_entry)
+        yield taken
         first_entry += batch.num_rows
 
 
-def is_left_to_engine(table: pa.Table, is_alike: Callable[[pa.Schema], bool] | None) -> bool:
+def is_left_to_engine(
+    table: pa.Table, is_alike: Callable[[pa.Schema, bool], bool] | None, *, is_said: bool
+) -> bool:
     """Return whether a table need not be taken in, as the engine does that with each batch, and nobody looks before.
 
-    is_alike: says whether data of a schema go to the engine as they are. Raises: InvalidRequestError.
+    is_alike: says whether data of a schema go to the engine as they are. is_said: as :func:`taken_in` has it.
+
+    Raises: InvalidRequestError.
     """
-    if is_alike is None or table.num_rows > N_AT_ONCE or not is_alike(table.schema):
+    if is_alike is None or table.num_rows > N_AT_ONCE or not is_alike(table.schema, is_said):
         return False
     _check_sizes(table, 0)
     return len(table.to_batches()) <= 1

@@ -292,6 +292,8 @@ def _n_nulls(array: pa.Array) -> int:
 def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     """Return a type whose inner fields are nullable where these arrays have a null."""
     fields = fields_of(kind)
+    if pa.types.is_map(kind) or pa.types.is_struct(kind):
+        arrays = [_present(array) for array in arrays]
     if pa.types.is_map(kind):
         inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
     elif pa.types.is_struct(kind):
@@ -306,6 +308,23 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
         for place, (field, parts) in enumerate(zip(fields, inner, strict=True))
     ]
     return _with_fields(kind, made)
+
+
+def _present(array: pa.Array) -> pa.Array:
+    """Return structs or maps without the missing ones, whose members are not missing themselves."""
+    return array.drop_null() if array.null_count and _has_nulls_inside(array) else array
+
+
+def _has_nulls_inside(array: pa.Array) -> bool:
+    """Return whether there may be nulls inside, also those of what is missing itself."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        inside = [array.field(place) for place in range(kind.num_fields)]
+    elif pa.types.is_map(kind):
+        inside = [array.items]
+    else:
+        inside = [array.values] if _is_list(kind) else []
+    return any(_n_nulls(one) > 0 or _has_nulls_inside(one) for one in inside)
 
 
 def conformed(
@@ -367,12 +386,36 @@ def check_missing(table: pa.Table, schema: pa.Schema, where: str, first_entry: i
             entry += len(chunk)
 
 
+def check_said(batch: pa.RecordBatch, first_entry: int) -> None:
+    """Raise InvalidRequestError for a null where the batch's own schema has a field that is not nullable, at any depth.
+
+    first_entry: number of the first one, for messages.
+    """
+    for place, field in enumerate(batch.schema):
+        if may_lack(field) and _lacks(array := batch.column(place), field):
+            raise InvalidRequestError(
+                f"column {field.name!r}: entry {first_entry + _first_lacking(array, field)} of the data is null, or "
+                "has a null in it, and their own schema calls that field non-nullable: make it nullable there"
+            )
+
+
+def says_more(given: pa.Field, field: pa.Field) -> bool:
+    """Return whether a field of the same layout excludes nulls, at any depth, where another one does not."""
+    return (field.nullable and not given.nullable) or any(
+        map(says_more, fields_of(given.type), fields_of(field.type))
+    )
+
+
 def _lacks(array: pa.Array, field: pa.Field) -> bool:
     """Return whether a value is missing that must not be."""
+    if isinstance(array, pa.ExtensionArray):
+        kind = field.type
+        storage = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+        return _lacks(array.storage, field.with_type(storage))
     if not field.nullable and _n_nulls(array) and _logical(array).null_count:
         return True
-    fields = fields_of(field.type)
-    if len(fields_of(array.type)) != len(fields) or not any(map(_may_lack, fields)):
+    fields = _said_inside(field.type)
+    if len(_said_inside(array.type)) != len(fields) or not any(map(may_lack, fields)):
         return False
     children = (
         [array.field(place) for place in range(len(fields))] if pa.types.is_struct(array.type) else None
@@ -387,8 +430,17 @@ def _lacks(array: pa.Array, field: pa.Field) -> bool:
     return any(map(_lacks, inside, fields))
 
 
-def _may_lack(field: pa.Field) -> bool:
-    return not field.nullable or any(map(_may_lack, fields_of(field.type)))
+def may_lack(field: pa.Field) -> bool:
+    """Return whether a field, or one inside of it, is not nullable."""
+    return not field.nullable or any(map(may_lack, _said_inside(field.type)))
+
+
+def _said_inside(kind: pa.DataType) -> list[pa.Field]:
+    """Return the fields inside of a type as it is given, before lists of views and extensions are plain."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _said_inside(kind.storage_type)
+    is_view = pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
+    return [kind.value_field] if is_view else fields_of(kind)
 
 
 def _logical(array: pa.Array) -> pa.Array:

@@ -36,6 +36,7 @@ from arrowroot._writing.schema import (
     have_layout,
     inferred,
     is_open,
+    says_more,
     schema_of,
     united,
 )
@@ -136,7 +137,7 @@ class TableWriter:
         self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         # Of the last data that went to the engine as they were.
-        self._alike: pa.Schema | None = None
+        self._alike: tuple[pa.Schema, bool] | None = None
         #: Of columns, once it is begun.
         self.places_of_texts: list[int] = []
         self._n_entries = 0
@@ -202,15 +203,19 @@ class TableWriter:
         """Names and types of the columns; None before the first entries, if none was given."""
         return self._schema
 
-    def is_alike(self, given: pa.Schema) -> bool:
-        """Return whether data of a schema go to the engine as they are: nothing is learned of them, nor converted."""
+    def is_alike(self, given: pa.Schema, is_said: bool) -> bool:
+        """Return whether data of a schema go to the engine as they are: nothing is learned of them, nor converted.
+
+        is_said: the user has said it, so the engine, which goes by the table's, must refuse the nulls that it excludes.
+        """
         if self._native is None or self._schema is None:
             return False
-        if self._alike is not None and given.equals(self._alike):
+        if self._alike is not None and is_said == self._alike[1] and given.equals(self._alike[0]):
             return True
         is_alike = have_layout(given, self._schema)
+        is_alike &= not (is_said and any(map(says_more, given, self._schema)))
         if is_alike:
-            self._alike = given
+            self._alike = given, is_said
         return is_alike
 
     @property
