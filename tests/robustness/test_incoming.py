@@ -294,3 +294,56 @@ def test_what_is_missing_in_what_is_missing_is_no_null(
     read = ar.open(path)["t"].to_arrow()
     assert read["x"].to_pylist() == table["x"].to_pylist() * (2 if way == "append" else 1)
     assert not [name for name in read.column_names if "isvalid" in name and name != "x_isvalid"]
+
+
+class Said:
+    """An array of the C interface whose schema, or that of what is first inside of it, says something else."""
+
+    def __init__(self, array: pa.Array, depth: int = 0, **said: bytes) -> None:
+        self._array, self._depth = array, depth
+        self._said = {name: ctypes.create_string_buffer(text) for name, text in said.items()}
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        of_schema, of_array = self._array.__arrow_c_array__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        numbers = ctypes.POINTER(ctypes.c_int64)
+        schema = ctypes.cast(pointer(of_schema, b"arrow_schema"), numbers)
+        for _ in range(self._depth):
+            schema = ctypes.cast(ctypes.cast(schema[5], numbers)[0], numbers)
+        for name, text in self._said.items():
+            schema[("format", "name").index(name)] = ctypes.addressof(text)
+        return of_schema, of_array
+
+
+NAMED = pa.StructArray.from_arrays([pa.array([1])], ["x"])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (Said(NAMED, 1, format=b"tsu:\xff"), "column 'x': .*UTF-8"),
+        ({"x": Said(pa.array([1]), format=b"tsu:\xff")}, "column 'x': .*UTF-8"),
+        (Said(NAMED, 1, name=b"x\xff"), "name .*UTF-8"),
+        (Said(pa.StructArray.from_arrays([NAMED], ["y"]), 2, name=b"x\xff"), "name .*UTF-8"),
+        ({"y": Said(NAMED, 1, name=b"x\xff")}, "name .*UTF-8"),
+    ],
+    ids=["zone", "zone of a column", "name", "name in a column of a batch", "name in a column"],
+)
+@pytest.mark.parametrize("way", ["write", "append", "fill"])
+def test_texts_of_schemas_that_are_not_utf8_are_refused(
+    tmp_path: Path, way: str, data: Any, message: str
+) -> None:
+    with ar.create(tmp_path / "x.root") as file:
+        events = file.tree("t", schema=None if way == "write" else {"x": "int64"})
+        put = events.context().fill if way == "fill" else events.append
+        if way == "append":
+            put({"x": [1]})
+        with pytest.raises(ar.InvalidRequestError, match=f"t: .*{message}"):
+            put(data)
+        file.abort()
+
+
+def test_spoilt_arrays_of_others_are_told_by_their_column(tmp_path: Path) -> None:
+    with pytest.raises(ar.InvalidRequestError, match=r"t: column 'x': .*length"):
+        ar.write(f"{tmp_path}/x.root:t", ByHand(TEXTS, length=3))

@@ -15,7 +15,7 @@ from arrowroot._render import shown
 from arrowroot._writing import frames
 from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, refuse_unions
 from arrowroot._writing.counters import with_counters
-from arrowroot._writing.incoming import batches_taken_in, check_sizes, is_left_to_engine, taken_in
+from arrowroot._writing.incoming import batches_taken_in, check_batch_sizes, is_left_to_engine, taken_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,6 +83,8 @@ def naming(where: str) -> Iterator[None]:
         except (InvalidRequestError, UnsupportedError) as error:
             error.args = (f"{where}: {error.args[0]}",)
             raise
+        except UnicodeDecodeError as error:
+            raise InvalidRequestError(f"{where}: a name of the schema is not UTF-8: {error}") from None
 
 
 def parts_of(
@@ -204,7 +206,7 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
         return _of_reader(reader, where)
     if hasattr(data, "__arrow_c_array__"):
         array = pa.array(data)
-        check_sizes(_kind_of(data), array)
+        check_batch_sizes(array)
         if not pa.types.is_struct(array.type):
             raise InvalidRequestError(
                 f"{_EXPECTED}; got one column of {array.type}: give it a name, as {{'x': ...}}"

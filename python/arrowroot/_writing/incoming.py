@@ -6,6 +6,7 @@ itself nowhere, and shares at most numbers, bools and the bytes of texts and bin
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -49,7 +50,7 @@ def batches_taken_in(
                 check_field(field)
             schema, places = batch.schema, columns_of_texts(batch.schema)
         _check_sizes(batch, first_entry)
-        taken = pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
+        taken = pa.record_batch(Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
         if is_said:
             check_said(taken, first_entry)
         yield taken
@@ -89,7 +90,7 @@ def text_bytes(batch: pa.RecordBatch, places: list[int]) -> list[int]:
     return [n_bytes for place in places for n_bytes in _text_bytes(batch.column(place))]
 
 
-class _Capsules:
+class Capsules:
     """A batch in the C interface."""
 
     def __init__(self, schema: object, array: object) -> None:
@@ -100,7 +101,7 @@ class _Capsules:
 
 
 def check_sizes(name: str, array: pa.Array | pa.ChunkedArray, first_entry: int = 0) -> None:
-    """Raise InvalidRequestError for an array whose memory is too short for what it says: it cannot be looked at."""
+    """Raise InvalidRequestError for a column whose memory is too short for what it says: it cannot be looked at."""
     for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
         try:
             chunk.validate()
@@ -109,6 +110,18 @@ def check_sizes(name: str, array: pa.Array | pa.ChunkedArray, first_entry: int =
                 f"column {name!r}: entries from {first_entry} of the data on are spoilt: {error}"
             ) from None
         first_entry += len(chunk)
+
+
+def check_batch_sizes(batch: pa.Array) -> None:
+    """Do that with a batch as one array, the columns of which are not made before: pyarrow may end the process."""
+    try:
+        batch.validate()
+    except pa.ArrowException as error:
+        found = re.match(r"Struct child array #(\d+)", str(error))
+        names = [field.name for field in batch.type] if pa.types.is_struct(batch.type) else []
+        place = int(found[1]) if found else len(names)
+        of = f"column {names[place]!r}" if place < len(names) else "the data"
+        raise InvalidRequestError(f"{of}: spoilt: {error}") from None
 
 
 def _check_sizes(data: pa.Table | pa.RecordBatch, first_entry: int) -> None:

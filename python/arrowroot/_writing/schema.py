@@ -194,7 +194,8 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
 def check_field(field: pa.Field) -> None:
     """Raise InvalidRequestError for what the C interface cannot say, at any depth, before anybody else looks inside.
 
-    Texts of C end at a NUL, so that no name has one; and types are nested in :data:`MAX_LEVELS` levels at most.
+    Texts of C end at a NUL, so that no name has one; types are nested in :data:`MAX_LEVELS` levels at most. Raises, too,
+    UnicodeDecodeError for a name that is not UTF-8.
     """
     # No recursion: a type may be nested more deeply than Python calls.
     left = [(field.name, field.type, 0)]
@@ -204,6 +205,10 @@ def check_field(field: pa.Field) -> None:
             raise InvalidRequestError(f"column {name!r}: a name has no NUL character")
         if level > MAX_LEVELS:
             raise InvalidRequestError(f"column {field.name!r}: {TOO_DEEP}")
+        try:
+            getattr(kind, "tz", None)
+        except UnicodeDecodeError as error:
+            raise InvalidRequestError(f"column {field.name!r}: a zone that is not UTF-8: {error}") from None
         if isinstance(kind, pa.BaseExtensionType):
             left.append((name, kind.storage_type, level))
         elif pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
