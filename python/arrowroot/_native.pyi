@@ -359,6 +359,12 @@ class Incoming:
         dictionaries last. first_entry: number of its first entry, for errors.
         """
 
+def as_batch(column: Any) -> tuple[Any, Any]:
+    """Return the array of an object with ``__arrow_c_array__`` as the only column of a batch: schema and array.
+
+    Nothing in it is looked at. pyarrow, too, makes no array of a column before the batch is checked.
+    """
+
 def nearest(name: str, names: Sequence[str]) -> list[str]:
     """Return up to three of ``names``, those most like ``name``, the best first."""
 

@@ -316,6 +316,40 @@ class Said:
         return of_schema, of_array
 
 
+@pytest.mark.parametrize("is_batch", [False, True])
+@pytest.mark.parametrize("missing", ["key", "pair"])
+@pytest.mark.parametrize("is_in_list", [False, True])
+def test_maps_of_others_without_a_key_are_refused(
+    tmp_path: Path, is_in_list: bool, missing: str, is_batch: bool
+) -> None:
+    """pyarrow ends the process when it makes an array of them."""
+    keys = pa.array(["a", None if missing == "key" else "b"])
+    pairs = pa.StructArray.from_arrays(
+        [keys, pa.array([1, 2])],
+        fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.int64())],
+        mask=pa.array([False, missing == "pair"]),
+    )
+    kind = pa.list_(pa.field("entries", pairs.type, nullable=False))
+    ends = pa.array([0, 2], pa.int32()).buffers()[1]
+    array = pa.Array.from_buffers(kind, 1, [None, ends], children=[pairs])
+    if is_in_list:
+        array = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), array)
+    if is_batch:
+        array = pa.StructArray.from_arrays([array], ["x"])
+    data: Any = Said(array, depth=is_in_list + is_batch, format=b"+m")
+    with pytest.raises(ar.InvalidRequestError, match=r"t: column 'x': .*no nulls"):
+        ar.write(f"{tmp_path}/x.root:t", data if is_batch else {"x": data})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_arrays_of_others_are_columns(tmp_path: Path, is_batch: bool) -> None:
+    array = pa.array([[("a", 1)], None, [("b", 2), ("c", None)]], pa.map_(pa.string(), pa.int64()))[1:]
+    data: Any = Said(pa.StructArray.from_arrays([array], ["x"]) if is_batch else array)
+    ar.write(f"{tmp_path}/x.root:t", data if is_batch else {"x": data})
+    assert ar.open(tmp_path / "x.root")["t"].to_arrow()["x"].to_pylist() == array.to_pylist()
+
+
 NAMED = pa.StructArray.from_arrays([pa.array([1])], ["x"])
 
 

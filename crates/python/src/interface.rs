@@ -16,7 +16,7 @@ use pyo3::types::PyCapsule;
 use crate::errors::invalid;
 use crate::incoming::Given;
 
-const SCHEMA: &CStr = c"arrow_schema";
+pub(crate) const SCHEMA: &CStr = c"arrow_schema";
 pub(crate) const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
@@ -67,6 +67,13 @@ pub(crate) fn schema_of_array(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema
     let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     // SAFETY: as in `schema_in`.
     Schema::try_from(unsafe { pointer.as_ref() }).map_err(|error| invalid(error.to_string()))
+}
+
+/// Takes the schema out of its capsule.
+pub(crate) fn schema_out_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowSchema> {
+    let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
+    // SAFETY: as in `array_of`.
+    Ok(unsafe { FFI_ArrowSchema::from_raw(pointer.as_ptr()) })
 }
 
 /// Takes the array out of its capsule.

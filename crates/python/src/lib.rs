@@ -1,6 +1,7 @@
 //! The engine as Python sees it: types and errors are turned around here, and nothing else happens.
 
 mod branch;
+mod column;
 mod ending;
 mod errors;
 mod file;
@@ -55,5 +56,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<writer::PyTableWriter>()?;
     module.add_class::<fill::PyFillContext>()?;
     module.add_class::<incoming::PyIncoming>()?;
+    module.add_function(wrap_pyfunction!(column::as_batch, module)?)?;
     Ok(())
 }

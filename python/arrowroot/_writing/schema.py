@@ -194,8 +194,8 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
 def check_field(field: pa.Field) -> None:
     """Raise InvalidRequestError for what the C interface cannot say, at any depth, before anybody else looks inside.
 
-    Texts of C end at a NUL, so that no name has one; types are nested in :data:`MAX_LEVELS` levels at most. Raises, too,
-    UnicodeDecodeError for a name that is not UTF-8.
+    Texts of C end at a NUL, so that no name has one; types are nested in :data:`MAX_LEVELS` levels at most.
+    Raises, too, UnicodeDecodeError for a name that is not UTF-8.
     """
     # No recursion: a type may be nested more deeply than Python calls.
     left = [(field.name, field.type, 0)]
