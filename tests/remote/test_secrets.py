@@ -291,9 +291,20 @@ def test_what_takes_no_url_does_not_repeat_what_gives_access(url, tmp_path):
         assert_hidden(output)
 
 
-@pytest.mark.parametrize(
-    "url", [f"http;//me:{MARK}@h/f.root:T", f"htp//me:{MARK}@h/f.root:T", f"h;//me:{MARK}@h"]
-)
+MISTYPED = [
+    f"http;//me:{MARK}@h/f.root:T",
+    f"htp//me:{MARK}@h/f.root:T",
+    f"h;//me:{MARK}@h",
+    rf"https:\\me:{MARK}@h\x.root",
+    f"https://me:{MARK}%40h/x.root",
+    f"https://me:{MARK}\uff20h/x.root",
+    f"https://me:p {MARK}@h/x.root",
+    f'https://me:p"{MARK}@h/x.root',
+    f"host=h user=me password={MARK} dbname=x",
+]
+
+
+@pytest.mark.parametrize("url", MISTYPED)
 def test_no_command_shows_a_mistyped_url(url, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     line, events = ["--latency", "5ms", "--bandwidth", "12MB/s"], str(EVENTS_FILE)
@@ -301,7 +312,7 @@ def test_no_command_shows_a_mistyped_url(url, tmp_path, capsys, monkeypatch):
         ["ls", url], ["head", url], ["show", url], ["layout", url], ["perf", url], ["tune", url], ["fjr", url],
         ["model", url, *line], ["replay", url, *line], ["stalls", url], ["index", "-o", url, events],
         ["index", "-o", "i.parquet", url], ["convert", url, "o.root"], ["convert", events, url],
-        ["sample", "nanoaod", url],
+        ["sample", "nanoaod", url, "--entries", "10"],
         ["perf", events, "--trace", url], ["perf", events, "--plot", url], ["perf", "--from", url],
         ["stress", "--reference", url], ["stress", "--save-reference", url], ["head", events, "--filter", url],
         ["head", events, "-c", url], ["head", events, "-O", url], ["head", events, "-O", f"token={url}"],
@@ -309,8 +320,9 @@ def test_no_command_shows_a_mistyped_url(url, tmp_path, capsys, monkeypatch):
         with suppress(SystemExit):
             main(command)
         assert_hidden("".join(capsys.readouterr()))
-    main(["config", url])
-    assert_hidden("".join(capsys.readouterr()))
+    for more in ([], ["--json"]):
+        main(["config", url, *more])
+        assert_hidden("".join(capsys.readouterr()))
 
 
 @pytest.mark.parametrize("url", [HIDING[0], HIDING[12], *HIDING[-3:-1]])

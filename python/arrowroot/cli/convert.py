@@ -142,7 +142,7 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
         document = {
             "form": "arrowroot.convert/1",
             "input": without_secrets(options.input),
-            "output": target.file,
+            "output": without_secrets(target.file),
             "format": target.format,
             "bytes": written.n_bytes,
             "tables": [{"name": name, "num_entries": n_entries} for name, n_entries in written.tables],
@@ -168,7 +168,7 @@ def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: 
         format_seconds(wall_ns / 1e9),
         *(["read back: the same"] if options.verify else []),
     ]
-    print(f"{printable(target.file)}: {', '.join(parts)}", file=stream)
+    print(f"{printable(without_secrets(target.file))}: {', '.join(parts)}", file=stream)
     if options.cost and written.cost is not None:
         writing_report.print_text(written.cost)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
-from arrowroot._render import clip, printable
+from arrowroot._render import clip, printable, without_secrets
 from arrowroot._sizes import counted, format_bytes
 from arrowroot.cli import destinations, terminal
 from arrowroot.cli.progress import bar
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
 
         document = {
             "form": "arrowroot.index-made/1",
-            "path": str(options.output),
+            "path": without_secrets(str(options.output)),
             "columns": list(events.columns),
             "num_entries": events.num_entries,
             "bytes": n_bytes,
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(document, indent=2))
         return
     print(
-        f"{printable(str(options.output))}: {counted(events.num_entries, 'event')} in "
+        f"{printable(without_secrets(str(options.output)))}: {counted(events.num_entries, 'event')} in "
         f"{counted(len(events.files), 'tree')} by {printable(', '.join(events.columns))}, {format_bytes(n_bytes)}; "
         f"{counted(made.n_read, 'tree')} read, {counted(made.n_reused, 'tree')} as before"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import arrowroot
 from arrowroot._converting.formats import root_output
-from arrowroot._render import printable
+from arrowroot._render import printable, without_secrets
 from arrowroot._sample.make import sample_of
 from arrowroot._sizes import counted, format_bytes, format_seconds
 from arrowroot.cli.convert import plan as show_plan
@@ -40,7 +40,12 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         import json
 
-        document = {"form": "arrowroot.sample/1", "output": file, "bytes": n_bytes, "was_kept": is_kept}
+        document = {
+            "form": "arrowroot.sample/1",
+            "output": without_secrets(file),
+            "bytes": n_bytes,
+            "was_kept": is_kept,
+        }
         # The file that was there may be another sample.
         made = {
             "kind": sample.kind,
@@ -52,10 +57,11 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(document if is_kept else document | made, indent=2))
         return
     if is_kept:
-        print(f"{printable(file)}: there already, {format_bytes(n_bytes)}")
+        print(f"{printable(without_secrets(file))}: there already, {format_bytes(n_bytes)}")
         return
     print(
-        f"{printable(file)}: {counted(sample.n_entries, 'entry', 'entries')} of {sample.kind}, seed {sample.seed}, "
+        f"{printable(without_secrets(file))}: "
+        f"{counted(sample.n_entries, 'entry', 'entries')} of {sample.kind}, seed {sample.seed}, "
         f"{format_bytes(n_bytes)}, made in {format_seconds(wall_ns / 1e9)}"
     )
 
