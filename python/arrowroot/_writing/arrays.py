@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 
-from arrowroot import _native
 from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
-from arrowroot._writing.incoming import Capsules, check_sizes, taken_in
+from arrowroot._writing.incoming import check_sizes, column_of, taken_in
 from arrowroot._writing.schema import TOO_DEEP
 
 if TYPE_CHECKING:
@@ -69,10 +68,7 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
     elif hasattr(values, "__arrow_c_stream__"):
         array = pa.chunked_array(values)
     elif hasattr(values, "__arrow_c_array__"):
-        # pyarrow ends the process when it makes an array of maps without a key: they are checked before it does.
-        batch = pa.array(Capsules(*_native.as_batch(values)))
-        check_sizes(name, batch)
-        array = batch.field(0)
+        array = column_of(name, values)
     elif isinstance(values, list | tuple | range):
         array = pa.array(values)
     elif hasattr(values, "__array__") and hasattr(values, "axes"):

@@ -50,7 +50,7 @@ def batches_taken_in(
                 check_field(field)
             schema, places = batch.schema, columns_of_texts(batch.schema)
         _check_sizes(batch, first_entry)
-        taken = pa.record_batch(Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
+        taken = pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
         if is_said:
             check_said(taken, first_entry)
         yield taken
@@ -90,7 +90,7 @@ def text_bytes(batch: pa.RecordBatch, places: list[int]) -> list[int]:
     return [n_bytes for place in places for n_bytes in _text_bytes(batch.column(place))]
 
 
-class Capsules:
+class _Capsules:
     """A batch in the C interface."""
 
     def __init__(self, schema: object, array: object) -> None:
@@ -110,6 +110,16 @@ def check_sizes(name: str, array: pa.Array | pa.ChunkedArray, first_entry: int =
                 f"column {name!r}: entries from {first_entry} of the data on are spoilt: {error}"
             ) from None
         first_entry += len(chunk)
+
+
+def column_of(name: str, values: object) -> pa.Array:
+    """Return a column that has the Arrow C array interface, as the only one of a batch.
+
+    pyarrow ends the process when it makes an array of maps without a key: they are checked before it does.
+    """
+    batch = pa.array(_Capsules(*_native.as_batch(values)))
+    check_sizes(name, batch)
+    return batch.field(0)
 
 
 def check_batch_sizes(batch: pa.Array) -> None:
