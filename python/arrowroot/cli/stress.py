@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot._render import clip, printable, text_table
+from arrowroot._render import clip, printable, text_table, without_secrets
 from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot._stress import marks
 from arrowroot._stress.busy import Watch
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         _print_text(parts, times, found, reference or times)
         _print_busy(busy)
     if options.save_reference:
-        print(f"reference: {printable(options.save_reference)}", file=sys.stderr)
+        print(f"reference: {printable(without_secrets(options.save_reference))}", file=sys.stderr)
 
 
 def _progress() -> tuple[Callable[[], None], Callable[[str, float], None]]:
