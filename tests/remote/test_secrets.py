@@ -307,12 +307,10 @@ MISTYPED = [
 @pytest.mark.parametrize("url", MISTYPED)
 def test_no_command_shows_a_mistyped_url(url, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for small, number in (
-        ("cli.stress.N_ROUNDS", 1),
-        ("_stress.parts.N_ENTRIES", 300),
-        ("_stress.parts.N_OBJECTS", 50),
-    ):
-        monkeypatch.setattr(f"arrowroot.{small}", number)
+    monkeypatch.setenv("ARROWROOT_RETRIES", "0")
+    small = {"cli.stress.N_ROUNDS": 1, "_stress.parts.N_ENTRIES": 300, "_stress.parts.N_OBJECTS": 50}
+    for name, number in small.items():
+        monkeypatch.setattr(f"arrowroot.{name}", number)
     line, events = ["--latency", "5ms", "--bandwidth", "12MB/s"], str(EVENTS_FILE)
     for command in (
         ["ls", url], ["head", url], ["show", url], ["layout", url], ["perf", url], ["tune", url], ["fjr", url],
