@@ -198,7 +198,7 @@ impl File {
         matches!(class, ANCHOR_CLASS | OLD_ANCHOR_CLASS)
     }
 
-    /// Whether the objects of a class are trees; of a class of a user the file's descriptions tell.
+    /// True if the objects of a class are trees; the descriptions of the file tell it of a class of a user.
     ///
     /// # Errors
     /// [`Error::Storage`] if the descriptions of the classes cannot be read now.

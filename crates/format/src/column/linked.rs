@@ -32,7 +32,7 @@ impl<'i> LinkedTypes<'i> {
         LinkedTypes { compiler, nodes: HashMap::new() }
     }
 
-    /// Whether the objects of a class are trees.
+    /// True if the objects of a class are trees.
     pub fn is_tree(&self, class: &str) -> bool {
         self.compiler.infos.is_tree(class)
     }

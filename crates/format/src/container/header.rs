@@ -194,7 +194,7 @@ const KINDS: [(&[u8], &str); 21] = [
     (b"\0\0\0\0", "an empty or preallocated file"),
 ];
 
-/// Whether all that is there is text; the last letter may be cut in two.
+/// True if all that is there is text; the last letter may be cut in two.
 fn is_text(data: &[u8]) -> bool {
     const NO_LETTER: char = char::REPLACEMENT_CHARACTER;
     let text = String::from_utf8_lossy(&data[..data.len().min(HEADER_BYTES)]);

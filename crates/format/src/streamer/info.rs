@@ -357,7 +357,7 @@ impl StreamerInfos {
         false
     }
 
-    /// Whether the objects of a class are trees: of `TTree`, or of a class that derives from it in any version.
+    /// True if the objects of a class are trees: it is `TTree`, or derives from it in any version.
     ///
     /// A `TChain` is none: it has no entries of its own, but the names of files.
     pub fn is_tree(&self, class: &str) -> bool {
