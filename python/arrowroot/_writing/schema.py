@@ -317,7 +317,9 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
 
 def _present(array: pa.Array) -> pa.Array:
     """Return structs or maps without the missing ones, whose members are not missing themselves."""
-    return array.drop_null() if array.null_count and _has_nulls_inside(array) else array
+    # pyarrow takes no runs out of the middle: where there are some, what is missing itself counts inside, too.
+    has_runs = any(map(pa.types.is_run_end_encoded, within(array.type)))
+    return array if has_runs or not array.null_count or not _has_nulls_inside(array) else array.drop_null()
 
 
 def _has_nulls_inside(array: pa.Array) -> bool:
