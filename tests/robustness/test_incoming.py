@@ -43,14 +43,21 @@ def test_drawn_damage_is_refused_and_the_rest_is_what_it_was() -> None:
     assert seen["written"] > N_SEEDS / 4, seen
 
 
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int32()), pa.array([7, None], pa.int32()))
+VIEWS = pa.array([b"a", None, None], pa.binary_view())
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_runs_inside_of_structs_that_are_missing_are_written(tmp_path: Path, layout: str) -> None:
-    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int32()), pa.array([7, None], pa.int32()))
-    structs = pa.StructArray.from_arrays([runs], ["a"], mask=pa.array([False, False, True]))
+@pytest.mark.parametrize("inside", [RUNS, VIEWS], ids=["runs", "views"])
+def test_members_of_missing_structs_that_pyarrow_cannot_pick(
+    tmp_path: Path, inside: pa.Array, layout: str
+) -> None:
+    structs = pa.StructArray.from_arrays([inside], ["a"], mask=pa.array([False, False, True]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ar.FewReadersWarning)
         ar.write(f"{tmp_path}/x.root:t", {"x": structs}, layout=layout)
-    assert ar.open(tmp_path / "x.root")["t"].to_arrow()["x"].to_pylist() == [{"a": 7}, {"a": None}, None]
+    found = ar.open(tmp_path / "x.root")["t"].to_arrow()["x"].to_pylist()
+    assert found == [{"a": inside[0].as_py()}, {"a": None}, None]
 
 
 def test_what_is_written_while_it_changes_can_be_read() -> None:

@@ -317,9 +317,20 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
 
 def _present(array: pa.Array) -> pa.Array:
     """Return structs or maps without the missing ones, whose members are not missing themselves."""
-    # pyarrow takes no runs out of the middle: where there are some, what is missing itself counts inside, too.
-    has_runs = any(map(pa.types.is_run_end_encoded, within(array.type)))
-    return array if has_runs or not array.null_count or not _has_nulls_inside(array) else array.drop_null()
+    # pyarrow picks nothing out of these: where there are some, what is missing itself counts inside, too.
+    has_unpicked = any(any(is_one(kind) for is_one in _UNPICKED) for kind in within(array.type))
+    return (
+        array if has_unpicked or not array.null_count or not _has_nulls_inside(array) else array.drop_null()
+    )
+
+
+_UNPICKED = (
+    pa.types.is_run_end_encoded,
+    pa.types.is_string_view,
+    pa.types.is_binary_view,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
 
 
 def _has_nulls_inside(array: pa.Array) -> bool:
