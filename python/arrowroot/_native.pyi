@@ -365,6 +365,17 @@ def as_batch(column: Any) -> tuple[Any, Any]:
     Nothing in it is looked at. pyarrow, too, makes no array of a column before the batch is checked.
     """
 
+class Stream:
+    """The batches of an object with ``__arrow_c_stream__``, each a schema and an array; nothing in them is looked at.
+
+    is_column: the stream is of one column, which is the only one of each batch.
+    """
+
+    def __new__(cls, of: Any, *, is_column: bool) -> Self: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> tuple[Any, Any]: ...
+
 def nearest(name: str, names: Sequence[str]) -> list[str]:
     """Return up to three of ``names``, those most like ``name``, the best first."""
 

@@ -107,6 +107,11 @@ def test_times_are_in_zones_that_there_are(tmp_path: Path, kind: str, zone: str,
         assert not path.exists()
 
 
+NUMBERS = ctypes.POINTER(ctypes.c_int64)
+capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer.restype, capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
 class ByHand:
     """An array of the C interface with some of its numbers changed: they are 64 bits each."""
 
@@ -116,20 +121,17 @@ class ByHand:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
         of_schema, of_array = self._array.__arrow_c_array__()
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        numbers = ctypes.POINTER(ctypes.c_int64)
-        outer = ctypes.cast(pointer(of_array, b"arrow_array"), numbers)
+        outer = ctypes.cast(capsule_pointer(of_array, b"arrow_array"), NUMBERS)
         # length, null_count, offset, n_buffers, n_children, buffers, children
-        child = ctypes.cast(ctypes.cast(outer[6], numbers)[0], numbers)
+        child = ctypes.cast(ctypes.cast(outer[6], NUMBERS)[0], NUMBERS)
         fields = ("length", "null_count", "offset", "n_buffers", "n_children", "buffers")
         for name, number in self._changed.items():
             if name == "format":
-                ctypes.cast(pointer(of_schema, b"arrow_schema"), numbers)[0] = number
+                ctypes.cast(capsule_pointer(of_schema, b"arrow_schema"), NUMBERS)[0] = number
             elif name in fields:
                 child[fields.index(name)] = number
             else:
-                ctypes.cast(child[5], numbers)[int(name.removeprefix("buffer"))] = number
+                ctypes.cast(child[5], NUMBERS)[int(name.removeprefix("buffer"))] = number
         return of_schema, of_array
 
 
@@ -323,22 +325,47 @@ class Said:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
         of_schema, of_array = self._array.__arrow_c_array__()
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        numbers = ctypes.POINTER(ctypes.c_int64)
-        schema = ctypes.cast(pointer(of_schema, b"arrow_schema"), numbers)
+        self._say(capsule_pointer(of_schema, b"arrow_schema"))
+        return of_schema, of_array
+
+    def _say(self, of_schema: int) -> None:
+        schema = ctypes.cast(of_schema, NUMBERS)
         for _ in range(self._depth):
-            schema = ctypes.cast(ctypes.cast(schema[5], numbers)[0], numbers)
+            schema = ctypes.cast(ctypes.cast(schema[5], NUMBERS)[0], NUMBERS)
         for name, text in self._said.items():
             schema[("format", "name").index(name)] = ctypes.addressof(text)
-        return of_schema, of_array
+
+
+class SaidStream(Said):
+    """The stream of an array whose schema says something else."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        array = self._array
+        is_batch = pa.types.is_struct(array.type)
+        data = pa.RecordBatch.from_struct_array(array) if is_batch else pa.chunked_array([array])
+        stream = data.__arrow_c_stream__()
+        functions = ctypes.cast(
+            capsule_pointer(stream, b"arrow_array_stream"), ctypes.POINTER(ctypes.c_void_p)
+        )
+        of_stream = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        get_schema = of_stream(functions[0])
+
+        def get_said(stream: int, schema: int) -> int:
+            status = get_schema(stream, schema)
+            self._say(schema)
+            return int(status)
+
+        self._kept = of_stream(get_said)
+        functions[0] = ctypes.cast(self._kept, ctypes.c_void_p).value
+        return stream
 
 
 @pytest.mark.parametrize("is_batch", [False, True])
+@pytest.mark.parametrize("made", [Said, SaidStream])
 @pytest.mark.parametrize("missing", ["key", "pair"])
 @pytest.mark.parametrize("is_in_list", [False, True])
 def test_maps_of_others_without_a_key_are_refused(
-    tmp_path: Path, is_in_list: bool, missing: str, is_batch: bool
+    tmp_path: Path, is_in_list: bool, missing: str, made: type[Said], is_batch: bool
 ) -> None:
     """pyarrow ends the process when it makes an array of them."""
     keys = pa.array(["a", None if missing == "key" else "b"])
@@ -354,16 +381,17 @@ def test_maps_of_others_without_a_key_are_refused(
         array = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), array)
     if is_batch:
         array = pa.StructArray.from_arrays([array], ["x"])
-    data: Any = Said(array, depth=is_in_list + is_batch, format=b"+m")
+    data: Any = made(array, depth=is_in_list + is_batch, format=b"+m")
     with pytest.raises(ar.InvalidRequestError, match=r"t: column 'x': .*no nulls"):
         ar.write(f"{tmp_path}/x.root:t", data if is_batch else {"x": data})
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_arrays_of_others_are_columns(tmp_path: Path, is_batch: bool) -> None:
+@pytest.mark.parametrize("made", [Said, SaidStream])
+def test_arrays_of_others_are_columns(tmp_path: Path, made: type[Said], is_batch: bool) -> None:
     array = pa.array([[("a", 1)], None, [("b", 2), ("c", None)]], pa.map_(pa.string(), pa.int64()))[1:]
-    data: Any = Said(pa.StructArray.from_arrays([array], ["x"]) if is_batch else array)
+    data: Any = made(pa.StructArray.from_arrays([array], ["x"]) if is_batch else array)
     ar.write(f"{tmp_path}/x.root:t", data if is_batch else {"x": data})
     assert ar.open(tmp_path / "x.root")["t"].to_arrow()["x"].to_pylist() == array.to_pylist()
 

@@ -138,6 +138,11 @@ pub(crate) fn invalid(message: String) -> PyErr {
     Python::attach(|py| raised(py, &INVALID, message))
 }
 
+/// The exception of what cannot be done yet.
+pub(crate) fn unsupported(message: String) -> PyErr {
+    Python::attach(|py| raised(py, &UNSUPPORTED, message))
+}
+
 /// The exception of an error of writing.
 pub(crate) fn writing_to_python(error: arrowroot_writer::Error) -> PyErr {
     use arrowroot_writer::{Error, StoreError};

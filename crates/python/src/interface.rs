@@ -108,6 +108,13 @@ fn is_stored_alike(one: &Field, other: &Field) -> bool {
     }
 }
 
+/// Takes the stream out of its capsule.
+pub(crate) fn stream_out_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
+    let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: as in `array_of`.
+    Ok(unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) })
+}
+
 pub(crate) fn stream_capsule<'py>(
     py: Python<'py>,
     reader: Box<dyn RecordBatchReader + Send>,

@@ -57,5 +57,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fill::PyFillContext>()?;
     module.add_class::<incoming::PyIncoming>()?;
     module.add_function(wrap_pyfunction!(column::as_batch, module)?)?;
+    module.add_class::<column::PyStream>()?;
     Ok(())
 }

@@ -65,9 +65,7 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
         array = from_polars(values, copied=copied)
     elif isinstance(values, np.ndarray):
         array = from_masked(values, copied=copied)
-    elif hasattr(values, "__arrow_c_stream__"):
-        array = pa.chunked_array(values)
-    elif hasattr(values, "__arrow_c_array__"):
+    elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         array = column_of(name, values)
     elif isinstance(values, list | tuple | range):
         array = pa.array(values)

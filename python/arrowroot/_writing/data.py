@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 
+from arrowroot import _native
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._render import shown
 from arrowroot._writing import frames
 from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, refuse_unions
 from arrowroot._writing.counters import with_counters
-from arrowroot._writing.incoming import batches_taken_in, check_batch_sizes, is_left_to_engine, taken_in
+from arrowroot._writing.incoming import batch_of, batches_of, batches_taken_in, is_left_to_engine, taken_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -164,7 +165,7 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
     if isinstance(data, pa.Table):
         return _of_table(data, is_alike, is_arrow=True)
     if isinstance(data, pa.RecordBatchReader):
-        return _of_reader(data, where)
+        return _of_batches(data.schema, data, where)
     if _is_of(data, "arrowroot._api.tree", "Tree"):
         scan = data.scan()
         return Part(with_counters(scan.schema, data), iter(scan), is_arrow=True)
@@ -177,7 +178,8 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
             f"{_EXPECTED}; got {_kind_of(data)}: write its trees one by one, file[name]"
         )
     if _is_dataset(data):
-        return _of_reader((data if hasattr(data, "to_reader") else data.scanner()).to_reader(), where)
+        reader = (data if hasattr(data, "to_reader") else data.scanner()).to_reader()
+        return _of_batches(reader.schema, reader, where)
     if is_frame(data):
         table, index = frames.table_of(data, copied=copied)
         return _of_table(table, is_alike)._replace(frame_index=index)
@@ -197,21 +199,16 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
     if isinstance(data, Mapping):
         return _of_mapping(data, copied=copied, is_alike=is_alike)
     if hasattr(data, "__arrow_c_stream__"):
+        stream = _native.Stream(data, is_column=False)
         try:
-            reader = pa.RecordBatchReader.from_stream(data)
+            schema = pa.schema(stream)
         except pa.ArrowException as error:
             raise InvalidRequestError(
                 f"{_EXPECTED}; got {_kind_of(data)}: {error}; give one column a name, as {{'x': ...}}"
             ) from error
-        return _of_reader(reader, where)
+        return _of_batches(schema, batches_of(stream, schema), where)
     if hasattr(data, "__arrow_c_array__"):
-        array = pa.array(data)
-        check_batch_sizes(array)
-        if not pa.types.is_struct(array.type):
-            raise InvalidRequestError(
-                f"{_EXPECTED}; got one column of {array.type}: give it a name, as {{'x': ...}}"
-            )
-        table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
+        table = pa.Table.from_batches([batch_of(data)])
         return _of_table(table, is_alike, is_arrow=True)
     return None
 
@@ -224,12 +221,12 @@ def _of_table(
     return Part(table.schema, iter(table.to_batches()), is_arrow=is_arrow, table=table)
 
 
-def _of_reader(reader: pa.RecordBatchReader, where: str) -> Part:
+def _of_batches(schema: pa.Schema, given: Iterable[pa.RecordBatch], where: str) -> Part:
     def batches() -> Iterator[pa.RecordBatch]:
         with naming(where):
-            yield from batches_taken_in(reader, is_said=True)
+            yield from batches_taken_in(given, is_said=True)
 
-    return Part(reader.schema, batches(), is_arrow=True)
+    return Part(schema, batches(), is_arrow=True)
 
 
 def _of_mapping(columns: Mapping[str, Any], *, copied: bool, is_alike: IsAlike | None) -> Part:

@@ -106,32 +106,63 @@ def check_sizes(name: str, array: pa.Array | pa.ChunkedArray, first_entry: int =
         try:
             chunk.validate()
         except pa.ArrowException as error:
-            raise InvalidRequestError(
-                f"column {name!r}: entries from {first_entry} of the data on are spoilt: {error}"
-            ) from None
+            raise InvalidRequestError(_spoilt(f"column {name!r}", first_entry, error)) from None
         first_entry += len(chunk)
 
 
-def column_of(name: str, values: object) -> pa.Array:
-    """Return a column that has the Arrow C array interface, as the only one of a batch.
+def column_of(name: str, values: object) -> pa.Array | pa.ChunkedArray:
+    """Return a column that has the Arrow C array or stream interface.
 
-    pyarrow ends the process when it makes an array of maps without a key: they are checked before it does.
+    pyarrow ends the process when it makes an array of maps without a key: they are the only column of a batch, which is
+    checked before.
     """
-    batch = pa.array(_Capsules(*_native.as_batch(values)))
-    check_sizes(name, batch)
+    if not hasattr(values, "__arrow_c_stream__"):
+        return _only_column(name, _native.as_batch(values), 0)
+    stream = _native.Stream(values, is_column=True)
+    chunks: list[pa.Array] = []
+    first_entry = 0
+    for batch in stream:
+        chunks.append(_only_column(name, batch, first_entry))
+        first_entry += len(chunks[-1])
+    return pa.chunked_array(chunks, pa.schema(stream).field(0).type)
+
+
+def _only_column(name: str, capsules: tuple[object, object], first_entry: int) -> pa.Array:
+    batch = pa.array(_Capsules(*capsules))
+    check_sizes(name, batch, first_entry)
     return batch.field(0)
 
 
-def check_batch_sizes(batch: pa.Array) -> None:
-    """Do that with a batch as one array, the columns of which are not made before: pyarrow may end the process."""
+def batch_of(capsules: object, first_entry: int = 0) -> pa.RecordBatch:
+    """Return a batch that has the Arrow C array interface. first_entry: number of its first entry, for errors.
+
+    Its columns are made when it has been checked, as those of :func:`column_of` are.
+    """
+    array = pa.array(capsules)
+    if not pa.types.is_struct(array.type):
+        raise InvalidRequestError(f"one column of {array.type}: give it a name, as {{'x': ...}}")
     try:
-        batch.validate()
+        array.validate()
     except pa.ArrowException as error:
         found = re.match(r"Struct child array #(\d+)", str(error))
-        names = [field.name for field in batch.type] if pa.types.is_struct(batch.type) else []
+        names = [field.name for field in array.type]
         place = int(found[1]) if found else len(names)
         of = f"column {names[place]!r}" if place < len(names) else "the data"
-        raise InvalidRequestError(f"{of}: spoilt: {error}") from None
+        raise InvalidRequestError(_spoilt(of, first_entry, error)) from None
+    return pa.RecordBatch.from_struct_array(array)
+
+
+def batches_of(stream: _native.Stream, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a stream of this schema, as :func:`batch_of` makes them."""
+    first_entry = 0
+    for capsules in stream:
+        batch = batch_of(_Capsules(*capsules), first_entry)
+        yield batch.replace_schema_metadata(schema.metadata)
+        first_entry += batch.num_rows
+
+
+def _spoilt(what: str, first_entry: int, error: pa.ArrowException) -> str:
+    return f"{what}: entries from {first_entry} of the data on are spoilt: {error}"
 
 
 def _check_sizes(data: pa.Table | pa.RecordBatch, first_entry: int) -> None:
