@@ -72,6 +72,15 @@ threading.Thread(target=append, daemon=True).start()
 time.sleep(0.2)
 sys.exit(0)
 """,
+    "a daemon has another file": """
+def write():
+    mine = ar.create(sys.argv[1] + ".mine")
+    inner = mine.tree("t")
+    inner.append(batch())
+    time.sleep(60)
+threading.Thread(target=write, daemon=True).start()
+time.sleep(0.2)
+""",
     "a thread calls exit": """
 def append():
     for _ in range(6):
@@ -98,7 +107,7 @@ assert os.wait()[1] == 0
 def test_the_interpreter_waits_for_who_has_the_memory_of_others(tmp_path: Path, way: str) -> None:
     path = tmp_path / "out.root"
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM + WAYS[way], str(path)],
+        [sys.executable, "-c", PROGRAM + WAYS[way], str(path)],
         capture_output=True,
         text=True,
         timeout=300,
@@ -106,6 +115,7 @@ def test_the_interpreter_waits_for_who_has_the_memory_of_others(tmp_path: Path, 
     )
     assert done.returncode == (1 if "raise" in WAYS[way] else 0), done.stderr
     assert "terminate" not in done.stderr
+    assert done.stderr.count("was not closed, and is not kept") == 1 + ("ar.create" in WAYS[way]), done.stderr
     # What was not closed is not there.
     assert list(tmp_path.iterdir()) == []
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
+import os
 import time
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
@@ -48,6 +51,9 @@ _MAX_PATH_BYTES = 2047
 _WIDTH_OF_NAMES = 200
 #: Memory for what waits to be compressed and written.
 BUFFERS = "256 MB"
+
+#: All files that are there.
+_FILES: weakref.WeakSet[WritableFile] = weakref.WeakSet()
 
 
 class WritableDirectory:
@@ -199,6 +205,9 @@ class WritableFile(WritableDirectory):
         self._started_ns = time.perf_counter_ns()
         self._wall_ns = 0
         self._file_path = path
+        #: The process that warns if it is not closed.
+        self._warns_in: int | None = os.getpid()
+        _FILES.add(self)
         #: ROOT's number of the codec; None: each layout's own.
         self.codec = codec
         self.tables: list[TableWriter] = []
@@ -300,16 +309,30 @@ class WritableFile(WritableDirectory):
 
     def __del__(self) -> None:
         if getattr(self, "_native", None) is not None:
+            self.warn_unclosed()
+            self.abort()
+
+    def warn_unclosed(self) -> None:
+        """Say once, in the process that has begun it, that it was not closed."""
+        if self._warns_in == os.getpid():
+            self._warns_in = None
             warnings.warn(
                 f"{self._file_path}: a file being written was not closed, and is not kept: use it in a block of with",
                 RuntimeWarning,  # others of its kind lose nothing, and are not shown
-                stacklevel=2,
+                stacklevel=3,
             )
-            self.abort()
 
     def __repr__(self) -> str:
         state = "closed" if self._native is None else counted(len(self.tables), "table")
         return f"<WritableFile {printable(self._file_path)}: {state}>"
+
+
+@atexit.register
+def _warn_of_unclosed() -> None:
+    """Do so where a thread that ends with the interpreter has the file: nobody deletes that."""
+    for file in list(_FILES):
+        if not file.is_closed:
+            file.warn_unclosed()
 
 
 def create(
