@@ -201,6 +201,23 @@ def test_a_signed_trace_that_makes_no_sense_is_our_error(tmp_path, suffix):
             trace.read(path)
 
 
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_a_signed_trace_that_is_compressed_is_refused_before_it_takes_memory(tmp_path, codec):
+    path = tmp_path / "t.arrow"
+    content = trace.table(LOGICAL, PHYSICAL, METADATA)
+    content = content.append_column("offset", pa.array(["x" * 50_000_000] * content.num_rows))
+    metadata = {**content.schema.metadata, checksum.KEY: checksum.PLACEHOLDER}
+    content = content.replace_schema_metadata(metadata)
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, content.schema, options=options) as writer:
+        writer.write_table(content)
+    checksum.sign(path)
+    before = pa.default_memory_pool().max_memory()
+    with pytest.raises(ar.CorruptFileError, match="not compressed"):
+        trace.read(path)
+    assert pa.default_memory_pool().max_memory() == before
+
+
 def test_a_basket_at_the_end_of_all_numbers_is_an_error(tmp_path):
     path = tmp_path / "t.parquet"
     trace.write(path, trace.table([LOGICAL[0]._replace(offset=2**64 - 1, n_bytes=2)], [], METADATA))

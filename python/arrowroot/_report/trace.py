@@ -303,7 +303,10 @@ def _load(path: str | Path) -> pa.Table:
             # Without threads: a program may end before they have come up, which Arrow does not survive.
             table = parquet.read(use_threads=False)
         else:
-            table = pa.ipc.open_file(file).read_all()
+            # What follows the magic number is a stream: all that is read is what was looked at.
+            stream = pa.py_buffer(data).slice(8)
+            _check_plain(stream, path)
+            table = pa.ipc.open_stream(stream).read_all()
             _check_rows(table.num_rows, len(data), path)
         table.validate(full=True)
     except FileNotFoundError:
@@ -315,6 +318,33 @@ def _load(path: str | Path) -> pa.Table:
     except (pa.ArrowException, ValueError) as error:
         raise CorruptFileError(f"{path}: {str(error)[:200]}") from error
     return table
+
+
+def _check_plain(stream: pa.Buffer, path: str | Path) -> None:
+    """Raise CorruptFileError for a stream with compressed buffers, which may claim any size: no trace has them.
+
+    Source: ``Message.fbs`` of Arrow: a message's header is its field 2, a dictionary's batch field 1, and a batch's
+    compression field 3.
+    """
+    import pyarrow as pa
+
+    for message in pa.ipc.MessageReader.open_stream(stream):
+        content = message.metadata.to_pybytes()
+
+        def place(table: int, field: int, content: bytes = content) -> int:
+            fields = table - int.from_bytes(content[table : table + 4], "little", signed=True)
+            if 6 + 2 * field > int.from_bytes(content[fields : fields + 2], "little"):
+                return 0
+            offset = int.from_bytes(content[fields + 4 + 2 * field :][:2], "little")
+            return table + offset if offset else 0
+
+        def inner(place: int, content: bytes = content) -> int:
+            return place + int.from_bytes(content[place : place + 4], "little")
+
+        header = inner(place(inner(0), 2))
+        batch = inner(place(header, 1)) if message.type == "dictionary" else header
+        if message.type != "schema" and place(batch, 3):
+            raise CorruptFileError(f"{path}: a trace in Arrow IPC is not compressed, and this one is")
 
 
 def _check_rows(n_rows: int, file_bytes: int, path: str | Path) -> None:
