@@ -1,7 +1,10 @@
 //! What must not be shown.
+//!
+//! Users and passwords in URLs are found by [`users`], which has the rule; what is in queries by [`pieces`].
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use base64::engine::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -9,6 +12,10 @@ use twox_hash::XxHash64;
 
 use crate::options::OPTIONS;
 use crate::percent;
+
+use users::{is_edge, is_known_scheme, users};
+
+mod users;
 
 /// A text that no message, log or report shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,11 +53,27 @@ enum Piece<'u> {
 /// chance.
 const SHORTEST_SECRET: usize = 6;
 
+/// More looks at a text that somebody made find nothing new.
+const MOST_LOOKS: usize = 4;
+
 /// A URL without what gives access: no user and password, nothing of its query or fragment but names, and the values of
 /// known harmless ones. URLs inside it, chained (`zip://in.root::https://...`) or nested (`root://proxy//root://...`), are
 /// treated alike, and so are mistyped ones as far as they can be told. A path is shown as it is, unless it is a private key.
 pub fn redacted(url: &str) -> String {
-    let url = &without_oddities(url);
+    let mut shown = redacted_once(url);
+    // What was left out may have hidden what is one of its own.
+    for _ in 1..MOST_LOOKS {
+        let again = redacted_once(&shown);
+        if again == shown {
+            break;
+        }
+        shown = again;
+    }
+    shown
+}
+
+fn redacted_once(url: &str) -> String {
+    let url = &without_passwords(without_keys(url));
     let shown = pieces(url).into_iter().map(|piece| match piece {
         Piece::Shown(text) => text,
         Piece::User(_) => "",
@@ -67,19 +90,8 @@ fn without_keys(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text without private keys, passwords of databases (`host=h password=...`), and users that no parser of URLs would find.
-fn without_oddities(text: &str) -> Cow<'_, str> {
-    let mut text = without_keys(text);
-    for without in [without_passwords, without_odd_users] {
-        if let Cow::Owned(shown) = without(&text) {
-            text = Cow::Owned(shown);
-        }
-    }
-    text
-}
-
 /// A text without the values of `password=`, as libpq has them: a word, or what is in quotes.
-fn without_passwords(text: &str) -> Cow<'_, str> {
+fn without_passwords(text: Cow<'_, str>) -> Cow<'_, str> {
     let lower = text.to_ascii_lowercase();
     let (mut shown, mut shown_from) = (String::new(), 0);
     let names = ["password", "passwd", "pwd"].into_iter().flat_map(|name| lower.match_indices(name));
@@ -100,7 +112,11 @@ fn without_passwords(text: &str) -> Cow<'_, str> {
             shown_from = from + n_value;
         }
     }
-    rest_behind(text, shown, shown_from)
+    if shown_from == 0 {
+        return text;
+    }
+    shown.push_str(&text[shown_from..]);
+    Cow::Owned(shown)
 }
 
 /// Lengths of the quote that a text begins with, if it does, and of what is in it; else of its first word.
@@ -125,84 +141,16 @@ fn quoted_or_word(text: &str) -> (usize, usize) {
     (n_lead, n_inside - usize::from(n_lead > 1 && inside[..n_inside].ends_with('\\')))
 }
 
-/// A text without users that no parser of URLs would find: behind backslashes, with spaces or quotes in their passwords, or
-/// with another `@`.
-fn without_odd_users(text: &str) -> Cow<'_, str> {
-    let (mut shown, mut shown_from) = (String::new(), 0);
-    let mut next = separator_from(text, 0);
-    while let Some((begin, mut at)) = next {
-        let is_backslashed = text[begin..at].contains('\\');
-        next = separator_from(text, at);
-        // A part for each separator, each looked at once, takes the time of one look.
-        let end = next.map_or(text.len(), |(begin, _)| begin);
-        let end = text[at..end].find('\n').map_or(end, |n_bytes| at + n_bytes);
-        loop {
-            let n_user = odd_user(&text[at..end], is_backslashed);
-            if n_user == 0 {
-                break;
-            }
-            shown.push_str(&text[shown_from..at]);
-            at += n_user;
-            shown_from = at;
-        }
-    }
-    rest_behind(text, shown, shown_from)
-}
-
-fn rest_behind(text: &str, mut shown: String, shown_from: usize) -> Cow<'_, str> {
-    if shown_from == 0 {
-        return Cow::Borrowed(text);
+/// A text without the users that none of its words has alone: there are spaces or quotes in their passwords, or before them.
+fn without_spread_users(text: &str) -> String {
+    let mut shown = String::new();
+    let mut shown_from = 0;
+    for user in users(text).into_iter().filter(|user| user.is_spread) {
+        shown.push_str(&text[shown_from..user.place.start]);
+        shown_from = user.place.end;
     }
     shown.push_str(&text[shown_from..]);
-    Cow::Owned(shown)
-}
-
-/// Where the next `://`, or what is like it, begins and ends.
-fn separator_from(text: &str, from: usize) -> Option<(usize, usize)> {
-    text[from..].match_indices([':', ';', ',', '|']).find_map(|(at, _)| {
-        let behind = &text[from + at + 1..];
-        let n_slashes = behind.len() - behind.trim_start_matches(['/', '\\']).len();
-        (n_slashes > 1).then_some((from + at, from + at + 1 + n_slashes))
-    })
-}
-
-/// Length of such a user at the beginning of a text, with what stands for its `@`.
-fn odd_user(text: &str, is_backslashed: bool) -> usize {
-    let word = &text[..text.find(is_edge).unwrap_or(text.len())];
-    let start = authority_of(word).rfind('@').map_or(0, |n_bytes| n_bytes + 1);
-    if is_backslashed && start > 0 {
-        return start;
-    }
-    let Some((name, rest)) = text[start..].split_once(':') else {
-        return 0;
-    };
-    let is_port = |rest: &str| {
-        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit()).chars().next();
-        behind.is_none_or(|c| is_edge(c) || "/\\?#:,;]}".contains(c))
-    };
-    if name.is_empty() || name.contains(|c| is_edge(c) || "/\\?#[".contains(c)) || is_port(rest) {
-        return 0;
-    }
-    let begin = start + name.len() + 1;
-    let rest_of_word = &word[begin..];
-    if let Some(n_bytes) = rest_of_word.rfind('@') {
-        return if is_backslashed { begin + n_bytes + 1 } else { 0 };
-    }
-    let end_of = |part: &str| ["%40", "\u{ff20}"].iter().filter_map(|at| Some(part.rfind(at)? + at.len())).max();
-    if let Some(n_bytes) = end_of(authority_of(rest_of_word)).or_else(|| end_of(rest_of_word)) {
-        return begin + n_bytes;
-    }
-    let Some(n_bytes) = rest.find('@') else {
-        return 0;
-    };
-    let behind = &rest[n_bytes + 1..];
-    let behind = &behind[..behind.find(is_edge).unwrap_or(behind.len())];
-    begin + n_bytes + 1 + behind.rfind('@').map_or(0, |n_bytes| n_bytes + 1)
-}
-
-/// True if a character ends a word of a message.
-fn is_edge(c: char) -> bool {
-    c.is_whitespace() || "'\"`<>()".contains(c)
+    shown
 }
 
 /// The place of a server as [`redacted`] shows a URL, though it has no scheme.
@@ -235,11 +183,18 @@ pub(crate) fn hidden_distinction(url: &str) -> Option<u64> {
         }
         _ => String::new(),
     };
+    let is_authority = |place: usize, user: &str| {
+        let is_behind_scheme =
+            matches!(pieces.get(place.wrapping_sub(1)), Some(Piece::Shown(shown)) if shown.ends_with("://"));
+        is_behind_scheme && !user.contains(['/', '\\', '?', '#'])
+    };
     let hidden = || {
         let pieces = pieces.iter().enumerate();
         pieces.filter_map(|(place, piece)| match piece {
             Piece::Hidden(value) => Some((name_before(place), *value)),
-            Piece::Shown(_) | Piece::User(_) => None,
+            // What looks like one may be of the path, which names the file.
+            Piece::User(user) => (!is_authority(place, user)).then(|| (String::new(), *user)),
+            Piece::Shown(_) => None,
         })
     };
     let gives_access =
@@ -259,7 +214,7 @@ pub fn scrubbed(text: &str, url: &str) -> String {
 /// What a server says, without what was sent to it with a request: what [`redacted`] hides of the `urls` that led to it, the
 /// user and password of these as the head of a request has them, and a `token`.
 pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>) -> String {
-    let text = without_oddities(text);
+    let text = without_spread_users(&without_passwords(without_keys(text)));
     let mut replacements = Vec::new();
     let mut before = "";
     replacements.extend(token.into_iter().flat_map(|token| words_of(token.expose())));
@@ -267,7 +222,8 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
         match piece {
             Piece::Shown(shown) => before = shown,
             Piece::User(user) => {
-                replacements.push((format!("//{user}"), "//".to_owned()));
+                replacements.extend(["//", "\\\\"].map(|slashes| (format!("{slashes}{user}"), slashes.to_owned())));
+                replacements.extend(user.contains(':').then(|| (user.to_owned(), String::new())));
                 let (name, password) = user.trim_end_matches('@').split_once(':').unwrap_or((user, ""));
                 let name = name.trim_end_matches('@');
                 replacements.extend([name, password].into_iter().flat_map(words_of));
@@ -282,7 +238,7 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
     }
     // Of two secrets one may begin as the other.
     replacements.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
-    let text = replacements.iter().fold(text.into_owned(), |text, (secret, shown)| text.replace(secret, shown));
+    let text = replacements.iter().fold(text, |text, (secret, shown)| text.replace(secret, shown));
     // A sentence may go on behind a URL: what ends it is none of it.
     let is_end = |c: char| is_edge(c) || ":;,".contains(c);
     let words = text.split_inclusive(is_edge).map(|word| word.split_at(word.trim_end_matches(is_end).len()));
@@ -334,27 +290,35 @@ pub(crate) fn basic_authorization(user: &str, password: &str) -> Secret {
 const IN_QUERY: [char; 3] = ['?', '&', '#'];
 
 fn pieces(url: &str) -> Vec<Piece<'_>> {
-    let pieces = match mistyped_scheme(url) {
-        Some((scheme, n_before)) => {
-            let (mut pieces, mut at, mut shown_from) = (Vec::new(), n_before, 0);
-            loop {
-                let n_user = user_after_scheme(&url[at..]);
-                if n_user == 0 {
-                    break;
-                }
-                pieces.extend([Piece::Shown(&url[shown_from..at]), Piece::User(&url[at..at + n_user])]);
-                shown_from = at + n_user;
-                // Without the user, what follows may be one.
-                at = url.len() - url[shown_from..].trim_start_matches([':', '/']).len();
-            }
-            pieces.extend(pieces_from(&url[shown_from..], at - shown_from, scheme));
-            pieces
+    let mut pieces = Vec::new();
+    let mut shown_from = 0;
+    let mut is_url = before_query(url).contains("://") || mistyped_scheme(url).is_some();
+    let mut scheme = mistyped_scheme(url).unwrap_or("https");
+    let last_value = url.rfind('=');
+    let mut query = None;
+    for user in users(url) {
+        let place = user.place;
+        query = query_in(url, shown_from..place.start, last_value, &mut scheme).filter(|_| is_url);
+        if query.is_some() {
+            break;
         }
-        None if before_query(url).contains("://") => pieces_from(url, 0, ""),
-        None => return pieces_without_scheme(url),
-    };
+        pieces.extend([Piece::Shown(&url[shown_from..place.start]), Piece::User(&url[place.clone()])]);
+        shown_from = place.end;
+        is_url = true;
+    }
+    if is_url && query.is_none() {
+        query = query_in(url, shown_from..url.len(), last_value, &mut scheme);
+    }
+    pieces.push(Piece::Shown(&url[shown_from..query.unwrap_or(url.len())]));
+    let rest = &url[query.unwrap_or(url.len())..];
+    pieces.extend(rest.char_indices().filter(|(_, c)| IN_QUERY.contains(c)).flat_map(|(start, _)| {
+        let end = rest[start + 1..].find(IN_QUERY).map_or(rest.len(), |n_bytes| start + 1 + n_bytes);
+        pieces_of_pair(&rest[start..end])
+    }));
+    // A path may have any other: what gives access is known by its name.
+    let marks: &[&str] = if is_url { &["&", ";", "%3f", "%26"] } else { &["?", "&", ";", "#"] };
     let loose = |piece| match piece {
-        Piece::Shown(text) => pieces_with_loose_pairs(text),
+        Piece::Shown(text) => pieces_with_loose_pairs(text, if is_url { 0 } else { before_query(url).len() }, marks),
         other => vec![other],
     };
     pieces.into_iter().flat_map(loose).collect()
@@ -364,92 +328,33 @@ fn before_query(url: &str) -> &str {
     &url[..url.find('?').unwrap_or(url.len())]
 }
 
-/// Those of a URL that lacks its scheme, or has one that nobody knows, or of a path: `user:password@host/...`, at its beginning
-/// or behind what is like `://`, or what gives access by its name behind a question mark. A path may have any other.
-fn pieces_without_scheme(url: &str) -> Vec<Piece<'_>> {
-    let last = before_query(url).rfind('@').map_or(0, |at| at + 1);
-    let mut pieces = Vec::new();
-    let (mut shown_from, mut at) = (0, 0);
-    while at < last {
-        // Only the scheme and its colon may be missing, or what was typed is taken for a path.
-        at = url.len() - url[at..].trim_start_matches(['/', '\\', '.']).len();
-        let n_user = user_with_password(url, at, last);
-        if n_user > 0 {
-            pieces.extend([Piece::Shown(&url[shown_from..at]), Piece::User(&url[at..at + n_user])]);
-            at += n_user;
-            shown_from = at;
-            if mistyped_scheme(&url[at..]).is_some() {
-                pieces.extend(self::pieces(&url[at..]));
-                return pieces;
-            }
-            // Without the user, what follows may be one.
-        } else if let Some(n_before) = place_of_authority(&url[at..]) {
-            at += n_before;
-        } else {
-            break;
+/// Where the query of a URL begins, or its fragment, in a part of it without users. `scheme`: that of the innermost URL.
+fn query_in<'u>(url: &'u str, part: Range<usize>, last_value: Option<usize>, scheme: &mut &'u str) -> Option<usize> {
+    url[part.clone()].match_indices([':', '?', '#']).map(|(at, mark)| (part.start + at, mark)).find_map(|(at, mark)| {
+        if url[at..].starts_with("://") {
+            *scheme = url[..at].rsplit(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c)).next().unwrap_or("");
         }
-    }
-    if pieces.is_empty() && url.contains("://") {
-        pieces.extend(pieces_from(url, 0, ""));
-    } else if pieces.is_empty() {
-        let hidden = value_of_access(url, before_query(url).len(), &["?", "&", ";", "#"]).unwrap_or(url.len());
-        let (shown, hidden) = url.split_at(hidden);
-        pieces.push(Piece::Shown(shown));
-        pieces.extend((!hidden.is_empty()).then_some(Piece::Hidden(hidden)));
-    } else {
-        pieces.extend(pieces_from(&url[shown_from..], 0, "https"));
-    }
-    pieces
-}
-
-/// Length of `user:password@` at a place of a text whose last `@` is before `last`: the password may have a slash.
-fn user_with_password(url: &str, at: usize, last: usize) -> usize {
-    let authority = authority_of(&url[at..]);
-    match authority.rfind('@') {
-        Some(end) => {
-            if authority[..end].contains(':') {
-                end + 1
-            } else {
-                0
-            }
-        }
-        // Behind a host stands a number, and not the beginning of a password.
-        None => match authority.split_once(':') {
-            Some((user, port)) if at > 0 && !user.is_empty() && !port.bytes().all(|byte| byte.is_ascii_digit()) => {
-                last.saturating_sub(at)
-            }
-            _ => 0,
-        },
-    }
-}
-
-/// Behind the next slashes that may be those of `://`: two of them, or one behind what may be its colon.
-fn place_of_authority(text: &str) -> Option<usize> {
-    let is_begin = |(at, _): &(usize, &str)| text[..*at].ends_with(IN_SEPARATOR) || text[at + 1..].starts_with('/');
-    let (at, _) = text.match_indices('/').find(is_begin)?;
-    Some(text.len() - text[at..].trim_start_matches('/').len())
+        (mark == "?" || (mark == "#" && is_fragment(scheme, last_value > Some(at)))).then_some(at)
+    })
 }
 
 /// What was typed for the characters of `://`.
 const IN_SEPARATOR: [char; 6] = [':', '/', ';', ',', '.', '|'];
 
-/// A scheme, and its length with what follows it instead of `://`.
-fn mistyped_scheme(url: &str) -> Option<(&str, usize)> {
-    const SCHEMES: [&str; 12] =
-        ["http", "https", "root", "roots", "xroot", "xroots", "s3", "s3+http", "s3+https", "dav", "davs", "ftp"];
+/// A known scheme at the beginning of a URL, with something like `://` behind it.
+fn mistyped_scheme(url: &str) -> Option<&str> {
     let n_scheme = url.find(IN_SEPARATOR)?;
     let rest = url[n_scheme..].trim_start_matches(IN_SEPARATOR);
     let separator = &url[n_scheme..url.len() - rest.len()];
-    let is_scheme = SCHEMES.iter().any(|scheme| url[..n_scheme].eq_ignore_ascii_case(scheme));
     let is_marked = separator.starts_with(':') || (separator.len() > 1 && separator.contains('/'));
-    (is_scheme && is_marked && !separator.starts_with("://")).then(|| (&url[..n_scheme], url.len() - rest.len()))
+    (is_known_scheme(&url[..n_scheme]) && is_marked).then(|| &url[..n_scheme])
 }
 
 /// What is shown, but for the values of names that give access where they stand in no query: behind `&` and `;` in a path, or
 /// behind a mark that was encoded.
-fn pieces_with_loose_pairs(text: &str) -> Vec<Piece<'_>> {
+fn pieces_with_loose_pairs<'u>(text: &'u str, from: usize, marks: &[&str]) -> Vec<Piece<'u>> {
     // Nobody knows where it ends: nothing is shown behind the first.
-    match value_of_access(text, 0, &["&", ";", "%3f", "%26"]) {
+    match value_of_access(text, from, marks) {
         Some(at) => vec![Piece::Shown(&text[..at]), Piece::Hidden(&text[at..])],
         None => vec![Piece::Shown(text)],
     }
@@ -473,90 +378,14 @@ fn value_of_access(text: &str, from: usize, marks: &[&str]) -> Option<usize> {
     marks.filter_map(value_from).min()
 }
 
-/// The pieces of a URL; what is before `at` has been looked at.
-fn pieces_from<'u>(url: &'u str, mut at: usize, mut scheme: &'u str) -> Vec<Piece<'u>> {
-    let mut pieces = Vec::new();
-    let mut shown_from = 0;
-    let mut link = Link::default();
-    while let Some(n_before) = url[at..].find([':', '?', '#']) {
-        at += n_before;
-        let rest = &url[at..];
-        if rest.starts_with('?') || (rest.starts_with('#') && is_fragment(scheme, rest)) {
-            pieces.push(Piece::Shown(&url[shown_from..at]));
-            pieces.extend(rest.char_indices().filter(|(_, c)| IN_QUERY.contains(c)).flat_map(|(start, _)| {
-                let end = rest[start + 1..].find(IN_QUERY).map_or(rest.len(), |n_bytes| start + 1 + n_bytes);
-                pieces_of_pair(&rest[start..end])
-            }));
-            return pieces;
-        }
-        let n_user = if rest.starts_with("://") {
-            scheme = url[..at].rsplit(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c)).next().unwrap_or("");
-            at += 3;
-            user_after_scheme(&url[at..])
-        } else if rest.starts_with("::") {
-            at += 2;
-            link.user_at(url, at)
-        } else {
-            at += 1;
-            0
-        };
-        if n_user > 0 {
-            pieces.extend([Piece::Shown(&url[shown_from..at]), Piece::User(&url[at..at + n_user])]);
-            at += n_user;
-            shown_from = at;
-        }
-    }
-    pieces.push(Piece::Shown(&url[shown_from..]));
-    pieces
-}
-
 /// Whether what begins with `#` is for the client alone. Servers of XRootD have it in the names of files, and so have
 /// local disks; of the schemes of others nobody knows. Keys of S3 have it, too, but what looks like a name with a value is
 /// better hidden.
-fn is_fragment(scheme: &str, rest: &str) -> bool {
+fn is_fragment(scheme: &str, has_value: bool) -> bool {
     match scheme.to_ascii_lowercase().as_str() {
         "http" | "https" => true,
         "" | "file" | "root" | "roots" | "xroot" | "xroots" => false,
-        _ => rest.contains('='),
-    }
-}
-
-fn authority_of(rest: &str) -> &str {
-    &rest[..rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len())]
-}
-
-/// Length of user and password behind `://`, with their `@`.
-fn user_after_scheme(rest: &str) -> usize {
-    let authority = authority_of(rest);
-    if let Some(n_bytes) = authority.rfind('@') {
-        return n_bytes + 1;
-    }
-    // A password with a slash that should have been encoded: what stands where the port does is its beginning.
-    let port = authority.split_once(':').map_or("", |(_, port)| port);
-    if port.bytes().all(|byte| byte.is_ascii_digit()) || authority.starts_with('[') || authority.contains("::") {
-        return 0;
-    }
-    let link = &rest[..rest.find("://").unwrap_or(rest.len())];
-    link.rfind('@').map_or(0, |n_bytes| n_bytes + 1)
-}
-
-/// What stands behind `::` up to the next mark that ends a host: looked at once, however many `::` are in it.
-#[derive(Default)]
-struct Link {
-    end: usize,
-    /// Behind its last `@`.
-    user_end: usize,
-}
-
-impl Link {
-    /// Length of user and password behind a `::`, where a path may stand, with their `@`. `at`: no less than before.
-    fn user_at(&mut self, url: &str, at: usize) -> usize {
-        if at >= self.end {
-            let authority = authority_of(&url[at..]);
-            self.end = at + authority.len();
-            self.user_end = at + authority.rfind('@').map_or(0, |n_bytes| n_bytes + 1);
-        }
-        if self.user_end > at && url[at..self.user_end].contains(':') { self.user_end - at } else { 0 }
+        _ => has_value,
     }
 }
 

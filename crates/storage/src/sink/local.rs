@@ -80,7 +80,7 @@ impl LocalSink {
         name.push(PART);
         let part = target.with_file_name(name);
         let mode = older.map(|older| older.mode() & PERMISSIONS);
-        let creating = format!("cannot create {}", part.display());
+        let creating = format!("cannot create {}", redacted(&part.to_string_lossy()));
         let file = Arc::new(create_part(&part, mode.unwrap_or(0o666)).map_err(failed(&url, &creating))?);
         let state = RwLock::new(State::Open(Arc::clone(&file)));
         let sink = LocalSink { url, target, part, state, process: std::process::id() };
