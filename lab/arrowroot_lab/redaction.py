@@ -23,19 +23,29 @@ SHORTEST = 6
 
 #: Ends of names whose values give access.
 _STRONG = (
-    r"token|pass(?:word|wd|phrase|code)|pwd|secrets?|credentials?|authz|authorization|jwt|signature|cookie|"
-    r"(?:access|secret|private|api|session|account)[_-]?key(?:[_-]?id)?"
+    r"token|pass(?:word|wd|code|[_\s-]?phrase)|pwd|secrets?|credentials?|creds?|authz|authorization|x-auth|"
+    r"jwt|signature|cookie|session[_-]?id|"
+    r"(?:access|secret|private|api|session|account|ssh)[_\s-]?key(?:[_-]?id)?"
 )
-_NAME = rf"[\w.%+-]*(?:{_STRONG})|(?:[\w.%+-]*[_.%+-])?(?:key|sig|pat|pass|auth)"
+_SHORT = "key|sig|pat|pass|pw|auth|oauth|tok"
+_NAME = rf"[\w.%+-]*(?:{_STRONG})|(?:[\w.%+-]*[_.%+-])?(?:{_SHORT})"
+#: As variables of an environment are written; and in quotes, as keys of objects.
+_OF_VARIABLE = r"(?-i:[A-Z][A-Z0-9_]*_(?:KEY|PAT|PASS|AUTH|SIG))"
+_OF_KEY = r"""\\?["'](?:[\w-]*[_-])?(?:pass|pw|auth|oauth)(?=\\?["'])"""
 _WAY = "(?:bearer|basic|negotiate)"
 #: What follows it in sentences.
 _PROSE = r"(?:tokens?|auth\w*|access|realm|credentials?|scheme|is|was|not|no|or|and|with|for)\b"
-#: What a rule hides: a text in quotes, which stay, or a word. What was hidden before stays so.
+#: What a rule hides: a text in quotes, which stay, what is in parentheses, or a word. What was hidden before stays so.
 _VALUE = (
-    r"""(?!\\?["']?\.\.\.)(?P<quote>\\?["'])?"""
-    r"""(?(quote)(?:(?!(?P=quote))(?:\\.|.))+|[^\s"'<>&,][^\s"'<>&]*)"""
+    r"""(?!(?:[bruf]{0,2}\\?["'])?\.\.\.)(?P<quote>[bruf]{0,2}(?P<mark>\\?["']))?"""
+    r"""(?(quote)(?:(?!(?P=mark))(?:\\.|.))+|(?:\([^()]*\)?|[^\s"'<>&,][^\s"'<>&]*))"""
 )
 _OF_HEADER = r"""(?P<quote>\\?["'])?(?:=\\?"[^"\r\n]*"?|\\(?!["'])|[^"'\r\n\\])+"""
+#: What looks like no word of a sentence.
+_ODD = r"(?=\S*\d|\S{16}|\S+(?-i:[A-Z]))"
+#: The value is in the next lines (YAML).
+_BLOCK = r"(?:[|>][+-]?\s*\n\s*)?(?![|>][+-]?\s*\n)"
+_SAID = rf"(?:{_STRONG})"
 _RULES = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
@@ -45,36 +55,57 @@ _RULES = tuple(
         # All of such a header: its parts may be in quotes.
         rf"""(?<![\w.%+-])(?P<lead>(?:[\w-]*-)?(?:authorization|cookie)\\?["']?\s?:\s*){_OF_HEADER}""",
         # --password X, as an option and the word after it.
-        rf"""(?P<lead>(?<![\w.-])--?(?:{_NAME})["']?(?:,\s*|\s+))(?!--?[a-z]{{2}}|-u){_VALUE}""",
+        rf"""(?P<lead>(?<![\w.-])--?(?:{_NAME})["']?(?:,\s*|\s+|\\\n\s*))(?!--?[a-z]{{2}}|-u){_VALUE}""",
         rf"""(?P<lead>(?<![\w.-])(?:-u|--(?:proxy-)?user)["']?[\s=,]+)(?=\S+:){_VALUE}""",
         rf"""(?P<lead>(?<![\w.-])-u)(?=[^\s"'=,:]+:){_VALUE}""",
+        rf"""(?P<lead>\b(?:sshpass|mysql\w{{0,10}}|mariadb\w{{0,10}})\b[^|;\n]{{0,80}}?\s-p\s?){_VALUE}""",
         # password=X, "password": "X", X-Auth-Token: X. A dotted key before a colon is one of a campaign.
-        rf"""(?<![\w.%+-])(?P<lead>(?:{_NAME})\\?["']?\s?(?:=|%(?:25)*3D)\s?)(?!["']?{_WAY}\s){_VALUE}""",
+        rf"""(?<![\w.%+-])(?P<lead>(?:{_NAME})\\?["']?\s?(?:=>?|:=|->|→|%(?:25)*3D)\s?)(?!["']?{_WAY}\s){_VALUE}""",
         # After the name of a way to be let in, the next rule strikes out what follows.
-        rf"""(?<![\w.%+-])(?P<lead>[\w-]*(?:{_STRONG})\\?["']?\s?:\s*)(?!["']?{_WAY}\s){_VALUE}""",
+        rf"""(?<![\w.%+-])(?P<lead>(?:[\w-]*(?:{_STRONG})|{_OF_VARIABLE}|{_OF_KEY})\\?["']?\s?:\s*{_BLOCK})(?!["']?{_WAY}\s){_VALUE}""",
+        # A pair of a name and its value; <password>X</password>; a call with it, as HTTPBasicAuth('me', 'X').
+        rf"""(?P<lead>\(\s*b?["'](?:{_NAME})["'],\s*)(?=b?["'][^"']*["']\s*\))(?!["']?{_WAY}\s){_VALUE}""",
+        rf"""(?P<lead>\[\s*["'](?-i:[A-Z0-9_]*(?:TOKEN|PASSWORD|SECRET|_KEY))["'],\s*)(?=["'][^"']*["']\s*\]){_VALUE}""",
+        rf"""(?P<lead><[\w:.-]*(?:{_STRONG})[^<>\n]*>)(?P<quote>)(?!\.\.\.)[^<]+""",
+        rf"""(?P<lead>\b\w*(?:auth|{_STRONG})\()(?=[^()]*["'])(?P<quote>)(?!\.\.\.)[^()]+""",
+        # netrc, prompts, sentences.
+        rf"(?P<lead>\b(?:login|user)\s+\S{{1,200}}\s+(?:password|pass)\s+){_VALUE}",
+        rf"""(?P<lead>\b(?:password|pass[_\s-]?phrase)\s+for\s+(?:["'][^"'\n]{{1,200}}["']|[^\n:"']{{1,200}}):\s*){_VALUE}""",
+        rf"(?P<lead>\b{_SAID}\s+(?:is|was)\s?:?\s+){_ODD}{_VALUE}",
+        rf"(?P<lead>\b(?:{_SAID}|oauth|digest)\s+)(?![/.~-])(?=\S*\d)(?=\S{{8}})(?=\S*[a-z])(?!\S*[=:]){_VALUE}",
         rf"(?P<lead>\b{_WAY}(?:\s+|%20|\+))(?!{_PROSE}){_VALUE}",
         rf"""(?<![\w.%+-])(?P<lead>{_WAY}\\?["'],\s*)(?=\\?["']){_VALUE}""",
         rf"""(?<![\w.%+-])(?P<lead>bearer\\?["']?\s?[:=]\s*)(?!{_PROSE}){_VALUE}""",
-        # In a sentence, what looks like no word.
-        rf"(?P<lead>\bbearer\s+tokens?(?:\s+(?:is|was))?[\s:=]\s*)(?=\S*\d|\S{{16}}|\S+(?-i:[A-Z])){_VALUE}",
+        rf"(?P<lead>\bbearer\s+tokens?(?:\s+(?:is|was))?[\s:=]\s*){_ODD}{_VALUE}",
     )
 )
 #: Without one of these no rule applies: most texts are looked at once.
 _SUSPICIOUS = re.compile(
-    r"[@=?]|eyJ|MDA|BEGIN |bearer|basic|negotiate|:\s|-\w|#|%(?:25)*3d|%40|\uff20", re.IGNORECASE
+    rf"[@=?#<]|eyJ|MDA|BEGIN |{_WAY}|-\w|%(?:25)*3d|%(?:25)*40|\uff20|{_STRONG}|{_SHORT}|digest",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"""[^\s"'<>]+""")
 #: What stands between a scheme and a host, or was typed for it.
 _SEPARATOR = re.compile(r"//|[a-z0-9][:;,|]/", re.IGNORECASE)
 #: Behind it, a user whose password has a slash: what stands where the port does is its beginning.
-_SLASHED = re.compile(r"(?://|[a-z0-9][:;,|]/)(?=[^/@:]+:(?!\d*(?:[/?#]|$)))")
+#: It may be a port all the same, behind a name with dots.
+_SLASHED = re.compile(
+    r"(?://|[a-z0-9][:;,|]/)[/.]*(?=[^/@:]+:)(?!\[|[^/@:]+:(?:\d*(?:\?|$)|//|:)|(?:[^/@:]*\.[^/@:]*|localhost):\d+[/#])"
+)
 #: A user whose password has spaces or quotes, or with another "@": what stands where the port does is none.
 _SPACED = re.compile(
     r"""(?<=://)(?:(?!\[)[^\s/@:"'<>]+:(?!:|\d*(?:[\s/?#"'<>,;)]|$))(?:[^\s/@"'<>]*(?:%40|\uff20)|"""
     r"""[^@\s"'<>]{0,200}[ "'<>](?:(?!://)[^@\r\n]){0,200}@(?:[^\s"'<>]*@)?))+"""
 )
-#: A user behind a scheme, or at the beginning of a place whose scheme is mistyped.
-_USER = re.compile(r"([:;,.|]//|^[^/]*//)[^/]*@")
+#: A user whose password has spaces behind an "@": another one follows behind mere words.
+_SPREAD = re.compile(
+    r"""(?<=://)[^\s/@:"'<>]{1,200}:(?!\d*(?:[\s/?#"'<>,;)]|$))[^\s/"'<>@]{0,200}@[^\s/?#"'<>]{0,200}"""
+    r"""[ "'](?:(?!//|[,;:.)\]}'"`>]\s)[^@\r\n]){0,200}@"""
+)
+_AT = r"(?:@|%(?:25)*40|\uff20)"
+_HAS_AT = re.compile(_AT)
+#: A user behind a scheme, or at the beginning of a place whose scheme is mistyped. Files have paths there.
+_USER = re.compile(rf"((?<!file)[:;,.|]//[/.]*|^[^/]*//)[^/]*{_AT}")
 #: What may stand before a user elsewhere.
 _BEFORE_USER = re.compile(r"[=(,;|\[{\\]")
 #: What ends a sentence, or a part of one, is not of the URL before it.
@@ -93,7 +124,13 @@ _PLAIN = (
     "passfile",
 )
 _OPTION = re.compile(rf"--?(?:{_NAME})", re.IGNORECASE)
-_KEY = re.compile(rf"[\w.-]*(?:{_STRONG})", re.IGNORECASE)
+_KEY = re.compile(
+    rf"[\w.-]*(?:{_STRONG})|(?:[\w.-]*[_-])?(?:pass|pw|auth|oauth)|{_OF_VARIABLE}", re.IGNORECASE
+)
+#: In a pair, as variables of an environment are. Other lists have names in them.
+_OF_PAIR = re.compile(r"[A-Z0-9_]*(?:TOKEN|PASSWORD|SECRET|_KEY)")
+#: Programs that take a password behind -p.
+_ASKING = re.compile(r"(?:.*/)?(?:sshpass|mysql\w*|mariadb\w*)")
 _ACCESS = re.compile(rf"{_NAME}|x-(?:amz|goog)-.*|expires", re.IGNORECASE)
 _VARIABLE = re.compile(
     r"TOKEN|PASS(?:WORD|WD|PHRASE)|SECRET|CREDENTIAL|AUTHZ|JWT|(?<!MON)KEY(?!BOARD|MAP)|"
@@ -160,8 +197,13 @@ def _redacted(told: Any, hidden: list[str]) -> Any:
     if isinstance(told, list | tuple):
         shown = [_redacted(one, hidden) for one in told]
         for place, (option, value) in enumerate(pairwise(told), 1):
-            if isinstance(option, str) and isinstance(value, str) and _is_hidden_after(option, value):
-                shown[place] = DOTS
+            if isinstance(option, str) and isinstance(value, str):
+                is_asked = option == "-p" and place > 1 and _asks(told[place - 2])
+                is_pair = len(told) == 2 and _OF_PAIR.fullmatch(option) is not None
+                if is_asked or is_pair or _is_hidden_after(option, value):
+                    shown[place] = DOTS
+                elif value.startswith("-p") and value != "-p" and _asks(option):
+                    shown[place] = f"-p{DOTS}"
         return type(told)(shown) if type(told) in (list, tuple) else shown
     return told
 
@@ -198,12 +240,16 @@ def _is_hidden_after(option: str, value: str) -> bool:
     )
 
 
+def _asks(program: Any) -> bool:
+    return isinstance(program, str) and _ASKING.fullmatch(program) is not None
+
+
 def _text(text: str, hidden: Iterable[str]) -> str:
     for secret in hidden:
         text = text.replace(secret, DOTS)
     if not _SUSPICIOUS.search(text):
         return text
-    text = _SPACED.sub("", text)
+    text = _SPREAD.sub("", _SPACED.sub("", text))
     for rule in _RULES:
         text = rule.sub(_struck, text)
     return _WORD.sub(lambda found: shown_place(found[0]), text)
@@ -215,8 +261,8 @@ def _struck(found: re.Match[str]) -> str:
 
 def shown_place(text: str) -> str:
     """Return one path or URL without user and password, and without what is in its query."""
-    if "@" in text:
-        last = text.rindex("@")
+    if _HAS_AT.search(text):
+        last = text.rfind("@")
         slashed = _SLASHED.search(text)
         if slashed and slashed.end() < last:
             text = text[: slashed.end()] + text[last + 1 :]

@@ -86,11 +86,79 @@ HIDING = [
     r"https:\\me:{}@h\f",
     "curl -u me:{} h",
     "curl -ume:{} h",
+    '{{"token":"{}"}}',
+    '{{"password":"{}"}}',
+    '{{"access_token":"{}"}}',
+    '{{"auth": "{}"}}',
+    "password:{}",
+    "token=b'{}'",
+    "auth=('me', '{}')",
+    "SSH_KEY: {}",
+    "('BEARER_TOKEN', '{}')",
+    '["BEARER_TOKEN", "{}"]',
+    "--pw {}",
+    "--password\\\n {}",
+    "sshpass -p {} ssh h",
+    "mysql -p{}",
+    "<password>{}</password>",
+    "<ns:access_token type='x'>{}</ns:access_token>",
+    "machine h login me password {}",
+    "user me pass {}",
+    "token=>{}",
+    "token := {}",
+    "bearer_token -> {}",
+    "creds={}",
+    "HTTPBasicAuth('me', '{}')",
+    "set_password(b'{}')",
+    "Password for me: {}",
+    "Password for 'https://me@h': {}",
+    "password is {}",
+    "password {}",
+    "using token {}",
+    "API key {}",
+    "pass phrase: {}",
+    "OAuth {}",
+    "token: |\n  {}",
+    "password:\n  {}",
+    "https:///me:{}@h/x",
+    "https:///{}@h/x",
+    "root:///me:{}@h//x",
+    "https://me:/{}@h/x",
+    "https://me:1/{}@h/x",
+    "https:///me:pa/{}@h/x",
+    "https:// /me:{}@h",
+    "https://./me:{}@h",
+    "simplecache::https:///me:{}@h",
+    "root://proxy///root:///me:{}@h//x",
+    "no https://user:p@ss {}@h/x, ok",
+    "https://me%3A{}%40h/x",
 ]
 STAYING = [
     "workload.x.key: expected a text",
     "strategy.x.options.token: expected a text",
-    "root://h:1094//a@b.root",
+    "root://h.ch:1094//a@b.root",
+    "root://localhost:1094//a@b.root",
+    "https://h/a@b/x",
+    "s3://bucket/a@b/x",
+    "file:///a@b.root",
+    "tokens: 5",
+    '{"tokens":5,"keys":["a","b"],"passed":true}',
+    "no token file",
+    "the token is missing",
+    "password authentication failed",
+    "token expired: ask again",
+    "KeyError: 'Muon_pt'",
+    '{"key":"Muon_pt","n":3}',
+    "store.n_reads: 5, time: 3.5 s",
+    "columns: ['token', 'certificate', 'key']",
+    "takes token, certificate or key",
+    "no monkeys: 3",
+    "authors(s): 'a', 'b'",
+    "file.root: byte 12: expected 3, got 4",
+    "0x7f3a: <bound method x> at 12:30:05",
+    "bypass: 3, compass: 4",
+    "tree->Draw(x), a => b",
+    "no https://h/x for you@h: both",
     "/disk/a@b.root",
     "git@github.com:a/b",
     "monkey=3",
@@ -116,6 +184,39 @@ def test_what_gives_access_is_struck_out(text):
 @pytest.mark.parametrize("text", STAYING)
 def test_all_else_stays(text):
     assert redacted(text) == text
+
+
+def test_no_drawn_password_is_shown_in_any_form():
+    draw = random.Random(2)
+    letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
+    for _ in range(2000):
+        password = "".join(draw.choice(letters + "23456789") for _ in range(draw.randint(8, 20))) + "7q"
+        if draw.random() < 0.3:
+            password = password[:3] + draw.choice("-_.+~!$*") + password[3:]
+        form = draw.choice(HIDING).replace("{}", password).replace("{{", "{").replace("}}", "}")
+        before, behind = (
+            draw.choice(["", "error: ", "no (", "x\n"]),
+            draw.choice(["", "\n", "\nnext: 3", " "]),
+        )
+        assert password not in redacted(before + form + behind), before + form + behind
+        assert password not in json.dumps(redacted({"said": [form]}))
+        said = before + draw.choice(STAYING) + behind
+        assert redacted(said) == said
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        (["sshpass", "-p", CANARY, "ssh", "-p", "22"], ["sshpass", "-p", "...", "ssh", "-p", "22"]),
+        (["/usr/bin/mysql", f"-p{CANARY}", "d"], ["/usr/bin/mysql", "-p...", "d"]),
+        (("BEARER_TOKEN", CANARY), ("BEARER_TOKEN", "...")),
+        (["token", "certificate"], ["token", "certificate"]),
+        (["read", "-p", "4"], ["read", "-p", "4"]),
+        ({"auth": CANARY, "tokens": 5, "key": "Muon_pt"}, {"auth": "...", "tokens": 5, "key": "Muon_pt"}),
+    ],
+)
+def test_what_follows_a_name_in_plain_values_is_struck_out(told, kept):
+    assert redacted(told) == kept
 
 
 def test_what_is_shown_stays_as_it_is_and_takes_no_time():
@@ -153,7 +254,12 @@ def test_what_is_shown_stays_as_it_is_and_takes_no_time():
         told = redacted("".join(draw.choice(parts) for _ in range(draw.randint(1, 10))))
         assert redacted(told) == told
     began = time.process_time()
-    for part in (*parts, "x=a:b", "//a:b", "?a=b&", "a.b_", "eyJa.eyJ", "MDA", "-----BEGIN "):
+    more = (
+        "x=a:b", "//a:b", "?a=b&", "a.b_", "eyJa.eyJ", "MDA", "-----BEGIN ", "auth('", "<token", "mysql ",
+        "user a password ", "password for ", "token: |\n ", "token is ", "://a:b@c d ",
+        "://a:1/b", "('token', ", "sshpass", "api ", "token =",
+    )  # fmt: skip
+    for part in (*parts, *more):
         redacted("@" + part * (20_000 // len(part)))
     # Of rules that look at each place as far as the end, one would take hours.
     assert time.process_time() - began < 20
