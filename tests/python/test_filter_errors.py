@@ -3,13 +3,16 @@
 import contextlib
 import pickle
 import random
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import uproot
 
 import arrowroot as ar
+from arrowroot._filter.bind import bind
 
 from .conftest import write_tree
 
@@ -99,6 +102,38 @@ def test_names_that_are_more_than_a_name_are_suggested_as_a_filter_has_them(tmp_
     assert tree.entries_where("x[1] > 3").tolist() == tree.entries_where("`x[2]`[1] > 3").tolist() == [2, 3]
     assert tree.to_arrow(["!x"]).column_names == ["y-z"]
     assert tree.to_arrow(["x"])["x[2]"].to_pylist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_a_column_that_is_called_as_a_word_of_the_grammar_stands_in_backticks(tmp_path):
+    path = tmp_path / "words.root"
+    with uproot.recreate(path) as file:
+        file["T"] = {name: np.arange(4) for name in ("true", "false", "in", "x")}
+    tree = ar.open(path)["T"]
+    for word in ("true", "false", "in"):
+        assert tree.entries_where(f"`{word}` == 3 && x > 2").tolist() == [3]
+        for text in (f"{word} == 3 && x > 2", f"x > 2 && {word}", f"isin({word}, 3)"):
+            with pytest.raises(ar.FilterError, match=f"`{word}`"):
+                tree.entries_where(text)
+        with pytest.raises(ar.NoSuchColumnError, match=f"did you mean `{word}`"):
+            tree.entries_where(f"{word}_ == 3")
+    assert tree.entries_where("((1 == 1) && x > 2) || (1 == 0)").tolist() == [3]
+
+
+def test_a_filter_of_many_dots_looks_for_as_few_names_as_for_one_of_some():
+    class Column(NamedTuple):
+        path: str
+        name: str
+        is_group: bool = False
+        unsupported: None = None
+
+    def n_looked_for(n_dots):
+        looked_for = []
+        text = "x" + ".x" * n_dots
+        with pytest.raises(ar.NoSuchColumnError):
+            bind(text, [Column("y", "y")], lambda _: pa.schema([]), "T", looked_for.append)
+        return len(looked_for)
+
+    assert n_looked_for(20_000) == n_looked_for(200)
 
 
 def test_a_filter_error_survives_the_way_between_processes():

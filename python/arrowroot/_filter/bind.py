@@ -105,8 +105,11 @@ class TextFilter:
         self.mask(empty_batch(schema_of(self.columns)), lambda row: row)
 
     def _resolve(self, name: Name) -> tuple[str, list[str]]:
+        from arrowroot._filter import grammar
+
         parts = [name.name] if name.exact else name.name.split(".")
-        for n_parts in range(len(parts), 0, -1):
+        # As deep as other operations: each try takes time with the length of the name.
+        for n_parts in range(len(parts), max(0, len(parts) - grammar.MAX_DEPTH), -1):
             path = self._path_of(".".join(parts[:n_parts]), name)
             if path is not None:
                 return path, parts[n_parts:]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Only programs that went wrong write longer texts and deeper nesting, which would exhaust the stack.
 _MAX_CHARACTERS = 100_000
-_MAX_DEPTH = 100
+MAX_DEPTH = 100
 _MAX_INTEGER = 2**64 - 1
 
 #: Names of functions, with the fewest and most arguments.
@@ -52,6 +52,8 @@ _INSTEAD = {
     "not": 'write "!", and what it is of in parentheses',
     "in": "write isin(x, 1, 2, 3)",
 }
+#: Truth values, and how else to write them.
+_TRUTHS = {"true": "(1 == 1)", "false": "(1 == 0)"}
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
     | (?P<number>0[xX][0-9a-fA-F]+ | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
@@ -71,7 +73,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 def is_name(text: str) -> bool:
     """Return whether a text is a name as it stands, without backticks."""
     found = _TOKEN.fullmatch(text)
-    return found is not None and found["name"] is not None and text not in _INSTEAD
+    return found is not None and found["name"] is not None and text not in (*_INSTEAD, *_TRUTHS)
 
 
 class Place(NamedTuple):
@@ -267,7 +269,8 @@ class _Parser:
 
     def _unexpected(self, token: _Token, expected: str) -> NoReturn:
         if token.text in _INSTEAD:
-            self._fail(f"unexpected {token.text!r}: {_INSTEAD[token.text]}", token.place)
+            column = f"; the column is `{token.text}`, in backticks" if self._is_column(token.text) else ""
+            self._fail(f"unexpected {token.text!r}: {_INSTEAD[token.text]}{column}", token.place)
         found = "the filter ends" if token.kind == "end" else f"there is {token.text!r}"
         self._fail(f"{expected} is expected where {found}", token.place)
 
@@ -286,16 +289,16 @@ class _Parser:
 
     def _depth(self, place: Place, *parts: Node) -> int:
         depth = 1 + max(part.depth for part in parts)
-        if depth > _MAX_DEPTH:
-            self._fail(f"more than {_MAX_DEPTH} operations inside each other", place)
+        if depth > MAX_DEPTH:
+            self._fail(f"more than {MAX_DEPTH} operations inside each other", place)
         return depth
 
     def _or(self) -> Node:
         # Parentheses, indices and arguments are all parsed here.
         self._nesting += 1
-        if self._nesting > _MAX_DEPTH // 2:
+        if self._nesting > MAX_DEPTH // 2:
             self._fail(
-                f"more than {_MAX_DEPTH // 2} parentheses inside each other", self._tokens[self._next].place
+                f"more than {MAX_DEPTH // 2} parentheses inside each other", self._tokens[self._next].place
             )
         node = self._logic("||", lambda: self._logic("&&", self._bit_or))
         self._nesting -= 1
@@ -399,7 +402,13 @@ class _Parser:
         if token.kind == "quoted":
             return Name(token.text, token.place, exact=True)
         if token.kind == "name" and token.text not in _INSTEAD:
-            if token.text in ("true", "false"):
+            if token.text in _TRUTHS:
+                if self._is_column(token.text):
+                    self._fail(
+                        f"{token.text!r} is a truth value, and the name of a column: write `{token.text}` in backticks "
+                        f"for the column, and {_TRUTHS[token.text]} for the truth value",
+                        token.place,
+                    )
                 return Number(token.text == "true", token.place)
             return self._call(token) if self._take("(") else Name(token.text, token.place, exact=False)
         if token.kind == "operator" and token.text == "(":
