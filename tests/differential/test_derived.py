@@ -210,7 +210,7 @@ def test_what_is_beside_a_tree_inside_of_an_object_is_what_it_was(trees, tmp_pat
         }  # fmt: skip
         assert file["output"]["n"] == 3
         assert file["array"][0] is None
-        with pytest.raises(ar.NoSuchKeyError, match="'list' is a TList, not a directory"):
+        with pytest.raises(ar.NoSuchKeyError, match=r"'list' is a TList, .* did you mean 'list/memory'"):
             _ = file["list/memori"]
         with ar.create(tmp_path / "copy.root") as copy:
             with pytest.raises(ar.UnsupportedError, match=r"fItems: a tree inside of .* a table of its own"):
@@ -234,6 +234,55 @@ def test_ls_lists_a_tree_inside_of_an_object_by_its_path(trees, capsys):
     (listed,) = json.loads(capsys.readouterr().out)["trees"]
     assert (listed["path"], listed["num_entries"]) == ("list/disk", 50)
     assert main(["ls", f"{trees}:list/nothing"]) != 0
+
+
+def test_trees_inside_of_lists_are_those_of_a_file_where_no_key_is_one(path, trees, tmp_path, capsys):
+    one, many = (path.with_name(name) for name in ("one.root", "many.root"))
+    with ar.open(trees) as file:
+        assert not [name for name in file.trees if "/" in name]  # a tree of a key goes before
+    with ar.open(one) as file:
+        assert (file.trees, file.only_tree().path) == (["list/disk"], "list/disk")
+        with pytest.raises(
+            ar.NoSuchKeyError,
+            match=r"'list/nope'; 'list' is a TList, .*: the trees in it have paths; .*'list/disk'",
+        ):
+            _ = file["list/nope"]
+    assert ar.scan(one).to_arrow().to_pylist() == rows(0, 50)
+    with ar.open(many) as file:
+        assert file.trees == ["dir/list/disk", "dir/list/disk;2", "dir/other/memory"]
+        assert file["dir"].trees == ["list/disk", "list/disk;2", "other/memory"]
+        with pytest.raises(ar.InvalidRequestError, match=r"which of its 3 trees.*'dir/other/memory'"):
+            file.only_tree()
+        with pytest.raises(ar.NoSuchKeyError, match="did you mean 'other/memory'"):
+            _ = file["dir"]["other/memori"]
+    for command in ("ls", "head"):
+        assert main([command, str(one)]) == 0
+        assert "list/disk" in capsys.readouterr().out
+    assert main(["ls", str(many)]) == 0
+    assert "dir/list/disk;2  TTree, 30 entries" in capsys.readouterr().out
+    for name in ("out.root", "out.parquet"):
+        assert main(["convert", str(one), str(tmp_path / name)]) == 0
+    assert ar.open(tmp_path / "out.root")["list/disk"].to_arrow().to_pylist() == rows(0, 50)
+    capsys.readouterr()
+    assert main(["convert", str(many), str(tmp_path / "many.root")]) == 3
+    told = capsys.readouterr().err
+    assert "dir/list was left out: the trees in it are taken, and nothing else of it" in told
+    assert "dir/list/disk;2 was left out" in told
+    assert ar.open(tmp_path / "many.root").trees == ["dir/list/disk", "dir/other/memory"]
+    assert main(["convert", str(trees), str(tmp_path / "trees.root")]) == 3
+    assert f"arrowroot convert {trees}:list/disk takes one" in capsys.readouterr().err
+
+
+def test_a_list_with_trees_that_is_damaged_is_told_of(path, tmp_path, capsys):
+    content = bytearray(path.with_name("one.root").read_bytes())
+    at = content.index(b"\x05TList\x04list") + 300  # in its compressed bytes
+    content[at : at + 100] = bytes(100)
+    damaged = tmp_path / "damaged.root"
+    damaged.write_bytes(content)
+    with pytest.raises(ar.CorruptFileError, match="list"):
+        _ = ar.open(damaged).trees
+    assert main(["ls", str(damaged)]) != 0
+    assert "damaged.root: list: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["packed", "half", "plain", "alias"])

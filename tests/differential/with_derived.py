@@ -1,7 +1,8 @@
 """Writes objects of classes derived from ROOT's. Started by test_derived.py.
 
 ``with_derived.py DIRECTORY`` compiles ``write_derived.C`` there and writes ``derived.root``, ``trees.root`` (trees of
-such classes, and inside of other objects) and ``boxes.root`` (an RNTuple of objects whose numbers are packed).
+such classes, and inside of other objects), ``one.root`` and ``many.root`` (with trees in lists alone), and
+``boxes.root`` (an RNTuple of objects whose numbers are packed).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def main() -> None:
 
     ROOT.derived.write("derived.root")
     ROOT.derived.write_trees("trees.root")
+    ROOT.derived.write_inside()
     ROOT.derived.write_boxes("boxes.root")
 
 

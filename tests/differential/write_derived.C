@@ -337,6 +337,23 @@ void write_trees(const char *path) {
   put(*output, "output");
 }
 
+/// Files without a tree of a key: with one tree in a list, and with three trees and something else in lists of a directory.
+void write_inside() {
+  TFile one("one.root", "RECREATE");
+  auto *list = new TList;
+  list->Add(in_memory("disk", 0, 50));
+  list->Write("list", TObject::kSingleKey);
+  one.Close();
+  TFile many("many.root", "RECREATE");
+  many.mkdir("dir")->cd();
+  list->Add(new TNamed("note", "text"));
+  list->Add(in_memory("disk", 5, 30));
+  list->Write("list", TObject::kSingleKey);
+  auto *other = new TList;
+  other->Add(in_memory("memory", 100, 3));
+  other->Write("other", TObject::kSingleKey);
+}
+
 // Classes whose names say that numbers are packed, which RNTuples do not say.
 template <class T>
 struct Box {

@@ -613,3 +613,22 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         peaks.append(int(done.stdout.split()[-1]) * 1024)
     # The larger one has 784 MB more. Up to 256 MB wait to be written, by default; 100 MB are for all else.
     assert peaks[1] - peaks[0] < 356e6, peaks
+
+
+def test_keys_whose_names_cannot_be_written_are_left_out_by_name(tmp_path, capsys):
+    with ar.create(tmp_path / "in.root") as file:
+        file["T"] = file["a_tree"] = {"x": [1, 2]}
+        file["note"] = file["a_note"] = "text"
+        file["a_dir/note"] = "text"
+    content = (tmp_path / "in.root").read_bytes()
+    for name in (b"a_tree", b"a_note", b"a_dir"):
+        content = content.replace(name, name.replace(b"_", b";"))
+    (tmp_path / "in.root").write_bytes(content)
+    assert main(["convert", str(tmp_path / "in.root"), str(tmp_path / "out.root")]) == 3
+    told = capsys.readouterr().err.splitlines()
+    assert sorted(line.split(" was left out: ")[0] for line in told) == [
+        f"arrowroot: {name}" for name in ("a;dir", "a;dir/note", "a;note", "a;tree")
+    ]
+    with ar.open(tmp_path / "out.root") as file:
+        assert sorted(file) == ["T", "note"]
+    assert main(["convert", f"{tmp_path / 'in.root'}:a;tree", f"{tmp_path / 'named.root'}:t"]) == 0

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrowroot_format as format;
 use format::decode::{Object, ObjectGraph, read_graph};
+use format::streamer::StreamerInfos;
 
 use crate::access::format_error;
 use crate::error::{Error, Result};
@@ -34,6 +35,10 @@ impl File {
     fn own_object(&self, path: &str) -> Result<KeyedObject> {
         let key = self.find(path)?;
         let data = self.read_object(&key.key)?;
+        self.object_of(key, data)
+    }
+
+    fn object_of(&self, key: FileKey, data: Vec<u8>) -> Result<KeyedObject> {
         let (class, key_bytes) = (&key.key.class_name, usize::from(key.key.key_bytes));
         let infos = self.class_infos()?;
         let in_object = |error: format::Error| {
@@ -69,6 +74,45 @@ impl File {
             }
         }
         Ok(None)
+    }
+
+    /// The paths of the trees inside of the objects of some keys, key by key: those in collections and folders, and in objects
+    /// of classes that are not ROOT's. Nothing is read where there are no such keys, and no object where the file describes its
+    /// classes, and no tree is among them.
+    ///
+    /// # Errors
+    /// Those of reading class descriptions and objects. An object that cannot be read yet, or compresses too well for what nobody
+    /// asked for, has no trees.
+    pub fn trees_inside(&self, paths: &[String]) -> Result<Vec<String>> {
+        let mut keys = Vec::new();
+        for path in paths {
+            let key = self.find(path)?;
+            if !key.is_directory && StreamerInfos::may_hold_objects(&key.key.class_name) {
+                keys.push(key);
+            }
+        }
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let described = self.streamer_infos()?;
+        if !described.is_empty() && described.named("TTree").next().is_none() {
+            return Ok(Vec::new());
+        }
+        let (mut found, mut n_bytes) = (Vec::new(), 0);
+        for key in keys {
+            n_bytes += u64::from(key.key.n_bytes);
+            if n_bytes > self.size_bytes() {
+                let error = format::Error::corrupt(0, "records that overlap: objects of more bytes than the file has");
+                return Err(format_error(self.source().as_ref(), &key.path(), error.placed(key.key.object_place())));
+            }
+            let read = |file: &File| file.object_of(key.clone(), file.read_metadata(&key.key)?);
+            match self.or_elsewhere(&key.path(), read) {
+                Ok(object) => found.extend(object.trees.keys().filter_map(|&number| object.path_of_tree(number))),
+                Err(error) if error.is_of_format() && !error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
     }
 
     /// The uncompressed bytes of the object that a key holds, of whatever class.

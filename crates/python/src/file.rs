@@ -250,6 +250,14 @@ impl PyFile {
         opened.map_err(to_python)?.map(|opened| PyTable::of_opened(py, opened)).transpose()
     }
 
+    /// The paths of the trees inside of the objects of some keys, by the paths of these.
+    fn trees_inside(&self, py: Python<'_>, paths: Vec<String>) -> PyResult<Vec<String>> {
+        let file = self.file.clone();
+        let found = patiently(py, true, move || file.trees_inside(&paths))?;
+        warn_of_mended(py, &take_mended(&self.file))?;
+        found.map_err(to_python)
+    }
+
     /// The key of that path; the highest cycle if none is named.
     fn key(&self, py: Python<'_>, path: String) -> PyResult<PyKey> {
         let file = self.file.clone();

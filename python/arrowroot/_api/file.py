@@ -127,12 +127,25 @@ class Directory(Mapping[str, Any]):
 
     @property
     def trees(self) -> list[str]:
-        """Paths of the trees, each once, as this directory finds them."""
+        """Paths of the trees, each once, as this directory finds them.
+
+        Where no key is a tree, they are those of the trees inside of other objects: "list/name". Only such objects are
+        read for that, and only if the file describes trees.
+
+        Raises: CorruptFileError if an object that may have trees is damaged.
+        """
+        found = [key.path for key in self.key_list() if key.is_tree]
+        if not found:
+            found = self.trees_inside([self._path_of(key) for key in self.key_list(cycles=False)])
         cut = len(self.path) + 1 if self.path else 0
-        return list(dict.fromkeys(key.path[cut:] for key in self.key_list() if key.is_tree))
+        return list(dict.fromkeys(path[cut:] for path in found))
+
+    def trees_inside(self, keys: list[str]) -> list[str]:
+        """Return the paths of the trees inside of the objects of some keys, all as the file finds them."""
+        return self._native.trees_inside(keys)
 
     def only_tree(self) -> Tree:
-        """Return the tree, if there is just one.
+        """Return the tree, if there is just one: that of a key or, if no key is one, that inside of another object.
 
         Raises: InvalidRequestError with the names if there are several, NoSuchKeyError if there is none
         (LostKeyError, which is a CorruptFileError too, if the file was cut short or is damaged).
@@ -247,10 +260,21 @@ class Directory(Mapping[str, Any]):
         while outer:
             found = kinds.get(outer.partition(";")[0])
             if found is not None:
-                what = f"is a {found.class_name}, not a directory"
+                what = f"{self.url}: no object {path!r}; {outer!r} is a {found.class_name}, not a directory"
                 if found.is_tree:
                     what += f": its column is read by file[{outer!r}][{inner!r}]"
-                raise NoSuchKeyError(f"{self.url}: no object {path!r}; {outer!r} {what}", path, [])
+                    raise NoSuchKeyError(what, path, [])
+                above = f"{self.path}/" if self.path else ""
+                wanted = path.removeprefix(above)
+                known = [tree.removeprefix(above) for tree in self._native.trees_inside([outer])]
+                if known:
+                    what += ": the trees in it have paths"
+                else:
+                    from arrowroot._objects.factory import names_in
+
+                    known, wanted = names_in(self._native, outer, self._tree), inner
+                    what += f": its objects are read by file[{outer!r}][name]" if known else ""
+                raise NoSuchKeyError(what, path, nearest(wanted, known), known=known)
             outer, _, last = outer.rpartition("/")
             inner = f"{last}/{inner}"
 

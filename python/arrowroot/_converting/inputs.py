@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -130,6 +131,8 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
         return Input([_of_tree(_tree_of(file, place.table), place.table, choice, is_alone=True)])
     keys = file.key_list(cycles=False)
     paths = [key.path for key in keys if key.is_tree]
+    inside = [] if paths else file.trees
+    paths += inside
     if not paths and not keys:
         raise InvalidRequestError(f"{file.url}: there is nothing in this file")
     if not paths and (choice.columns or choice.filter or choice.entries is not None):
@@ -140,6 +143,13 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
     objects = [key for key in keys if not key.is_tree and not key.is_directory]
     tables: list[Table] = []
     left_out: list[tuple[str, str]] = []
+    holders = _holders(objects, inside)
+    objects = [key for key in objects if key.path not in holders]
+    left_out += [
+        (path, "the trees in it are taken, and nothing else of it")
+        for path in holders
+        if not _has_only_trees(file[path])
+    ]
     for path in paths:
         try:
             tables.append(_of_tree(_tree_of(file, path), path, choice))
@@ -149,6 +159,23 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
             left_out.append((path, str(error)))
     directories = [key.path for key in keys if key.is_directory]
     return Input(tables, left_out, directories, objects, file)
+
+
+def _holders(objects: Sequence[Key], trees: Sequence[str]) -> set[str]:
+    """Return the paths of the objects that trees are inside of, by the paths of these."""
+    paths, found = {key.path for key in objects}, set()
+    for tree in trees:
+        names = tree.split("/")
+        found |= {path for end in range(1, len(names)) if (path := "/".join(names[:end])) in paths}
+    return found
+
+
+def _has_only_trees(found: Any) -> bool:
+    """Return whether an object is a list of trees, which is then as good as a directory."""
+    from arrowroot._api.tree import Tree
+    from arrowroot._objects.collections import ObjectList
+
+    return isinstance(found, ObjectList) and all(isinstance(item, Tree) for item in found)
 
 
 def _tree_of(file: File, path: str) -> Tree:
@@ -179,7 +206,7 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
     ]
     names = set(scan.column_names)
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
-    name = path.partition(";")[0]
+    name = re.sub(r";[0-9]+$", "", path) if is_alone else path
     has_all_entries = choice.filter is None and choice.entries is None
     schema = with_counters(scan.schema, tree)
     notes = carried(tree, schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)

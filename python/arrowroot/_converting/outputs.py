@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from arrowroot._converting.formats import other_codec
-from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._errors import N_QUOTED, InvalidRequestError, UnsupportedError
+from arrowroot._render import without_secrets
 from arrowroot._saving.replacing import replacing
 from arrowroot._writing import settings
-from arrowroot._writing.file import create
+from arrowroot._writing.file import create, fault_of_path
 from arrowroot._writing.layout import OF_LAYOUT, Unsaid, layout_with
 from arrowroot._writing.plan import plan_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from arrowroot._api.file import File
     from arrowroot._converting.formats import Place
     from arrowroot._converting.inputs import Input, Table
     from arrowroot._cost.writing import WritingCost
@@ -105,8 +107,26 @@ class _DiffersError(Exception):
     """An output is not to be published, as it is not what was read."""
 
 
-def check_style(place: Place, style: Style, n_tables: int, what: str) -> None:
-    """Raise InvalidRequestError for what the format of an output does not have, before anything is read."""
+def writable(given: Input, place: Place) -> Input:
+    """Return an input without what an output cannot have by its name: that is left out, and told."""
+    if place.format != "root":
+        return given
+    names = [table.name for table in given.tables if table.name and place.table is None]
+    paths = [*names, *given.directories, *(key.path for key in given.objects)]
+    faults = {path: fault for path in paths if (fault := fault_of_path(path)) is not None}
+    return given._replace(
+        tables=[table for table in given.tables if table.name not in faults],
+        directories=[path for path in given.directories if path not in faults],
+        objects=[key for key in given.objects if key.path not in faults],
+        left_out=[*given.left_out, *faults.items()],
+    )
+
+
+def check_style(place: Place, style: Style, names: Sequence[str], what: str) -> None:
+    """Raise InvalidRequestError for what the format of an output does not have, before anything is read.
+
+    names: those of the tables.
+    """
     if place.format == "root":
         style.whole()
         return
@@ -114,9 +134,13 @@ def check_style(place: Place, style: Style, n_tables: int, what: str) -> None:
     if style.of_root:
         raise InvalidRequestError(f"{', '.join(style.of_root)}: {place.file} is {kind}; a ROOT file has that")
     other_codec(style.codec, place.format)
-    if n_tables != 1:
+    if not names:
+        raise InvalidRequestError(f"{what} has no tree, and {place.file} is one table")
+    if len(names) > 1:
+        some = ", ".join(names[:N_QUOTED]) + ", ..." * (len(names) > N_QUOTED)
         raise InvalidRequestError(
-            f"{what} has {n_tables} trees, and {place.file} is one table: name the tree, as {what}:NAME"
+            f"{what} has {len(names)} trees ({some}), and {place.file} is one table: name the tree, as "
+            f"{what}:{names[0]}"
         )
 
 
@@ -204,7 +228,7 @@ def _to_root(
         for path in given.directories:
             file.directory(path)
         for key in given.objects:
-            reason = _copied(given, key.path, file)
+            reason = _copied(given.file, key.path, file)
             if reason is None:
                 objects.append(key.path)
             else:
@@ -223,13 +247,15 @@ def _of_table(table: Table, notes: Iterable[tuple[str, str]]) -> list[tuple[str,
     return [(f"{table.name}: note {note!r}", why) for note, why in notes]
 
 
-def _copied(given: Input, path: str, file: WritableFile) -> str | None:
+def _copied(source: File | None, path: str, file: WritableFile) -> str | None:
     """Copy an object; return why it cannot be, None if it was."""
-    assert given.file is not None  # noqa: S101 - objects come from a file
+    assert source is not None  # noqa: S101 - objects come from a file
     try:
-        file[path] = given.file[path]
+        file[path] = source[path]
     except UnsupportedError as error:
-        return str(error)
+        trees = source.trees_inside([path])
+        hint = f"; arrowroot convert {without_secrets(source.url)}:{trees[0]} takes one" if trees else ""
+        return f"{error}{hint}"
     return None
 
 

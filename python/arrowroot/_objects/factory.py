@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._objects.collections import ObjectList, ObjectMap
+from arrowroot._errors import ArrowrootError
+from arrowroot._objects.collections import ObjectList, ObjectMap, name_of
 from arrowroot._objects.entry_list import EntryList
 from arrowroot._objects.graph import Graph
 from arrowroot._objects.histogram import Histogram
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arrowroot import _native
-    from arrowroot._errors import ArrowrootError
     from arrowroot._objects.record import Table
 
 #: Python classes by C++ class, an object's own or a base. Record: the class has other contents than its bases.
@@ -105,3 +105,13 @@ def read_object(native: _native.File, path: str, tree: Callable[[_native.Table],
     tree: makes a tree that is inside of it.
     """
     return native.object(path, Factory(tree))
+
+
+def names_in(native: _native.File, path: str, tree: Callable[[_native.Table], Table]) -> list[str]:
+    """Return the names of the objects in the collection at ``path``; none if it is no collection or cannot be read."""
+    try:
+        found = read_object(native, path, tree)
+    except ArrowrootError:
+        return []
+    items = found if isinstance(found, ObjectList | ObjectMap) else ()
+    return [name for item in items if (name := name_of(item)) is not None]

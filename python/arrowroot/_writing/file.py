@@ -462,6 +462,15 @@ def _joined(*parts: str) -> str:
     return whole
 
 
+def fault_of_path(path: str) -> str | None:
+    """Return why nothing can be written at a path in a file; None if it can."""
+    try:
+        _joined(*_parts(path))
+    except InvalidRequestError as error:
+        return str(error)
+    return None
+
+
 def _parts(path: str) -> list[str]:
     if not isinstance(path, str):
         raise InvalidRequestError(f"a name in a file is text, not {path!r}")

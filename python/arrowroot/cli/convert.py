@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     )
     style = style_of(options)
     given = inputs.input_of(source, choice, storage_options(options))
-    outputs.check_style(target, style, len(given.tables), options.input)
+    given = outputs.writable(given, target)
+    outputs.check_style(target, style, [table.name for table in given.tables], options.input)
     if target.table is not None and len(given.tables) != 1:
         raise InvalidRequestError(f"{options.output}: one name for {counted(len(given.tables), 'tree')}")
     if options.plan:

@@ -102,13 +102,19 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
         keys = below
     patterns = column_texts(options.columns)
     trees = [] if options.keys else _trees(file, keys, patterns, inside)
+    failed: list[ArrowrootError] = []
+    if path is None and not trees and not options.keys:
+        try:
+            trees = _trees_inside(file, keys, patterns)
+        except CorruptFileError as error:  # of an object that may have trees: said when all else is listed
+            failed.append(error)
     summaries = {} if options.keys else _summaries(file, keys, every=options.long or path is not None)
     readable = [listed.tree for listed in trees if listed.tree]
     for text in patterns or ():
         name = text.removeprefix("!")
         if readable and not any(text in tree or tree.matching(name) for tree in readable):
             readable[0].choose([name])  # says which names come near
-    failed = [listed.error for listed in trees if listed.error]
+    failed += [listed.error for listed in trees if listed.error]
     # Damage says more about the file than what cannot be read yet.
     failed.sort(key=lambda error: isinstance(error, UnsupportedError))
     if failed and len(keys) == 1 and not options.json:
@@ -166,12 +172,14 @@ class _Listed(NamedTuple):
 
 def _key_of(inside: Tree, keys: list[Key]) -> Key:
     """Return the key of the object that a tree is inside of, with what the tree is called."""
-    around = max(
-        (key for key in keys if inside.path.startswith(key.path + "/")), key=lambda key: len(key.path)
-    )
-    return around._replace(
+    return _around(inside.path, keys)._replace(
         path=inside.path, name=inside.name, title=inside.title, class_name=inside.class_name, is_tree=True
     )
+
+
+def _around(path: str, keys: Sequence[Key]) -> Key:
+    """Return the key of the object that a path leads into."""
+    return max((key for key in keys if path.startswith(key.path + "/")), key=lambda key: len(key.path))
 
 
 def _below(keys: list[Key], path: str) -> list[Key]:
@@ -229,9 +237,26 @@ def _trees(
             result.append(_Listed(key, None, error, []))
             continue
         if isinstance(tree, Tree):
-            branches = tree.matching(patterns) if patterns else tree.branches
-            result.append(_Listed(key, tree, None, branches))
+            result.append(_listed(key, tree, patterns))
     return result
+
+
+def _trees_inside(file: File, keys: list[Key], patterns: Sequence[str] | None) -> list[_Listed]:
+    """Open the trees inside of other objects, of a file where no key is a tree. Raises: CorruptFileError."""
+    result = []
+    for path in file.trees:
+        try:
+            tree = file[path]
+        except ArrowrootError as error:
+            key = _around(path, keys)._replace(path=path, is_tree=True)
+            result.append(_Listed(key, None, error, []))
+        else:
+            result.append(_listed(_key_of(tree, keys), tree, patterns))
+    return result
+
+
+def _listed(key: Key, tree: Tree, patterns: Sequence[str] | None) -> _Listed:
+    return _Listed(key, tree, None, tree.matching(patterns) if patterns else tree.branches)
 
 
 def _print_keys(

@@ -460,6 +460,15 @@ impl StreamerInfos {
         builtin().named(class).next().is_some()
     }
 
+    /// True if objects of a class may hold others of any class, as far as the name says: ROOT's collections and folders, and all
+    /// that is not ROOT's.
+    pub fn may_hold_objects(class: &str) -> bool {
+        let infos = builtin();
+        infos.named(class).next().is_none()
+            || matches!(class, "TCollection" | "TFolder")
+            || infos.bases_of(class).contains(&"TCollection")
+    }
+
     /// All of them, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &StreamerInfo> {
         self.infos.iter()
