@@ -45,7 +45,7 @@ def test_a_class_derived_from_a_collection_has_its_objects_and_its_own_members(f
     assert found["n1"] is found[1]
     assert "n2" in found
     # Where the class has a member that is called as one of ROOT's, its own is found.
-    assert (found["own"], found["fSize"], found.fItems) == (42, 7, 8)
+    assert (found.own, found.members["fSize"], found.fItems, "own" in found) == (42, 7, 8, False)
     assert found.own_members == {"own": 42, "fSize": 7, "fItems": 8} | (
         {"more": 1.5, "fName": "hides"} if key == "further" else {}
     )
@@ -72,7 +72,7 @@ def test_collections_are_members_and_items_of_others(file):
     holder = file["holder"]
     for name in ("inside", "pointer"):
         assert [item.name for item in holder[name]] == NAMES
-        assert holder[name]["own"] == 42
+        assert holder[name].own == 42
     (inner,) = holder["others"]
     assert [item.name for item in inner] == NAMES
 
@@ -81,7 +81,7 @@ def test_a_name_and_a_title_hide_no_collection(file):
     found = file["named_list"]
     assert isinstance(found, ar.ObjectList)
     assert [item.name for item in found] == NAMES
-    assert (found["fName"], found["own"]) == ("called", 42)
+    assert (found.name, found.own) == ("called", 42)
 
 
 def test_references_are_members_as_of_any_other_base(file):

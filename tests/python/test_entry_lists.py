@@ -64,7 +64,7 @@ def test_lists_of_derived_classes_are_of_the_trees_that_they_name(files, made_of
         made = factory.record(*made_of)
         own = {"fN": "hides", "fLists": 8, "fTreeName": 9, "fList": 10}
         hidden = {f"TEntryList::{name}": like.get(name) for name in own if name != "fList"}
-        others = {name: value for name, value in like.items() if name not in own}
+        others = {name: value for name, value in like.members.items() if name not in own}
         factory.fill(made, own | hidden | others, own=tuple(own))
         return made
 

@@ -1,5 +1,6 @@
 """Records and what is made of them, from files that uproot writes and from records made by hand."""
 
+import contextlib
 import copy
 import json
 import pickle
@@ -335,7 +336,6 @@ def maps(tmp_path):
         "a text": text,
         "a number": record("TParameter<int>", {"fName": "p", "fVal": 7}),
         "a graph": record("TGraph", graph),
-        "entries": record("TEventList", {"fName": "e", "fN": 1, "fList": np.array([5])}),
         "a matrix": record("TMatrixT<double>", {"fNrows": 1, "fNcols": 1, "fElements": np.ones(1)}),
     }
 
@@ -350,6 +350,8 @@ def test_every_class_with_keys_is_a_whole_mapping(tmp_path):
     for found in mapped.values():
         names = list(found)
         assert list(found.keys()) == names
+        with contextlib.suppress(TypeError):  # a mapping need not know it
+            assert list(reversed(found)) == names[::-1]
         assert len(found) == len(names) == len(set(names))
         assert all(name in found for name in names)
         same = [found[name] for name in names]
@@ -365,13 +367,49 @@ def test_every_class_with_keys_is_a_whole_mapping(tmp_path):
             found["nothing of that name"]
 
 
-@pytest.mark.parametrize("kind", ["Histogram", "Profile", "PolyHistogram", "PolyProfile", "ObjectList"])
+@pytest.mark.parametrize(
+    "kind", ["Histogram", "Profile", "PolyHistogram", "PolyProfile", "ObjectList", "EntryList"]
+)
 def test_what_has_other_values_has_no_keys_and_names_its_members(kind):
     """``values`` of a histogram are of its bins, and a list is iterated over by its objects."""
     assert not hasattr(getattr(ar, kind), "items")
     found = getattr(ar, kind)("TThing")
     with pytest.raises(AttributeError, match=r"has no member 'keys'; its members are in \.members"):
         found.keys()
+
+
+@pytest.mark.parametrize(
+    ("class_name", "bases"), [("TH1D", ("TH1",)), ("TProfile", ()), ("TH2Poly", ()), ("TEntryList", ())]
+)
+def test_what_has_a_content_finds_members_by_name_and_is_not_gone_over(class_name, bases):
+    """It has no length and no items that could be taken for those of its content."""
+    found = record(class_name, {"fName": "h", "fN": 3}, bases)
+    assert (found["fN"], found.get("fN"), found.get(0, 5), "fN" in found, 3 in found) == (
+        3,
+        3,
+        5,
+        True,
+        False,
+    )
+    assert found.members == {"fName": "h", "fN": 3}
+    for ask in (list, iter, reversed, len, dict):
+        with pytest.raises(TypeError):
+            ask(found)
+    with pytest.raises(TypeError, match=rf"a {class_name} has no len\(\): its members are in \.members"):
+        len(found)
+
+
+def test_an_axis_is_a_sequence_of_its_bins():
+    members = {"fName": "x", "fTitle": "", "fNbins": 3, "fXmin": 0, "fXmax": 3, "fXbins": np.zeros(0)}
+    axis = ar.Axis(record("TAxis", members))
+    bins = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]
+    assert (list(axis), list(reversed(axis)), len(axis)) == (bins, bins[::-1], 3)
+    assert (axis[0:2], axis[::-1], axis[-1], axis[5:]) == (bins[:2], bins[::-1], bins[2], [])
+    assert (1.0, 2.0) in axis
+    with pytest.raises(IndexError, match="axis 'x' has no bin 5: it has 3 bins, counted from 0"):
+        axis[5]
+    with pytest.raises(TypeError, match=r"bins by their numbers or slices of these, not by 1\.5"):
+        axis[1.5]
 
 
 def test_a_list_finds_the_same_by_every_way():
@@ -385,9 +423,20 @@ def test_a_list_finds_the_same_by_every_way():
         True,
         True,
     )
-    # Its own members are found where no object has the name.
-    assert (found["fName"], found.get("fName"), "fName" in found) == ("list", "list", True)
+    assert (list(reversed(found)), found[::-1], len(found)) == ([text, named], [text, named], 2)
+    assert (found.index("s"), found.index(named), found.count("s"), found.count("x")) == (1, 0, 1, 0)
     assert (found.get(7), found.get("x", 5), "x" in found) == (None, 5, False)
+    # A member is none of its objects.
+    assert (found.get("fName"), "fName" in found, found.get(None), None in found) == (
+        None,
+        False,
+        None,
+        False,
+    )
+    with pytest.raises(KeyError, match=r"no object 'fName'; its member of that name is in \.members"):
+        found["fName"]
+    with pytest.raises(ValueError, match="TList has no 'x'"):
+        found.index("x")
     assert found.members["fName"] == found.fName == "list"
 
 
@@ -405,7 +454,15 @@ def test_a_map_finds_values_by_key_and_by_its_name(tmp_path):
 
 def test_an_object_that_cannot_be_read_says_so_whatever_it_is_asked_for():
     found = ar.Unreadable("Odd", ar.CorruptFileError("why not"), b"abc")
-    for ask in (list, len, dict, lambda one: one["a"], lambda one: "a" in one, lambda one: one.get("a")):
+    for ask in (
+        list,
+        reversed,
+        len,
+        dict,
+        lambda one: one["a"],
+        lambda one: "a" in one,
+        lambda one: one.get("a"),
+    ):
         with pytest.raises(ar.CorruptFileError, match="why not"):
             ask(found)
     assert bool(found)

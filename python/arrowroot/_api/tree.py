@@ -140,7 +140,7 @@ class Tree(TreeMetadata):
         return scan.read_all()[scan.column_names[0]]
 
     # Python would try numbers, by which a tree gives nothing.
-    __iter__ = None
+    __iter__ = __reversed__ = None
 
     if not TYPE_CHECKING:
 

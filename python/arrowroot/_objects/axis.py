@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from arrowroot._errors import CorruptFileError
 from arrowroot._objects.record import Record
 from arrowroot._objects.simple import Text, text_of
+from arrowroot._render import shown
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
@@ -177,8 +178,19 @@ class Axis:
     def __len__(self) -> int:
         return self.n_bins
 
-    def __getitem__(self, index: int) -> Any:
-        place = range(self.n_bins)[index]
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return list(self)[index]
+        try:
+            place = range(self.n_bins)[index]
+        except IndexError:
+            raise IndexError(
+                f"axis {self.name!r} has no bin {index}: it has {counted(self.n_bins, 'bin')}, counted from 0"
+            ) from None
+        except TypeError:
+            raise TypeError(
+                f"an axis gives bins by their numbers or slices of these, not by {shown(index)}"
+            ) from None
         labels = self.labels
         if labels is not None and all(labels):
             return labels[place]

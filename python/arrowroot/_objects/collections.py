@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot._objects.record import NOT_THERE, Record, Table, value_text
 from arrowroot._objects.simple import Text, WithName, text_of
+from arrowroot._render import shown
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
@@ -18,10 +19,9 @@ _REPR_WIDTH = 96
 class ObjectList(WithName):
     """A ``TList``, ``TObjArray``, ``TClonesArray`` or another list of objects.
 
-    ``found[0]`` and ``found["name"]`` are objects in it, the second the first one of that name; iterating gives all
-    of them. Its members as an object are in ``members``, and are found by name, too, where no object has it.
-
-    It is a sequence and no mapping: ``keys``, ``values`` and ``items`` are not there.
+    It is a sequence of them. ``found[0]`` and ``found["name"]`` are objects in it, the second the first one of that
+    name; ``get`` and ``in`` mean the same. It is no mapping: ``keys``, ``values`` and ``items`` are not there. Its
+    members as an object are in ``members``.
     """
 
     keys = values = items = NOT_THERE
@@ -40,20 +40,19 @@ class ObjectList(WithName):
         return [text_of(item["option"]) for item in self._as_root.get("fItems", [])]
 
     def __getitem__(self, key: int | slice | str) -> Any:
-        if isinstance(key, int | slice):
+        if not isinstance(key, str):
             return self.objects[key]
         for item in self.objects:
             if name_of(item) == key:
                 return item
-        if key in self._members:
-            return self._members[key]
-        raise KeyError(self._missing(key, "object", self._names()))
+        hint = "; its member of that name is in .members" if key in self._members else ""
+        raise KeyError(self._missing(key, "object", self._names()) + hint)
 
     def get(self, name: int | str, default: Any = None) -> Any:
         """Return what ``[name]`` does, or ``default`` if there is nothing of that name or at that place."""
         try:
             return self[name]
-        except LookupError:
+        except (LookupError, TypeError):  # as of a name that is none
             return default
 
     def __iter__(self) -> Iterator[Any]:
@@ -62,10 +61,22 @@ class ObjectList(WithName):
     def __len__(self) -> int:
         return len(self.objects)
 
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self.objects[::-1])
+
     def __contains__(self, item: object) -> bool:
-        if isinstance(item, str) and item in self._members:
-            return True
-        return any(found is item or name_of(found) == item for found in self.objects)
+        return any(_is_meant(found, item) for found in self.objects)
+
+    def index(self, item: Any) -> int:
+        """Return the place of the first one that is ``item``, or has that name. Raises: ValueError."""
+        for place, found in enumerate(self.objects):
+            if _is_meant(found, item):
+                return place
+        raise ValueError(f"{self.class_name} has no {shown(item)}")
+
+    def count(self, item: Any) -> int:
+        """Return how many of them are ``item``, or have that name."""
+        return sum(_is_meant(found, item) for found in self.objects)
 
     def _names(self) -> list[str]:
         return [name for item in self.objects if (name := name_of(item)) is not None]
@@ -133,6 +144,11 @@ class ObjectMap(Record):
         ]
         left = len(self) - len(lines)
         return self._repr_with_own(*lines, *([f"... {left} more"] if left else []))
+
+
+def _is_meant(found: Any, item: object) -> bool:
+    """Return whether an object is ``item``, or has it for a name."""
+    return found is item or (item is not None and name_of(found) == item)
 
 
 def name_of(item: Any) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import CorruptFileError, InvalidRequestError, warn_unused_entries
 from arrowroot._objects.matching import UnclearError, matched, quoted
-from arrowroot._objects.record import Record, kind_text
+from arrowroot._objects.record import Record, WithContent, kind_text
 from arrowroot._objects.simple import Named, text_of
 from arrowroot._sizes import counted, format_count
 
@@ -24,8 +24,12 @@ _BLOCK_ENTRIES = 64_000
 _BITS, _LIST = 0, 1
 
 
-class EntryList(Named):
-    """A ``TEventList`` or ``TEntryList``: entries that were chosen; any scan takes it for its ``entries``."""
+class EntryList(WithContent, Named):
+    """A ``TEventList`` or ``TEntryList``: entries that were chosen; any scan takes it for its ``entries``.
+
+    ``num_entries`` are their number, and ``to_numpy()`` gives them; it is no mapping of its members, which ``members``
+    is.
+    """
 
     @property
     def lists(self) -> list[EntryList]:

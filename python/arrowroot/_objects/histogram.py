@@ -9,7 +9,7 @@ from arrowroot._errors import CorruptFileError, UnsupportedError, missing_librar
 from arrowroot._objects.axis import Axis
 from arrowroot._objects.boost_axes import boost_axis
 from arrowroot._objects.limits import good_limits
-from arrowroot._objects.record import NOT_THERE, Record
+from arrowroot._objects.record import Record, WithContent
 from arrowroot._objects.simple import Named
 from arrowroot._sizes import counted
 
@@ -24,7 +24,7 @@ _AXES = ("fXaxis", "fYaxis", "fZaxis")
 _POWERS_OF_TWO = 1 << 20
 
 
-class Histogram(Named):
+class Histogram(WithContent, Named):
     """A histogram of one, two or three dimensions.
 
     It follows the ``PlottableHistogram`` protocol of UHI, so that mplhep and others draw it. Arrays have one
@@ -32,8 +32,6 @@ class Histogram(Named):
 
     ``values()`` are those of its bins; it is therefore no mapping of its members, which ``members`` is.
     """
-
-    keys = items = NOT_THERE
 
     kind = "COUNT"
 

@@ -10,7 +10,7 @@ from arrowroot._objects.collections import ObjectList
 from arrowroot._objects.graph import Graph
 from arrowroot._objects.histogram import effective, entries_text
 from arrowroot._objects.profile import ERROR_MODES
-from arrowroot._objects.record import NOT_THERE, Record
+from arrowroot._objects.record import Record, WithContent
 from arrowroot._objects.simple import Named
 from arrowroot._sizes import counted
 
@@ -26,7 +26,7 @@ _Kind = TypeVar("_Kind")
 _N_OUTSIDE = 9
 
 
-class PolyHistogram(Named):
+class PolyHistogram(WithContent, Named):
     """A histogram of two dimensions whose bins are polygons: a ``TH2Poly``.
 
     Arrays have one value for each bin, by its number in ROOT; the first of these is 1. It is no histogram of UHI, hist
@@ -34,8 +34,6 @@ class PolyHistogram(Named):
 
     ``values()`` are those of its bins; it is therefore no mapping of its members, which ``members`` is.
     """
-
-    keys = items = NOT_THERE
 
     kind = "COUNT"
 

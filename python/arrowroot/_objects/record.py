@@ -54,8 +54,9 @@ class Record:
     of numbers are NumPy arrays, objects are records again, and a pointer to nothing is None. Two pointers to
     one object give one record, and objects may lead to each other in circles.
 
-    It is a mapping of its members. Where a class is one of something else (an ``ObjectMap``), or where ``values()`` or
-    iterating mean something else (a ``Histogram``, an ``ObjectList``), ``members`` still is one of them.
+    It is a mapping of its members. Some classes are one of something else (an ``ObjectMap``), a sequence of other
+    objects (an ``ObjectList``), or no mapping, as their content is something else (a ``Histogram``); ``members`` still
+    is one of the members.
 
     Raises: AttributeError or KeyError, with the nearest names, for a member that the class does not have.
     """
@@ -185,6 +186,9 @@ class Record:
     def __iter__(self) -> Iterator[Any]:
         return iter(self._mapping())
 
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(list(self)[::-1])
+
     def __len__(self) -> int:
         return len(self._mapping())
 
@@ -233,6 +237,20 @@ class Record:
     def _repr_with_own(self, *lines: str) -> str:
         """Return the head, what the class of ROOT has to show, and the members that the class adds."""
         return "\n".join([self._head(), *lines, *_lines(self.own_members)])
+
+
+class WithContent(Record):
+    """An object with a content that is not its members: bins, or entries.
+
+    Members are found by name: ``found["fEntries"]``, ``get`` and ``in`` are of them, and ``members`` is the mapping. It
+    is no mapping itself, as one would go over the content: ``keys``, ``items``, iterating and ``len`` are not there.
+    """
+
+    keys = values = items = NOT_THERE
+    __iter__ = __reversed__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> NoReturn:
+        raise TypeError(f"a {self.class_name} has no len(): its members are in .members")
 
 
 class Unreadable(Record):

@@ -162,7 +162,7 @@ class WritableDirectory:
         )
 
     # Python would try numbers.
-    __iter__ = None
+    __iter__ = __reversed__ = None
     __contains__ = None
 
     if not TYPE_CHECKING:
