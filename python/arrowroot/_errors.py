@@ -66,18 +66,37 @@ __all__ = [
 N_QUOTED = 5
 
 
-#: The most characters of a message, and those of its end that stay, which often say what to do.
-_MAX_MESSAGE, _END_OF_MESSAGE = 1900, 700
+#: The most characters of a message as it is shown and, without hints that come later, as an exception keeps it; and
+#: those of its end that stay, which often say what to do.
+_MAX_SHOWN, _MAX_MESSAGE, _END_OF_MESSAGE = 1900, 1500, 700
+
+
+def _bounded(text: str, n_most: int) -> str:
+    """Return a text that may quote what somebody gave, however long, of bounded length."""
+    if len(text) <= n_most:
+        return text
+    n_begin = n_most - _END_OF_MESSAGE - len(f" ... ({len(text):,} characters) ... ")
+    n_cut = len(text) - n_begin - _END_OF_MESSAGE
+    return f"{text[:n_begin]} ... ({n_cut:,} characters) ... {text[-_END_OF_MESSAGE:]}"
 
 
 def _told(message: object, pointed: str = "") -> str:
-    """Return a message as it is shown: it may quote what somebody gave, however long, and bytes from a file."""
-    text = printable(str(message))
-    n_most = _MAX_MESSAGE - len(pointed)
-    if len(text) > n_most:
-        n_cut = len(text) - n_most
-        text = f"{text[: n_most - _END_OF_MESSAGE]} ... ({n_cut:,} characters) ... {text[-_END_OF_MESSAGE:]}"
-    return text + pointed
+    """Return a message as it is shown: it may quote bytes from a file."""
+    return _bounded(printable(str(message)), _MAX_SHOWN - len(pointed)) + pointed
+
+
+def _kept(args: Iterable[object]) -> list[object]:
+    """Return the arguments of an exception, which ``repr`` shows, of bounded length."""
+    long = [
+        isinstance(arg, str) and len(arg) > _MAX_SHOWN for arg in args
+    ]  # the others stay as they are sent
+    return [
+        _bounded(str(arg), _MAX_MESSAGE) if is_long else arg for arg, is_long in zip(args, long, strict=True)
+    ]
+
+
+def _begin(self: ArrowrootError, *args: object) -> None:
+    super(ArrowrootError, self).__init__(*_kept(args))
 
 
 def _shown(self: ArrowrootError) -> str:
@@ -85,15 +104,19 @@ def _shown(self: ArrowrootError) -> str:
     return _told(super(ArrowrootError, self).__str__())
 
 
-# All errors show their messages so, whoever raises them.
+# All errors keep and show their messages so, whoever raises them.
+ArrowrootError.__init__ = _begin  # type: ignore[method-assign,assignment]
 ArrowrootError.__str__ = _shown  # type: ignore[method-assign,assignment]
 
 
 class _Warning(UserWarning):
     """A warning whose message may quote a file."""
 
+    def __init__(self, *args: object) -> None:
+        super().__init__(*_kept(args))
+
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return _told(super().__str__())
 
 
 class UnsupportedColumnWarning(_Warning):
@@ -183,8 +206,12 @@ class MissingEventsError(NotFoundError):
     """Some of the events of a list are in none of the trees; ``missing`` has their numbers."""
 
     def __init__(self, message: str, missing: Sequence[tuple[int, ...]]) -> None:
-        super().__init__(message, missing)
+        super().__init__(message)
         self.missing = list(missing)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickle needs."""
+        return type(self), (self.args[0], self.missing), self.__dict__
 
     def __str__(self) -> str:
         # KeyError would show the message in quotes.

@@ -1,5 +1,6 @@
 """Errors tell the byte that is wrong: in the file, or in what a part of the file holds once uncompressed."""
 
+import pickle
 import re
 import struct
 import zlib
@@ -234,3 +235,40 @@ def test_a_class_that_writes_itself_is_not_simply_called_damaged(conformance, tm
     with pytest.raises(ar.CorruptFileError) as caught:
         ar.open(tmp_path / "wrong.root")["Tree"].to_arrow("s")
     assert "code of its own" not in str(caught.value)
+
+
+LONG = "A" * 100_000
+#: Requests that are refused, of a file and of its tree, and quote what was given.
+REFUSED = {
+    "content": lambda *_: ar.open(LONG.encode()),
+    "content of an index": lambda path, _: ar.pick(path.read_bytes() * 10, [(1,)]),
+    "strategy": lambda path, _: ar.open(path, strategy=LONG),
+    "tree": lambda path, _: ar.scan(path, LONG),
+    "object": lambda path, _: ar.open(path)[LONG],
+    "column": lambda _, tree: tree.to_arrow(LONG),
+    "filter": lambda _, tree: tree.to_arrow(filter=LONG),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_an_error_keeps_of_what_was_given_no_more_than_it_shows(tmp_path, what):
+    path = tmp_path / "few.root"
+    ar.write(f"{path}:T", {"x": [1, 2, 3]})
+    with pytest.raises((ar.ArrowrootError, TypeError)) as caught:
+        REFUSED[what](path, ar.open(path)["T"])
+    error = caught.value
+    assert max(len(str(error)), len(repr(error))) < 2500
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - pickled here
+    assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+def test_an_error_about_many_events_shows_few_and_keeps_all():
+    error = ar.MissingEventsError("many", [(i,) for i in range(50_000)])
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - pickled here
+    assert len(repr(error)) < 2500
+    assert (str(again), again.missing) == (str(error), error.missing)
+
+
+def test_a_warning_keeps_of_what_it_quotes_no_more_than_it_shows():
+    warning = ar.UnsupportedColumnWarning(LONG)
+    assert len(str(warning)) < len(repr(warning)) < 2500
