@@ -49,7 +49,7 @@ def parse_size(size: int | str, what: str = "size") -> int:
 def checked_count(count: int, what: str, lowest: int = 0) -> int:
     """Return a number from ``lowest`` on. Raises: InvalidRequestError, naming ``what``, for anything else."""
     try:
-        number = operator.index(count)
+        number = -1 if isinstance(count, bool) else operator.index(count)
     except TypeError:
         number = -1
     if not lowest <= number <= LARGEST:

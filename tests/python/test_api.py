@@ -512,3 +512,14 @@ def test_a_column_of_arrays_is_found_by_the_name_that_root_gives_it(conformance)
     for pattern in ("Array*[10]", "!ArrayBool[10]"):
         with pytest.raises(ar.InvalidRequestError, match="expected names of single columns"):
             tree[pattern]
+
+
+def test_a_mapping_of_columns_and_a_truth_value_for_a_number_are_refused(tmp_path):
+    ar.write(f"{tmp_path}/t.root:T", {"x": [1, 2]})
+    tree = ar.open(tmp_path / "t.root")["T"]
+    for option in ({"columns": {"x": "y"}}, {"filter_name": {"x": "y"}}):
+        with pytest.raises(ar.InvalidRequestError, match="nothing is renamed here"):
+            tree.to_arrow(**option)
+    for name in ("batch_entries", "n_threads"):
+        with pytest.raises(ar.InvalidRequestError, match=f"{name}: expected a number from . on, got True"):
+            tree.scan("x", **{name: True})

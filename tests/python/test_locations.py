@@ -157,6 +157,30 @@ def test_a_file_in_hand_is_not_copied(tmp_path):
         assert peak_bytes < len(content) // 4
 
 
+def test_the_position_of_a_file_in_hand_is_what_it_was(sample):
+    with sample[0].open("rb") as buffered, sample[0].open("rb", buffering=0) as raw:
+        for given in (io.BytesIO(sample[0].read_bytes()), buffered, raw):
+            given.seek(17)
+            tree = ar.open(given)["Events"]
+            assert given.tell() == 17
+            given.seek(23)
+            assert tree.to_arrow("run").num_rows == tree.num_entries
+            assert given.tell() == 23
+
+
+def test_what_is_no_location_is_told_as_what_it_is(sample):
+    with pytest.raises(ar.InvalidRequestError, match=r"has gaps in memory.*: give bytes of it"):
+        ar.open(memoryview(sample[0].read_bytes())[::2])
+    with pytest.raises(ar.InvalidRequestError, match="has gaps in memory"):
+        ar.open(np.zeros(9, np.uint8)[::2])
+    for nothing in ("", b""):
+        for take in (ar.open, ar.scan):
+            with pytest.raises(
+                ar.InvalidRequestError, match="expected a path or URL of a file, got an empty text"
+            ):
+                take(nothing)
+
+
 def test_what_cannot_be_read_from_any_place_is_refused(sample, tmp_path):
     (tmp_path / "text").write_text("text")
     closed = io.BytesIO(sample[0].read_bytes())
@@ -210,7 +234,7 @@ def test_a_file_in_hand_lies_beside_no_other(tmp_path):
             np.arange(9),
             np.array(["2020"], "M8[D]"),
         ),
-        *(np.zeros(9, np.uint8)[::2], array("d", [1.0])),
+        array("d", [1.0]),
     ],
     ids=lambda several: type(several).__name__,
 )

@@ -490,7 +490,7 @@ def open_file(
     url: a path (as text, bytes or ``os.PathLike``; its name need not be UTF-8) or a URL, in which
         ``?arrowroot.NAME=VALUE`` sets an option. Or a file in hand: a file object in binary mode that can seek
         (``io.BytesIO``, of gzip, of fsspec), or the content as bytes or another buffer. That is neither copied nor
-        closed, and must not change.
+        closed, and must not change; the position of ``io.BytesIO`` and of files of ``open`` is put back.
     more: not taken, as a file is opened alone.
     replicas: other places of the same file; the next one is taken when one fails. Files that are to be read one after
         the other are for :func:`scan`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import cached_property
 from itertools import islice, takewhile
@@ -20,7 +20,7 @@ from arrowroot._render import shown
 from arrowroot._select.globs import ANY_ENDS, KnownEnds, ends_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Sequence
     from typing import TypeAlias
 
     from arrowroot._select.globs import Ends
@@ -63,6 +63,11 @@ def texts_of(given: object, what: str) -> list[str]:
     Raises: InvalidRequestError for anything else.
     """
     texts = [given] if isinstance(given, str) else given
+    if isinstance(texts, Mapping):
+        raise InvalidRequestError(
+            f"{what}: expected a name or several, got {shown(given)}: nothing is renamed here; take the names, and "
+            "rename the columns of what is returned"
+        )
     if not isinstance(texts, Iterable) or isinstance(texts, bytes):
         raise InvalidRequestError(f"{what}: expected a name or several, got {shown(given)}")
     names = list(texts)

@@ -174,6 +174,8 @@ def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str
         add(*argument)
     plain = []
     for url in urls:
+        if not url:
+            raise InvalidRequestError("expected a path or URL of a file, got an empty text")
         bare, options = split_options(url)
         plain.append(bare)
         for name, text in options:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from arrowroot._errors import InvalidRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from typing_extensions import Buffer
 
@@ -32,7 +34,7 @@ def in_hand(given: object) -> Content | FileObject | None:
     Bytes with a NUL are content, as no path has one. Other buffers of bytes are content always; those of anything else,
     such as an array of texts, never.
 
-    Raises: InvalidRequestError for a file object that cannot be read from any place.
+    Raises: InvalidRequestError for a file object that cannot be read from any place, or a buffer of bytes with gaps.
     """
     if callable(getattr(given, "read", None)):
         return FileObject(given)
@@ -42,7 +44,11 @@ def in_hand(given: object) -> Content | FileObject | None:
         memory = memoryview(given)  # type: ignore[arg-type]  # tried
     except (TypeError, ValueError, BufferError):
         return None
-    is_content = memory.format.removeprefix("@") in _BYTES and memory.c_contiguous
+    is_content = memory.format.removeprefix("@") in _BYTES
+    if is_content and not memory.c_contiguous:
+        raise InvalidRequestError(
+            f"open: {_name_of(given)} has gaps in memory, as a view with steps has: give bytes of it"
+        )
     return Content(memory.cast("B"), _name_of(given)) if is_content else None
 
 
@@ -70,7 +76,10 @@ class Content:
 
 
 class FileObject:
-    """An open file of Python, as ``_native.open_reader`` wants it: it is read where it is, and its position moves."""
+    """An open file of Python, as ``_native.open_reader`` wants it.
+
+    Its position is what it was after each reading, but for files that would have to be unpacked anew for that.
+    """
 
     hint = "look at how the file object was opened"
 
@@ -83,8 +92,9 @@ class FileObject:
         self._lock = threading.Lock()
         try:
             is_text = isinstance(file.read(0), str)
-            self._file.seek(0, os.SEEK_END)
-            self.size_bytes = int(file.tell())
+            with self._position_kept():
+                self._file.seek(0, os.SEEK_END)
+                self.size_bytes = int(file.tell())
         except Exception as error:
             why = str(error) or type(error).__name__
             raise InvalidRequestError(
@@ -97,11 +107,23 @@ class FileObject:
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return the bytes of each (offset, length). What is read goes forward, as compressed files want it."""
         found: dict[tuple[int, int], bytes] = {}
-        with self._lock:
+        with self._lock, self._position_kept():
             for start, length in sorted(set(ranges)):
                 self._file.seek(start)
                 found[start, length] = self._read(length)
         return [found[one] for one in ranges]
+
+    @contextmanager
+    def _position_kept(self) -> Iterator[None]:
+        """Put the position back, where that costs nothing."""
+        if not isinstance(self._file, io.BytesIO | io.FileIO | io.BufferedReader | io.BufferedRandom):
+            yield
+            return
+        position = self._file.tell()
+        try:
+            yield
+        finally:
+            self._file.seek(position)
 
     def _read(self, length: int) -> bytes:
         """Read so many bytes: some files return fewer at a time, and none at their end."""
