@@ -204,3 +204,43 @@ def test_an_interrupt_stops_the_listing_of_many_keys(tmp_path):
     # Somewhere in one of them: it is not waited for.
     took_s = interrupted(LISTING, [str(path)], 0.2 * whole_s)
     assert took_s < 0.5 * whole_s, f"stopped after {took_s:.2f} of {whole_s:.2f} s of CPU"
+
+
+#: Writes what a few bytes say for more entries than anybody waits for.
+WRITING = """
+import sys, time, pyarrow as pa, arrowroot
+kind, way, path = sys.argv[1:]
+N = 1 << 40
+column = {
+    "runs": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([N], pa.int64()), pa.array([1.5])),
+    "empty lists": lambda: pa.Array.from_buffers(
+        pa.list_(pa.int32(), 0), N, [None], children=[pa.array([], pa.int32())]
+    ),
+    "empty structs": lambda: pa.Array.from_buffers(pa.struct([]), N, [None]),
+    "empty bytes": lambda: pa.Array.from_buffers(pa.binary(0), N >> 4, [None, pa.py_buffer(b"")]),
+}[kind]()
+try:
+    with arrowroot.create(path) as file, file.tree("T", schema={"x": column.type}) as table:
+        print("reading", flush=True)
+        if way == "append":
+            table.append({"x": column})
+        else:
+            with table.context() as context:
+                context.fill({"x": column})
+except KeyboardInterrupt:
+    print(time.process_time(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("runs", "append"),
+        ("runs", "fill"),
+        *((f"empty {one}", "append") for one in ("lists", "structs", "bytes")),
+    ],
+)
+def test_an_interrupt_stops_the_writing_of_what_says_much_with_few_bytes(tmp_path, kind, way):
+    took_s = interrupted(WRITING, [kind, way, str(tmp_path / "out.root")], 0.5)
+    assert took_s < ALLOWED_CPU_S, f"stopped after {took_s:.2f} s of CPU"
+    assert list(tmp_path.iterdir()) == []

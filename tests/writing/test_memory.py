@@ -70,3 +70,72 @@ def test_the_peak_is_what_buffers_says_and_100_mb(tmp_path, kind, layout):
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < BUFFERS + 100_000_000
+
+
+#: Writes a column that says few values for many entries, and prints by how much the peak is above what was before.
+FOLDED = """
+import sys
+import numpy as np, pyarrow as pa, arrowroot as ar
+import arrowroot._writing.data, arrowroot._writing.table, pyarrow.compute
+
+kind, way, layout, path, n_bytes, buffers = *sys.argv[1:5], int(sys.argv[5]), int(sys.argv[6])
+N = 1 << 20
+text = "x" * N
+COLUMNS = {
+    "runs": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([3, n_bytes // 8], pa.int64()), pa.array([1.5, 2.5])),
+    "views": lambda: pa.array([text], pa.string_view()),
+    "dictionary": lambda: pa.DictionaryArray.from_arrays(np.zeros(n_bytes // N, np.int8), pa.array([text])),
+    "lists": lambda: pa.ListViewArray.from_arrays(
+        pa.array(np.zeros(n_bytes // N, np.int32)),
+        pa.array(np.full(n_bytes // N, N // 8, np.int32)),
+        pa.array(np.arange(N // 8.0)),
+    ),
+}
+column = COLUMNS[kind]()
+if kind == "views":
+    of_one = column.buffers()
+    many = pa.py_buffer(of_one[1].to_pybytes() * (n_bytes // N))
+    column = pa.Array.from_buffers(pa.string_view(), n_bytes // N, [None, many, of_one[2]])
+
+def status(name):
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+with open("/proc/self/clear_refs", "w") as clear:
+    clear.write("5")  # the peak begins anew
+before = status("VmRSS")
+with ar.create(path, compression="lz4:1", buffers=buffers, n_threads=2) as file:
+    table = file.tree("t", {"x": column.type.value_type} if way == "append to texts" else None, layout=layout)
+    if way == "fill":
+        with table.context() as context:
+            context.fill({"x": column})
+    else:
+        table.append({"x": column})
+print(status("VmHWM") - before)
+tree = ar.open(path)["t"]
+for start in (0, len(column) - 3):
+    part = slice(start, start + 3)
+    assert tree.to_arrow(entries=part)["x"].to_pylist() == column[part].to_pylist()
+assert tree.num_entries == len(column)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is told by Linux alone")
+@pytest.mark.parametrize(
+    ("kind", "way", "layout"),
+    [
+        ("runs", "append", "ttree"),
+        ("runs", "fill", "rntuple"),
+        ("views", "append", "rntuple"),
+        ("lists", "fill", "ttree"),
+        ("dictionary", "append to texts", "ttree"),
+    ],
+)
+def test_what_is_said_once_for_many_entries_is_written_piece_by_piece(tmp_path, kind, way, layout):
+    arguments = (kind, way, layout, str(tmp_path / "out.root"), str(2 * PAYLOAD_BYTES), str(BUFFERS))
+    done = subprocess.run(
+        [sys.executable, "-c", FOLDED, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # Some pieces of 64 MB are in memory beside the buffers.
+    assert int(done.stdout) < BUFFERS + 250_000_000

@@ -12,6 +12,7 @@ mod objects;
 mod ranges;
 mod record;
 mod restore;
+mod sizes;
 mod split;
 mod store;
 mod validity;
@@ -31,6 +32,7 @@ pub use names::{member_name, original_name, stored_name};
 pub use objects::{Held, Member, ObjectClass, Value, item_type_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD};
 pub use restore::{delivered_type, restore};
+pub use sizes::{Sizes, is_folded};
 pub use split::{ElementBranch, ElementClassName};
 pub use store::{SharedOffsets, store, store_beside};
 

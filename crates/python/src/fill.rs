@@ -15,10 +15,13 @@ use crate::errors::{invalid, writing_to_python};
 use crate::interface::batch_in;
 use crate::patience::patiently;
 
+/// More entries are checked where a signal can end the waiting for that.
+const MAX_ENTRIES_AT_ONCE: usize = 1 << 20;
+
 #[pyclass(name = "FillContext", module = "arrowroot._native", frozen)]
 pub(crate) struct PyFillContext {
     schema: Arc<Schema>,
-    incoming: Mutex<Incoming>,
+    incoming: Arc<Mutex<Incoming>>,
     /// `None` once it is closed. Calls that a signal has ended may still be at it.
     context: Mutex<Option<Arc<FillContext>>>,
 }
@@ -26,7 +29,7 @@ pub(crate) struct PyFillContext {
 impl PyFillContext {
     pub(crate) fn new(schema: &Arc<Schema>, context: FillContext) -> Self {
         let context = Mutex::new(Some(Arc::new(context)));
-        PyFillContext { schema: Arc::clone(schema), incoming: Mutex::default(), context }
+        PyFillContext { schema: Arc::clone(schema), incoming: Arc::default(), context }
     }
 
     fn context(&self) -> PyResult<Arc<FillContext>> {
@@ -61,7 +64,12 @@ impl PyFillContext {
     ) -> PyResult<bool> {
         let given = batch_in(&batch, &self.schema, text_bytes)?;
         let context = self.context()?;
-        let begun = without_lock(py, || context.begin(&given.taken(&self.incoming)?, first_entry))?;
+        let (incoming, checking) = (Arc::clone(&self.incoming), Arc::clone(&context));
+        let takes_long = given.array.len() > MAX_ENTRIES_AT_ONCE;
+        let checked = patiently(py, takes_signals && takes_long, move || {
+            checking.checked(&given.taken(&incoming)?, first_entry)
+        })?;
+        let begun = without_lock(py, || context.begin_with(checked?))?;
         let fill = begun.map_err(writing_to_python)?;
         if takes_signals {
             return fill_patiently(py, &context, fill, waits);

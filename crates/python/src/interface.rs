@@ -48,8 +48,8 @@ pub(crate) fn schema_in(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
     Schema::try_from(schema).map_err(to_python)
 }
 
-/// Takes the record batch of an object with `__arrow_c_array__` as one of another schema: one that differs from its own in what it
-/// says of missing values and in metadata alone. `text_bytes`: as [`Given`] has it.
+/// Takes the record batch of an object with `__arrow_c_array__`, whose values a table of this schema stores as its own: texts and lists
+/// of any form, dictionaries and runs are. `text_bytes`: as [`Given`] has it.
 pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>, text_bytes: Vec<u64>) -> PyResult<Given> {
     let (of_schema, of_array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
         object.call_method0("__arrow_c_array__")?.extract()?;
@@ -59,7 +59,7 @@ pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>, text_byt
     {
         return Err(PyValueError::new_err(format!("the batch has {given}, and its table {schema}")));
     }
-    Ok(Given { array: array_of(&of_array)?, schema: Arc::clone(schema), text_bytes })
+    Ok(Given { array: array_of(&of_array)?, schema: Arc::new(given), text_bytes })
 }
 
 /// The schema that stands beside an array.
@@ -83,28 +83,41 @@ pub(crate) fn array_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArra
     Ok(unsafe { FFI_ArrowArray::from_raw(pointer.as_ptr()) })
 }
 
-/// Whether the arrays of two types have the same layout and meaning: they differ at most in what they say of missing values,
+/// Whether the values of two types are stored alike: they differ at most in how arrays have them, in what they say of missing values,
 /// in metadata, and in how the items of lists are called.
 fn is_stored_alike(one: &Field, other: &Field) -> bool {
-    let same_fields = |one: &Fields, other: &Fields| {
-        one.len() == other.len()
-            && one.iter().zip(other).all(|(one, other)| one.name() == other.name() && is_stored_alike(one, other))
+    use DataType as T;
+    let same_fields = |one: &Fields, other: &Fields, has_names: bool| {
+        let is_same = |(one, other): (&Arc<Field>, &Arc<Field>)| {
+            (!has_names || one.name() == other.name()) && is_stored_alike(one, other)
+        };
+        one.len() == other.len() && one.iter().zip(other).all(is_same)
     };
-    match (one.data_type(), other.data_type()) {
-        (DataType::List(one), DataType::List(other)) | (DataType::LargeList(one), DataType::LargeList(other)) => {
-            is_stored_alike(one, other)
-        }
-        (DataType::FixedSizeList(one, size), DataType::FixedSizeList(other, other_size)) => {
+    match (unfolded(one.data_type()), unfolded(other.data_type())) {
+        (T::Utf8 | T::LargeUtf8 | T::Utf8View, T::Utf8 | T::LargeUtf8 | T::Utf8View)
+        | (T::Binary | T::LargeBinary | T::BinaryView, T::Binary | T::LargeBinary | T::BinaryView) => true,
+        (
+            T::List(one) | T::LargeList(one) | T::ListView(one) | T::LargeListView(one),
+            T::List(other) | T::LargeList(other) | T::ListView(other) | T::LargeListView(other),
+        ) => is_stored_alike(one, other),
+        (T::FixedSizeList(one, size), T::FixedSizeList(other, other_size)) => {
             size == other_size && is_stored_alike(one, other)
         }
-        (DataType::Struct(one), DataType::Struct(other)) => same_fields(one, other),
-        (DataType::Map(one, _), DataType::Map(other, _)) => match (one.data_type(), other.data_type()) {
-            (DataType::Struct(one), DataType::Struct(other)) => {
-                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_stored_alike(one, other))
-            }
+        (T::Struct(one), T::Struct(other)) => same_fields(one, other, true),
+        (T::Map(one, _), T::Map(other, _)) => match (one.data_type(), other.data_type()) {
+            (T::Struct(one), T::Struct(other)) => same_fields(one, other, false),
             _ => false,
         },
         (one, other) => one == other,
+    }
+}
+
+/// The type of values that a dictionary or runs stand for.
+fn unfolded(of: &DataType) -> &DataType {
+    match of {
+        DataType::Dictionary(_, values) => unfolded(values),
+        DataType::RunEndEncoded(_, values) => unfolded(values.data_type()),
+        other => other,
     }
 }
 

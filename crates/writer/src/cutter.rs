@@ -20,6 +20,8 @@ const FIRST_SHRINKAGE: u64 = 2;
 const SLACK: u64 = 8;
 /// Where nobody asked for clusters, entries go on in portions of so much.
 const PORTION_BYTES: u64 = 16_000_000;
+/// Values of no bytes end a cluster, too: readers count the entries of a piece by 32 bits.
+const MAX_ENTRIES: u64 = 1 << 30;
 /// Parts are put together if they have less than this, or
 const SMALL_BYTES: u64 = 64 << 10;
 /// less than so much for each column,
@@ -82,7 +84,7 @@ impl Borders {
     /// that one did. If they should be regular, the first one has as many entries as would come out right at a half, the others
     /// as many as it has, and later ones as many as make the first one right, if that is another eighth.
     pub(crate) fn border(&mut self, before: Option<Compressed>) -> Border {
-        let n_bytes = |n_bytes| Border { n_bytes, n_entries: u64::MAX };
+        let n_bytes = |n_bytes| Border { n_bytes, n_entries: MAX_ENTRIES };
         let target = match self.flush {
             Flush::Entries(n_entries) => return Border { n_bytes: u64::MAX, n_entries: n_entries.max(1) },
             Flush::Never => return n_bytes(PORTION_BYTES.min(self.max_bytes)),
@@ -236,7 +238,7 @@ impl Cutter {
 }
 
 /// The first of `1..=most` for which something is so that stays so, and is so for `most`.
-fn first_with(most: usize, is_so: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn first_with(most: usize, is_so: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, most);
     while high - low > 1 {
         let middle = low + (high - low) / 2;

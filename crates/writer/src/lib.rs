@@ -34,7 +34,7 @@ pub use arrowroot_arrow::stored::StoreError;
 pub use cluster::Cluster;
 pub use contexts::policy::Policy;
 pub use contexts::stalls::{ContextReport, Doing, Interval, Stalls};
-pub use contexts::{ContextSettings, Contexts, Fill, FillContext, Order, Step, Work};
+pub use contexts::{Checked, ContextSettings, Contexts, Fill, FillContext, Order, Step, Work};
 pub use error::{Error, Result};
 pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use pipeline::Written;

@@ -174,14 +174,14 @@ impl TableWriter {
                 format!("table {:?} is filled through contexts, and through nothing else then", self.columns.table);
             return Err(Error::InvalidRequest { what });
         }
-        let slices = self.columns.slices(batch, self.n_entries)?;
-        for (number, slice) in slices.iter().enumerate() {
-            let stored =
-                self.columns.store(slice, self.n_entries).inspect_err(|error| self.stop_if_begun(number, error))?;
+        for (number, piece) in self.columns.pieces(batch, self.n_entries)?.enumerate() {
+            let piece = piece.inspect_err(|error| self.stop_if_begun(number, error))?;
+            let stored = self.columns.store(&piece, self.n_entries).map_err(Error::from);
+            let stored = stored.inspect_err(|error| self.stop_if_begun(number, error))?;
             lock(&self.pipeline)
-                .append(stored, slice.num_rows(), &mut Manner::helping())
+                .append(stored, piece.num_rows(), &mut Manner::helping())
                 .inspect_err(|error| self.file.queue().stop(error.clone()))?;
-            self.n_entries += slice.num_rows() as u64;
+            self.n_entries += piece.num_rows() as u64;
         }
         Ok(())
     }
@@ -240,9 +240,9 @@ impl TableWriter {
     }
 
     /// A batch of which a part is written already cannot be taken back.
-    fn stop_if_begun(&self, n_taken: usize, error: &arrowroot_arrow::stored::StoreError) {
+    fn stop_if_begun(&self, n_taken: usize, error: &Error) {
         if n_taken > 0 {
-            self.file.queue().stop(error.clone().into());
+            self.file.queue().stop(error.clone());
         }
     }
 }

@@ -157,9 +157,11 @@ def largest_collection(schema: pa.Schema, tables: Sequence[pa.Table], n_entries:
 
 
 def _n_bytes(array: pa.Array) -> int:
-    is_view = pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type)
-    # pyarrow 17 counts what is in a view, but not the view.
-    return int((array.flatten() if is_view else array).nbytes)
+    if not (pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type)):
+        return int(array.nbytes)
+    # Many lists may have the same items.
+    n_items: int = sum(array.sizes.filter(array.is_valid()).to_pylist())
+    return n_items * int(array.values.nbytes) // max(1, len(array.values))
 
 
 def is_collection(kind: pa.DataType) -> bool:

@@ -209,6 +209,11 @@ class FillContext:
                 first_entry += batch.num_rows
         if len(batches) <= 1:
             return batches[0] if batches else None
+        if any(not batch.schema.equals(batches[0].schema) for batch in batches):
+            where = self._table.where
+            batches = [
+                one for batch in batches for one in conformed(batch, schema, where, first_entry, exactly=True)
+            ]
         combined = pa.Table.from_batches(batches).combine_chunks().to_batches()
         if len(combined) > 1:
             raise InvalidRequestError(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
@@ -281,6 +282,8 @@ def _narrow(kind: pa.DataType) -> pa.DataType:
         return pa.string()
     if is_of.is_large_binary(kind) or is_of.is_binary_view(kind):
         return pa.binary()
+    if is_of.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _narrow(kind.value_type), kind.ordered)
     fields = [field.with_type(_narrow(field.type)) for field in fields_of(kind)]
     return pa.list_(fields[0]) if is_of.is_large_list(kind) else _with_fields(kind, fields)
 
@@ -317,11 +320,24 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
 
 def _present(array: pa.Array) -> pa.Array:
     """Return structs or maps without the missing ones, whose members are not missing themselves."""
+    if not array.null_count or not _has_nulls_inside(array):
+        return array
     # pyarrow picks nothing out of these: where there are some, what is missing itself counts inside, too.
-    has_unpicked = any(any(is_one(kind) for is_one in _UNPICKED) for kind in within(array.type))
-    return (
-        array if has_unpicked or not array.null_count or not _has_nulls_inside(array) else array.drop_null()
-    )
+    shadow = _shadow(array)
+    has_unpicked = any(any(is_one(kind) for is_one in _UNPICKED) for kind in within(shadow.type))
+    return array if has_unpicked else shadow.drop_null()
+
+
+def _shadow(array: pa.Array) -> pa.Array:
+    """Return structs with bools for views of texts: what is missing is the same."""
+    kind = array.type
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return pa.array(np.ones(len(array), np.bool_), mask=array.is_null().to_numpy(zero_copy_only=False))
+    if not pa.types.is_struct(kind) or not kind.num_fields:
+        return array
+    members = [_shadow(array.field(place)) for place in range(kind.num_fields)]
+    fields = [pa.field(kind.field(place).name, member.type) for place, member in enumerate(members)]
+    return pa.StructArray.from_arrays(members, fields=fields, mask=array.is_null())
 
 
 _UNPICKED = (
@@ -346,10 +362,12 @@ def _has_nulls_inside(array: pa.Array) -> bool:
 
 
 def conformed(
-    batch: pa.RecordBatch, schema: pa.Schema, where: str, first_entry: int
+    batch: pa.RecordBatch, schema: pa.Schema, where: str, first_entry: int, *, exactly: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Yield a batch in the schema of its table: columns by name, numbers and times converted where that is exact.
 
+    Texts and lists of other forms, dictionaries and runs stay what they are, as the engine writes them piece by piece,
+    unless ``exactly`` the types of the schema are asked for.
     A float that is stored as a shorter one is rounded, as that is what was asked for, but stays finite.
 
     first_entry: number of its first entry, for messages.
@@ -366,13 +384,13 @@ def conformed(
     for field in schema:
         array = batch.column(batch.schema.get_field_index(field.name))
         try:
-            array = _cast(array, field.type)
+            array = _cast(array, field.type, exactly=exactly)
         except pa.ArrowInvalid as error:
             if "overflow" in str(error) and batch.num_rows > 1:
                 # More in its lists, or texts, than 32 bits number.
                 half = batch.num_rows // 2
-                yield from conformed(batch.slice(0, half), schema, where, first_entry)
-                yield from conformed(batch.slice(half), schema, where, first_entry + half)
+                yield from conformed(batch.slice(0, half), schema, where, first_entry, exactly=exactly)
+                yield from conformed(batch.slice(half), schema, where, first_entry + half, exactly=exactly)
                 return
             raise InvalidRequestError(f"{where}: column {field.name!r}: {error}") from None
         except _OtherTypeError:
@@ -430,7 +448,7 @@ def _lacks(array: pa.Array, field: pa.Field) -> bool:
         kind = field.type
         storage = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
         return _lacks(array.storage, field.with_type(storage))
-    if not field.nullable and _n_nulls(array) and _logical(array).null_count:
+    if not field.nullable and _n_nulls(array) and _has_null(array):
         return True
     fields = _said_inside(field.type)
     if len(_said_inside(array.type)) != len(fields) or not any(map(may_lack, fields)):
@@ -442,6 +460,8 @@ def _lacks(array: pa.Array, field: pa.Field) -> bool:
     around = children or ([array.keys, array.items] if pa.types.is_map(array.type) else [array.values])
     if not any(map(_lacks, around, fields)):
         return False
+    if _is_view(array.type):
+        return any(_lacks(items, fields[0]) for items in _items_in_use(array))
     # Members of a missing struct are not missing themselves.
     present = array.drop_null() if array.null_count else array
     inside = [present.field(place) for place in range(len(fields))] if children else _inside(present)
@@ -461,13 +481,30 @@ def _said_inside(kind: pa.DataType) -> list[pa.Field]:
     return [kind.value_field] if is_view else fields_of(kind)
 
 
-def _logical(array: pa.Array) -> pa.Array:
-    """Return an array as its values, without dictionaries and runs, some of which no entry may use."""
+def _has_null(array: pa.Array) -> bool:
+    """Return whether an entry is missing: values of dictionaries and runs may be that no entry uses."""
     import pyarrow.compute as pc
 
     if pa.types.is_run_end_encoded(array.type):
-        return _logical(pc.run_end_decode(array))
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        return _has_null(array.values.slice(array.find_physical_offset(), array.find_physical_length()))
+    if pa.types.is_dictionary(array.type) and not array.null_count:
+        return bool(pc.any(array.dictionary.is_null().take(array.indices)).as_py())
+    return bool(array.null_count > 0)
+
+
+def _items_in_use(array: pa.Array) -> Iterator[pa.Array]:
+    """Yield the items that lists of views have, each once: many lists may have the same ones."""
+    starts, sizes = (
+        one.to_numpy(zero_copy_only=False).astype(np.int64) for one in (array.offsets, array.sizes)
+    )
+    is_used = array.is_valid().to_numpy(zero_copy_only=False) & (sizes > 0)
+    order = np.argsort(starts[is_used], kind="stable")
+    starts, sizes = starts[is_used][order], sizes[is_used][order]
+    ends = np.maximum.accumulate(starts + sizes)
+    # One row of items ends where the next one begins behind it.
+    begins = np.flatnonzero(np.concatenate([[True], starts[1:] > ends[:-1]])[: len(starts)])
+    for first, last in zip(begins, [*(begins[1:] - 1), -1], strict=False):
+        yield array.values.slice(int(starts[first]), int(ends[last] - starts[first]))
 
 
 def _first_lacking(array: pa.Array, field: pa.Field) -> int:
@@ -506,8 +543,10 @@ class _OtherTypeError(Exception):
     """A type that is not converted."""
 
 
-def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _cast(array: pa.Array, kind: pa.DataType, *, exactly: bool) -> pa.Array:
     if _has_layout(array.type, kind):
+        return array
+    if not exactly and _has_layout(_stored_type(array.type), _stored_type(kind)):
         return array
     if not _is_alike(array.type, kind):
         raise _OtherTypeError

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::ThreadId;
 
-use crate::cutter::PART_BYTES;
 use crate::error::{Error, Result};
 use crate::pipeline::Submission;
 use crate::queue::{Alarm, InLine, Manner, Patience, Pause, Room};
@@ -14,7 +13,7 @@ use crate::table::Slice;
 use super::arrivals::Arrived;
 use super::behind::But;
 use super::stalls::Doing;
-use super::{Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
+use super::{Checked, Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
 
 /// Entries on their way to a table. Dropped before its first step has taken some, nothing has happened.
 #[must_use = "nothing is taken before its steps are done"]
@@ -123,17 +122,9 @@ impl Inner {
 }
 
 impl Fill {
-    pub(super) fn new(
-        inner: Arc<Inner>,
-        thread: ThreadId,
-        values: VecDeque<Slice>,
-        n_entries: u64,
-        first_entry: Option<u64>,
-    ) -> Self {
-        let bytes = |(stored, n_slice): &Slice| {
-            stored.iter().map(|column| column.held_bytes(0..*n_slice) + PART_BYTES).sum::<u64>()
-        };
-        let n_bytes = values.iter().map(bytes).sum();
+    pub(super) fn new(inner: Arc<Inner>, thread: ThreadId, checked: Checked) -> Self {
+        let Checked { values, n_entries, first_entry } = checked;
+        let n_bytes = values.iter().map(Slice::held_bytes).sum();
         Fill {
             inner,
             thread,
@@ -289,11 +280,13 @@ impl Fill {
         });
         self.has_begun = true;
         let mut is_end = false;
-        while let Some((stored, n_slice)) = self.values.front_mut().filter(|_| !is_end) {
-            let (n_taken, is_cut) = collected.cutter.take(stored, self.start..*n_slice, collected.border);
+        while let Some(slice) = self.values.front_mut().filter(|_| !is_end) {
+            let n_slice = slice.n_entries;
+            let stored = slice.stored(&filling.columns).inspect_err(|error| filling.stop(error))?;
+            let (n_taken, is_cut) = collected.cutter.take(stored, self.start..n_slice, collected.border);
             self.start += n_taken;
             is_end = is_cut;
-            if self.start >= *n_slice {
+            if self.start >= n_slice {
                 self.start = 0;
                 self.values.pop_front();
             }

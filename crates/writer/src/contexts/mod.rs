@@ -10,7 +10,7 @@ pub mod policy;
 mod settings;
 pub mod stalls;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -86,6 +86,13 @@ struct Free {
 /// Entries go to the cluster that is next, in the order of their numbers.
 struct Ordered {
     arrivals: Arrivals<Vec<Slice>>,
+}
+
+/// The entries of a batch that can be filled.
+pub struct Checked {
+    values: VecDeque<Slice>,
+    n_entries: u64,
+    first_entry: Option<u64>,
 }
 
 /// The entries in a buffer.
@@ -255,8 +262,17 @@ impl FillContext {
     /// # Errors
     /// As [`FillContext::fill`].
     pub fn begin(&self, batch: &RecordBatch, first_entry: Option<u64>) -> Result<Fill> {
+        self.begin_with(self.checked(batch, first_entry)?)
+    }
+
+    /// Checks the entries of a batch, which any thread may do. Nothing is taken yet.
+    ///
+    /// # Errors
+    /// As [`FillContext::fill`].
+    pub fn checked(&self, batch: &RecordBatch, first_entry: Option<u64>) -> Result<Checked> {
         let filling = &self.inner.filling;
-        filling.file.queue().check()?;
+        let goes_on = || filling.file.queue().check();
+        goes_on()?;
         self.inner.record.mark(Doing::Running);
         let is_numbered = filling.settings.order == Order::Numbered;
         if is_numbered != first_entry.is_some() {
@@ -267,7 +283,16 @@ impl FillContext {
             };
             return Err(Error::InvalidRequest { what: format!("table {:?}: {what}", filling.columns.table) });
         }
-        let values = filling.columns.store_all(batch, first_entry.unwrap_or_default())?;
+        let values = filling.columns.store_all(batch, first_entry.unwrap_or_default(), goes_on)?;
+        Ok(Checked { values, n_entries: batch.num_rows() as u64, first_entry })
+    }
+
+    /// As [`FillContext::begin`], of what it has [checked](FillContext::checked).
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if the context is closed.
+    pub fn begin_with(&self, checked: Checked) -> Result<Fill> {
+        let filling = &self.inner.filling;
         let thread = thread::current().id();
         let mut open = lock(&filling.open);
         let Some(context) = open.get_mut(&self.inner.number).filter(|context| !context.is_ended) else {
@@ -276,7 +301,7 @@ impl FillContext {
         };
         context.begin(thread);
         drop(open);
-        Ok(Fill::new(Arc::clone(&self.inner), thread, values, batch.num_rows() as u64, first_entry))
+        Ok(Fill::new(Arc::clone(&self.inner), thread, checked))
     }
 
     /// Says that nothing more is filled, as dropping it does. But fills that other threads have begun go on, and whoever closes the
@@ -336,8 +361,9 @@ impl Filling {
     fn take_in_order(&self, slices: Vec<Slice>, n_entries: u64, n_more: usize, manner: &mut Manner<'_>) -> Result<()> {
         let (mut slices, mut n_entries) = (slices, n_entries);
         for n_done in 0..=n_more {
-            for (stored, n_slice) in slices {
-                lock(&self.pipeline).append(stored, n_slice, manner)?;
+            for mut slice in slices {
+                let stored = std::mem::take(slice.stored(&self.columns)?);
+                lock(&self.pipeline).append(stored, slice.n_entries, manner)?;
             }
             let mut state = self.lock();
             let State::Ordered(Ordered { arrivals }) = &mut *state else { return Ok(()) };

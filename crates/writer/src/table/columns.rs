@@ -8,20 +8,65 @@ use arrow_array::types::{Int32Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType as ArrowType;
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::{BranchForm, PlannedBranch, SharedOffsets, StoreError, store_beside};
+use arrowroot_arrow::stored::{BranchForm, PlannedBranch, SharedOffsets, Sizes, StoreError, is_folded, store_beside};
 use arrowroot_format::column::DataType;
 
+use crate::cutter::{PART_BYTES, first_with};
 use crate::error::{Error, Result};
 use crate::precision::with_mantissas;
 use crate::tree::IndexValues;
 
-/// Batches of more entries than this
-const MAX_ENTRIES: usize = 1024;
-/// are converted in slices of about so many bytes: what they share no memory with is not made for all of them at once.
-const SLICE_BYTES: usize = 16 << 20;
+/// Entries of a batch from which one piece after the other is converted, unless it is a small one: what they share no memory with is
+/// not made for all of them at once. A piece has so many entries
+const MIN_ENTRIES: usize = 1024;
+/// or about so many bytes,
+const PIECE_BYTES: u64 = 16 << 20;
+/// and values of no bytes are not in it without end.
+const MAX_ENTRIES: usize = 4 << 20;
+/// Runs, dictionaries and views become at most about so much at once, or one entry does.
+const UNFOLDED_BYTES: u64 = 64 << 20;
+/// An entry that becomes more is in memory so often until it is written.
+const N_COPIES: u64 = 4;
 
-/// Values of entries in the order of the columns, and how many entries they are.
-pub(crate) type Slice = (Vec<Stored>, usize);
+/// Some entries in the order of the columns.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    pub(crate) n_entries: usize,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    Stored(Vec<Stored>),
+    /// They would take much more memory: they are converted when it is their turn. With the number of the first entry.
+    Folded(RecordBatch, u64),
+}
+
+impl Slice {
+    /// The memory that they take here.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        match &self.values {
+            Values::Stored(columns) => {
+                columns.iter().map(|column| column.held_bytes(0..self.n_entries) + PART_BYTES).sum::<u64>()
+            }
+            Values::Folded(batch, _) => batch.num_columns() as u64 * PART_BYTES,
+        }
+    }
+
+    /// The values of the columns.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if they are others than they were when they were [checked](TableColumns::store_all).
+    pub(crate) fn stored(&mut self, of: &TableColumns) -> Result<&mut Vec<Stored>> {
+        if let Values::Folded(batch, first_entry) = &self.values {
+            self.values = Values::Stored(of.store(batch, *first_entry)?);
+        }
+        match &mut self.values {
+            Values::Stored(columns) => Ok(columns),
+            Values::Folded(..) => Err(Error::Closed { what: "a piece".to_owned() }),
+        }
+    }
+}
 
 /// A column, as values are stored in it.
 #[derive(Debug)]
@@ -79,20 +124,15 @@ impl SharedCounter {
 }
 
 impl TableColumns {
-    /// The slices of a batch that are converted at once. Errors count its entries from `first_entry` on.
+    /// The pieces of a batch that are converted at once. Errors count its entries from `first_entry` on.
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] for other columns than the table has, and for a value that its index does not hold;
     /// [`Error::Value`] as [`TableColumns::check_counts`].
-    pub(crate) fn slices(&self, batch: &RecordBatch, first_entry: u64) -> Result<Vec<RecordBatch>> {
+    pub(crate) fn pieces<'b>(&self, batch: &'b RecordBatch, first_entry: u64) -> Result<Pieces<'b>> {
         self.check_counts(batch, first_entry)?;
         self.index.as_ref().map_or(Ok(()), |index| index.check(batch))?;
-        let (n_entries, slice_entries) = (batch.num_rows(), slice_entries(batch));
-        if 0 < n_entries && n_entries <= slice_entries {
-            return Ok(vec![batch.clone()]);
-        }
-        let slice = |start: usize| batch.slice(start, slice_entries.min(n_entries - start));
-        Ok((0..n_entries).step_by(slice_entries).map(slice).collect())
+        Ok(Pieces::of(batch, first_entry))
     }
 
     /// Converts a slice; errors count its entries from `first_entry` on.
@@ -111,19 +151,30 @@ impl TableColumns {
             .collect()
     }
 
-    /// Converts a batch as a whole.
+    /// Converts a batch as a whole, or checks that it can be where that takes much more memory than the batch has.
+    /// `goes_on`: an error to end it with, asked for in between.
     ///
     /// # Errors
-    /// As [`TableColumns::slices`], and those of values that cannot be stored. Nothing is taken then.
-    pub(crate) fn store_all(&self, batch: &RecordBatch, first_entry: u64) -> Result<VecDeque<Slice>> {
+    /// As [`TableColumns::pieces`], and those of values that cannot be stored. Nothing is taken then.
+    pub(crate) fn store_all(
+        &self,
+        batch: &RecordBatch,
+        first_entry: u64,
+        goes_on: impl Fn() -> Result<()>,
+    ) -> Result<VecDeque<Slice>> {
+        let pieces = self.pieces(batch, first_entry)?;
+        let is_large = pieces.unfolded_bytes() > UNFOLDED_BYTES;
         let mut first_entry = first_entry;
-        let slices = self.slices(batch, first_entry)?;
-        let stored = slices.iter().map(|slice| {
-            let stored = self.store(slice, first_entry)?;
-            first_entry += slice.num_rows() as u64;
-            Ok((stored, slice.num_rows()))
+        let slices = pieces.map(|piece| {
+            goes_on()?;
+            let piece = piece?;
+            let (n_entries, first) = (piece.num_rows(), first_entry);
+            let stored = self.store(&piece, first)?;
+            first_entry += n_entries as u64;
+            let values = if is_large { Values::Folded(piece, first) } else { Values::Stored(stored) };
+            Ok(Slice { n_entries, values })
         });
-        stored.collect()
+        slices.collect()
     }
 
     /// That the lists of columns that share a counter have as many items as it says, in all entries of a batch: before some
@@ -213,33 +264,153 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// How many entries of a batch to convert at once.
-fn slice_entries(batch: &RecordBatch) -> usize {
-    let n_entries = batch.num_rows();
-    if n_entries <= MAX_ENTRIES {
-        return n_entries.max(1);
+/// A batch, piece by piece.
+#[derive(Debug)]
+pub(crate) struct Pieces<'b> {
+    batch: &'b RecordBatch,
+    /// The number of its first entry, for errors.
+    first_entry: u64,
+    start: usize,
+    /// Of all columns; none for a batch that is one piece.
+    all: Vec<Sizes>,
+    /// Columns whose values are stored in more bytes than they have.
+    folded: Vec<usize>,
+}
+
+impl<'b> Pieces<'b> {
+    fn of(batch: &'b RecordBatch, first_entry: u64) -> Self {
+        let fields = batch.columns().iter().enumerate();
+        let folded: Vec<usize> =
+            fields.filter(|(_, column)| is_folded(column.data_type())).map(|(place, _)| place).collect();
+        let is_one = batch.num_rows() <= MIN_ENTRIES && folded.is_empty();
+        let all = if is_one { Vec::new() } else { batch.columns().iter().map(|column| Sizes::of(column)).collect() };
+        Pieces { batch, first_entry, start: 0, all, folded }
     }
-    let bytes = |array: &Arc<dyn Array>| array.to_data().get_slice_memory_size().unwrap_or_default();
-    let n_bytes: usize = batch.columns().iter().map(bytes).sum();
-    (n_entries / n_bytes.div_ceil(SLICE_BYTES).max(1)).max(MAX_ENTRIES)
+
+    /// What all columns become that take more memory then.
+    fn unfolded_bytes(&self) -> u64 {
+        self.bytes(self.folded.iter().copied(), self.batch.num_rows())
+    }
+
+    /// What so many entries become, in some columns.
+    fn bytes(&self, columns: impl Iterator<Item = usize>, n_entries: usize) -> u64 {
+        let of_column =
+            |column: usize| self.all.get(column).map_or(0, |sizes| sizes.between(self.start, self.start + n_entries));
+        columns.map(of_column).fold(0, u64::saturating_add)
+    }
+
+    /// How many entries are the next piece.
+    fn n_next(&self) -> usize {
+        let n_most = (self.batch.num_rows() - self.start).min(MAX_ENTRIES);
+        let all = |n| self.bytes(0..self.all.len(), n);
+        let n_all = if all(n_most) > PIECE_BYTES { first_with(n_most, |n| all(n) > PIECE_BYTES) - 1 } else { n_most };
+        let folded = |n| self.bytes(self.folded.iter().copied(), n);
+        let n_folded = match n_most {
+            _ if self.folded.is_empty() => n_most,
+            _ if folded(n_most) > UNFOLDED_BYTES => first_with(n_most, |n| folded(n) > UNFOLDED_BYTES) - 1,
+            n_most => n_most,
+        };
+        n_all.max(MIN_ENTRIES).min(n_folded.max(1)).min(n_most)
+    }
+
+    /// That there may be memory for what the next entry becomes.
+    fn check_room(&self) -> Result<()> {
+        let largest = self.folded.iter().max_by_key(|&&column| self.bytes(std::iter::once(column), 1));
+        let Some(&column) = largest else { return Ok(()) };
+        let n_bytes = self.bytes(self.folded.iter().copied(), 1);
+        let needed = usize::try_from(n_bytes.saturating_mul(N_COPIES)).unwrap_or(usize::MAX);
+        if n_bytes <= UNFOLDED_BYTES || Vec::<u8>::new().try_reserve_exact(needed).is_ok() {
+            return Ok(());
+        }
+        Err(Error::Value {
+            column: self.batch.schema_ref().field(column).name().clone(),
+            entry: self.first_entry + self.start as u64,
+            what: format!(
+                "it becomes {n_bytes} bytes, as runs, dictionaries and views are written value by value, and there is no memory for \
+                 that: make it several entries"
+            ),
+        })
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.start >= self.batch.num_rows() {
+            return None;
+        }
+        if let Err(error) = self.check_room() {
+            self.start = self.batch.num_rows();
+            return Some(Err(error));
+        }
+        let n_entries = self.n_next();
+        let piece = self.batch.slice(self.start, n_entries);
+        self.start += n_entries;
+        Some(Ok(piece))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{ArrayRef, Int64Array};
+    use arrow_array::{ArrayRef, Int64Array, LargeListViewArray, ListViewArray, RunArray, StructArray};
+    use arrow_schema::Field;
 
     use super::*;
 
+    fn lengths(columns: Vec<(&str, ArrayRef)>) -> Vec<usize> {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        Pieces::of(&batch, 0).map(|piece| piece.unwrap().num_rows()).collect()
+    }
+
     #[test]
-    fn large_batches_are_taken_in_slices() {
-        let numbers = |n_entries| -> RecordBatch {
-            let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..n_entries));
-            RecordBatch::try_from_iter([("x", numbers)]).unwrap()
-        };
-        assert_eq!((slice_entries(&numbers(10)), slice_entries(&numbers(0))), (10, 1));
-        let many = numbers(8_000_000);
-        assert!((1_900_000..=2_100_000).contains(&slice_entries(&many)));
+    fn large_batches_are_taken_in_pieces() {
+        let numbers = |n_entries| -> ArrayRef { Arc::new(Int64Array::from_iter_values(0..n_entries)) };
+        assert_eq!(lengths(vec![("x", numbers(10))]), [10]);
+        assert_eq!(lengths(vec![("x", numbers(0))]), [0; 0]);
+        let many = numbers(5_000_000);
+        assert_eq!(lengths(vec![("x", Arc::clone(&many))]), [2 << 20, 2 << 20, 5_000_000 - (4 << 20)]);
         // Only what is in a slice counts.
-        assert!(slice_entries(&many.slice(5, 100_000)) >= 100_000);
+        assert_eq!(lengths(vec![("x", many.slice(5, 2 << 20))]), [2 << 20]);
+        let nothing: ArrayRef = Arc::new(StructArray::new_empty_fields((1 << 40) + 1, None));
+        let batch = RecordBatch::try_from_iter([("x", nothing)]).unwrap();
+        assert_eq!(Pieces::of(&batch, 0).next().unwrap().unwrap().num_rows(), MAX_ENTRIES);
+    }
+
+    #[test]
+    fn what_is_said_once_for_many_entries_is_cut_by_what_it_becomes() {
+        let runs = RunArray::try_new(&Int64Array::from(vec![3, (1 << 31) - 2]), &Int64Array::from(vec![1, 2])).unwrap();
+        let batch = RecordBatch::try_from_iter([("x", Arc::new(runs) as ArrayRef)]).unwrap();
+        let mut pieces = Pieces::of(&batch, 0);
+        assert_eq!(pieces.unfolded_bytes(), ((1 << 31) - 2) * 8);
+        assert_eq!(pieces.next().unwrap().unwrap().num_rows(), 2 << 20);
+        // The first entry is long, and those behind it are short.
+        let items: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1 << 20));
+        let field = Arc::new(Field::new("item", ArrowType::Int64, false));
+        let sizes = [&[1 << 20; 10][..], &[1; 2000]].concat();
+        let views = |sizes: &[i32]| -> ArrayRef {
+            let starts = vec![0; sizes.len()].into();
+            Arc::new(ListViewArray::new(Arc::clone(&field), starts, sizes.to_vec().into(), Arc::clone(&items), None))
+        };
+        assert_eq!(lengths(vec![("x", views(&sizes))]), [7, 2003]);
+        // Numbers beside of them change nothing.
+        assert_eq!(lengths(vec![("x", views(&sizes)), ("y", Arc::new(Int64Array::from(vec![1; 2010])))]), [7, 2003]);
+        assert_eq!(lengths(vec![("x", views(&[1 << 20; 9]))]), [7, 2]);
+    }
+
+    #[test]
+    fn an_entry_for_which_there_is_no_memory_is_refused() {
+        let field = |of: &ArrayRef| Arc::new(Field::new("item", of.data_type().clone(), false));
+        let views = |of: ArrayRef, n_lists: usize| -> ArrayRef {
+            let n_items = i64::try_from(of.len()).unwrap();
+            let (starts, sizes) = (vec![0; n_lists].into(), vec![n_items; n_lists].into());
+            Arc::new(LargeListViewArray::new(field(&of), starts, sizes, of, None))
+        };
+        let items: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1 << 16));
+        let much = views(views(views(views(items, 1 << 16), 1 << 16), 1 << 16), 2);
+        let batch = RecordBatch::try_from_iter([("y", views(Arc::new(Int64Array::from(vec![0])), 2)), ("x", much)]);
+        let error = Pieces::of(&batch.unwrap(), 5).next().unwrap().unwrap_err();
+        let Error::Value { column, entry, what } = error else { panic!("{error}") };
+        assert!(column == "x" && entry == 5 && what.contains("becomes 18446744073709551615 bytes"), "{what}");
     }
 }
