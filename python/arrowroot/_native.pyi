@@ -360,14 +360,15 @@ class Incoming:
         dictionaries last. first_entry: number of its first entry, for errors.
         """
 
-def as_batch(column: Any) -> tuple[Any, Any]:
-    """Return the array of an object with ``__arrow_c_array__`` as the only column of a batch: schema and array.
+def as_batch(of: Any, *, is_column: bool) -> tuple[Any, Any]:
+    """Return the array of an object with ``__arrow_c_array__``: its schema, and itself.
 
-    Nothing in it is looked at. pyarrow, too, makes no array of a column before the batch is checked.
+    is_column: as the only column of a batch. pyarrow, too, makes no array of a column before the batch is checked.
+    Raises: InvalidRequestError for pointers that are missing; nothing else in it is looked at.
     """
 
 class Stream:
-    """The batches of an object with ``__arrow_c_stream__``, each a schema and an array; nothing in them is looked at.
+    """The batches of an object with ``__arrow_c_stream__``, each a schema and an array, as :func:`as_batch` has them.
 
     is_column: the stream is of one column, which is the only one of each batch.
     """

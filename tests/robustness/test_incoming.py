@@ -124,10 +124,21 @@ class ByHand:
         outer = ctypes.cast(capsule_pointer(of_array, b"arrow_array"), NUMBERS)
         # length, null_count, offset, n_buffers, n_children, buffers, children
         child = ctypes.cast(ctypes.cast(outer[6], NUMBERS)[0], NUMBERS)
-        fields = ("length", "null_count", "offset", "n_buffers", "n_children", "buffers")
+        fields = (
+            "length",
+            "null_count",
+            "offset",
+            "n_buffers",
+            "n_children",
+            "buffers",
+            "children",
+            "dictionary",
+        )
         for name, number in self._changed.items():
             if name == "format":
                 ctypes.cast(capsule_pointer(of_schema, b"arrow_schema"), NUMBERS)[0] = number
+            elif name == "view_bytes":
+                ctypes.cast(ctypes.cast(child[5], NUMBERS)[3], NUMBERS)[0] = number
             elif name in fields:
                 child[fields.index(name)] = number
             else:
@@ -153,8 +164,14 @@ TEXTS = pa.array(["a", None, "b", "some more than in a view"])
         (TEXTS, {"n_buffers": 2}),
         (TEXTS.cast(pa.string_view()), {"buffer1": 0}),
         (TEXTS.cast(pa.string_view()), {"n_buffers": 3}),
-        (pa.array([1, 2, None, 4]), {"buffer1": 0}),
+        (TEXTS.cast(pa.string_view()), {"buffer3": 0}),
+        (TEXTS.cast(pa.binary_view()), {"buffer3": 0}),
+        (TEXTS.cast(pa.string_view()), {"view_bytes": -7}),
+        (TEXTS.cast(pa.string_view()), {"view_bytes": 1 << 62}),
+        (TEXTS.cast(pa.string_view()), {"buffers": 0}),
         (pa.array([[1], [2], [], [3, 4]]), {"n_children": 0}),
+        (TEXTS.dictionary_encode(), {"dictionary": 0}),
+        (pa.array([1, 2, None, 4]), {"buffer1": 0}),
         (pa.array([[1], [2], [], [3, 4]]), {"buffer1": 0}),
     ],
     ids=lambda value: (
@@ -166,9 +183,49 @@ TEXTS = pa.array(["a", None, "b", "some more than in a view"])
 def test_arrays_of_others_that_lack_something_are_refused(
     tmp_path: Path, array: pa.Array, changed: dict[str, int], layout: str
 ) -> None:
-    with pytest.raises(ar.InvalidRequestError):
-        ar.write(f"{tmp_path}/x.root:t", ByHand(array, **changed), layout=layout)
+    by_hand = ByHand(array, **changed)
+    for data in (by_hand, {"x": by_hand}):
+        with pytest.raises(ar.InvalidRequestError):
+            ar.write(f"{tmp_path}/x.root:t", data, layout=layout)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["append", "fill"])
+def test_an_entry_that_no_memory_holds_is_refused_by_its_number(tmp_path: Path, way: str) -> None:
+    much = pa.array(np.arange(1 << 16))
+    for n_lists in (1 << 16, 1 << 16, 1 << 16, 1):
+        starts, sizes = pa.array(np.zeros(n_lists, np.int64)), pa.array(np.full(n_lists, len(much)))
+        much = pa.LargeListViewArray.from_arrays(starts, sizes, much)
+    with ar.create(tmp_path / "x.root") as file, file.tree("t") as table:
+        context = table.context() if way == "fill" else None
+        put = table.append if context is None else context.fill
+        put({"x": much.slice(0, 0)})
+        with pytest.raises(
+            ar.InvalidRequestError, match=r"x.root:t: column x, entry 0: it becomes \d+ bytes"
+        ):
+            put({"x": much})
+        if context is not None:
+            context.close()
+    assert ar.open(tmp_path / "x.root")["t"].num_entries == 0
+
+
+@pytest.mark.parametrize("level", ["frame", "series"])
+@pytest.mark.parametrize("way", ["write", "append", "fill"])
+def test_damaged_views_of_polars_are_refused(tmp_path: Path, way: str, level: str) -> None:
+    """Polars follows them to whatever is there."""
+    pl = pytest.importorskip("polars")
+    series = pl.Series("x", ["some more than in a view", "b"] * 2)
+    views = series.to_arrow(compat_level=pl.CompatLevel.newest()).buffers()[1]
+    ctypes.memmove(views.address + 12, (1 << 30).to_bytes(4, "little"), 4)
+    data = pl.DataFrame({"x": series}) if level == "frame" else {"x": series}
+    with ar.create(tmp_path / "x.root") as file:
+        table = file.tree("t")
+        put = table.context().fill if way == "fill" else table.add_all if way == "write" else table.append
+        with pytest.raises(
+            ar.InvalidRequestError, match=r"x.root:t: column ['\"]x['\"]: entry 0 .*a view of 24 bytes"
+        ):
+            put(data)
+        file.abort()
 
 
 def test_memory_that_numpy_changes_later_is_not_what_was_appended(tmp_path: Path) -> None:

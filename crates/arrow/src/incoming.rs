@@ -215,10 +215,11 @@ impl Incoming {
                     .iter()
                     .skip(2)
                     .map(|buffer| buffer.clone().unwrap_or_else(|| Buffer::from_vec(Vec::<u8>::new())));
-                let buffers: Vec<Buffer> = buffers.map(|buffer| self.kept(buffer)).collect();
+                let buffers: Vec<Buffer> = buffers.collect();
                 let views = node.copied::<u128>(1, places)?;
                 let views = texts::checked_views(&views, &buffers, nulls.as_ref(), *data_type == ArrowType::Utf8View)?;
-                builder.add_buffer(views).add_buffers(buffers)
+                let (views, buffers) = if self.copies_all { texts::copied(views, &buffers) } else { (views, buffers) };
+                builder.add_buffer(Buffer::from_vec(views)).add_buffers(buffers)
             }
             ArrowType::List(item) => self.lists::<i32>(node, places, item, builder)?,
             ArrowType::LargeList(item) => self.lists::<i64>(node, places, item, builder)?,

@@ -1,8 +1,10 @@
-//! A column of others, as the only one of a batch: pyarrow checks what is in a batch before it makes arrays of it.
+//! Arrays of others on their way to pyarrow, which goes by some of what they say before it checks anything.
+//!
+//! A column is the only one of a batch: pyarrow checks what is in a batch before it makes arrays of it.
 
 #![expect(unsafe_code, reason = "capsules hold what C has")]
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 use std::{io, ptr};
 
@@ -24,13 +26,31 @@ struct Array {
     n_buffers: i64,
     n_children: i64,
     buffers: *mut *const c_void,
-    children: *mut *mut FFI_ArrowArray,
-    dictionary: *mut FFI_ArrowArray,
+    children: *mut *mut Array,
+    dictionary: *mut Array,
     release: Option<unsafe extern "C" fn(*mut Array)>,
     private_data: *mut c_void,
 }
 
+/// `ArrowSchema`, likewise.
+#[repr(C)]
+struct Schema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *mut *mut Schema,
+    dictionary: *mut Schema,
+    release: Option<unsafe extern "C" fn(*mut Schema)>,
+    private_data: *mut c_void,
+}
+
 const _: () = assert!(size_of::<Array>() == size_of::<FFI_ArrowArray>());
+const _: () = assert!(size_of::<Schema>() == size_of::<FFI_ArrowSchema>());
+
+/// More levels of arrays than pyarrow takes.
+const MAX_LEVELS: usize = 100;
 
 /// What a batch of one column points to.
 struct Kept {
@@ -39,18 +59,98 @@ struct Kept {
     buffers: [*const c_void; 1],
 }
 
-/// A batch with an array, and nothing else: schema and array.
+/// The array of an object with `__arrow_c_array__`: its schema, and itself. `is_column`: it is made the only column of a batch.
 ///
-/// The array is that of an object with `__arrow_c_array__`; nothing in it is looked at.
+/// # Errors
+/// `InvalidRequestError` for pointers that are missing. Nothing else in it is looked at.
 #[pyfunction]
+#[pyo3(signature = (of, *, is_column))]
 pub(crate) fn as_batch<'py>(
     py: Python<'py>,
-    column: &Bound<'py, PyAny>,
+    of: &Bound<'py, PyAny>,
+    is_column: bool,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-    let (of_schema, of_array): (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>) =
-        column.call_method0("__arrow_c_array__")?.extract()?;
-    let array = batch_of(array_of(&of_array)?);
-    Ok((with_column(py, schema_out_of(&of_schema)?)?, PyCapsule::new_with_value(py, array, ARRAY)?))
+    let (schema, array): (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>) =
+        of.call_method0("__arrow_c_array__")?.extract()?;
+    capsules(py, schema_out_of(&schema)?, array_of(&array)?, is_column)
+}
+
+/// A batch on its way to pyarrow.
+fn capsules(
+    py: Python<'_>,
+    schema: FFI_ArrowSchema,
+    array: FFI_ArrowArray,
+    is_column: bool,
+) -> PyResult<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)> {
+    // SAFETY: the layouts are the interface's, and both are whole, as nobody has released them yet.
+    unsafe { check((&raw const schema).cast(), (&raw const array).cast(), 0) }.map_err(invalid)?;
+    if is_column {
+        return Ok((with_column(py, schema)?, PyCapsule::new_with_value(py, batch_of(array), ARRAY)?));
+    }
+    Ok((PyCapsule::new_with_value(py, schema, SCHEMA)?, PyCapsule::new_with_value(py, array, ARRAY)?))
+}
+
+/// That no pointer is missing which pyarrow follows unseen; the rest is for it to refuse.
+///
+/// # Safety
+/// Pointers are null, or lead to what the interface says.
+unsafe fn check(schema: *const Schema, array: *const Array, level: usize) -> Result<(), String> {
+    // SAFETY: as the caller says.
+    let (Some(schema), Some(array)) = (unsafe { (schema.as_ref(), array.as_ref()) }) else {
+        return Err("an array inside is missing".to_owned());
+    };
+    if schema.release.is_none() || array.release.is_none() {
+        return Ok(());
+    }
+    if schema.format.is_null() {
+        return Err("its type is missing".to_owned());
+    }
+    if level > MAX_LEVELS {
+        return Err(format!("arrays inside of arrays in more than {MAX_LEVELS} levels"));
+    }
+    if array.n_buffers > 0 && array.buffers.is_null() {
+        return Err("its buffers are missing".to_owned());
+    }
+    // SAFETY: it is a text that ends with a zero.
+    let format = unsafe { CStr::from_ptr(schema.format) }.to_bytes();
+    // Validity and views come first, and the sizes of all others last.
+    if let (b"vu" | b"vz", Ok(last @ 3..)) = (format, usize::try_from(array.n_buffers - 1)) {
+        // SAFETY: there are so many buffers.
+        if unsafe { *array.buffers.add(last) }.is_null() {
+            return Err("the sizes of the buffers of its views are missing".to_owned());
+        }
+    }
+    let n_children = usize::try_from(array.n_children).unwrap_or_default();
+    if schema.n_children != array.n_children || n_children == 0 {
+        // Different numbers are refused.
+    } else if schema.children.is_null() || array.children.is_null() {
+        return Err("the arrays inside are missing".to_owned());
+    } else {
+        for place in 0..n_children {
+            // SAFETY: there are so many.
+            unsafe {
+                let child = *schema.children.add(place);
+                check(child, *array.children.add(place), level + 1).map_err(|what| of_child(child, &what))?;
+            }
+        }
+    }
+    if schema.dictionary.is_null() || array.dictionary.is_null() {
+        return Ok(());
+    }
+    // SAFETY: as the caller says.
+    unsafe { check(schema.dictionary, array.dictionary, level + 1) }
+}
+
+/// The same of an array inside, with its name.
+///
+/// # Safety
+/// As of [`check`].
+unsafe fn of_child(child: *const Schema, what: &str) -> String {
+    // SAFETY: as the caller says.
+    let name = unsafe { child.as_ref() }.map(|child| child.name).filter(|name| !name.is_null());
+    let Some(name) = name else { return what.to_owned() };
+    // SAFETY: it is a text that ends with a zero.
+    format!("{}: {what}", unsafe { CStr::from_ptr(name) }.to_string_lossy())
 }
 
 /// The batches of an object with `__arrow_c_stream__`, each a schema and an array; nothing in them is looked at.
@@ -72,11 +172,7 @@ impl PyStream {
     }
 
     fn __arrow_c_schema__<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let mut schema = FFI_ArrowSchema::empty();
-        let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the stream is the one that it was read from.
-        let status = stream.get_schema().map_or(MISSING, |get| unsafe { get(stream, &raw mut schema) });
-        self.check(status)?;
+        let schema = self.schema()?;
         if self.is_column { with_column(py, schema) } else { PyCapsule::new_with_value(py, schema, SCHEMA) }
     }
 
@@ -96,9 +192,8 @@ impl PyStream {
         if array.is_released() {
             return Ok(None);
         }
-        let schema = self.__arrow_c_schema__(py)?;
-        let array = if self.is_column { batch_of(array) } else { array };
-        Ok(Some((schema, PyCapsule::new_with_value(py, array, ARRAY)?)))
+        let schema = self.schema()?;
+        capsules(py, schema, array, self.is_column).map(Some)
     }
 }
 
@@ -106,6 +201,15 @@ impl PyStream {
 const MISSING: c_int = -1;
 
 impl PyStream {
+    fn schema(&mut self) -> PyResult<FFI_ArrowSchema> {
+        let mut schema = FFI_ArrowSchema::empty();
+        let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the stream is the one that it was read from.
+        let status = stream.get_schema().map_or(MISSING, |get| unsafe { get(stream, &raw mut schema) });
+        self.check(status)?;
+        Ok(schema)
+    }
+
     /// The error of the stream, by the status of its last answer: a number of the system.
     fn check(&mut self, status: c_int) -> PyResult<()> {
         if status == 0 {

@@ -183,6 +183,9 @@ impl Reading<'_> {
     }
 }
 
+/// No process has so much memory.
+const MAX_BUFFER_BYTES: usize = 1 << 48;
+
 /// The bytes of the buffers that views lead to, which the last buffer tells.
 fn variadic_sizes(array: &FFI_ArrowArray) -> Result<Vec<usize>, String> {
     let Some(last) = array.num_buffers().checked_sub(1).filter(|&last| last >= 2) else {
@@ -195,7 +198,8 @@ fn variadic_sizes(array: &FFI_ArrowArray) -> Result<Vec<usize>, String> {
     let size = |place| {
         // SAFETY: the interface has so many sizes there, one for each buffer between the views and itself.
         let size = unsafe { sizes.add(place).read_unaligned() };
-        usize::try_from(size).map_err(|_| format!("a buffer of {size} bytes"))
+        let size_of = usize::try_from(size).ok().filter(|&n_bytes| n_bytes <= MAX_BUFFER_BYTES);
+        size_of.ok_or_else(|| format!("a buffer of {size} bytes"))
     };
     (0..last - 2).map(size).collect()
 }

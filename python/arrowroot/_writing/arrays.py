@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+#: How errors name a column without a name.
+_NAMELESS = 'column "": '
 #: Units of NumPy's times that Arrow has, too.
 _TIME_UNITS = ("D", "s", "ms", "us", "ns")
 
@@ -32,7 +34,8 @@ def by_column(name: str) -> Iterator[None]:
     try:
         yield
     except ArrowrootError as error:
-        error.args = (f"column {name!r}: {error.args[0]}", *error.args[1:])
+        # An array that is taken in alone has no name there.
+        error.args = (f"column {name!r}: {error.args[0].removeprefix(_NAMELESS)}", *error.args[1:])
         raise
     except (pa.ArrowNotImplementedError, NotImplementedError) as error:
         raise UnsupportedError(f"column {name!r}: {error}") from error
@@ -43,7 +46,7 @@ def by_column(name: str) -> Iterator[None]:
     except RecursionError:
         # NumPy's types, and those of Awkward Array, are walked by what makes Arrow's of them.
         raise InvalidRequestError(f"column {name!r}: {TOO_DEEP}") from None
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, IndexError, TypeError, ValueError) as error:
         raise InvalidRequestError(f"column {name!r}: {error}") from error
 
 
@@ -66,7 +69,7 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
     elif isinstance(values, np.ndarray):
         array = from_masked(values, copied=copied)
     elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
-        array = column_of(name, values)
+        array = column_of(values)
     elif isinstance(values, list | tuple | range):
         array = pa.array(values)
     elif hasattr(values, "__array__") and hasattr(values, "axes"):
@@ -78,7 +81,7 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
         array = from_masked(np.asarray(values), copied=copied)
     else:
         raise InvalidRequestError(f"expected an array of values, got {type(values).__name__}")
-    check_sizes(name, array)
+    check_sizes(array)
     # Without values there is no type either: it may be that of a schema.
     return array, pa.field(name, array.type, nullable=_has_nulls(array) or pa.types.is_null(array.type))
 
@@ -156,8 +159,14 @@ def from_polars(series: Any, *, copied: bool = False) -> pa.Array:
     # It would give the addresses of Python's objects.
     if str(series.dtype) != "Object":
         with suppress(pa.ArrowException):
-            return _owned_array(series.to_arrow()) if copied else series.to_arrow()
+            array = series.to_arrow(compat_level=polars_level())
+            return _owned_array(array) if copied else array
     raise UnsupportedError(f"Arrow has no type for {series.dtype} of Polars: cast it to another")
+
+
+def polars_level() -> Any:
+    """Return the level at which Polars gives its views of texts as they are; at others it follows them unseen."""
+    return sys.modules["polars"].CompatLevel.newest()
 
 
 def _owned_array(array: pa.Array) -> pa.Array:

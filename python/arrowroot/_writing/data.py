@@ -14,7 +14,14 @@ from arrowroot import _native
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._render import shown
 from arrowroot._writing import frames
-from arrowroot._writing.arrays import array_of, by_column, from_masked, from_polars, refuse_unions
+from arrowroot._writing.arrays import (
+    array_of,
+    by_column,
+    from_masked,
+    from_polars,
+    polars_level,
+    refuse_unions,
+)
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.incoming import batch_of, batches_of, batches_taken_in, is_left_to_engine, taken_in
 
@@ -208,7 +215,7 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
             ) from error
         return _of_batches(schema, batches_of(stream, schema), where)
     if hasattr(data, "__arrow_c_array__"):
-        table = pa.Table.from_batches([batch_of(data)])
+        table = pa.Table.from_batches([batch_of(_native.as_batch(data, is_column=False))])
         return _of_table(table, is_alike, is_arrow=True)
     return None
 
@@ -257,7 +264,7 @@ def _from_polars(frame: Any) -> pa.Table:
         with by_column(series.name):
             from_polars(series[:0])
     # All at once: what Polars notes of its own types comes along.
-    return frame.to_arrow()
+    return frame.to_arrow(compat_level=polars_level())
 
 
 def _from_awkward(array: Any, *, copied: bool, is_alike: IsAlike | None) -> Part:

@@ -100,45 +100,48 @@ class _Capsules:
         return self._capsules
 
 
-def check_sizes(name: str, array: pa.Array | pa.ChunkedArray, first_entry: int = 0) -> None:
-    """Raise InvalidRequestError for a column whose memory is too short for what it says: it cannot be looked at."""
+def check_sizes(array: pa.Array | pa.ChunkedArray, first_entry: int = 0, of: str = "") -> None:
+    """Raise InvalidRequestError for a column whose memory is too short for what it says: it cannot be looked at.
+
+    of: what is said of it before.
+    """
     for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
         try:
             chunk.validate()
         except pa.ArrowException as error:
-            raise InvalidRequestError(_spoilt(f"column {name!r}", first_entry, error)) from None
+            raise InvalidRequestError(of + _spoilt(first_entry, error)) from None
         first_entry += len(chunk)
 
 
-def column_of(name: str, values: object) -> pa.Array | pa.ChunkedArray:
+def column_of(values: object) -> pa.Array | pa.ChunkedArray:
     """Return a column that has the Arrow C array or stream interface.
 
     pyarrow ends the process when it makes an array of maps without a key: they are the only column of a batch, which is
     checked before.
     """
     if not hasattr(values, "__arrow_c_stream__"):
-        return _only_column(name, _native.as_batch(values), 0)
+        return _only_column(_native.as_batch(values, is_column=True), 0)
     stream = _native.Stream(values, is_column=True)
     chunks: list[pa.Array] = []
     first_entry = 0
     for batch in stream:
-        chunks.append(_only_column(name, batch, first_entry))
+        chunks.append(_only_column(batch, first_entry))
         first_entry += len(chunks[-1])
     return pa.chunked_array(chunks, pa.schema(stream).field(0).type)
 
 
-def _only_column(name: str, capsules: tuple[object, object], first_entry: int) -> pa.Array:
+def _only_column(capsules: tuple[object, object], first_entry: int) -> pa.Array:
     batch = pa.array(_Capsules(*capsules))
-    check_sizes(name, batch, first_entry)
+    check_sizes(batch, first_entry)
     return batch.field(0)
 
 
-def batch_of(capsules: object, first_entry: int = 0) -> pa.RecordBatch:
-    """Return a batch that has the Arrow C array interface. first_entry: number of its first entry, for errors.
+def batch_of(capsules: tuple[object, object], first_entry: int = 0) -> pa.RecordBatch:
+    """Return a batch of the Arrow C array interface. first_entry: number of its first entry, for errors.
 
     Its columns are made when it has been checked, as those of :func:`column_of` are.
     """
-    array = pa.array(capsules)
+    array = pa.array(_Capsules(*capsules))
     if not pa.types.is_struct(array.type):
         raise InvalidRequestError(f"one column of {array.type}: give it a name, as {{'x': ...}}")
     try:
@@ -148,7 +151,7 @@ def batch_of(capsules: object, first_entry: int = 0) -> pa.RecordBatch:
         names = [field.name for field in array.type]
         place = int(found[1]) if found else len(names)
         of = f"column {names[place]!r}" if place < len(names) else "the data"
-        raise InvalidRequestError(_spoilt(of, first_entry, error)) from None
+        raise InvalidRequestError(f"{of}: {_spoilt(first_entry, error)}") from None
     return pa.RecordBatch.from_struct_array(array)
 
 
@@ -156,13 +159,13 @@ def batches_of(stream: _native.Stream, schema: pa.Schema) -> Iterator[pa.RecordB
     """Yield the batches of a stream of this schema, as :func:`batch_of` makes them."""
     first_entry = 0
     for capsules in stream:
-        batch = batch_of(_Capsules(*capsules), first_entry)
+        batch = batch_of(capsules, first_entry)
         yield batch.replace_schema_metadata(schema.metadata)
         first_entry += batch.num_rows
 
 
-def _spoilt(what: str, first_entry: int, error: pa.ArrowException) -> str:
-    return f"{what}: entries from {first_entry} of the data on are spoilt: {error}"
+def _spoilt(first_entry: int, error: pa.ArrowException) -> str:
+    return f"entries from {first_entry} of the data on are spoilt: {error}"
 
 
 def _check_sizes(data: pa.Table | pa.RecordBatch, first_entry: int) -> None:
@@ -170,7 +173,7 @@ def _check_sizes(data: pa.Table | pa.RecordBatch, first_entry: int) -> None:
         data.validate()
     except pa.ArrowException as error:
         for name, column in zip(data.schema.names, data.columns, strict=True):
-            check_sizes(name, column, first_entry)
+            check_sizes(column, first_entry, f"column {name!r}: ")
         raise InvalidRequestError(f"the data contradict themselves: {error}") from None
 
 

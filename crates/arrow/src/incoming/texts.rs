@@ -10,6 +10,8 @@ pub(super) const NO_TEXT: &str = "a text that is not UTF-8";
 /// Texts of so many bytes are in their view.
 const MAX_INLINE_BYTES: usize = 12;
 const PREFIX_BYTES: usize = 4;
+/// Of texts that views lead to: their places have 32 bits, and in other libraries a sign.
+const MAX_BUFFER_BYTES: usize = i32::MAX as usize;
 
 /// Returns the first text that is none, of those that are there. `offsets` do not run backwards, and end in `bytes`.
 pub fn check_texts<O: OffsetSizeTrait>(offsets: &[O], bytes: &[u8], present: Option<&NullBuffer>) -> Option<usize> {
@@ -34,7 +36,7 @@ pub(super) fn checked_views(
     buffers: &[Buffer],
     present: Option<&NullBuffer>,
     are_texts: bool,
-) -> Result<Buffer> {
+) -> Result<Vec<u128>> {
     let mut checked = Vec::with_capacity(views.len());
     for (place, &raw) in views.iter().enumerate() {
         if present.is_some_and(|present| present.is_null(place)) {
@@ -69,5 +71,28 @@ pub(super) fn checked_views(
         }
         checked.push(raw);
     }
-    Ok(Buffer::from_vec(checked))
+    Ok(checked)
+}
+
+/// Checked views, and a copy of what they lead to: of all buffers, or of the texts one by one where these are less.
+pub(super) fn copied(mut views: Vec<u128>, buffers: &[Buffer]) -> (Vec<u128>, Vec<Buffer>) {
+    let n_long = |raw: &u128| Some(ByteView::from(*raw).length as usize).filter(|&n_bytes| n_bytes > MAX_INLINE_BYTES);
+    let n_bytes: usize = views.iter().filter_map(n_long).sum();
+    if n_bytes >= buffers.iter().map(Buffer::len).sum() {
+        return (views, buffers.iter().map(|buffer| Buffer::from_slice_ref(buffer.as_slice())).collect());
+    }
+    let (mut made, mut texts) = (Vec::new(), Vec::with_capacity(n_bytes.min(MAX_BUFFER_BYTES)));
+    for raw in &mut views {
+        let Some(n_bytes) = n_long(raw) else { continue };
+        if texts.len() + n_bytes > MAX_BUFFER_BYTES {
+            made.push(Buffer::from_vec(std::mem::take(&mut texts)));
+        }
+        let view = ByteView::from(*raw);
+        let start = view.offset as usize;
+        let (Ok(buffer_index), Ok(offset)) = (u32::try_from(made.len()), u32::try_from(texts.len())) else { continue };
+        texts.extend_from_slice(&buffers[view.buffer_index as usize][start..start + n_bytes]);
+        *raw = ByteView { buffer_index, offset, ..view }.as_u128();
+    }
+    made.push(Buffer::from_vec(texts));
+    (views, made)
 }
