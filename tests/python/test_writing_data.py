@@ -337,11 +337,97 @@ def test_an_index_of_the_name_of_a_column_and_columns_of_no_text_are_told_apart(
     frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("mu", "pt"), ("mu", "eta")]))
     with pytest.raises(ar.InvalidRequestError, match=r"\('mu', 'pt'\): frame.set_axis"):
         table_of(frame)
-    frame = pd.DataFrame({"__index_level_0__": [1, 2]}, index=["a", "b"])
-    with pytest.raises(
-        ar.InvalidRequestError, match=r"two columns are called '__index_level_0__', one of them an index"
-    ):
-        table_of(frame)
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+@pytest.mark.parametrize(
+    ("columns", "names", "found"),
+    [
+        (["x"], ["k", "k"], ["x", "k", "__index_level_1__"]),
+        (["k"], ["k", "k"], ["k", "__index_level_0__", "__index_level_1__"]),
+        (["__index_level_1__"], ["k", "k"], ["__index_level_1__", "k", "__index_level_2__"]),
+        (["x"], [None, "__index_level_0__"], ["x", "__index_level_0__", "__index_level_1__"]),
+        (["__index_level_0__"], [None], ["__index_level_0__", "__index_level_1__"]),
+        (["k"], ["k"], ["k", "__index_level_0__"]),
+    ],
+)
+def test_an_index_whose_name_is_taken_is_called_as_pyarrow_calls_it(tmp_path, columns, names, found, layout):
+    pd = pytest.importorskip("pandas")
+    levels = [[7, 3], ["a", "b"]][-len(names) :]
+    frame = pd.DataFrame(
+        {name: [1.5, 2.5] for name in columns}, index=pd.MultiIndex.from_arrays(levels, names=names)
+    )
+    frame = frame if len(names) > 1 else frame.set_axis(frame.index.get_level_values(0), axis=0)
+    ar.write(f"{tmp_path}/f.root:t", frame, layout=layout)
+    tree = ar.open(tmp_path / "f.root")["t"]
+    assert tree.to_arrow().column_names == found
+    pd.testing.assert_frame_equal(tree.to_pandas(), frame)
+
+
+@pytest.mark.parametrize("way", ["write", "append", "fill"])
+def test_series_in_a_dictionary_keep_their_index_or_are_refused(tmp_path, way):
+    pd = pytest.importorskip("pandas")
+
+    def put(data):
+        with ar.create(tmp_path / "f.root") as file, file.tree("t") as table:
+            if way == "write":
+                table.add_all(data)
+            elif way == "append":
+                table.append(data)
+            else:
+                with table.context() as context:
+                    context.fill(data)
+        return ar.open(tmp_path / "f.root")["t"]
+
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, None, 1.5]}, index=pd.Index(["x", "y", "z"], name="who"))
+    given = {"a": frame["a"], "n": np.arange(3), "b": frame["b"], "v": [[1], [], [2, 3]]}
+    back = put(given).to_pandas()
+    assert back.columns.tolist() == ["a", "n", "b", "v"]
+    pd.testing.assert_index_equal(back.index, frame.index)
+    pd.testing.assert_frame_equal(back[["a", "b"]], frame)
+    # Of a plain count nothing is lost.
+    plain = put({"a": frame["a"].reset_index(drop=True), "n": np.arange(3)})
+    assert plain.to_arrow().column_names == ["a", "n"]
+    for other in (frame["b"][::-1], frame["b"].reset_index(drop=True), frame["b"].iloc[:2]):
+        with pytest.raises(ar.InvalidRequestError, match=r"t: columns 'a' and 'b' .*pandas\.DataFrame"):
+            put({"a": frame["a"], "b": other})
+
+
+@pytest.mark.parametrize("way", ["write", "append", "fill"])
+@pytest.mark.parametrize("kind", ["codes", "texts", "sparse", "sparse series", "texts of a column"])
+def test_damaged_frames_are_refused_with_the_column(tmp_path, kind, way):
+    pd = pytest.importorskip("pandas")
+
+    def texts(size):
+        ends = pa.array([0, size, 4], pa.int64()).buffers()[1]
+        damaged = pa.Array.from_buffers(pa.large_string(), 2, [None, ends, pa.py_buffer(b"\xff\xfe\xfd\xfc")])
+        return pd.array(damaged, dtype=pd.StringDtype("pyarrow"))
+
+    def sparse():
+        values = pd.arrays.SparseArray([0, 0, 1, 2])
+        values.sp_index.indices[:] = [500_000_000, 7]
+        return pd.Series(values)
+
+    def levels():
+        index = pd.MultiIndex.from_arrays([["a", "b"], [1, 2]], names=["x", "y"])
+        codes = np.asarray(index._codes[0])
+        codes.setflags(write=True)
+        codes[0] = 9
+        return index
+
+    data = {
+        "codes": lambda: pd.DataFrame({"y": [1, 2]}, index=levels()),
+        "texts": lambda: pd.DataFrame({"y": [1, 2]}, index=pd.Index(texts(2), name="x")),
+        "sparse": lambda: pd.DataFrame({"x": sparse()}),
+        "sparse series": lambda: {"x": sparse()},
+        "texts of a column": lambda: pd.DataFrame({"x": texts(50_000)}),
+    }[kind]()
+    with ar.create(tmp_path / "f.root") as file:
+        table = file.tree("t")
+        put = table.context().fill if way == "fill" else table.add_all if way == "write" else table.append
+        with pytest.raises(ar.InvalidRequestError, match=r"f.root:t: column 'x': (?!column)"):
+            put(data)
+        file.abort()
 
 
 def test_awkward_says_what_may_be_missing():
@@ -510,10 +596,15 @@ def test_other_columns_are_told():
         (np.arange(3), "give it a name"),
         ({"x": np.array(1)}, "one value"),
         ({"x": np.zeros((2, 0))}, "no items"),
-        ([{"x": [1]}, 5], "among them"),
+        ([{"x": np.arange(1)}, 5], "among them"),
         ([{"x": 1, "y": [1]}, {"x": 2}], r"pa\.Table\.from_pylist"),
         (({"x": text} for text in "ab"), r"pa\.Table\.from_pylist"),
         ([{"x": None}], r"pa\.Table\.from_pylist"),
+        (
+            [{"pt": [1.0, 2.0], "eta": [0.0, 1.0]}, {"pt": [3.0], "eta": [2.0]}],
+            r"pa\.Table\.from_pylist.*generator",
+        ),
+        ([{"x": np.arange(2)}, {"x": [3]}], r"pa\.Table\.from_pylist.*generator"),
         ("data.parquet", r"read_table"),
         (pa.chunked_array([[1, 2]]), "give one column a name"),
         (pa.array([1, 2]), "give it a name"),

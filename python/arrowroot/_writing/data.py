@@ -120,6 +120,11 @@ def parts_of(
         )
     if not isinstance(data, Iterable):
         raise InvalidRequestError(f"{where}: {_EXPECTED}; got {_kind_of(data)}")
+    if isinstance(data, list | tuple) and any(map(_is_row_or_batch, data)):
+        raise InvalidRequestError(
+            f"{where}: dictionaries of lists in a list may be rows, of which pa.Table.from_pylist(rows) makes a table, "
+            "or batches, whose columns are arrays of NumPy or pyarrow then, or which come from a generator"
+        )
     for item in data:
         if isinstance(item, Mapping) and any(map(_is_single, item.values())):
             raise InvalidRequestError(
@@ -132,6 +137,15 @@ def parts_of(
                 f"{where}: {_EXPECTED}, or several of those; got {_kind_of(item)} among them"
             )
         yield part
+
+
+def _is_row_or_batch(item: object) -> bool:
+    """Return whether a dictionary is an entry whose members are all lists, or several entries: nobody can tell."""
+    return (
+        isinstance(item, Mapping)
+        and bool(item)
+        and all(isinstance(one, list | tuple) for one in item.values())
+    )
 
 
 def _is_single(value: object) -> bool:
@@ -246,6 +260,7 @@ def _of_mapping(columns: Mapping[str, Any], *, copied: bool, is_alike: IsAlike |
             array, field = array_of(name, values, copied=copied)
         arrays[name] = array
         fields.append(field)
+    index = _index_of(columns)
     of_awkward = frozenset(name for name, values in columns.items() if _is_of(values, "awkward", "Array"))
     of_polars = frozenset(name for name, values in columns.items() if _is_of(values, "polars", "Series"))
     lengths = {name: len(array) for name, array in arrays.items()}
@@ -256,7 +271,25 @@ def _of_mapping(columns: Mapping[str, Any], *, copied: bool, is_alike: IsAlike |
                 f"columns of different lengths: {first!r} has {lengths[first]} entries, {name!r} {length}"
             )
     table = pa.table(list(arrays.values()), schema=pa.schema(fields))
-    return _of_table(table, is_alike)._replace(exact=of_awkward, wide=of_awkward | of_polars)
+    frame_index = None
+    if index is not None:
+        table, frame_index = frames.with_index(table, index, copied=copied)
+    part = _of_table(table, is_alike)
+    return part._replace(exact=of_awkward, wide=of_awkward | of_polars, frame_index=frame_index)
+
+
+def _index_of(columns: Mapping[str, Any]) -> Any:
+    """Return the index that series of pandas have, None without any. Raises: InvalidRequestError if they differ."""
+    first = None
+    for name, values in columns.items():
+        if _is_of(values, "pandas", "Series"):
+            first = first or (name, values.index)
+            if not first[1].equals(values.index):
+                raise InvalidRequestError(
+                    f"columns {first[0]!r} and {name!r} are pandas series whose indices differ: pandas.DataFrame(...) "
+                    "pairs their values by them, and their to_numpy() by their places"
+                )
+    return None if first is None else first[1]
 
 
 def _from_polars(frame: Any) -> pa.Table:

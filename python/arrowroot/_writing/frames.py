@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from arrowroot._errors import IndexLeftOutWarning, InvalidRequestError, depth_of_caller
 from arrowroot._writing.arrays import array_of, by_column, is_sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 #: pyarrow's name for an index that has none; the number is that of the level.
 _UNNAMED = "__index_level_{}__"
@@ -46,16 +49,44 @@ def table_of(frame: Any, *, copied: bool) -> tuple[pa.Table, FrameIndex]:
         if name in arrays:
             raise InvalidRequestError(f"two columns are called {name!r}")
         with by_column(name):
-            arrays[name] = array_of(name, frame.iloc[:, place], copied=copied)[0]
+            arrays[name] = _array_of(name, frame.iloc[:, place], copied=copied)
+    return _with_index(arrays, frame, copied=copied)
+
+
+def with_index(table: pa.Table, index: Any, *, copied: bool) -> tuple[pa.Table, FrameIndex]:
+    """Return a table with the index that its series of pandas have, as :func:`table_of` does."""
+    if (found := _range_of(index)) is not None and _is_plain(found):
+        return table, FrameIndex(found, ())
+    arrays = dict(zip(table.column_names, table.columns, strict=True))
+    pandas = sys.modules["pandas"]
+    # Names of columns are texts: of none pandas would take them for numbers.
+    frame = pandas.DataFrame(index=index, columns=pandas.Index([""])[:0])
+    made, frame_index = _with_index(arrays, frame, copied=copied)
+    fields = [*table.schema, *list(made.schema)[len(table.schema) :]]
+    return pa.table(made.columns, schema=pa.schema(fields, metadata=made.schema.metadata)), frame_index
+
+
+def _is_plain(found: range) -> bool:
+    return found.start == 0 and found.step == 1
+
+
+def _with_index(arrays: dict[str, Any], frame: Any, *, copied: bool) -> tuple[pa.Table, FrameIndex]:
+    """Return the columns of a frame, and its index. frame: what is known of the columns, and the index."""
     found = _range_of(frame.index)
-    is_plain = found is not None and found.start == 0 and found.step == 1
-    levels = {} if is_plain else _levels_of(frame.index, arrays)
+    levels = {} if found is not None and _is_plain(found) else _levels_of(frame.index, arrays)
     for name, level in levels.items():
         with by_column(name):
-            arrays[name] = array_of(name, frame.index.get_level_values(level), copied=copied)[0]
+            arrays[name] = _array_of(name, frame.index.get_level_values(level), copied=copied)
     table = pa.table(arrays).replace_schema_metadata(_metadata_of(frame, list(levels), found))
     unnamed = tuple(name for name, level in levels.items() if frame.index.names[level] is None)
     return table, FrameIndex(found, unnamed)
+
+
+def _array_of(name: str, values: Any, *, copied: bool) -> pa.Array | pa.ChunkedArray:
+    array = array_of(name, values, copied=copied)[0]
+    # For the metadata pyarrow looks at it.
+    array.slice(0, 1).validate(full=True)
+    return array
 
 
 def with_counted(frame: Any, schema: pa.Schema | None) -> Any:
@@ -98,18 +129,15 @@ def _range_of(index: Any) -> range | None:
     return range(index.start, index.stop, index.step) if is_range else None
 
 
-def _levels_of(index: Any, columns: dict[str, Any]) -> dict[str, int]:
-    """Return the column of each level of an index, and its number."""
-    names = [
-        _UNNAMED.format(level) if name is None or str(name) in columns else str(name)
-        for level, name in enumerate(index.names)
-    ]
-    for name in names:
-        if name in columns or names.count(name) > 1:
-            raise InvalidRequestError(
-                f"two columns are called {name!r}, one of them an index: rename_axis(...)"
-            )
-    return {name: level for level, name in enumerate(names)}
+def _levels_of(index: Any, columns: Collection[str]) -> dict[str, int]:
+    """Return the column of each level of an index, and its number: a name that another column has counts as none."""
+    levels: dict[str, int] = {}
+    for level, given in enumerate(index.names):
+        name, number = None if given is None else str(given), level
+        while name is None or name in columns or name in levels:
+            name, number = _UNNAMED.format(number), number + 1
+        levels[name] = level
+    return levels
 
 
 def _categories_of(values: Any) -> list[Any] | None:
@@ -124,22 +152,26 @@ def _categories_of(values: Any) -> list[Any] | None:
 def _metadata_of(frame: Any, levels: list[str], found: range | None) -> dict[bytes, bytes]:
     """Return what pyarrow records of a frame, with our names of the columns of its index."""
     head = frame.iloc[:1]
-    dense = {name: head[name].sparse.to_dense() for name in frame.columns if is_sparse(head[name])}
-    # A name that is no text is made one, as pyarrow does with a warning.
-    head = head.assign(**dense).rename_axis(
-        index=[None if one is None else str(one) for one in frame.index.names]
-    )
-    schema = pa.Table.from_pandas(head, preserve_index=True if levels else None).schema
-    described = schema.pandas_metadata
-    theirs = described["index_columns"]
+    dense = {}
+    for name in frame.columns:
+        if is_sparse(head[name]):
+            with by_column(name):
+                dense[name] = head[name].sparse.to_dense()
+    head = head.assign(**dense)
+    if levels:
+        head = head.rename_axis(index=levels)
+    described = pa.Table.from_pandas(head, preserve_index=True if levels else None).schema.pandas_metadata
     described["index_columns"] = levels
     if not levels and found is not None:
         bounds = {"start": found.start, "stop": found.stop, "step": found.step}
         described["index_columns"] = [{"kind": "range", "name": None, **bounds}]
-    ours = dict(zip(theirs, levels, strict=True)) if levels else {}
     for column in described["columns"]:
-        column["field_name"] = name = ours.get(column["field_name"], column["field_name"])
-        values = frame.index.get_level_values(levels.index(name)) if name in levels else frame[name]
+        name = column["field_name"]
+        values = frame[name] if name not in levels else frame.index.get_level_values(levels.index(name))
+        if name in levels:
+            # A name that is no text is made one, as pyarrow does with a warning.
+            given = frame.index.names[levels.index(name)]
+            column["name"] = None if given is None else str(given)
         if (categories := _categories_of(values)) is not None:
             column["metadata"]["categories"] = categories
     return {_METADATA: json.dumps(described).encode()}
