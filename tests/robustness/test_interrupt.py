@@ -57,15 +57,23 @@ def cpu_s(pid: int) -> float:
     return sum(int(ticks) for ticks in after_name[11:13]) / os.sysconf("SC_CLK_TCK")
 
 
-def interrupted(program: str, arguments: list[str], after_s: float) -> float:
-    """Return the CPU time from a signal to the end of what a program was doing, in s."""
+def interrupted(program: str, arguments: list[str], after_s: float, *, is_of_cpu: bool = False) -> float:
+    """Return the CPU time from a signal to the end of what a program was doing, in s.
+
+    after_s: when the signal comes; is_of_cpu: by the time that the program computes.
+    """
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     watchdog = threading.Timer(HANGS_S, process.kill)
     watchdog.start()
     try:
         assert process.stdout.readline() == "reading\n"
-        time.sleep(after_s)
+        began = cpu_s(process.pid)
+        if not is_of_cpu:
+            time.sleep(after_s)
+        while is_of_cpu and cpu_s(process.pid) < began + after_s:
+            assert process.poll() is None, "it has ended by itself"
+            time.sleep(0.02)
         sent = cpu_s(process.pid)
         os.kill(process.pid, signal.SIGINT)
         stopped = process.stdout.readline()
@@ -241,6 +249,6 @@ except KeyboardInterrupt:
     ],
 )
 def test_an_interrupt_stops_the_writing_of_what_says_much_with_few_bytes(tmp_path, kind, way):
-    took_s = interrupted(WRITING, [kind, way, str(tmp_path / "out.root")], 0.5)
+    took_s = interrupted(WRITING, [kind, way, str(tmp_path / "out.root")], 0.5, is_of_cpu=True)
     assert took_s < ALLOWED_CPU_S, f"stopped after {took_s:.2f} s of CPU"
     assert list(tmp_path.iterdir()) == []

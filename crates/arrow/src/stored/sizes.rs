@@ -96,13 +96,20 @@ impl Kind {
             ArrowType::Struct(_) => Kind::Members(array.as_struct().columns().iter().map(|of| Kind::of(of)).collect()),
             ArrowType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
-                let keys = dictionary.keys();
-                match Kind::of(dictionary.values()) {
+                let (keys, values) = (dictionary.keys(), dictionary.values());
+                if values.is_empty() {
+                    return Kind::Even(OFFSET_BYTES);
+                }
+                let places = dictionary.normalized_keys().into_iter().enumerate();
+                let places = places.map(|(place, key)| keys.is_valid(place).then_some(key));
+                if keys.len() < values.len() {
+                    // Most values are not asked for.
+                    let of_value = |key| Kind::of(&values.slice(key, 1)).between(0, 1);
+                    return Kind::each(places.map(|key| key.map_or(OFFSET_BYTES, of_value)));
+                }
+                match Kind::of(values) {
                     Kind::Even(n_bytes) => Kind::Even(n_bytes),
-                    _ if dictionary.values().is_empty() => Kind::Even(OFFSET_BYTES),
-                    values => Kind::each(dictionary.normalized_keys().into_iter().enumerate().map(|(place, key)| {
-                        if keys.is_null(place) { OFFSET_BYTES } else { values.between(key, key + 1) }
-                    })),
+                    all => Kind::each(places.map(|key| key.map_or(OFFSET_BYTES, |key| all.between(key, key + 1)))),
                 }
             }
             ArrowType::RunEndEncoded(ends, _) => match ends.data_type() {
