@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._cost.stalls import Stalls
     from arrowroot._cost.writing import WritingCost
+    from arrowroot._layout.layout import Layout
     from arrowroot._objects.axis import Axis
     from arrowroot._objects.collections import ObjectList, ObjectMap
     from arrowroot._objects.entry_list import EntryList
@@ -80,7 +81,6 @@ if TYPE_CHECKING:
     from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._writing.contexts import FillContext, QueueState
     from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
-    from arrowroot._writing.layout import Layout
     from arrowroot._writing.plan import LayoutPlan
     from arrowroot._writing.table import TableWriter
 
@@ -195,7 +195,7 @@ _LAZY = {
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
-    "Layout": "_writing.layout",
+    "Layout": "_layout.layout",
     "LayoutPlan": "_writing.plan",
     "Stalls": "_cost.stalls",
     "WritingCost": "_cost.writing",

@@ -26,9 +26,9 @@ from arrowroot._writing.data import is_frame
 from arrowroot._writing.file import create
 from arrowroot._writing.frames import with_counted
 from arrowroot._writing.location import local_path
-from arrowroot._writing.objects import named, record_of
+from arrowroot._writing.options import CheckedOptions
+from arrowroot._writing.records import named, record_of
 from arrowroot._writing.schema import schema_of
-from arrowroot._writing.table import CheckedOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot._storage.url import Location
+    from arrowroot._writing.options import TableOptions
     from arrowroot._writing.schema import SchemaLike
-    from arrowroot._writing.settings import TableOptions
 
 #: The object of a file that says of which input it is.
 INPUT = "arrowroot_input"

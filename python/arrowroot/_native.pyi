@@ -269,7 +269,7 @@ class FileWriter:
 
         recorded: the schema that reading gives, which differs from the other in flags and metadata alone; None: reading
         gives what is stored, branch by branch.
-        layouts (``arrowroot._writing.columns.ColumnSettings``, or no one), compression, titles, counters: one for each
+        layouts (``arrowroot._layout.columns.ColumnSettings``, or no one), compression, titles, counters: one for each
         column, None for a codec found by trial and for a counter of its own, "" for the usual title;
         ``kind``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or "never", and how many; max_cluster_bytes:
         uncompressed, None: what fits the buffers. ``baskets``: "fitted", "fixed" or "optimized", the bytes of a basket,

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from arrowroot._dask_writing import WrittenPart
     from arrowroot._select.columns import Columns
     from arrowroot._storage.url import Location
+    from arrowroot._writing.options import TableOptions
     from arrowroot._writing.schema import SchemaLike
-    from arrowroot._writing.settings import TableOptions
 
 __all__ = ["awkward", "bag", "dataframe", "write"]
 
@@ -192,7 +192,7 @@ def write(
     except ImportError as error:
         raise missing_library("dask", "arrowroot.dask.write()") from error
     from arrowroot._dask_writing import Target, parts_of
-    from arrowroot._writing.settings import TableOptions
+    from arrowroot._writing.options import TableOptions
 
     check_arguments(options, write, TableOptions.__annotations__)
     target = Target.of(directory, tree, schema, options)

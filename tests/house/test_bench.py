@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from arrowroot._writing.settings import codec_number
+from arrowroot._layout.settings import codec_number
 from bench import catalogue, machine, nano_schema, runner
 from bench.catalogue import Engine
 from bench.digest import digest, digest_values

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 import arrowroot as ar
 from arrowroot import cli
+from arrowroot._layout.columns import ColumnSettings
+from arrowroot._layout.layout import layout_of
+from arrowroot._layout.precision import parse_precision
+from arrowroot._layout.presets import document, names, preset
+from arrowroot._layout.settings import codec_numbers
 from arrowroot._sample.make import sample_of
 from arrowroot._select.globs import Globs, without_match
-from arrowroot._writing.columns import ColumnSettings
-from arrowroot._writing.layout import layout_of, layout_with
-from arrowroot._writing.precision import parse_precision
-from arrowroot._writing.presets import document, names, preset
-from arrowroot._writing.settings import codec_numbers
+from arrowroot._writing.options import layout_with
 
 LIST = pa.list_(pa.field("item", pa.float64(), nullable=False))
 PRESETS = ["old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod", "rntuple"]
@@ -539,7 +540,7 @@ def test_the_table_of_presets_is_that_of_the_code():
     page = Path(__file__).parents[2] / "docs" / "layouts.md"
     _, _, rest = page.read_text(encoding="utf-8").partition("<!-- presets:begin -->\n")
     assert rest.partition("<!-- presets:end -->")[0] == document(), (
-        "between the markers: python -c 'from arrowroot._writing import presets; print(presets.document(), end=\"\")'"
+        "between the markers: python -c 'from arrowroot._layout import presets; print(presets.document(), end=\"\")'"
     )
 
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from arrowroot._writing.conformer import Conformer
 from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import parts_of
-from arrowroot._writing.schema import check_missing, conformed, inferred, nullable_as_found, schema_of
+from arrowroot._writing.schema import inferred, nullable_as_found, schema_of
 
 
 def table_of(data, **options):
@@ -22,7 +23,7 @@ def table_of(data, **options):
         parts = list(part.batches)
         sample = part.table if part.table is not None else pa.Table.from_batches(parts[:1], part.schema)
         schema = schema or inferred(part.schema, part, sample)
-        batches += [one for batch in parts for one in conformed(batch, schema, "t", 0)]
+        batches += [one for batch in parts for one in Conformer(schema, "t").batches(batch, 0)]
     return pa.Table.from_batches(
         [pa.RecordBatch.from_arrays(b.columns, names=schema.names) for b in batches]
     ), schema
@@ -440,13 +441,13 @@ def test_awkward_says_what_may_be_missing():
 
 def test_numbers_become_those_of_the_table_if_they_fit():
     schema = schema_of({"x": "int16", "v": pa.list_(pa.float32())})
-    (batch,) = conformed(pa.record_batch({"v": [[1.5]], "x": [7]}), schema, "t", 0)
+    (batch,) = Conformer(schema, "t").batches(pa.record_batch({"v": [[1.5]], "x": [7]}), 0)
     assert batch.schema.types[0] == pa.int16()
     assert batch.column(1).type.value_type == pa.float32()
     with pytest.raises(ar.InvalidRequestError, match="'x'"):
-        list(conformed(pa.record_batch({"v": [[1.5]], "x": [1 << 20]}), schema, "t", 0))
+        list(Conformer(schema, "t").batches(pa.record_batch({"v": [[1.5]], "x": [1 << 20]}), 0))
     with pytest.raises(ar.InvalidRequestError, match=r"'x' is int16, and from entry 5 on string came"):
-        list(conformed(pa.record_batch({"v": [[1.5]], "x": ["7"]}), schema, "t", 5))
+        list(Conformer(schema, "t").batches(pa.record_batch({"v": [[1.5]], "x": ["7"]}), 5))
 
 
 NOON = dt.datetime(2020, 1, 2, 12)  # noqa: DTZ001 - of no zone
@@ -477,10 +478,10 @@ MIDNIGHT = dt.datetime(2020, 1, 2)  # noqa: DTZ001
 )
 def test_values_that_would_be_others_in_their_table_are_refused(given, kind):
     schema = pa.schema([pa.field("x", kind)])
-    (batch,) = conformed(pa.record_batch({"x": given.slice(0, len(given) - 1)}), schema, "t", 0)
+    (batch,) = Conformer(schema, "t").batches(pa.record_batch({"x": given.slice(0, len(given) - 1)}), 0)
     assert batch.num_rows == len(given) - 1
     with pytest.raises(ar.InvalidRequestError, match="t: column 'x'"):
-        list(conformed(pa.record_batch({"x": given}), schema, "t", 0))
+        list(Conformer(schema, "t").batches(pa.record_batch({"x": given}), 0))
 
 
 @pytest.mark.parametrize(
@@ -499,7 +500,7 @@ def test_times_of_another_kind_are_refused(given, kind):
     with pytest.raises(
         ar.InvalidRequestError, match=re.escape(f"column 'x' is {kind}, and from entry 3 on {given}")
     ):
-        list(conformed(pa.record_batch({"x": pa.array([0], pa.int64()).cast(given)}), schema, "t", 3))
+        list(Conformer(schema, "t").batches(pa.record_batch({"x": pa.array([0], pa.int64()).cast(given)}), 3))
 
 
 @pytest.mark.parametrize(
@@ -522,7 +523,7 @@ def test_times_of_another_kind_are_refused(given, kind):
     ids=lambda one: str(one if isinstance(one, pa.DataType) else one.type),
 )
 def test_values_that_stay_what_they_are_become_those_of_their_table(given, kind):
-    (batch,) = conformed(pa.record_batch({"x": given}), pa.schema([pa.field("x", kind)]), "t", 0)
+    (batch,) = Conformer(pa.schema([pa.field("x", kind)]), "t").batches(pa.record_batch({"x": given}), 0)
     assert batch.column(0).equals(given.cast(kind))
 
 
@@ -553,35 +554,35 @@ def test_what_is_missing_where_nothing_may_be_is_found_at_every_depth(values, gi
     schema = pa.schema([field.with_name("x")])
     column = pa.chunked_array([pa.array(values, given).slice(0, 1), pa.array(values, given).slice(1)])
     if entry is None:
-        check_missing(pa.table({"x": column}), schema, "t", 5)
+        Conformer(schema, "t").check(pa.table({"x": column}), 5)
     else:
         with pytest.raises(ar.InvalidRequestError, match=f"t: column 'x': entry {5 + entry} is null"):
-            check_missing(pa.table({"x": column}), schema, "t", 5)
+            Conformer(schema, "t").check(pa.table({"x": column}), 5)
     # What a slice does not have is not missing in it.
-    check_missing(pa.table({"x": column.slice(0, entry or 0)}), schema, "t", 5)
+    Conformer(schema, "t").check(pa.table({"x": column.slice(0, entry or 0)}), 5)
 
 
 def test_what_no_entry_uses_is_not_missing():
     schema = pa.schema([pa.field("x", pa.string(), nullable=False)])
     unused = pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["a", None]))
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3]), pa.array(["a", None]))
-    check_missing(pa.table({"x": unused}), schema, "t", 0)
-    check_missing(pa.table({"x": runs.slice(0, 2)}), schema, "t", 0)
+    Conformer(schema, "t").check(pa.table({"x": unused}), 0)
+    Conformer(schema, "t").check(pa.table({"x": runs.slice(0, 2)}), 0)
     for used in (pa.DictionaryArray.from_arrays(pa.array([0, 1]), unused.dictionary), runs.slice(1)):
         with pytest.raises(ar.InvalidRequestError, match="entry 1 is null"):
-            check_missing(pa.table({"x": used}), schema, "t", 0)
+            Conformer(schema, "t").check(pa.table({"x": used}), 0)
     twice = pa.table([pa.array(["a"]), pa.array(["b"])], names=["x", "x"])
     with pytest.raises(ar.InvalidRequestError, match="two columns are called 'x'"):
-        check_missing(twice, schema, "t", 0)
+        Conformer(schema, "t").check(twice, 0)
 
 
 def test_other_columns_are_told():
     schema = schema_of({"Muon_pt": "float32", "n": "int32"})
     with pytest.raises(ar.NoSuchColumnError, match="Muon_Pt") as error:
-        list(conformed(pa.record_batch({"Muon_Pt": [1.0], "n": [1]}), schema, "t", 0))
+        list(Conformer(schema, "t").batches(pa.record_batch({"Muon_Pt": [1.0], "n": [1]}), 0))
     assert error.value.nearest == ["Muon_pt"]
     with pytest.raises(ar.InvalidRequestError, match="lack 'n'"):
-        list(conformed(pa.record_batch({"Muon_pt": [1.0]}), schema, "t", 0))
+        list(Conformer(schema, "t").batches(pa.record_batch({"Muon_pt": [1.0]}), 0))
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 import arrowroot as ar
-from arrowroot._writing.location import local_path, path_and_name
-from arrowroot._writing.settings import (
+from arrowroot._layout.settings import (
     TRIED,
     BasketRule,
     FlushRule,
@@ -16,6 +15,7 @@ from arrowroot._writing.settings import (
     flush_rule,
     page_bytes,
 )
+from arrowroot._writing.location import local_path, path_and_name
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,7 @@ def test_a_panic_is_an_exception_of_ours(tmp_path: Path, place: str) -> None:
     """The engine's own entrance is not that of users: pyarrow lets no missing pointers through."""
     file = ar.create(tmp_path / "x.root")
     table = file.tree("t", schema={"x": "int64"})
-    native = table._begin(None, None, [])
+    native = table._begin([])
     batch = ByHand(pa.array([1]), **({"format": 0} if place == "under the lock" else {"buffers": 0}))
     with pytest.raises(ar.InternalError, match="assertion failed") as caught:
         native.append(batch, [])

@@ -13,7 +13,7 @@ import pytest
 import uproot
 
 import arrowroot as ar
-from arrowroot._writing.precision import parse_precision
+from arrowroot._layout.precision import parse_precision
 from tests.differential import root_peer
 
 from .invariants import assert_sound

@@ -272,7 +272,7 @@ impl Notes {
     }
 }
 
-/// The layout of a column, as `arrowroot._writing.layout.ColumnSettings` has it.
+/// The layout of a column, as `arrowroot._layout.layout.ColumnSettings` has it.
 #[derive(FromPyObject)]
 struct ColumnSettings {
     split: Option<u8>,
@@ -283,7 +283,7 @@ struct ColumnSettings {
     encoding: String,
 }
 
-/// `arrowroot._writing.precision.Precision`.
+/// `arrowroot._layout.precision.Precision`.
 #[derive(FromPyObject)]
 struct Reduced {
     kind: String,

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
+from arrowroot._layout.settings import TRIED, codec_number
 from arrowroot._storage.url import split_url
 from arrowroot._writing.location import local_path
-from arrowroot._writing.settings import TRIED, codec_number
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from arrowroot._converting.formats import other_codec
 from arrowroot._errors import N_QUOTED, InvalidRequestError, UnsupportedError
+from arrowroot._layout import settings
+from arrowroot._layout.layout import OF_LAYOUT, Unsaid
 from arrowroot._render import without_secrets
 from arrowroot._saving.replacing import replacing
-from arrowroot._writing import settings
 from arrowroot._writing.file import create, fault_of_path
-from arrowroot._writing.layout import OF_LAYOUT, Unsaid, layout_with
+from arrowroot._writing.options import layout_with
 from arrowroot._writing.plan import plan_for
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from arrowroot._converting.formats import Place
     from arrowroot._converting.inputs import Input, Table
     from arrowroot._cost.writing import WritingCost
+    from arrowroot._layout.layout import Layout, LayoutLike
     from arrowroot._writing.file import WritableFile
-    from arrowroot._writing.layout import Layout, LayoutLike
+    from arrowroot._writing.options import TableOptions
     from arrowroot._writing.plan import LayoutPlan
 
     #: Reads an output at the path where it is before it is published; gets the names of its tables, in the order of
@@ -72,7 +74,7 @@ class Style(NamedTuple):
         """All of it as one layout. Raises: InvalidRequestError for what makes no sense."""
         return layout_with(self.options())
 
-    def options(self, title: str = "", titles: Mapping[str, str] | None = None) -> settings.TableOptions:
+    def options(self, title: str = "", titles: Mapping[str, str] | None = None) -> TableOptions:
         """The options of ``create(...).tree``."""
         return {
             "title": title,

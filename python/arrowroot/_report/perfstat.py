@@ -14,7 +14,7 @@ from arrowroot._errors import CorruptFileError, InvalidRequestError
 from arrowroot._objects.record import Record
 from arrowroot._objects.simple import text_of
 from arrowroot._writing.file import create
-from arrowroot._writing.objects import list_of, named, record_of
+from arrowroot._writing.records import list_of, named, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

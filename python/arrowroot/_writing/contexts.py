@@ -6,37 +6,26 @@ import os
 import threading
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from arrowroot._errors import (
-    InvalidRequestError,
-    QueueFullError,
-    QueueGrowthWarning,
-    nearest,
-    not_picklable,
-)
-from arrowroot._render import shown
+from arrowroot._errors import InvalidRequestError, QueueFullError, QueueGrowthWarning, not_picklable
 from arrowroot._sizes import checked_count, format_bytes, format_seconds
-from arrowroot._writing.data import naming, parts_of, reraising
-from arrowroot._writing.incoming import text_bytes
-from arrowroot._writing.schema import conformed
+from arrowroot._writing.data import parts_of
+from arrowroot._writing.naming import naming, reraising
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Literal, NoReturn
+    from collections.abc import Iterator, Mapping
+    from typing import NoReturn
 
     from typing_extensions import Self
 
     from arrowroot import _native
     from arrowroot._writing.data import Part, TableData
+    from arrowroot._writing.options import ProducerRule
     from arrowroot._writing.table import TableWriter
 
-#: Buffers of a table that are filled or compressed at the same time, at most.
-N_BUFFERS = 4
-POLICIES = ("fullest", "fifo", "single")
-ORDERS = ("free", "filled", "numbered")
 #: The queue is said to grow after so many seconds.
 GROWTH_SECONDS = 10.0
 
@@ -55,76 +44,6 @@ class QueueState(NamedTuple):
     #: How often the queue has grown for longer than it should, and how long in all.
     n_growths: int
     growth_ns: int
-
-
-class ProducerOptions(TypedDict, total=False):
-    """How several threads fill a table; :meth:`TableWriter.context` explains them."""
-
-    policy: Literal["fullest", "fifo", "single"]
-    buffers: int
-    order: Literal["free", "filled", "numbered"]
-    full: Literal["block", "refuse"] | Callable[[QueueState], object]
-    help: bool
-    on_growth: Callable[[QueueState], object] | None
-
-
-class ProducerRule(NamedTuple):
-    """The same, complete and checked."""
-
-    policy: str = "fullest"
-    n_buffers: int = N_BUFFERS
-    order: str = "free"
-    full: str | Callable[[QueueState], object] = "block"
-    helps: bool = True
-    on_growth: Callable[[QueueState], object] | None = None
-
-    def check_number(self, number: int | None, where: str) -> None:
-        """Raise InvalidRequestError if entries have no number where they are ordered by it, or have one elsewhere."""
-        if (number is None) == (self.order == "numbered"):
-            what = "say first_entry" if number is None else "first_entry has no meaning"
-            raise InvalidRequestError(f"{where}: entries in the order {self.order!r}: {what}")
-
-
-def producer_rule(given: object) -> ProducerRule:
-    """Return how several threads fill a table. Raises: InvalidRequestError for what makes no sense."""
-    if given is None:
-        return ProducerRule()
-    if not isinstance(given, dict):
-        raise InvalidRequestError(
-            f"producers={shown(given)}: expected options, as {{'policy': 'fullest', 'buffers': 4}}"
-        )
-    known = list(ProducerOptions.__annotations__)
-    for name in given:
-        if name not in known:
-            near = nearest(str(name), known)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
-            raise InvalidRequestError(f"producers: no option {name!r}{hint}")
-    for name, choices in (("policy", POLICIES), ("order", ORDERS)):
-        if name in given and given[name] not in choices:
-            raise InvalidRequestError(
-                f"producers: {name}={shown(given[name])}: expected {', '.join(map(repr, choices))}"
-            )
-    full, on_growth = given.get("full", "block"), given.get("on_growth")
-    if full not in ("block", "refuse") and not callable(full):
-        raise InvalidRequestError(
-            f"producers: full={shown(full)}: expected 'block', 'refuse' or what is to be called"
-        )
-    if on_growth is not None and not callable(on_growth):
-        raise InvalidRequestError(f"producers: on_growth={shown(on_growth)} cannot be called")
-    helps = given.get("help", True)
-    if not isinstance(helps, bool):
-        raise InvalidRequestError(f"producers: help={shown(helps)}: expected True or False")
-    n_buffers = checked_count(given.get("buffers", N_BUFFERS), "producers: buffers")
-    if n_buffers < 1:
-        raise InvalidRequestError("producers: buffers=0: there is at least one")
-    return ProducerRule(
-        given.get("policy", "fullest"),
-        n_buffers,
-        given.get("order", "free"),
-        full,
-        helps,
-        on_growth,
-    )
 
 
 def queue_state(counters: Mapping[str, int]) -> QueueState:
@@ -198,21 +117,20 @@ class FillContext:
                 table = pa.Table.from_batches(list(part.batches), part.schema)
             parts.append((part, table))
             entry += table.num_rows
-        schema = self._table.begun(parts, number)
-        if schema is None:
+        conformer = self._table.begun(parts, number)
+        if conformer is None:
             return None
         first_entry = self._table.num_entries if number is None else number
         batches: list[pa.RecordBatch] = []
         for _, table in parts:
             for batch in table.to_batches():
-                batches += conformed(batch, schema, self._table.where, first_entry)
+                batches += conformer.batches(batch, first_entry)
                 first_entry += batch.num_rows
         if len(batches) <= 1:
             return batches[0] if batches else None
         if any(not batch.schema.equals(batches[0].schema) for batch in batches):
-            where = self._table.where
             batches = [
-                one for batch in batches for one in conformed(batch, schema, where, first_entry, exactly=True)
+                one for batch in batches for one in conformer.batches(batch, first_entry, exactly=True)
             ]
         combined = pa.Table.from_batches(batches).combine_chunks().to_batches()
         if len(combined) > 1:
@@ -227,7 +145,7 @@ class FillContext:
         # Signals come to this thread alone; a call in another one need not look for them.
         takes_signals = threading.current_thread() is threading.main_thread()
         with naming(self._table.where):
-            n_bytes = text_bytes(batch, self._table.places_of_texts)
+            n_bytes = self._table.conformer.text_bytes(batch)
             if not native.fill(batch, n_bytes, number, waits=full == "block", takes_signals=takes_signals):
                 if not callable(full):
                     raise QueueFullError(

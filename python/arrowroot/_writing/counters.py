@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from arrowroot._writing.columns import AUTO, NAMED, OWN, Matcher, is_counted
+from arrowroot._layout.columns import AUTO, NAMED, OWN, Matcher, is_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from arrowroot._api.tree import Tree
-    from arrowroot._writing.columns import Rules
+    from arrowroot._layout.columns import Rules
 
 #: Key in the metadata of a field: the name of the counter that a tree had, from which the column was read.
 _RECORDED = b"arrowroot:counter"

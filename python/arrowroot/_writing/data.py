@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 
 from arrowroot import _native
-from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
+from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._writing import frames
 from arrowroot._writing.arrays import (
@@ -24,6 +23,7 @@ from arrowroot._writing.arrays import (
 )
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.incoming import batch_of, batches_of, batches_taken_in, is_left_to_engine, taken_in
+from arrowroot._writing.naming import naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,31 +68,6 @@ class Part(NamedTuple):
             return self
         table = frames.in_table(self.table, self.frame_index, schema, n_entries, where)
         return self._replace(schema=table.schema, table=table, batches=iter(table.to_batches()))
-
-
-@contextmanager
-def reraising(where: str) -> Iterator[None]:
-    """Raise our errors for those of pyarrow, with the name of a table."""
-    try:
-        yield
-    except pa.ArrowException as error:
-        ours = _ours_of(error)
-        if ours is None:
-            raise
-        raise ours(f"{where}: {error}") from error
-
-
-@contextmanager
-def naming(where: str) -> Iterator[None]:
-    """Name a table in errors that know columns and entries alone, as pyarrow's; those of a store have the file."""
-    with reraising(where):
-        try:
-            yield
-        except (InvalidRequestError, UnsupportedError) as error:
-            error.args = (f"{where}: {error.args[0]}",)
-            raise
-        except UnicodeDecodeError as error:
-            raise InvalidRequestError(f"{where}: a name of the schema is not UTF-8: {error}") from None
 
 
 def parts_of(
@@ -347,11 +322,3 @@ def _is_of(value: object, module: str, name: str) -> bool:
 
 def _kind_of(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-
-
-def _ours_of(error: pa.ArrowException) -> type[ArrowrootError] | None:
-    """Return our error for one of pyarrow's, None for others."""
-    if isinstance(error, pa.ArrowNotImplementedError):
-        return UnsupportedError
-    is_of_data = isinstance(error, pa.ArrowInvalid | pa.ArrowTypeError | pa.ArrowKeyError)
-    return InvalidRequestError if is_of_data else None

@@ -15,13 +15,14 @@ from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
 from arrowroot._errors import InvalidRequestError, no_attribute, not_picklable
+from arrowroot._layout import settings
+from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._options import check_arguments
 from arrowroot._render import clip, printable
 from arrowroot._sizes import checked_count, counted, parse_size
-from arrowroot._writing import settings
 from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
-from arrowroot._writing.layout import OF_LAYOUT
 from arrowroot._writing.location import path_and_name, path_of_root
+from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from arrowroot._cost.stalls import Stalls
+    from arrowroot._layout.layout import LayoutLike, Unsaid
+    from arrowroot._layout.settings import Codec, Compression, Flush
     from arrowroot._storage.url import Location
     from arrowroot._writing.contexts import QueueState
     from arrowroot._writing.data import TableData
-    from arrowroot._writing.layout import LayoutLike, Unsaid
+    from arrowroot._writing.options import TableOptions
     from arrowroot._writing.schema import SchemaLike
-    from arrowroot._writing.settings import Codec, Compression, Flush, TableOptions
     from arrowroot._writing.table import TableWriter
 
 #: What to write for names that uproot has.
@@ -104,9 +106,10 @@ class WritableDirectory:
 
         Raises: InvalidRequestError; UnsupportedError for types that no column can have, which it names.
         """
+        from arrowroot._writing.options import TableOptions
         from arrowroot._writing.table import TableWriter
 
-        check_arguments(options, WritableDirectory.tree, settings.TableOptions.__annotations__)
+        check_arguments(options, WritableDirectory.tree, TableOptions.__annotations__)
         directory, name = self._place_of(name)
         root = self._root
         place = (directory, name)
@@ -119,7 +122,7 @@ class WritableDirectory:
     def directory(self, path: str) -> WritableDirectory:
         """Return a directory inside this one, made if it is not there; "a/b" is b in a."""
         parts = _parts(path)
-        from arrowroot._writing.data import naming
+        from arrowroot._writing.naming import naming
 
         whole = _joined(self._path, *parts)
         with naming(self._where(whole)):
@@ -140,7 +143,8 @@ class WritableDirectory:
 
         Raises: UnsupportedError for what no class of ROOT is known for.
         """
-        from arrowroot._writing.data import is_table_data, naming
+        from arrowroot._writing.data import is_table_data
+        from arrowroot._writing.naming import naming
         from arrowroot._writing.objects import are_objects, object_of
 
         directory, name = self._place_of(name)
@@ -243,7 +247,7 @@ class WritableFile(WritableDirectory):
 
         Raises: StorageError; what closing a table raises; InvalidRequestError if it is complete or closed.
         """
-        from arrowroot._writing.data import naming
+        from arrowroot._writing.naming import naming
 
         native = self.native
         try:
@@ -474,7 +478,7 @@ def fault_of_path(path: str) -> str | None:
 def _parts(path: str) -> list[str]:
     if not isinstance(path, str):
         raise InvalidRequestError(f"a name in a file is text, not {path!r}")
-    settings.text(path, "a name in a file")
+    checked_text(path, "a name in a file")
     parts = [part for part in path.split("/") if part]
     if not parts:
         raise InvalidRequestError(f"{path!r} is no name")

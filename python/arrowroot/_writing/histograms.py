@@ -8,7 +8,7 @@ import numpy as np
 
 from arrowroot._errors import UnsupportedError
 from arrowroot._objects.axis import CAN_EXTEND, GROWING, IS_ALPHANUMERIC, IS_INTEGER, TRUTH_LABELS
-from arrowroot._writing.objects import list_of, named, record_of, text
+from arrowroot._writing.records import list_of, named, record_of, text
 from arrowroot._writing.sparse import sparse_of
 
 if TYPE_CHECKING:

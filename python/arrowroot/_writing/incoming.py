@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from arrowroot import _native
+from arrowroot._arrow.kinds import stored_field, within
 from arrowroot._errors import InvalidRequestError
-from arrowroot._writing.schema import check_field, check_said, stored_field, within
+from arrowroot._writing.nulls import check_said
+from arrowroot._writing.schema import check_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +47,7 @@ def batches_taken_in(
     incoming = _native.Incoming(copies_all=copies_all)
     first_entry, schema, places = 0, None, []
     for batch in batches:
-        if batch.schema is not schema:
+        if schema is None or not batch.schema.equals(schema):
             for field in batch.schema:
                 check_field(field)
             schema, places = batch.schema, columns_of_texts(batch.schema)

@@ -13,7 +13,7 @@ from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._render import shown
 from arrowroot._sizes import LARGEST
 from arrowroot._storage.url import split_url
-from arrowroot._writing import settings
+from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
     #: Expressions by the names that they go by.
@@ -55,7 +55,7 @@ class Notes:
 
 
 def _text(value: object, what: str) -> str:
-    checked = settings.text(value, what)
+    checked = checked_text(value, what)
     if not checked or "\0" in checked:
         raise InvalidRequestError(f"{what}: expected text, got {shown(value)}")
     return checked
@@ -128,7 +128,7 @@ def _found_user_info(given: object) -> list[tuple[str, str, str]]:
 def _parameter(name: str, value: object) -> tuple[str, str, str]:
     """Return a number as a ``TParameter``, and text as a ``TNamed``."""
     if isinstance(value, str):
-        return "TNamed", name, settings.text(value, f"user_info[{name!r}]")
+        return "TNamed", name, checked_text(value, f"user_info[{name!r}]")
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return "TParameter<bool>", name, str(int(bool(value)))
     if isinstance(value, numbers.Integral):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._errors import UnsupportedError
-from arrowroot._objects.factory import kind_of
 from arrowroot._objects.record import Record, Unreadable
 from arrowroot._objects.simple import text_of
-from arrowroot._writing import settings
+from arrowroot._writing.histograms import from_uhi, is_histogram, is_numpy_histogram, of_numpy
+from arrowroot._writing.records import list_of, members_of_object, record_of, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,8 +53,6 @@ def are_objects(value: Mapping[Any, Any], depth: int = 0) -> bool:
 
 
 def _is_object(value: object, depth: int) -> bool:
-    from arrowroot._writing.histograms import is_histogram, is_numpy_histogram
-
     if isinstance(value, list | dict) and depth >= _MAX_DEPTH:
         return True
     if isinstance(value, dict):
@@ -83,9 +81,7 @@ def _record(value: Any, name: str, depth: int) -> Record:
         return list_of("TList", items, name)
     if isinstance(value, dict) and are_objects(value):
         pairs = [{"key": text(key), "value": _record(item, key, depth + 1)} for key, item in value.items()]
-        return record_of("TMap", _object() | {"fName": name, "fPairs": pairs})
-    from arrowroot._writing.histograms import from_uhi, is_histogram, is_numpy_histogram, of_numpy
-
+        return record_of("TMap", members_of_object() | {"fName": name, "fPairs": pairs})
     if is_histogram(value):
         return from_uhi(value, name)
     if is_numpy_histogram(value):
@@ -105,33 +101,3 @@ def _described(record: Record, name: str) -> Described:
         members["fName"] = name
     title = text_of(members["fTitle"]) if "fTitle" in members else _TITLES.get(record.class_name, "")
     return Described(record.class_name, title, members, record)
-
-
-def record_of(class_name: str, members: dict[str, Any], bases: tuple[str, ...] = ()) -> Record:
-    """Return an object of one of ROOT's classes, made here; ``bases``: near ones first, as far as they matter."""
-    record = kind_of(class_name, bases)(class_name, bases)
-    record._fill(members, ())  # noqa: SLF001 - as the factory does
-    return record
-
-
-def _object(bits: int = 0) -> dict[str, Any]:
-    return {"fUniqueID": 0, "fBits": bits}
-
-
-def text(value: str, number: int = 0) -> Record:
-    """Return a ``TObjString``; ``number``: of the bin whose label it is. Raises: InvalidRequestError."""
-    checked = settings.text(value, "TObjString")
-    return record_of("TObjString", {"fUniqueID": number, "fBits": 0, "fString": checked})
-
-
-def list_of(class_name: str, items: list[Record], name: str = "") -> Record:
-    """Return a ``TList`` or ``THashList``."""
-    return record_of(
-        class_name,
-        _object(1 << 16) | {"fName": name, "fItems": [{"option": "", "object": item} for item in items]},
-    )
-
-
-def named(name: str, title: str, bits: int = 0) -> dict[str, Any]:
-    """Return the members of a ``TNamed``. Raises: InvalidRequestError."""
-    return _object(bits) | {"fName": name, "fTitle": settings.text(title, "title")}

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from arrowroot._arrow.kinds import fields_of, stored_field
+from arrowroot._layout.columns import has_objects, is_collection
+from arrowroot._layout.readers import reasons_of
+from arrowroot._layout.settings import flush_rule
 from arrowroot._render import printable, text_table, type_text
 from arrowroot._sizes import counted, format_bytes, format_count, three_digits
-from arrowroot._writing.columns import has_objects, is_collection
 from arrowroot._writing.data import parts_of
-from arrowroot._writing.readers import reasons_of
-from arrowroot._writing.schema import fields_of, inferred, stored_field
-from arrowroot._writing.table import checked_schema
+from arrowroot._writing.schema import checked_schema, inferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arrowroot._api.tree import Tree
-    from arrowroot._writing.columns import ColumnSettings
+    from arrowroot._layout.columns import ColumnSettings
+    from arrowroot._layout.layout import Layout
     from arrowroot._writing.data import Part
-    from arrowroot._writing.layout import Layout
 
 #: The entries that are looked at take at most so much before compression,
 _SAMPLE_BYTES = 64_000_000
@@ -75,6 +76,18 @@ class LayoutPlan:
     precisions: tuple[PlannedPrecision, ...]
     #: Sentences on what comes out where something cannot be as it is asked for.
     notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, layout: Layout, data: Any, n_entries: int | None, name: str) -> LayoutPlan:
+        """Return the plan of a layout for data; ``n_entries``: of all, where these are some. See ``Layout.plan``."""
+        if isinstance(data, pa.Schema):
+            return plan_for(layout, data, None, n_entries, name)
+        part, table = _first_part(data, name)
+        if part is None or table is None:
+            return plan_for(layout, pa.schema([]), None, n_entries, name)
+        is_all = part.is_all and n_entries is None
+        schema = inferred(checked_schema(part.schema, name), part, table)
+        return plan_for(layout, schema, table, table.num_rows if is_all else n_entries, name, is_all=is_all)
 
     @property
     def stored_bytes(self) -> int:
@@ -182,18 +195,6 @@ class LayoutPlan:
 
     def __repr__(self) -> str:
         return f"<LayoutPlan {self._headline('baskets' if self.layout.format == 'ttree' else 'pages')}>"
-
-
-def plan_of(layout: Layout, data: Any, n_entries: int | None, name: str) -> LayoutPlan:
-    """Return the plan of a layout for data; ``n_entries``: of all, where these are some. See ``Layout.plan``."""
-    if isinstance(data, pa.Schema):
-        return plan_for(layout, data, None, n_entries, name)
-    part, table = _first_part(data, name)
-    if part is None or table is None:
-        return plan_for(layout, pa.schema([]), None, n_entries, name)
-    is_all = part.is_all and n_entries is None
-    schema = inferred(checked_schema(part.schema, name), part, table)
-    return plan_for(layout, schema, table, table.num_rows if is_all else n_entries, name, is_all=is_all)
 
 
 def plan_for(
@@ -306,8 +307,6 @@ def _read(
 
 def _cluster_entries(layout: Layout, tree: Tree) -> int | None:
     """Return the entries of a cluster: as asked for, as seen, or as the sizes say."""
-    from arrowroot._writing.settings import flush_rule
-
     if isinstance(layout.flush, int):
         return layout.flush
     if layout.flush is None:

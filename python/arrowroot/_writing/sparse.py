@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arrowroot._errors import UnsupportedError
-from arrowroot._writing.objects import named, record_of
+from arrowroot._writing.records import named, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

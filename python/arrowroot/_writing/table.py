@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from arrowroot._errors import (
     ArrowrootError,
@@ -17,85 +15,32 @@ from arrowroot._errors import (
     no_attribute,
     not_picklable,
 )
+from arrowroot._layout import settings
+from arrowroot._layout.readers import warn_of_few_readers
 from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
-from arrowroot._writing import settings
-from arrowroot._writing.contexts import FillContext, producer_rule
-from arrowroot._writing.counters import Known, counters_of, without_counters
-from arrowroot._writing.data import naming, parts_of, reraising
-from arrowroot._writing.incoming import N_AT_ONCE, columns_of_texts, text_bytes
-from arrowroot._writing.layout import layout_with
-from arrowroot._writing.notes import Notes
-from arrowroot._writing.readers import warn_of_few_readers
-from arrowroot._writing.schema import (
-    check_field,
-    check_missing,
-    check_names,
-    check_zones,
-    conformed,
-    have_layout,
-    inferred,
-    is_open,
-    says_more,
-    schema_of,
-    united,
-)
+from arrowroot._writing.contexts import FillContext
+from arrowroot._writing.counters import Known, counters_of
+from arrowroot._writing.data import parts_of
+from arrowroot._writing.incoming import N_AT_ONCE
+from arrowroot._writing.learning import Held, Learning, is_large
+from arrowroot._writing.naming import naming, reraising
+from arrowroot._writing.options import CheckedOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
-    from typing_extensions import Self, TypeIs
+    import pyarrow as pa
+    from typing_extensions import Self
 
     from arrowroot import _native
-    from arrowroot._writing.contexts import ProducerRule
+    from arrowroot._layout.layout import Layout
+    from arrowroot._layout.settings import Format
+    from arrowroot._writing.conformer import Conformer
     from arrowroot._writing.data import Part, TableData
-    from arrowroot._writing.layout import Layout
+    from arrowroot._writing.options import ProducerRule, TableOptions
     from arrowroot._writing.schema import SchemaLike
-    from arrowroot._writing.settings import Format, TableOptions
-
-
-#: Entries wait for others that say the types of all columns until they take so many bytes.
-_MAX_WAITING_BYTES = 64_000_000
-
-
-class _Held(NamedTuple):
-    """Entries that wait."""
-
-    part: Part
-    batches: list[pa.RecordBatch]
-    #: The number of the first, where entries have numbers.
-    first_entry: int | None = None
-
-    @property
-    def known(self) -> pa.Table:
-        """All entries of the part that are known."""
-        return (
-            pa.Table.from_batches(self.batches, self.part.schema)
-            if self.part.table is None
-            else self.part.table
-        )
-
-
-class CheckedOptions(NamedTuple):
-    """The options of a table: what is wrong with them is said before any data come."""
-
-    layout: Layout
-    title: str
-    titles: dict[str, str]
-    notes: Notes
-    producers: ProducerRule
-
-    @classmethod
-    def of(cls, options: TableOptions) -> CheckedOptions:
-        """Check all but names. Raises: InvalidRequestError; UnsupportedError for what a tree cannot record."""
-        return cls(
-            layout_with(options),
-            settings.text(options.get("title", ""), "title"),
-            settings.titles_of(options.get("titles", {})),
-            Notes.of(options),
-            producer_rule(options.get("producers")),
-        )
 
 
 #: What to write for names that uproot and ROOT have.
@@ -133,22 +78,10 @@ class TableWriter:
         self._where = where
         self._of_file = of_file
         self._layout, self._title, self._titles, self._notes, self._producers = CheckedOptions.of(options)
-        self._schema = None if schema is None else checked_schema(schema_of(schema), where)
-        self._is_inferred = schema is None
+        self._learning = Learning(schema, where)
         self._native: _native.TableWriter | None = None
-        # Of the last data that went to the engine as they were.
-        self._alike: tuple[pa.Schema, bool] | None = None
-        #: Of columns, once it is begun.
-        self.places_of_texts: list[int] = []
         self._n_entries = 0
         self._shares_counters = False
-        # Entries that wait until types and layout can be told from them.
-        self._held: list[_Held] = []
-        # The columns as they are known so far, of which some have no type.
-        self._open: pa.Schema | None = None
-        # All entries, where they are known before the first is written.
-        self._all_entries: pa.Table | None = None
-        self._known = Known.FIRST
         self._is_filled = False
         self._is_closed = False
         #: True if it is written for a plan: reading gives branches or fields, and nothing is warned of.
@@ -201,37 +134,30 @@ class TableWriter:
     @property
     def schema(self) -> pa.Schema | None:
         """Names and types of the columns; None before the first entries, if none was given."""
-        return self._schema
+        conformer = self._learning.conformer
+        return None if conformer is None else conformer.schema
+
+    @property
+    def conformer(self) -> Conformer:
+        """Makes batches those of the table. Raises: InvalidRequestError as long as it has no columns."""
+        conformer = self._learning.conformer
+        if conformer is None:
+            raise InvalidRequestError(f"{self._where}: the table has no columns yet")
+        return conformer
 
     def is_alike(self, given: pa.Schema, is_said: bool) -> bool:
-        """Return whether data of a schema go to the engine as they are: nothing is learned of them, nor converted.
-
-        is_said: the user has said it, so the engine, which goes by the table's, must refuse the nulls that it excludes.
-        """
-        if self._native is None or self._schema is None:
-            return False
-        if self._alike is not None and is_said == self._alike[1] and given.equals(self._alike[0]):
-            return True
-        is_alike = have_layout(given, self._schema)
-        is_alike &= not (is_said and any(map(says_more, given, self._schema)))
-        if is_alike:
-            self._alike = given, is_said
-        return is_alike
+        """Return whether data of a schema go to the engine as they are; see :meth:`Conformer.is_left_alone`."""
+        return self._native is not None and self.conformer.is_left_alone(given, is_said=is_said)
 
     @property
     def first_schema(self) -> pa.Schema | None:
         """The schema, or that of the first of the entries that wait for one; None before the first entries."""
-        held = self._held
-        return held[0].part.schema if self._schema is None and held else self._schema
+        return self._learning.first_schema
 
     @property
     def num_entries(self) -> int:
         """Number of entries appended so far."""
-        return self._n_entries + self._n_held
-
-    @property
-    def _n_held(self) -> int:
-        return sum(batch.num_rows for held in self._held for batch in held.batches)
+        return self._n_entries + self._learning.n_held
 
     @property
     def is_closed(self) -> bool:
@@ -269,7 +195,7 @@ class TableWriter:
 
     def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
         """Take note of all entries before the first is written: they say which columns share a counter."""
-        self._all_entries, self._known = entries, known
+        self._learning.know_all(entries, known)
 
     def context(self, name: str | None = None) -> FillContext:
         """Return a place to fill the table from, for one more thread; all entries come through contexts then.
@@ -310,14 +236,14 @@ class TableWriter:
         self._is_filled = True
         context = FillContext(self, self._file, self._producers, name)
         # Where entries say what the layout is, the first that are filled do.
-        if self._schema is not None and not self._layout.n_looked_at:
+        if self.schema is not None and not self._layout.n_looked_at:
             with self._lock:
                 if self._native is None:
-                    self._begin(None, None, [])
+                    self._begin([])
         return context
 
-    def begun(self, parts: list[tuple[Part, pa.Table]], number: int | None) -> pa.Schema | None:
-        """Return its schema; the data of a fill say it, and which columns share their lengths, if nobody has before.
+    def begun(self, parts: list[tuple[Part, pa.Table]], number: int | None) -> Conformer | None:
+        """Return what makes batches its own; the data of a fill say columns and layout, if nobody has before.
 
         number: of the first entry, where entries have numbers.
         None: they wait, as there is no entry yet, or some column has no type.
@@ -326,41 +252,38 @@ class TableWriter:
             if self._native is None:
                 held = []
                 for part, table in parts:
-                    self._learn(part, table.to_batches())
-                    held.append(_Held(part, table.to_batches(), number))
+                    held.append(Held(part, table.to_batches(), number))
+                    self._learning.learn(held[-1])
                     number = None if number is None else number + table.num_rows
-                if self._schema is None or not any(table.num_rows for _, table in parts):
-                    if any(table.num_rows for _, table in parts):
+                has_some = any(table.num_rows for _, table in parts)
+                if self.schema is None or not has_some:
+                    if has_some:
                         self._producers.check_number(number, self._where)
                     for one in held:
-                        self._hold(one)
+                        self._learning.hold(one)
                     return None
-                self._begin_with([*self._held, *held])
-            schema = self._schema
-            if self._held and self._producers.order != "numbered":
+                self._begin([*self._learning.held, *held])
+            if self._learning.held and self._producers.order != "numbered":
                 self._fill_held()
-        if self._held:
+        if self._learning.held:
             # Numbers may be missing before theirs: no fill waits for this thread while it has the lock.
             self._fill_held()
-        if schema is None:
-            raise InvalidRequestError(f"{self._where}: the table has no columns yet")
-        return schema
+        return self.conformer
 
     def _fill_held(self) -> None:
         """Fill what waited, through a context of its own."""
         with self._lock:
-            held, self._held = self._held, []
-        fills = [one for one in held if one.batches]
-        if not fills or self._schema is None:
+            fills = [one for one in self._learning.take() if one.batches]
+        if not fills:
             return
-        native = self.native_context(self._producers, None, is_shared=True)
+        native, conformer = self.native_context(self._producers, None, is_shared=True), self.conformer
         try:
             for one in fills:
                 number = one.first_entry
                 for batch in one.batches:
-                    for piece in conformed(batch, self._schema, self._where, number or 0):
+                    for piece in conformer.batches(batch, number or 0):
                         with naming(self._where):
-                            n_bytes = text_bytes(piece, self.places_of_texts)
+                            n_bytes = conformer.text_bytes(piece)
                             native.fill(piece, n_bytes, number, waits=True, takes_signals=False)
                         self.count_filled(piece.num_rows)
                         number = None if number is None else number + piece.num_rows
@@ -432,132 +355,67 @@ class TableWriter:
         part = part.in_table(self.first_schema, self.num_entries, self._where)
         batches = part.batches
         drawn: list[pa.RecordBatch] = []
+        learning, is_checked = self._learning, is_large(part.table)
         if self._native is None:
-            n_wanted = max(1, self._layout.n_looked_at - self._n_held)
+            n_wanted = max(1, self._layout.n_looked_at - learning.n_held)
             while n_wanted > 0 and (batch := next(batches, None)) is not None:
                 drawn.append(batch)
                 n_wanted -= batch.num_rows
-            self._learn(part, drawn)
-            if self._schema is None and part.table is not None:
+            held = Held(part, drawn)
+            learning.learn(held)
+            if learning.conformer is None and part.table is not None:
                 drawn += batches
-            held = _Held(part, drawn)
-            if n_wanted > 0 or self._schema is None or not any(batch.num_rows for batch in drawn):
-                self._hold(held)
+            if n_wanted > 0 or learning.conformer is None or not any(batch.num_rows for batch in drawn):
+                learning.hold(held)
                 return
             self._begin_with_held(held)
-        elif self._schema is not None and _is_large(part.table):
-            check_missing(part.table, self._schema, self._where, self._n_entries)
+        elif is_large(part.table):
+            self.conformer.check(part.table, self._n_entries)
             self._check_counts(part.table)
         for batch in chain(drawn, batches):
-            self._write(batch)
+            self._write(batch, is_checked=is_checked)
 
     def _check_counts(self, table: pa.Table) -> None:
         """Refuse entries whose lists differ from a counter that they share, before those that come before are taken."""
-        if self._native is None or self._schema is None or not self._shares_counters:
+        if self._native is None or not self._shares_counters:
             return
-        entry = self._n_entries
+        entry, conformer = self._n_entries, self.conformer
         for batch in table.to_batches():
-            for one in conformed(batch, self._schema, self._where, entry):
+            for one in conformer.batches(batch, entry):
                 with naming(self._where):
-                    self._native.check_counts(one, text_bytes(one, self.places_of_texts), entry)
+                    self._native.check_counts(one, conformer.text_bytes(one), entry)
                 entry += one.num_rows
 
-    def _learn(self, part: Part, drawn: list[pa.RecordBatch]) -> None:
-        """Learn the columns from the first entries, if nobody has said them. Without entries only names are said."""
-        if self._schema is None:
-            if self._held:
-                check_names(part.schema, self._held[0].part.schema, self._where)
-            sample = _sample_of(part, drawn)
-            schema = checked_schema(part.schema, self._where)
-            if not sample.num_rows:
-                return
-            known = inferred(schema, part, sample)
-            self._check_alike(known)
-            if self._open is not None:
-                known = united(self._open, known)
-                for batch in drawn:
-                    for _ in conformed(batch, known, self._where, self._n_held):
-                        pass
-            # A stream has said what all its entries are.
-            if part.table is not None and any(map(is_open, known.types)) and self._may_wait(sample):
-                self._open = known
-                return
-            self._schema = known
-        if _is_large(part.table):
-            check_missing(part.table, self._schema, self._where, self._n_held)
-
-    def _check_alike(self, known: pa.Schema) -> None:
-        """Raise InvalidRequestError for lists whose type these entries do not say, where other files have others."""
-        for field in known if self._known is Known.ALL_OF_FILE else ():
-            if is_open(field.type) and not pa.types.is_null(field.type):
-                raise InvalidRequestError(
-                    f"{self._where}: column {field.name!r}: all lists are empty here, so their type is not known, and "
-                    "other files have one: give a schema (schema=)"
-                )
-
-    def _may_wait(self, more: pa.Table) -> bool:
-        """Return whether memory is left for entries that wait until all columns have a type."""
-        if self._all_entries is not None:
-            return False
-        n_bytes = sum(int(batch.nbytes) for held in self._held for batch in held.batches)
-        return n_bytes + int(more.nbytes) <= _MAX_WAITING_BYTES
-
-    def _hold(self, held: _Held) -> None:
-        """Keep entries that wait; they are checked now, as they are not to be refused when others come."""
-        n_entries, schema = self._n_held, self._schema
-        for batch in held.batches if schema is not None else []:
-            for one in conformed(batch, schema, self._where, n_entries):
-                if not batch.schema.equals(schema):
-                    check_missing(pa.Table.from_batches([one]), schema, self._where, n_entries)
-                n_entries += one.num_rows
-        self._held.append(held._replace(batches=[batch for batch in held.batches if batch.num_rows]))
-
-    def _begin_with(self, first: list[_Held]) -> None:
-        """Make the table from what is known of its first entries."""
-        part, drawn, _ = next((one for one in first if any(b.num_rows for b in one.batches)), first[0])
-        self._begin(part, _sample_of(part, drawn), [one.known for one in first])
-
-    def _begin_with_held(self, last: _Held | None = None) -> None:
+    def _begin_with_held(self, *last: Held) -> None:
         """Make the table from the first entries, and write those that were held; not those of the last part."""
-        self._begin_with([*self._held, *([last] if last is not None else [])])
-        held, self._held = self._held, []
+        self._begin([*self._learning.held, *last])
         try:
-            for batch in chain.from_iterable(one.batches for one in held):
-                self._write(batch)
+            for batch in chain.from_iterable(one.batches for one in self._learning.take()):
+                self._write(batch, is_checked=False)
         except BaseException as error:
             # They were accepted, and some of them are not in the file.
             self._fail(error)
             raise
 
-    def _write(self, batch: pa.RecordBatch) -> None:
-        if self._native is None or self._schema is None:
-            raise InvalidRequestError(f"{self._where}: the table has no columns yet")
-        if batch.num_rows > N_AT_ONCE:
-            check_missing(pa.Table.from_batches([batch]), self._schema, self._where, self._n_entries)
+    def _write(self, batch: pa.RecordBatch, *, is_checked: bool) -> None:
+        """Write a batch. is_checked: nothing is missing in it, as was looked at before."""
+        native, conformer = self._native, self.conformer
+        if native is None:
+            raise InvalidRequestError(f"{self._where}: the table is not begun")
+        if batch.num_rows > N_AT_ONCE and not is_checked:
+            conformer.check(batch, self._n_entries)
         # All of it is checked before some of it is taken.
-        for one in list(conformed(batch, self._schema, self._where, self._n_entries)):
+        for one in list(conformer.batches(batch, self._n_entries)):
             with naming(self._where):
-                self._native.append(one, text_bytes(one, self.places_of_texts))
+                native.append(one, conformer.text_bytes(one))
             self._n_entries += one.num_rows
 
-    def _begin(
-        self, part: Part | None, sample: pa.Table | None, first: list[pa.Table]
-    ) -> _native.TableWriter:
-        """Make the table; ``part`` and ``sample`` are what is known of its entries, None if there are none.
-
-        first: those from which the layout is told.
-        """
-        if self._schema is None:
-            if part is None or sample is None:
-                raise InvalidRequestError(
-                    f"{self._where}: neither a schema nor entries were given: a table has columns"
-                )
-            self._schema = self._open or inferred(checked_schema(part.schema, self._where), part, sample)
-        with_counters, schema = self._schema, without_counters(self._schema)
-        self._schema = schema
-        # What the user has said of missing values comes back, also where none is missing.
-        is_said = self._is_inferred and self._open is None and part is not None and part.is_arrow
-        recorded = without_counters(part.schema) if is_said and part is not None else schema
+    def _begin(self, first: list[Held]) -> _native.TableWriter:
+        """Make the table. ``first``: the first entries, from which columns and layout are told, if nobody says them."""
+        learning = self._learning
+        with_counters, conformer, recorded = learning.begin(first)
+        schema = conformer.schema
+        known = [one.known for one in first]
         layout, titles = self._layout, self._titles
         for name in titles:
             if name not in schema.names:
@@ -568,18 +426,17 @@ class TableWriter:
         numbers = settings.codec_numbers(
             layout.compression, self._of_file, layout.format, schema.names, self._where
         )
-        layouts = layout.columns(schema, first, self._where)
+        layouts = layout.columns(schema, known, self._where)
         if not self.is_trial:
             warn_of_few_readers(schema, layout, layouts, self._where)
         flush = settings.flush_rule(layout.flush, layout.format)
         counters: list[str | None] = [None] * len(schema)
         if layout.format == "ttree":
-            known = first if self._all_entries is None else [self._all_entries]
+            known = known if learning.all_entries is None else [learning.all_entries]
             known = [table for table in known if table.num_rows]
-            counters = counters_of(with_counters, layout.counters, known, self._known)
-        self._all_entries = None
+            counters = counters_of(with_counters, layout.counters, known, learning.known)
+        learning.all_entries = None
         self._shares_counters = any(counters)
-        self.places_of_texts = columns_of_texts(schema)
         with naming(self._where):
             self._native = self._file.table(
                 self._place[0],
@@ -609,13 +466,13 @@ class TableWriter:
         """
         if self._is_closed:
             return
-        if self._native is None and self._held:
+        if self._native is None and self._learning.held:
             if self._is_filled:
-                self._begin_with(self._held)
+                self._begin(self._learning.held)
                 self._fill_held()
             else:
                 self._begin_with_held()
-        native = self._native or self._begin(None, None, [])
+        native = self._native or self._begin([])
         self._is_closed = True
         with naming(self._where):
             self.written = native.close()
@@ -635,42 +492,11 @@ class TableWriter:
         raise not_picklable("a TableWriter", "arrowroot.write(...)")
 
     def __repr__(self) -> str:
-        columns = "no columns yet" if self._schema is None else counted(len(self._schema), "column")
+        schema = self.schema
+        columns = "no columns yet" if schema is None else counted(len(schema), "column")
         state = ", closed" if self._is_closed else ""
         entries = counted(self._n_entries, "entry", "entries")
         return f"<TableWriter {self.path!r} ({self._layout.format}): {columns}, {entries}{state}>"
-
-
-def _sample_of(part: Part, drawn: list[pa.RecordBatch]) -> pa.Table:
-    """Return what is known of the entries of a part: all, or the first that has some."""
-    if part.table is not None:
-        return part.table
-    return pa.Table.from_batches([batch for batch in drawn if batch.num_rows][:1], part.schema)
-
-
-def _is_large(table: pa.Table | None) -> TypeIs[pa.Table]:
-    """Return whether the engine may take some of a table before it refuses the rest."""
-    if table is None or not table.num_columns:
-        return False
-    return bool(table.num_rows > N_AT_ONCE or table.column(0).num_chunks > 1)
-
-
-def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
-    """Return a schema. Raises: InvalidRequestError for one without columns, or with names that are none, or twice."""
-    if not len(schema):
-        raise InvalidRequestError(f"{where}: a table without columns")
-    seen: set[str] = set()
-    for name in schema.names:
-        if name in seen:
-            raise InvalidRequestError(f"{where}: two columns are called {name!r}")
-        if not name:
-            raise InvalidRequestError(f"{where}: a column without a name")
-        seen.add(name)
-    for field in schema:
-        with naming(where):
-            check_field(field)
-        check_zones(field, where)
-    return schema
 
 
 def _told(error: BaseException | None) -> str:

@@ -6,17 +6,15 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
+from arrowroot._layout.columns import BY_COLUMN
 from arrowroot._render import printable
 from arrowroot._storage import toml
-from arrowroot._writing.layout import BY_COLUMN, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 #: Most bytes of a layout.
 _MAX_BYTES = 1 << 20
-#: Letters of a message that are shown.
-_MAX_MESSAGE = 500
 _KEYS = (
     "base", "format", "flush", "basket_size", "basket_memory", "page_size", "autosave", "io_features", "compression",
 )  # fmt: skip
@@ -28,10 +26,13 @@ _MAY_BE_NONE = (
 )  # fmt: skip
 
 
-def load(source: str | os.PathLike[str]) -> Layout:
-    """Return the layout of a file, or of a text of several lines. See :meth:`Layout.from_toml`."""
+def load(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
+    """Return where a layout comes from, for messages, and what is said of it: by a file, or a text of several lines.
+
+    See ``Layout.from_toml``.
+    """
     if isinstance(source, str) and "\n" in source:
-        return _of_text(source, "layout")
+        return "layout", _of_text(source, "layout")
     path = os.fspath(source)
     where = f"layout {printable(path)}"
     try:
@@ -45,10 +46,10 @@ def load(source: str | os.PathLike[str]) -> Layout:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidRequestError(f"{where}: byte {error.start} is no UTF-8") from None
-    return _of_text(text, where)
+    return where, _of_text(text, where)
 
 
-def _of_text(text: str, where: str) -> Layout:
+def _of_text(text: str, where: str) -> dict[str, Any]:
     if len(text) > _MAX_BYTES:
         raise InvalidRequestError(f"{where}: more than {_MAX_BYTES:,} bytes")
     try:
@@ -64,14 +65,7 @@ def _of_text(text: str, where: str) -> Layout:
     base = given.pop("base", "ttree")
     if not isinstance(base, str) or base.endswith(".toml"):
         raise InvalidRequestError(f"{where}: base={str(base)[:60]!r}: the name of a preset")
-    try:
-        return Layout(base, **{key: _value(key, value) for key, value in given.items()})
-    except InvalidRequestError as error:
-        message = str(error.args[0])
-        # It quotes what the file says.
-        quoted = message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 1] + "…"
-        error.args = (f"{where}: {quoted}",)
-        raise
+    return {"base": base, **{key: _value(key, value) for key, value in given.items()}}
 
 
 def _value(key: str, value: Any) -> Any:
@@ -80,11 +74,11 @@ def _value(key: str, value: Any) -> Any:
     return None if value == _NONE and key in _MAY_BE_NONE else value
 
 
-def dump(layout: Layout) -> str:
-    """Return a layout as TOML. See :meth:`Layout.to_toml`."""
+def dump(layout: Mapping[str, Any]) -> str:
+    """Return the fields of a layout as TOML. See ``Layout.to_toml``."""
     lines = []
     tables = []
-    for key, value in vars(layout).items():
+    for key, value in layout.items():
         if key in BY_COLUMN:
             if value:
                 tables += ["", f"[{key}]", *_pairs(value)]

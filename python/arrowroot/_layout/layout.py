@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
+from arrowroot._arrow.kinds import stored_schema
 from arrowroot._errors import InvalidRequestError, nearest
-from arrowroot._render import shown
-from arrowroot._sizes import parse_size
-from arrowroot._writing import settings
-from arrowroot._writing.columns import (
+from arrowroot._layout import settings
+from arrowroot._layout.columns import (
+    BY_COLUMN,
     LARGEST,
     ColumnSettings,
     Matcher,
@@ -27,8 +27,9 @@ from arrowroot._writing.columns import (
     merged,
     rules_of,
 )
-from arrowroot._writing.precision import OF_NTUPLE, OF_TREE, parse_precision
-from arrowroot._writing.schema import stored_schema
+from arrowroot._layout.precision import OF_NTUPLE, OF_TREE, parse_precision
+from arrowroot._render import shown
+from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
     import os
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot._writing.columns import Encoding, Lists, Rules
+    from arrowroot._layout.columns import Encoding, Lists, Rules
+    from arrowroot._layout.precision import Precision
+    from arrowroot._layout.settings import Compression, Flush, Format
     from arrowroot._writing.plan import LayoutPlan
-    from arrowroot._writing.precision import Precision
-    from arrowroot._writing.settings import Compression, Flush, Format, TableOptions
 
     T = TypeVar("T")
     #: One value for all columns, or values by column: globs in order, the first that matches counts.
@@ -59,8 +60,6 @@ class Unsaid(Enum):
 
 
 OF_LAYOUT: Final = Unsaid.OF_LAYOUT
-#: The fields that calls that write take beside a layout.
-SHORTHANDS = ("compression", "flush", "basket_size", "page_size")
 #: The entries from which the largest collection is told, where clusters have no number of entries.
 _N_LOOKED_AT = 1000
 _FORMATS = ("ttree", "rntuple")
@@ -69,8 +68,8 @@ GENERATED_OFFSETS: Final = "kGenerateOffsetMap"
 #: Fields that a format does not have.
 _OF_TREE = ("split", "memberwise", "lists", "counters", "classes")
 _OF_NTUPLE = ("encoding",)
-#: Fields that have a value for each column.
-BY_COLUMN = ("split", "memberwise", "lists", "counters", "classes", "precision", "encoding")
+#: Letters of a message of a file that are shown.
+_MAX_MESSAGE = 500
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -283,9 +282,9 @@ class Layout:
 
         Raises: what writing them would raise.
         """
-        from arrowroot._writing.plan import plan_of
+        import arrowroot  # what writes stands above this
 
-        return plan_of(self, data, n_entries, name)
+        return arrowroot.LayoutPlan.of(self, data, n_entries, name)
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Layout:
@@ -293,15 +292,23 @@ class Layout:
 
         Raises: InvalidRequestError, naming the key; StorageError if there is no such file.
         """
-        from arrowroot._writing.layout_toml import load
+        from arrowroot._layout.toml import load
 
-        return load(source)
+        where, values = load(source)
+        try:
+            return cls(**values)
+        except InvalidRequestError as error:
+            message = str(error.args[0])
+            # It quotes what the file says.
+            quoted = message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 1] + "…"
+            error.args = (f"{where}: {quoted}",)
+            raise
 
     def to_toml(self) -> str:
         """Return it as TOML, whole: :meth:`from_toml` gives an equal one."""
-        from arrowroot._writing.layout_toml import dump
+        from arrowroot._layout.toml import dump
 
-        return dump(self)
+        return dump(vars(self))
 
     def __repr__(self) -> str:
         said = {name: value for name, value in vars(self).items() if value != getattr(_ROOTS, name)}
@@ -430,7 +437,7 @@ def layout_of(given: LayoutLike) -> Layout:
             return found
     if _is_path(given):
         return Layout.from_toml(given)
-    from arrowroot._writing.presets import names
+    from arrowroot._layout.presets import names
 
     known = [*_FORMATS, *(name for name in names() if name not in _FORMATS)]
     near = nearest(given, known) if isinstance(given, str) else []
@@ -442,19 +449,10 @@ def layout_of(given: LayoutLike) -> Layout:
 
 @cache
 def _preset(name: str) -> Layout | None:
-    from arrowroot._writing.presets import preset
+    from arrowroot._layout.presets import preset
 
     found = preset(name)
     return None if found is None else Layout(found.base, **found.values)
-
-
-def layout_with(options: TableOptions) -> Layout:
-    """Return the layout that options of writing say: what is said beside it counts more."""
-    said = {name: options.get(name, OF_LAYOUT) for name in SHORTHANDS}
-    layout = layout_of(options.get("layout", "ttree"))
-    if all(value is OF_LAYOUT for value in said.values()):
-        return layout
-    return Layout(layout, **cast("Any", said))
 
 
 def _is_path(given: object) -> bool:

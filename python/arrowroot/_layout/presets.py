@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._writing.columns import LARGEST
+from arrowroot._layout.columns import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

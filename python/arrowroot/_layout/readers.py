@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from arrowroot._arrow.kinds import fields_of, stored_field
 from arrowroot._errors import FewReadersWarning
-from arrowroot._writing.precision import OF_TREE
-from arrowroot._writing.schema import fields_of, stored_field
+from arrowroot._layout.precision import OF_TREE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from arrowroot._writing.columns import ColumnSettings
-    from arrowroot._writing.layout import Layout
+    from arrowroot._layout.columns import ColumnSettings
+    from arrowroot._layout.layout import Layout
 
 _WHOLE = (
     "whole objects: RDataFrame reads nothing of them without a dictionary of the class, TTreeReader hardly anything, "

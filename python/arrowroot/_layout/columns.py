@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import pyarrow as pa
 
+from arrowroot._arrow.kinds import fields_of
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._render import shown
 from arrowroot._select.globs import Globs, without_match
-from arrowroot._writing.schema import fields_of
 
 T = TypeVar("T")
 
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal, TypeAlias
 
-    from arrowroot._writing.precision import Precision
+    from arrowroot._layout.precision import Precision
 
     Lists = Literal["counted", "vector"]
     Encoding = Literal["auto", "split", "plain"]
     #: Globs and values, in order.
     Rules: TypeAlias = tuple[tuple[str, T], ...]
 
+#: Fields of a layout that have a value for each column.
+BY_COLUMN = ("split", "memberwise", "lists", "counters", "classes", "precision", "encoding")
 #: Stands for the list of records that takes most bytes in the first cluster.
 LARGEST = "@largest"
 #: Counters of lists: shared where it is known that lists agree; of each column's own; shared as the names say.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._render import shown
@@ -14,10 +14,6 @@ from arrowroot._sizes import LARGEST, parse_digits, parse_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, SupportsIndex
-
-    from arrowroot._writing.contexts import ProducerOptions
-    from arrowroot._writing.layout import LayoutLike, Unsaid
-    from arrowroot._writing.notes import Aliases, Friends, Index, UserInfo
 
     #: One codec: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; "default": ROOT's default; "auto": by
     #: trial.
@@ -51,24 +47,6 @@ _HOW = (
 _LARGEST_PIECE = (1 << 30) - 1
 #: Size of a basket until ROOT gives another. Source: ``TTree::Branch`` (6.40).
 _FIRST_BASKET_BYTES = 32_000
-
-
-class TableOptions(TypedDict, total=False):
-    """The keyword arguments of ``WritableFile.tree``; it and :func:`arrowroot.write` explain them."""
-
-    layout: LayoutLike
-    title: str
-    titles: Mapping[str, str]
-    compression: Compression | Unsaid
-    flush: Flush | Unsaid
-    basket_size: int | str | Unsaid | None
-    page_size: int | str | Unsaid | None
-    aliases: Aliases
-    index: Index | None
-    friends: Friends
-    user_info: UserInfo
-    entries_reshuffled: bool
-    producers: ProducerOptions
 
 
 class FlushRule(NamedTuple):
@@ -165,26 +143,6 @@ def as_text(compression: Compression) -> Compression:
     if isinstance(compression, str):
         return None if compression.strip().lower() == "none" else compression
     return None if compression is None else operator.index(compression)
-
-
-def text(value: object, what: str) -> str:
-    """Return a text, such as a title. Raises: InvalidRequestError, naming ``what``, also for what UTF-8 cannot say."""
-    if not isinstance(value, str):
-        raise InvalidRequestError(f"{what}: expected text, got {shown(value)}")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidRequestError(f"{what}: {shown(value)} is no text: {error.reason}") from None
-    return value
-
-
-def titles_of(given: object) -> dict[str, str]:
-    """Return titles by column. Raises: InvalidRequestError for what is no mapping of texts."""
-    if not isinstance(given, Mapping):
-        raise InvalidRequestError(
-            f"titles: expected texts by column, as {{'x': 'in GeV'}}, got {shown(given)}"
-        )
-    return {text(name, "titles"): text(title, f"titles[{name!r}]") for name, title in given.items()}
 
 
 def check_compression(compression: Compression) -> None:

@@ -1,0 +1,100 @@
+"""Types of Arrow taken apart and put together: what is in lists, structs and maps, at any depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+def fields_of(kind: pa.DataType, *, has_views: bool = False) -> list[pa.Field]:
+    """Return the fields inside of a type: of lists, structs and maps; ``has_views``: and of views of lists."""
+    if pa.types.is_map(kind):
+        return [kind.key_field, kind.item_field]
+    if pa.types.is_struct(kind):
+        return [kind.field(place) for place in range(kind.num_fields)]
+    return [kind.value_field] if is_list(kind) or (has_views and is_view(kind)) else []
+
+
+def within(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """Yield a type and those inside of it."""
+    yield kind
+    if isinstance(kind, pa.BaseExtensionType):
+        yield from within(kind.storage_type)
+    for field in fields_of(kind):
+        yield from within(field.type)
+
+
+def mapped(kind: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.DataType:
+    """Return a type with its inner fields changed, the innermost first."""
+
+    def inner(field: pa.Field) -> pa.Field:
+        return change(field.with_type(mapped(field.type, change)))
+
+    return with_fields(kind, [inner(field) for field in fields_of(kind)])
+
+
+def with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
+    """Return a type with other fields inside; itself if there are none."""
+    if not fields:
+        return kind
+    if pa.types.is_map(kind):
+        return pa.map_(fields[0].with_nullable(False), fields[1], keys_sorted=kind.keys_sorted)
+    if pa.types.is_struct(kind):
+        return pa.struct(fields)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(fields[0], kind.list_size)
+    return pa.large_list(fields[0]) if pa.types.is_large_list(kind) else pa.list_(fields[0])
+
+
+def narrow(kind: pa.DataType) -> pa.DataType:
+    """Return a type whose lists and texts, however deep, number what is in them by 32 bits."""
+    is_of = pa.types
+    if is_of.is_large_string(kind) or is_of.is_string_view(kind):
+        return pa.string()
+    if is_of.is_large_binary(kind) or is_of.is_binary_view(kind):
+        return pa.binary()
+    if is_of.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, narrow(kind.value_type), kind.ordered)
+    fields = [field.with_type(narrow(field.type)) for field in fields_of(kind)]
+    return pa.list_(fields[0]) if is_of.is_large_list(kind) else with_fields(kind, fields)
+
+
+def without_metadata(kind: pa.DataType) -> pa.DataType:
+    """Return a type whose inner fields have no metadata."""
+    return mapped(kind, lambda field: field.remove_metadata())
+
+
+def stored_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema as layouts see it; see :func:`stored_field`."""
+    return pa.schema([stored_field(field) for field in schema])
+
+
+def stored_field(field: pa.Field) -> pa.Field:
+    """Return a field as layouts see it: dictionaries and runs are values, lists and texts of any kind are plain."""
+    return field.with_type(stored_type(field.type))
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type as layouts see it; see :func:`stored_field`."""
+    is_of = pa.types
+    if is_of.is_dictionary(kind) or is_of.is_run_end_encoded(kind):
+        return stored_type(kind.value_type)
+    if is_view(kind):
+        return pa.list_(stored_field(kind.value_field))
+    plain = narrow(kind)
+    return with_fields(plain, [stored_field(field) for field in fields_of(plain)])
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether values are lists, of any kind but views."""
+    is_of = pa.types
+    return bool(is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind))
+
+
+def is_view(kind: pa.DataType) -> bool:
+    """Return whether values are views of lists."""
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))

@@ -1,0 +1,144 @@
+"""Batches as those of their table: the only thing that is asked for each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from arrowroot._arrow.kinds import stored_type
+from arrowroot._errors import InvalidRequestError
+from arrowroot._writing.casts import as_type, has_layout, may_become
+from arrowroot._writing.incoming import columns_of_texts, text_bytes
+from arrowroot._writing.nulls import first_lacking, lacks, may_lack, says_more
+from arrowroot._writing.schema import check_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class _Way(NamedTuple):
+    """The way from batches of one schema to those of the table."""
+
+    given: pa.Schema
+    #: Nothing is to be looked at column by column.
+    is_same: bool
+    #: Columns have the table's names in its order, and the memory of its types.
+    has_layout: bool
+    #: A field excludes nulls that the table's does not: the engine, which goes by the table's, does not refuse them.
+    says_more: bool
+    #: The place in the batch of each column of the table; none for other columns.
+    places: list[int]
+    #: Columns of the table whose arrays are of other types, and those of which are converted: texts and lists of other
+    #: forms, dictionaries and runs stay what they are, as the engine writes them piece by piece.
+    is_other: list[bool]
+    is_cast: list[bool]
+
+
+class Conformer:
+    """What batches become in a table: made once, when its schema is known, and asked once for each batch."""
+
+    def __init__(self, schema: pa.Schema, where: str) -> None:
+        """``where``: file and path of the table, for messages."""
+        self.schema = schema
+        self._where = where
+        self._places_of_texts = columns_of_texts(schema)
+        self._lacking = [field for field in schema if may_lack(field)]
+        # Of the batch before: mostly all have the same schema. Threads may fill the table, each with its own.
+        self._way: _Way | None = None
+
+    def is_left_alone(self, given: pa.Schema, *, is_said: bool) -> bool:
+        """Return whether data of a schema go to the engine as they are: nothing is converted, nor to be looked for.
+
+        is_said: the user has said it, so that nulls are refused which it excludes.
+        """
+        way = self._way_of(given)
+        return way.has_layout and not (is_said and way.says_more)
+
+    def check(self, data: pa.Table | pa.RecordBatch, first_entry: int) -> None:
+        """Raise InvalidRequestError for a value that is missing where none is stored, at any depth, with its entry.
+
+        first_entry: number of the first one, for messages. Types that are not the table's are not looked into.
+
+        Raises, too: as :func:`check_names`.
+        """
+        check_names(data.schema, self.schema, self._where)
+        for field in self._lacking:
+            entry, column = first_entry, data.column(field.name)
+            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+                if lacks(chunk, field):
+                    raise InvalidRequestError(
+                        f"{self._where}: column {field.name!r}: entry {entry + first_lacking(chunk, field)} is null, "
+                        "and nulls are not stored: give a schema in which this field is nullable (schema=)"
+                    )
+                entry += len(chunk)
+
+    def batches(
+        self, batch: pa.RecordBatch, first_entry: int, *, exactly: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield a batch as those of the table: columns by name, numbers and times converted where that is exact.
+
+        A float that is stored as a shorter one is rounded, as that is what was asked for, but stays finite.
+
+        first_entry: number of its first entry, for messages. exactly: of the very types of the table, which those need
+            not be that the engine takes for them.
+
+        Raises: InvalidRequestError, which names the column, for other types and for values that do not fit;
+        NoSuchColumnError for columns that the table does not have.
+        """
+        way = self._way_of(batch.schema)
+        if way.is_same:
+            yield batch
+            return
+        if not way.places:
+            check_names(batch.schema, self.schema, self._where)
+        arrays = []
+        for field, place, is_cast in zip(
+            self.schema, way.places, way.is_other if exactly else way.is_cast, strict=True
+        ):
+            array = batch.column(place)
+            if is_cast and not may_become(array.type, field.type):
+                raise InvalidRequestError(
+                    f"{self._where}: column {field.name!r} is {field.type}, and from entry {first_entry} on "
+                    f"{array.type} came; schema= says what all of them are"
+                )
+            try:
+                arrays.append(as_type(array, field.type) if is_cast else array)
+            except pa.ArrowInvalid as error:
+                if "overflow" in str(error) and batch.num_rows > 1:
+                    # More in its lists, or texts, than 32 bits number.
+                    half = batch.num_rows // 2
+                    yield from self.batches(batch.slice(0, half), first_entry, exactly=exactly)
+                    yield from self.batches(batch.slice(half), first_entry + half, exactly=exactly)
+                    return
+                raise InvalidRequestError(f"{self._where}: column {field.name!r}: {error}") from None
+        # Flags of inner fields may differ from the table's: the engine goes by the schema that it was given.
+        yield pa.RecordBatch.from_arrays(arrays, names=self.schema.names)
+
+    def text_bytes(self, batch: pa.RecordBatch) -> list[int]:
+        """Return how much memory each array of texts or binary values has in a batch of the table."""
+        return text_bytes(batch, self._places_of_texts)
+
+    def _way_of(self, given: pa.Schema) -> _Way:
+        way = self._way
+        if way is None or not given.equals(way.given):
+            self._way = way = self._new_way(given)
+        return way
+
+    def _new_way(self, given: pa.Schema) -> _Way:
+        if given.equals(self.schema):
+            return _Way(given, True, True, False, [], [], [])
+        names = self.schema.names
+        if sorted(given.names) != sorted(names):
+            return _Way(given, False, False, False, [], [], [])
+        places = [given.get_field_index(name) for name in names]
+        types = [given.types[place] for place in places]
+        pairs = list(zip(types, self.schema.types, strict=True))
+        is_other = [not has_layout(one, kind) for one, kind in pairs]
+        is_cast = [
+            is_one and not has_layout(stored_type(one), stored_type(kind))
+            for is_one, (one, kind) in zip(is_other, pairs, strict=True)
+        ]
+        is_alike = given.names == names and not any(is_other)
+        excludes_more = is_alike and any(map(says_more, given, self.schema))
+        return _Way(given, False, is_alike, excludes_more, places, is_other, is_cast)
