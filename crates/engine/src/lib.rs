@@ -4,6 +4,7 @@
 //! read (baskets, pages), fetches them in windows, decodes them on several threads straight into Arrow buffers, and
 //! delivers record batches in order. Its [`Plan`] is plain data, its [`Stats`] say what it cost.
 
+mod clock;
 mod composed;
 mod memory;
 mod misfit;

@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::excess::Excess;
-use crate::protocol::Protocol;
-use crate::source::{AccessProfile, Part, Source};
+use crate::source::{Part, Source, pass_on};
 
 /// Kinds of operations, by the names that reports give them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -341,13 +340,7 @@ impl Accounted {
 
 #[deny(clippy::missing_trait_methods)]
 impl Source for Accounted {
-    fn url(&self) -> &str {
-        self.inner.url()
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
+    pass_on!(inner);
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let range = std::iter::once((offset, buffer.len() as u64));
@@ -358,18 +351,6 @@ impl Source for Accounted {
         let ranges: Vec<_> = parts.iter().map(|part| (part.offset, part.buffer.len() as u64)).collect();
         let operation = if ranges.len() == 1 { Operation::Read } else { Operation::ReadVector };
         self.ledger.enter(operation, ranges.into_iter(), || self.inner.read_vector(parts))
-    }
-
-    fn access_profile(&self) -> AccessProfile {
-        self.inner.access_profile()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.inner.protocol()
-    }
-
-    fn version(&self) -> Option<String> {
-        self.inner.version()
     }
 }
 

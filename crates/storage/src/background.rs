@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
 use crate::source::{AccessProfile, Part, Source, check_range};
 use crate::windows::{Planner, ReadStyle, Wanted};
 

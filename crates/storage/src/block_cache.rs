@@ -28,10 +28,9 @@ use crate::account::{Ledger, Operation};
 use crate::descriptors::opened;
 use crate::error::{Error, Result};
 use crate::evict::evict;
-use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::segments::Segmented;
-use crate::source::{AccessProfile, Part, Source, check_range};
+use crate::source::{Part, Source, check_range, pass_on};
 
 /// Size of a block: a basket of usual size is in one or two, and a cache of 10 GB has 80,000 files.
 pub const BLOCK_BYTES: u64 = 128 << 10;
@@ -335,13 +334,7 @@ impl BlockCache {
 
 #[deny(clippy::missing_trait_methods)]
 impl Source for BlockCache {
-    fn url(&self) -> &str {
-        self.inner.url()
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
+    pass_on!(inner);
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.read_vector(&mut [Part { offset, buffer }])
@@ -368,24 +361,13 @@ impl Source for BlockCache {
         }
         Ok(())
     }
-
-    fn access_profile(&self) -> AccessProfile {
-        self.inner.access_profile()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.inner.protocol()
-    }
-
-    fn version(&self) -> Option<String> {
-        self.inner.version()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::MemorySource;
+    use crate::source::AccessProfile;
     use crate::testing::Disguised;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::http::REQUEST_SECONDS;
+use crate::requests::http::REQUEST_SECONDS;
 use crate::source::AccessProfile;
 
 /// What lies between two ranges of a local file is read with them if it is not more than this; CMS found the same size

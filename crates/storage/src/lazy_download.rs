@@ -28,10 +28,9 @@ use crate::copies::{ABANDONED, Nameless, Room, own_file};
 use crate::descriptors::{Held, held, opened};
 use crate::error::{Error, Result};
 use crate::lent_file::{LentFile, Whereabouts};
-use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::segments::Segmented;
-use crate::source::{AccessProfile, Part, Source, check_range};
+use crate::source::{Part, Source, check_range, pass_on};
 
 /// Bytes of a checksum in the table after the content.
 const CHECKSUM_BYTES: u64 = 8;
@@ -498,13 +497,7 @@ impl LazyDownload {
 
 #[deny(clippy::missing_trait_methods)]
 impl Source for LazyDownload {
-    fn url(&self) -> &str {
-        self.inner.url()
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
+    pass_on!(inner);
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.read_vector(&mut [Part { offset, buffer }])
@@ -525,18 +518,6 @@ impl Source for LazyDownload {
             }
             result => result,
         }
-    }
-
-    fn access_profile(&self) -> AccessProfile {
-        self.inner.access_profile()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.inner.protocol()
-    }
-
-    fn version(&self) -> Option<String> {
-        self.inner.version()
     }
 }
 

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use crate::account::{Ledger, Operation};
 use crate::error::Result;
-use crate::protocol::Protocol;
-use crate::source::{AccessProfile, Part, Source, check_range};
+use crate::source::{Part, Source, check_range, pass_on};
 
 /// A layer that answers from bytes that it was given, and asks below only for the rest.
 pub struct Preloaded {
@@ -91,13 +90,7 @@ impl Preloaded {
 
 #[deny(clippy::missing_trait_methods)]
 impl Source for Preloaded {
-    fn url(&self) -> &str {
-        self.inner.url()
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
+    pass_on!(inner);
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.read_vector(&mut [Part { offset, buffer }])
@@ -120,18 +113,6 @@ impl Source for Preloaded {
             [part] => self.inner.read_at(part.offset, part.buffer),
             parts => self.inner.read_vector(parts),
         }
-    }
-
-    fn access_profile(&self) -> AccessProfile {
-        self.inner.access_profile()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.inner.protocol()
-    }
-
-    fn version(&self) -> Option<String> {
-        self.inner.version()
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
-use crate::protocol::Protocol;
-use crate::source::{AccessProfile, Part, Source, check_range, read_each};
+use crate::source::{Part, Source, check_range, pass_on, read_each};
 
 /// Which bytes the window holds, and what a read does to it. No bytes and no I/O.
 #[derive(Debug, Clone)]
@@ -100,13 +99,7 @@ impl ReadAhead {
 
 #[deny(clippy::missing_trait_methods)]
 impl Source for ReadAhead {
-    fn url(&self) -> &str {
-        self.inner.url()
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
+    pass_on!(inner);
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
@@ -147,18 +140,6 @@ impl Source for ReadAhead {
 
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
         read_each(self, parts)
-    }
-
-    fn access_profile(&self) -> AccessProfile {
-        self.inner.access_profile()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.inner.protocol()
-    }
-
-    fn version(&self) -> Option<String> {
-        self.inner.version()
     }
 }
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::account::{Accounted, Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
 use crate::secret::redacted;
 use crate::shared::Shared;
 use crate::source::{AccessProfile, Opened, Part, Source, Speculation};

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use crate::account::{Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
 use crate::secret::redacted;
-use crate::source::{AccessProfile, Opened, Part, Source};
+use crate::source::{AccessProfile, Opened, Part, Source, pass_on};
 
 /// The first pause is at most this, each next one at most twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -207,13 +207,7 @@ impl<S: Attempt> Retry<S> {
 
 #[deny(clippy::missing_trait_methods)]
 impl<S: Attempt> Source for Retry<S> {
-    fn url(&self) -> &str {
-        self.inner.url()
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
+    pass_on!(inner);
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.read(vec![Part { offset, buffer }])
@@ -221,18 +215,6 @@ impl<S: Attempt> Source for Retry<S> {
 
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
         self.read(parts.iter_mut().map(|part| Part { offset: part.offset, buffer: part.buffer }).collect())
-    }
-
-    fn access_profile(&self) -> AccessProfile {
-        self.inner.access_profile()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.inner.protocol()
-    }
-
-    fn version(&self) -> Option<String> {
-        self.inner.version()
     }
 }
 

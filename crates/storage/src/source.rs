@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::account::Ledgers;
 use crate::error::{Error, Result};
 use crate::extent::Extent;
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
 
 /// One range of a vector read, and where its bytes go.
 #[derive(Debug)]
@@ -79,6 +79,32 @@ pub trait Source: Send + Sync {
         None
     }
 }
+
+/// The methods of [`Source`] but for reads, as a layer passes them on to the source in this field.
+macro_rules! pass_on {
+    ($inner:ident) => {
+        fn url(&self) -> &str {
+            self.$inner.url()
+        }
+
+        fn size_bytes(&self) -> u64 {
+            self.$inner.size_bytes()
+        }
+
+        fn access_profile(&self) -> $crate::source::AccessProfile {
+            self.$inner.access_profile()
+        }
+
+        fn protocol(&self) -> $crate::requests::Protocol {
+            self.$inner.protocol()
+        }
+
+        fn version(&self) -> Option<String> {
+            self.$inner.version()
+        }
+    };
+}
+pub(crate) use pass_on;
 
 /// What opening a file brought.
 pub struct Opened {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
 use crate::source::{AccessProfile, Part, Source};
 
 mod sinks;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use crate::scan::thread_cpu_time;
+use crate::clock::thread_cpu_time;
 use arrowroot_file::{Error, Result};
 
 /// Regions from this size on are asked for as huge pages.

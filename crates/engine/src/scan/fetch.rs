@@ -9,7 +9,8 @@ use arrowroot_storage::Part;
 
 use super::context::Context;
 use super::plan::{Plan, PlannedWindow};
-use super::stats::{add_ns, thread_cpu_time};
+use super::stats::add_ns;
+use crate::clock::thread_cpu_time;
 use crate::memory::WindowBytes;
 
 /// A range is put where its address and its offset in the file agree modulo this: the kernel copies from pages that are

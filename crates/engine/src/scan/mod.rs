@@ -22,6 +22,7 @@ use arrow_schema::SchemaRef;
 use arrowroot_file::{Error, PooledScratch, Result, Unverified};
 use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
+use crate::clock::thread_cpu_time;
 use crate::memory::Held;
 use fetch::Fetcher;
 use logical::LogicalReads;
@@ -40,7 +41,7 @@ pub use plan::{BatchEntries, Piece, Plan, PlannedBatch, PlannedColumn, PlannedPi
 pub(crate) use plan::{Draft, MAX_RATIO, PieceBound};
 pub use request::{ColumnId, Entries, Order, Request};
 pub use stats::Stats;
-pub(crate) use stats::{Counters, add_ns, thread_cpu_time};
+pub(crate) use stats::{Counters, add_ns};
 
 /// More threads than any machine has cores are asked for by mistake.
 const MAX_THREADS: usize = 1024;

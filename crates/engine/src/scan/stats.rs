@@ -88,9 +88,3 @@ counters! {
 pub(crate) fn add_ns(counter: &AtomicU64, time: Duration) {
     counter.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Relaxed);
 }
-
-/// CPU time of this thread so far.
-pub(crate) fn thread_cpu_time() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
-}

@@ -11,7 +11,8 @@ use arrowroot_file::{Error, PooledScratch, Result, format_error};
 use super::context::Context;
 use super::fetch::{Fetcher, fetch};
 use super::pass::{Building, Pass, Placing, Task, Threads, Window};
-use super::stats::{add_ns, thread_cpu_time};
+use super::stats::add_ns;
+use crate::clock::thread_cpu_time;
 
 /// How long to wait before looking whether the caller wants to stop.
 const PATIENCE: Duration = Duration::from_millis(20);

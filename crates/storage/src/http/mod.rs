@@ -66,10 +66,9 @@ mod multipart;
 mod names;
 mod open;
 mod origin;
-mod plan;
 mod proxy;
 mod range;
-mod slots;
+pub(crate) mod slots;
 mod store;
 mod tcp;
 mod thread_pool;
@@ -77,11 +76,10 @@ mod transport;
 mod trial;
 mod whole;
 
+pub use crate::requests::http::Limits;
 pub(crate) use address::Address;
 pub use multipart::{Multipart, Receiver, Wrong};
 pub(crate) use open::open_address;
-pub use plan::Limits;
-pub(crate) use plan::{REQUEST_SECONDS, limits_of_any, requests};
 pub use range::ContentRange;
 pub use slots::Slots;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connections::{Connections, Kind};
-use super::plan::{PARALLEL_WITH_RANGES, STEPS, connections_for};
+use crate::requests::http::{PARALLEL_WITH_RANGES, STEPS, connections_for};
 
 /// Ranges that are tried where many were refused by a server that never answered some.
 const FEW: usize = 5;

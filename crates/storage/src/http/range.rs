@@ -58,15 +58,10 @@ pub(super) fn range_header(ranges: &[Range<u64>]) -> String {
     header
 }
 
-/// Characters that a range takes in a header.
-pub(super) fn header_chars(range: &Range<u64>) -> usize {
-    let digits = |number: u64| number.checked_ilog10().map_or(1, |digits| digits as usize + 1);
-    digits(range.start) + digits(range.end.saturating_sub(1)) + 2
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::requests::http::header_chars;
     use proptest::prelude::*;
 
     #[test]

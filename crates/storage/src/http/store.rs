@@ -10,14 +10,14 @@ use super::answer::{Answer, Kind, Version};
 use super::client::{Client, Question};
 use super::multipart::{Multipart, Receiver as _};
 use super::origin::{Fault, Origin, step_below};
-use super::plan::{Limits, requests};
 use super::range::{ContentRange, range_header};
 use super::slots::Slots;
 use super::thread_pool::Scope;
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
+use crate::requests::http::{Limits, requests};
 use crate::retry::Attempt;
 use crate::source::{AccessProfile, Part, Source, check_range};
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::MemorySource;
+use crate::source::AccessProfile;
 
 const N_BYTES: usize = 100;
 

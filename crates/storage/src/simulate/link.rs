@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
 use crate::simulate::disk::Disk;
 use crate::source::AccessProfile;
 

@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 use super::flight::{Flight, Request};
-use super::limits::VectorLimits;
 use super::login::Session;
 use super::message::{self, Handle, Header};
 use super::meter::Meter;
@@ -30,6 +29,7 @@ use super::wire::{Inbound, Outbound, Plug, given_back};
 use crate::account::{Ledger, Operation};
 use crate::descriptors::{Cost, Entry, Holder};
 use crate::options::Network;
+use crate::requests::xrootd::VectorLimits;
 use crate::source::AccessProfile;
 
 /// Bytes of requests that may be outstanding on one connection.

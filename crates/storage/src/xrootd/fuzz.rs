@@ -2,9 +2,9 @@
 
 use super::failure::Failure;
 use super::frame::{Answer, Incoming, Piece, VectorAnswer};
-use super::limits::VectorLimits;
 use super::message::{self, HEADER_BYTES, Header};
 use super::url::Target;
+use crate::requests::xrootd::VectorLimits;
 
 struct Wire<'a>(&'a [u8]);
 

@@ -303,7 +303,7 @@ pub(crate) fn parse_open(body: &[u8]) -> Result<(Handle, Option<Stat>), String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xrootd::limits::VectorLimits;
+    use crate::requests::xrootd::VectorLimits;
     use proptest::prelude::*;
 
     #[test]

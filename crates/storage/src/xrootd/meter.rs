@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::limits::{MAX_PARALLEL, VectorLimits};
+use crate::requests::xrootd::{MAX_PARALLEL, VectorLimits};
 use crate::source::AccessProfile;
 
 /// Answers of no more bytes than this tell the latency.

@@ -2,7 +2,7 @@
 //!
 //! From the bottom up: `message` and `frame` know the protocol and do no I/O; `connect` makes connections and `wire` moves
 //! their bytes; `login` begins a session; `connection` shares it among threads, each with requests in `flight`; `pool` keeps
-//! sessions, each made by one thread for all who wait; `opening` finds the way to a file; `plan` cuts ranges into requests;
+//! sessions, each made by one thread for all who wait; `opening` finds the way to a file; `plan` makes requests of ranges;
 //! `store` is the source.
 
 mod connect;
@@ -13,7 +13,6 @@ mod flight;
 mod frame;
 #[cfg(fuzzing)]
 pub mod fuzz;
-mod limits;
 mod login;
 mod message;
 mod meter;
@@ -26,7 +25,5 @@ mod url;
 mod vectors;
 mod wire;
 
-pub use limits::VectorLimits;
-pub(crate) use limits::{MAX_PARALLEL, grouped};
 pub use store::{open_xrootd, open_xrootd_once};
 pub(crate) use url::Target;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::failure::{Failure, code};
 use super::flight::Request;
-use super::limits::VectorLimits;
 use super::message::{self, Handle, Stat};
 use super::pool::Arrival;
 use super::url::Target;
@@ -16,6 +15,7 @@ use crate::account::{Ledger, Operation};
 use crate::error::Result;
 use crate::options::Network;
 use crate::percent;
+use crate::requests::xrootd::VectorLimits;
 
 /// Servers on the way to a file, at most: redirections, and tries of other servers.
 const MAX_HOPS: usize = 16;

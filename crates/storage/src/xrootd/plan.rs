@@ -2,8 +2,8 @@
 
 use super::flight::Request;
 use super::frame::{Answer, Piece, VectorAnswer};
-use super::limits::{VectorLimits, grouped};
 use super::message::{self, Handle};
+use crate::requests::xrootd::{VectorLimits, grouped};
 use crate::source::Part;
 
 /// The requests for parts of an open file.
@@ -31,7 +31,7 @@ fn length(piece: &Piece<'_>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xrootd::limits::MAX_READ_BYTES;
+    use crate::requests::xrootd::MAX_READ_BYTES;
     use proptest::prelude::*;
     use std::ops::Range;
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::failure::code;
-use super::limits::VectorLimits;
 use super::url::Target;
+use crate::requests::xrootd::VectorLimits;
 
 /// By host and port.
 type Servers = HashMap<(String, u16), Arc<Vectors>>;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::Protocol;
+use crate::requests::Protocol;
 
 const SEEK: f64 = 0.01;
 /// A page takes a millisecond.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::extent::joined;
-use crate::{http, xrootd};
+
+pub(crate) mod http;
+pub(crate) mod xrootd;
 
 /// Ranges in one request of a store of which nothing is known.
 const PLAIN_RANGES: usize = 1024;

@@ -5,7 +5,7 @@ use crate::extent::Extent;
 /// Requests worth having outstanding: one that is on its way back, one that the server works on, and some that wait there.
 pub(crate) const MAX_PARALLEL: usize = 8;
 /// Bytes of one plain read, at most.
-pub(super) const MAX_READ_BYTES: u64 = 8 << 20;
+pub(crate) const MAX_READ_BYTES: u64 = 8 << 20;
 
 /// What one vector read may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

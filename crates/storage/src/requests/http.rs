@@ -1,15 +1,14 @@
 //! From a vector read to the requests that are made for it.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
-use super::range::header_chars;
 use crate::extent::Extent;
 
 /// Ranges in one request that are tried, most first. Apache answers up to 200; jsroot takes the same steps.
-pub(super) const STEPS: [usize; 5] = [200, 50, 20, 5, 1];
+pub(crate) const STEPS: [usize; 5] = [200, 50, 20, 5, 1];
 /// Connections to a server that answers several ranges at once.
-pub(super) const PARALLEL_WITH_RANGES: usize = 8;
+pub(crate) const PARALLEL_WITH_RANGES: usize = 8;
 /// Connections to one that does not, at most, as S3 is used by everybody: so many that waiting for answers takes no longer than the
 /// work of the requests. More cost more on both sides than they bring; that they are at least 16 helps lines whose connections are slow.
 const PARALLEL_WITHOUT: RangeInclusive<usize> = 16..=128;
@@ -46,7 +45,7 @@ pub(crate) fn limits_of_any(is_multi_range: bool, latency: Duration) -> Limits {
 }
 
 /// Connections to a server that answers one range at a time, which takes so long for an answer.
-pub(super) fn connections_for(latency: Duration) -> usize {
+pub(crate) fn connections_for(latency: Duration) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
     let n_connections = (latency.as_secs_f64() / REQUEST_SECONDS) as usize;
     let n_connections = n_connections.max((2 * n_connections).min(DOUBLED_UP_TO));
@@ -137,6 +136,12 @@ impl<P: Extent> Builder<'_, P> {
     }
 }
 
+/// Characters that a range takes in a header.
+pub(crate) fn header_chars(range: &Range<u64>) -> usize {
+    let digits = |number: u64| number.checked_ilog10().map_or(1, |digits| digits as usize + 1);
+    digits(range.start) + digits(range.end.saturating_sub(1)) + 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +149,6 @@ mod tests {
     use crate::http::slots::Slots;
     use crate::source::Part;
     use proptest::prelude::*;
-    use std::ops::Range;
 
     const MIB: usize = 1 << 20;
 
