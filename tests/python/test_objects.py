@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import io
 import json
 import pickle
 import struct
@@ -484,3 +485,23 @@ def test_names_that_look_like_paths_and_cycles_lead_to_their_objects(tmp_path):
         assert all(str(file[key]) == f"of {key.name}" for key in file.key_list())
         # Where no name has the slash, or the number is a cycle, they are what they are elsewhere.
         assert (str(file["/a"]), str(file["a/"]), str(file["a;1"])) == ("of a",) * 3
+
+
+def test_no_object_is_read_to_look_for_trees_where_the_file_describes_none(tmp_path):
+    class Counted(io.BytesIO):
+        n_reads = 0
+
+        def read(self, size=-1):
+            self.n_reads += 1
+            return super().read(size)
+
+    with ar.create(tmp_path / "lists.root") as file:
+        for i in range(20):
+            file[f"list{i}"] = [f"{i}, {j}" * 100 for j in range(100)]
+            file[f"h{i}"] = np.histogram([1.0], bins=4, range=(0, 8))
+    given = Counted((tmp_path / "lists.root").read_bytes())
+    with ar.open(given) as file:
+        assert len(file) == 40
+        before = given.n_reads
+        assert (file.trees, file.trees) == ([], [])
+        assert given.n_reads <= before + 1  # the descriptions of the classes
