@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import os
+import tarfile
 import tracemalloc
 from array import array
 from functools import partial
@@ -179,6 +180,13 @@ def test_what_is_no_location_is_told_as_what_it_is(sample):
                 ar.InvalidRequestError, match="expected a path or URL of a file, got an empty text"
             ):
                 take(nothing)
+
+
+def test_a_tar_archive_is_told_as_one(sample, tmp_path):
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        tar.add(sample[0], "x.root")
+    with pytest.raises(ar.CorruptFileError, match="it looks like a tar archive"):
+        ar.open(tmp_path / "x.tar")
 
 
 def test_what_cannot_be_read_from_any_place_is_refused(sample, tmp_path):

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use arrowroot_format as format;
 use arrowroot_storage::{Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
-use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RootRecord};
+use format::container::{Directory, FileHeader, Key, RootRecord};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
@@ -92,7 +92,7 @@ impl File {
         let mut head = vec![0; usize::try_from(source.size_bytes().min(HEAD_BYTES)).unwrap_or(0)];
         source.read_at(0, &mut head)?;
         let in_file = |error: format::Error| format_error(source.as_ref(), "file header", error.at(0));
-        let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
+        let header = FileHeader::parse(&head).map_err(in_file)?;
         // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
         let is_whole = header.end <= source.size_bytes();
         let (root_directory, root_fault) = match permanent(Self::root_record(source.as_ref(), &head, &header))? {

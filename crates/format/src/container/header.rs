@@ -194,6 +194,9 @@ const KINDS: [(&[u8], &str); 21] = [
     (b"\0\0\0\0", "an empty or preallocated file"),
 ];
 
+/// Where a tar archive says that it is one, behind the name and the sizes of its first file.
+const TAR_MAGIC_AT: usize = 257;
+
 /// True if all that is there is text; the last letter may be cut in two.
 fn is_text(data: &[u8]) -> bool {
     const NO_LETTER: char = char::REPLACEMENT_CHARACTER;
@@ -212,6 +215,8 @@ fn not_root(data: &[u8]) -> String {
         Some("an XML document, perhaps an error of the storage")
     } else if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| data.starts_with(magic)) {
         Some(*kind)
+    } else if data.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar")) {
+        Some("a tar archive")
     } else if is_text(data) {
         Some(if text.starts_with(['{', '[']) { "JSON" } else { "a text" })
     } else {

@@ -448,7 +448,9 @@ proptest! {
 
 #[test]
 fn what_is_no_root_file_is_told_by_its_kind() {
-    let kinds: [(&[u8], &str); 11] = [
+    let tar = [&[b'a'; 8][..], &[0; 249], b"ustar\x0000"].concat();
+    let kinds: [(&[u8], &str); 12] = [
+        (&tar, "a tar archive"),
         (b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n", "looks like a text"),
         (b"rooted in the ground", "looks like a text"),
         (
