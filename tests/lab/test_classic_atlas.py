@@ -16,8 +16,6 @@ from arrowroot_lab.classics.atlas_2012.published import NEW, OLD
 from arrowroot_lab.store import Store
 from tests.lab.made import Made
 
-ATLAS = classics.module("atlas-2012")
-
 
 @pytest.fixture(scope="module")
 def kept():
@@ -71,12 +69,12 @@ def changed(kept, study, key, value, **wanted):
 def test_a_statement_fails_where_the_results_say_otherwise(kept, change, words):
     study, key, value, *wanted = change
     broken = changed(kept, study, key, value, **(wanted[0] if wanted else {}))
-    failed = [claim.text for claim in ATLAS.claims(broken) if not claim.holds]
+    failed = [claim.text for claim in classics.claims(broken) if not claim.holds]
     assert any(text.startswith(words) for text in failed), failed
 
 
 def test_the_figures_of_the_page_are_those_of_its_results(kept):
-    page = ATLAS.page(kept)
+    page = classics.page(kept)
     told = {
         (record["layout"], record["share"], record["reader"]): record for record in page.tables[0].records()
     }
@@ -261,7 +259,7 @@ def test_versions_are_beside_each_other_old_to_new_by_names_for_people(kept, tmp
     without = [row for row in kept.document["rows"] if row["study"] != real.SIDE_BY_SIDE]
 
     def page(rows):
-        return ATLAS.page(results.Results({**kept.document, "rows": rows}))
+        return classics.page(results.Results({**kept.document, "rows": rows}))
 
     (figure,) = [one for one in page(without + rows).figures if one.title.startswith("Versions side by side")]
     assert [record["series"] for record in figure.table.records()] == named
@@ -294,8 +292,8 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     replayed = [row for row in kept.document["rows"] if not results.is_of_campaign(row)]
     document = {**kept.document, "rows": replayed + rows}
     whole = results.Results(document)
-    assert all(claim.holds for claim in ATLAS.claims(whole))
-    page = ATLAS.page(whole)
+    assert all(claim.holds for claim in classics.claims(whole))
+    page = classics.page(whole)
     titles = [figure.title for figure in page.figures] + [table.title for table in page.tables]
     for words in ("Versions side by side", "All events: reads", "Reading each layout", "Writing each layout"):
         assert any(title.startswith(words) for title in titles), words
@@ -319,7 +317,7 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     )
     row = next(row for row in rows if row["workload"] == "1 %, 33 ms each")
     row["wall_ns"] *= 3
-    failed = [claim.text for claim in ATLAS.claims(whole) if not claim.holds]
+    failed = [claim.text for claim in classics.claims(whole) if not claim.holds]
     assert failed == [text for text in failed if text.startswith("For real, from a disk of 2009")] != []
 
 

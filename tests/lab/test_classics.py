@@ -54,8 +54,8 @@ def changed(found, **by_study):
     return results.Results(document)
 
 
-def test_all_that_a_page_states_holds(name, found):
-    wrong = [claim.text for claim in classics.module(name).claims(found) if not claim.holds]
+def test_all_that_a_page_states_holds(found):
+    wrong = [claim.text for claim in classics.claims(found) if not claim.holds]
     assert not wrong
 
 
@@ -66,8 +66,8 @@ def test_the_results_that_are_kept_are_of_the_full_size_and_small(name, found):
     assert results.text(json.loads(path.read_text())) == path.read_text()
 
 
-def failing(name, changed_results):
-    return {claim.text for claim in classics.module(name).claims(changed_results) if not claim.holds}
+def failing(changed_results):
+    return {claim.text for claim in classics.claims(changed_results) if not claim.holds}
 
 
 def test_what_is_done_for_real_can_be_taken_from_a_database(name):
@@ -162,12 +162,12 @@ def test_what_was_measured_for_real_stays_until_it_is_measured_again():
     ],
 )
 def test_a_statement_fails_where_the_results_say_otherwise(name, change, words):
-    failed = failing(name, changed(results.stored(name), **change))
+    failed = failing(changed(results.stored(name), **change))
     assert any(text.startswith(words) for text in failed), failed
 
 
 def test_a_page_says_then_and_now_in_its_first_sentence_and_has_all_parts(name, found):
-    page = classics.module(name).page(found)
+    page = classics.page(found)
     assert page.name == name
     assert page.answer.startswith("In 20")
     assert "now" in page.answer
@@ -204,7 +204,7 @@ N_GIVEN = {"liverpool-2008": 7, "root-2009": 10, "cms-2010": 12, "atlas-2012": 7
 
 
 def test_what_is_given_is_told_and_drawn_as_such_and_does_not_count(name, found):
-    page = classics.module(name).page(found)
+    page = classics.page(found)
     assert {pair.label for pair in page.headline.pairs if pair.is_given} == GIVEN[name]
     assert any(not pair.is_given and pair.here for pair in page.headline.pairs)
     given = [claim for claim in page.claims if claim.is_given]
@@ -228,7 +228,7 @@ def test_what_is_given_is_told_and_drawn_as_such_and_does_not_count(name, found)
 
 
 def test_of_root_2009_all_that_is_read_without_a_cache_is_told_and_drawn_as_given():
-    page = classics.module("root-2009").page(results.stored("root-2009"))
+    page = classics.page(results.stored("root-2009"))
     put_in, found = page.answer.split("what is found is")
     assert "1,328,586 baskets are put in, 349,380 for the layout alone" in put_in
     assert "349,380" not in found
@@ -246,7 +246,7 @@ def test_of_root_2009_all_that_is_read_without_a_cache_is_told_and_drawn_as_give
 
 def test_the_card_of_liverpool_has_all_published_sizes_and_how_far_off_they_are_at_most():
     found = results.stored("liverpool-2008")
-    headline = classics.module("liverpool-2008").page(found).headline
+    headline = classics.page(found).headline
     published = {pair.label: pair.published for pair in headline.pairs if pair.published is not None}
     assert published == {
         "buffer of 4 KiB": 0.66e9, "buffer of 128 KiB": 16.5e9, "buffer of 1 MiB": 65.5e9,
@@ -258,7 +258,7 @@ def test_the_card_of_liverpool_has_all_published_sizes_and_how_far_off_they_are_
 
 def test_the_figures_of_the_cms_page_are_those_of_its_results():
     found = results.stored("cms-2010")
-    page = classics.module("cms-2010").page(found)
+    page = classics.page(found)
     told = {record["job"]: record for record in page.tables[0].records()}
     for case in cms.CASES:
         row = found.row("model", case=case)
@@ -276,9 +276,7 @@ def test_the_figures_of_the_cms_page_are_those_of_its_results():
 
 def test_the_figures_of_the_cms_page_for_real_are_those_of_its_results():
     found = results.stored("cms-2010")
-    table = next(
-        table for table in classics.module("cms-2010").page(found).tables if "For real" in table.title
-    )
+    table = next(table for table in classics.page(found).tables if "For real" in table.title)
     rows = found.rows("real")
     assert len(rows) == 7
     for record, row in zip(table.records(), rows, strict=True):
@@ -324,7 +322,7 @@ def test_results_of_the_cms_campaign_become_rows_of_its_page(tmp_path):
 
 def test_the_figures_of_the_liverpool_page_are_those_of_its_results():
     found = results.stored("liverpool-2008")
-    page = classics.module("liverpool-2008").page(found)
+    page = classics.page(found)
     records = page.tables[0].records()
     for record, row in zip(records, found.rows("buffer"), strict=True):
         size = row["cache_bytes"]
@@ -432,7 +430,7 @@ def test_the_corners_of_the_root_page_at_full_size_are_what_is_kept(layout):
     assert (len(of.trace), of.trace.asked_bytes) == (kept.model[layout]["n_baskets"], of.trace.file_bytes)
     for size in (0, root_published.CACHE_BYTES):
         reads = tree_cache.reads(of, size, root_published.READ_AHEAD_BYTES)
-        row = root.corner(kept, layout, size)
+        row = kept.row("corner", layout=layout, cache_bytes=size)
         assert (len(reads.offsets), int(reads.sizes.sum())) == (row["n_reads"], row["read_bytes"])
         assert int(reads.loads_ns(root.DISK_LINE, is_vector=False).sum()) == row["wait_ns"]
     # All baskets lie in the file, one after the other.
@@ -460,7 +458,7 @@ def test_the_root_page_says_what_prefetching_gains_for_real_once_there_are_times
     far = [row for row in document["rows"] if row.get("workload") == "with CPU time"]
     for row, cpu_ns in zip(sorted(far, key=lambda row: row["title"]), (74, 42, 44), strict=True):
         row |= {"wall_ns": 100, "cpu_ns": cpu_ns}
-    page = classics.module("root-2009").page
+    page = classics.page
     assert words in " ".join(page(results.Results(document)).today)
     far[0]["wall_ns"] = None
     assert words not in " ".join(page(results.Results(document)).today)
@@ -595,7 +593,7 @@ def test_the_command_says_what_holds_and_writes_the_results(name, found, tmp_pat
     out = tmp_path / "again.json"
     assert main(["classics", name, "--out", str(out)]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == classics.module(name).page(found).answer
+    assert said[0] == classics.page(found).answer
     assert len(said) > 12
     given = [line for line in said[1:-1] if line.startswith("given ")]
     assert all(line.startswith("holds ") for line in said[1:-1] if line not in given)

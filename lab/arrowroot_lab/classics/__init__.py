@@ -9,19 +9,46 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .classic import Classic
+    from .results import Claim, Results
 
-#: Each is a module of this room, with ``measure``, ``claims`` and ``page``; and ``real_rows`` if campaigns do it for
-#: real.
+#: Each is a package of this room with ``measure``, and ``real_rows`` if campaigns do it for real; its page is what
+#: ``found.Found`` tells of results, ``statements.STATEMENTS``, and the files that ``study.py`` names.
 NAMES = ("liverpool-2008", "root-2009", "cms-2010", "atlas-2012", "cms-2017")
 
 
-def module(name: str) -> ModuleType:
-    """Return the module of a classic."""
-    return import_module(f"{__name__}.{name.replace('-', '_')}")
+def module(name: str, part: str = "") -> ModuleType:
+    """Return the package of a classic, or a part of it."""
+    return import_module(f"{__name__}.{name.replace('-', '_')}{part and '.'}{part}")
+
+
+def title(name: str) -> str:
+    """Return the title of a classic's page."""
+    from .study import definition
+
+    return str(definition(name)["title"]) if not hasattr(module(name), "TITLE") else str(module(name).TITLE)
+
+
+def claims(results: Results) -> list[Claim]:
+    """Return what the page of a classic states, each with whether its results bear it out."""
+    from .study import stated
+
+    if hasattr(module(results.name), "claims"):
+        return list(module(results.name).claims(results))
+    of = module(results.name, "found").Found(results.document)
+    return stated(of, module(results.name, "statements").STATEMENTS)
+
+
+def page(results: Results) -> Classic:
+    """Return the page of a classic."""
+    if hasattr(module(results.name), "page"):
+        told: Classic = module(results.name).page(results)
+    else:
+        told = module(results.name, "found").Found(results.document).page(claims(results))
+    return told
 
 
 def pages() -> list[Classic]:
     """Return the pages of all classics, from the results that are kept here."""
     from . import results
 
-    return [module(name).page(results.stored(name)) for name in NAMES]
+    return [page(results.stored(name)) for name in NAMES]

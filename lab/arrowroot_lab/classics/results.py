@@ -64,6 +64,11 @@ class Results:
         self.document = document
 
     @property
+    def name(self) -> str:
+        """The name of the classic."""
+        return str(self.document["classic"])
+
+    @property
     def scale(self) -> float:
         """1 for as many baskets as the original had."""
         return float(self.document["scale"])

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         return _draw(options.picture)
     if options.name is None:
         for name in classics.NAMES:
-            print(f"{name:<16} {classics.module(name).TITLE}")
+            print(f"{name:<16} {classics.title(name)}")
         return EXIT_DONE
     if options.name not in classics.NAMES:
         raise RequestError(f"there is no classic {options.name!r}; there are {', '.join(classics.NAMES)}")
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
         writing.to_file(options.out, results.text(document))
     found = results.Results(document)
     try:
-        page = classic.page(found)
+        page = classics.page(found)
     except (LookupError, ValueError, TypeError, LabError) as error:
         # As after a case that failed, or all of whose samples were disturbed.
         db = options.db or ""

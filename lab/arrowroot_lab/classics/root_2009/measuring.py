@@ -18,7 +18,7 @@ from . import published, tree_cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arrowroot_lab.classics.results import Results, Row
+    from arrowroot_lab.classics.results import Row
 
     from .published import File
     from .tree_cache import Reads
@@ -231,27 +231,3 @@ def _seen(reads: Reads, of: File) -> list[list[Any]]:
         n_bytes, end_ms = int(reads.sizes[among].sum()), round(float(ends_ns[among].max()) / 1e6)
         seen.append([number, int(among.sum()), n_bytes, end_ms, runs])
     return seen
-
-
-def corner(found: Results, layout: str, cache_bytes: int) -> Row:
-    """Return a corner."""
-    return found.row("corner", layout=layout, cache_bytes=cache_bytes)
-
-
-def cpu_share(row: Row, wall: str = "wall_ns") -> float:
-    """Return CPU time over real time, as the talk has it."""
-    work = row["work_ns"] if "work_ns" in row else row["think_ns"]
-    return float(work) / float(row[wall])
-
-
-def way(found: Results, line: str, name: str) -> float:
-    """Return CPU over real time of a way of reading the optimised file over a line."""
-    return cpu_share(found.row("far", line=line, way=name))
-
-
-def seek_ms(found: Results, disk: str) -> float:
-    """Return what a seek must have taken, so that the unoptimised file's seeks make the published disk time."""
-    row = found.row("replay", layout="unoptimised", line=disk, strategy="direct")
-    transfer_s = row["device_bytes"] / published.BYTES_PER_S
-    seeks_s = published.UNOPTIMISED.disk_s * found.scale - float(transfer_s)
-    return 1e3 * seeks_s / float(row["n_seeks"])

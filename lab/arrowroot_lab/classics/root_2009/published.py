@@ -6,48 +6,18 @@ Megabytes are 10^6 bytes, as TTreePerfStats has them; its kilobytes are 1,000 by
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from arrowroot_lab.classics.classic import points
+from arrowroot_lab.classics.study import definition
 from arrowroot_lab.classics.traces import Numbers, Trace
 
-SOURCES = points("""
-    F. Rademakers, ROOT I/O benchmarking and client side efficiency metrics, pre-GDB, Annecy, 9 October 2012: figures
-    of TTreePerfStats of 23 and 26 November 2009, and what ROOT 5.26 and 5.30 changed
-
-    readfile.C and the tree cache as ROOT has them today: https://github.com/root-project/root
-    (roottest/root/io/perf/userdatasets, io/io/src/TFileCacheRead.cxx, TFile.cxx)
-""")
-
-
-@dataclass(frozen=True)
-class Stats:
-    """The figures that TTreePerfStats printed. Megabytes, kilobytes, seconds."""
-
-    file: str
-    host: str
-    version: str
-    cache_mb: int
-    read_mb: float
-    unzipped_mb: float
-    n_reads: int
-    read_kb: float
-    real_s: float
-    cpu_s: float
-    disk_s: float
-
-
-UNOPTIMISED = Stats(
-    "AOD.067184.big.pool_4.root", "macbrun2-3", "5.25/03", 0, 1265.92, 4057.84, 1_328_586, 0.953, 722.315, 159.250,
-    577.992,
-)  # fmt: skip
-OPTIMISED = Stats(
-    "atlasFlushed.root", "guest216", "5.25/05", 60, 1070.72, 3936.2, 521, 2055.130, 111.563, 96.340, 15.374
-)  # fmt: skip
-STATS = {"unoptimised": UNOPTIMISED, "optimised": OPTIMISED}
+#: The figures that TTreePerfStats printed, of both files.
+UNOPTIMISED, OPTIMISED = (
+    definition("root-2009")["published"][layout] for layout in ("unoptimised", "optimised")
+)
 N_LEAVES, READ_AHEAD_BYTES = 9_705, 256 << 10
 #: A mark in the picture of overlapping reads.
 SPAN_BYTES = 100e6
@@ -92,7 +62,7 @@ class File:
 def unoptimised(scale: float = 1.0) -> File:
     """The file of 2009: each branch writes a basket of 3 kB, 0.95 kB compressed, when it is full."""
     n_entries = _n_entries(scale)
-    n_baskets = max(N_LEAVES, round(UNOPTIMISED.n_reads * scale))
+    n_baskets = max(N_LEAVES, round(UNOPTIMISED["n_reads"] * scale))
     counts = 1 + _shares(_weights(), n_baskets - N_LEAVES)
     branches = np.repeat(np.arange(N_LEAVES), counts)
     place = np.arange(n_baskets) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -105,7 +75,7 @@ def unoptimised(scale: float = 1.0) -> File:
 
 def optimised(scale: float = 1.0) -> File:
     """The same flushed every 30 MB: each branch writes one basket then, as OptimizeBaskets makes room for it."""
-    n_clusters = max(1, round(OPTIMISED.read_mb * 1e6 * scale / CLUSTER_BYTES))
+    n_clusters = max(1, round(OPTIMISED["read_mb"] * 1e6 * scale / CLUSTER_BYTES))
     bounds = np.arange(n_clusters + 1) * _n_entries(scale) // n_clusters
     branches = np.tile(np.arange(N_LEAVES), n_clusters)
     firsts, ends = (np.repeat(bounds[part], N_LEAVES) for part in (slice(None, -1), slice(1, None)))
@@ -136,12 +106,12 @@ def _shares(weights: npt.NDArray[np.float64], total: int) -> Numbers:
     return np.diff(np.concatenate([[0], ends]))
 
 
-def _file(stats: Stats, scale: float, baskets: _Baskets, clusters: Numbers) -> File:
+def _file(stats: dict[str, Any], scale: float, baskets: _Baskets, clusters: Numbers) -> File:
     """Lay baskets out as they are written: by their last entry, then by branch. The job needs them by their first."""
     firsts, ends, branches = baskets
     noise = np.random.default_rng(1).lognormal(0.0, 0.1, len(firsts))
     raw = _weights()[branches] * (ends - firsts) * noise
-    sizes = 1 + _shares(raw / raw.sum(), round(stats.read_mb * 1e6 * scale) - len(raw))
+    sizes = 1 + _shares(raw / raw.sum(), round(stats["read_mb"] * 1e6 * scale) - len(raw))
     written = np.lexsort((branches, ends))
     offsets = np.empty(len(sizes), np.int64)
     offsets[written] = np.concatenate([[0], np.cumsum(sizes[written])[:-1]])
@@ -153,6 +123,6 @@ def _file(stats: Stats, scale: float, baskets: _Baskets, clusters: Numbers) -> F
         branches[needed],
         int(sizes.sum()),
         _n_entries(scale),
-        round(stats.cpu_s * 1e9 * scale),
+        round(stats["cpu_s"] * 1e9 * scale),
     )
     return File(trace, ends[needed], clusters)
