@@ -18,8 +18,8 @@ from arrowroot_lab.classics.cms_2010 import measuring as cms
 from arrowroot_lab.classics.cms_2010 import published as cms_published
 from arrowroot_lab.classics.cms_2010 import real as cms_real
 from arrowroot_lab.classics.cms_2017 import measuring as cms_2017
-from arrowroot_lab.classics.liverpool_2008 import measuring as liverpool
 from arrowroot_lab.classics.liverpool_2008 import published as liverpool_published
+from arrowroot_lab.classics.liverpool_2008.found import Found as Liverpool
 from arrowroot_lab.classics.root_2009 import measuring as root
 from arrowroot_lab.classics.root_2009 import published as root_published
 from arrowroot_lab.classics.root_2009 import tree_cache
@@ -253,7 +253,10 @@ def test_the_card_of_liverpool_has_all_published_sizes_and_how_far_off_they_are_
         "buffer of 10 MiB": 174e9, "buffer of 64 MiB": 11.5e9, "buffer of 128 MiB": 7.5e9,
     }  # fmt: skip
     here = found.row("buffer", cache_bytes=MIB)["read_bytes"] / 65.5e9
-    assert f"{liverpool.deviation(found):.2f} in the mean, and of {here:.2f} at most (1 MiB)" in headline.note
+    assert (
+        f"{Liverpool(found.document).deviation:.2f} in the mean, and of {here:.2f} at most (1 MiB)"
+        in headline.note
+    )
 
 
 def test_the_figures_of_the_cms_page_are_those_of_its_results():
@@ -332,7 +335,7 @@ def test_the_figures_of_the_liverpool_page_are_those_of_its_results():
         assert record["events_per_s"] == pytest.approx(10_000 / (row["wall_ns"] / 1e9))
     published = {record["buffer"]: (record["published_gb"], record["retest_gb"]) for record in records}
     assert (published["10 MiB"], published["128 KiB"]) == (("174 GB", None), ("16.5 GB", "13.95 GB"))
-    top = liverpool.peak(found.rows("buffer"))
+    top = Liverpool.peak(found.rows("buffer"))
     assert f"{top['cache_bytes'] // MIB} MiB with {top['read_bytes'] / 1e9:.0f} GB" in page.answer
 
 
@@ -417,7 +420,7 @@ def test_a_replay_at_full_size_is_what_is_kept(tmp_path):
 def test_the_peak_of_the_buffer_is_what_is_kept(tmp_path):
     path = tmp_path / "job.arrow"
     traces.write(path, liverpool_published.job(), "Liverpool 2008")
-    kept = liverpool.peak(results.stored("liverpool-2008").rows("buffer"))
+    kept = Liverpool.peak(results.stored("liverpool-2008").rows("buffer"))
     line = virtual.Line(liverpool_published.LATENCY_NS, liverpool_published.BYTES_PER_S)
     row = virtual.replay(path, line, "readahead", kept["cache_bytes"], works=True)
     assert {**kept, **row} == kept

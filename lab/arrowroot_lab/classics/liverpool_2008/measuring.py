@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,7 @@ from .published import KIB, MIB
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arrowroot_lab.classics.results import Results, Row
-
-    from .published import Published
-
+    from arrowroot_lab.classics.results import Row
 NAME = "liverpool-2008"
 
 #: Sizes of the buffer; 10 MiB is a published one.
@@ -162,50 +158,3 @@ def _control_rows(replays: _Replays, path: Path, told: Callable[[str], None]) ->
         row = replay(replays.write(trace), _NETWORK, "readahead", 128 * MIB)
         rows.append({"study": "file", "share": share, "file_bytes": trace.file_bytes, **row})
     return rows
-
-
-def volume_gb(found: Results, buffer_bytes: int) -> float:
-    """Return what moves with a buffer, in GB of 10^9 bytes."""
-    return float(found.row("buffer", cache_bytes=buffer_bytes)["read_bytes"]) / 1e9
-
-
-def cpu_share(row: Row) -> float:
-    """Return the share of the wall time in which the job works."""
-    return float(row["think_ns"]) / float(row["wall_ns"])
-
-
-def events_per_s(found: Results, row: Row) -> float:
-    """Return the events in a second of wall time."""
-    return float(found.model["n_events"]) / (float(row["wall_ns"]) / 1e9)
-
-
-def peak(rows: list[Row]) -> Row:
-    """Return the row of the buffer with which most bytes move."""
-    return max(rows, key=lambda row: int(row["read_bytes"]))
-
-
-def fall_bytes(rows: list[Row]) -> int:
-    """Return the smallest buffer beyond the peak with which less than a tenth of the peak moves."""
-    top = peak(rows)
-    after = [
-        int(row["cache_bytes"])
-        for row in rows
-        if row["cache_bytes"] > top["cache_bytes"] and row["read_bytes"] < top["read_bytes"] / 10
-    ]
-    return min(after, default=0)
-
-
-def factors(found: Results) -> list[tuple[float, Published]]:
-    """Return by which factor the volume of each published size is off its band; 1: it lies in it."""
-    told = []
-    for line in published.TABLE:
-        band = line.band()
-        if band is not None:
-            gb = volume_gb(found, line.buffer_bytes) / found.scale
-            told.append((max(band[0] / gb, gb / band[1], 1.0), line))
-    return told
-
-
-def deviation(found: Results) -> float:
-    """Return the mean factor by which volumes are off the published bands; 1: all lie in them."""
-    return statistics.geometric_mean(factor for factor, _ in factors(found))

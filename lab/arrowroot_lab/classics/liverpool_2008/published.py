@@ -1,51 +1,13 @@
-"""Liverpool 2008: the published figures, and the file and job that are made of them."""
+"""Liverpool 2008: the file and the job that are made of the published figures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from arrowroot_lab.classics.classic import points
 from arrowroot_lab.classics.traces import Numbers, Trace
-
-SOURCES = points("""
-    J. Bland, RFIO tuning for ATLAS analysis jobs, 1 December 2008:
-    http://northgrid-tech.blogspot.com/2008/12/rfio-tuning-for-atlas-analysis-jobs.html
-
-    W. Bhimji and others, Tuning grid storage resources for LHC data analysis, CHEP 2010
-""")
 
 KIB, MIB = 1 << 10, 1 << 20
 
-
-@dataclass(frozen=True)
-class Published:
-    """One size of the buffer. Bytes; None: not published."""
-
-    buffer_bytes: int
-    volume_gb: float | None
-    cpu_share: float | None
-    retest_gb: float | None = None
-    retest_share: float | None = None
-
-    def band(self) -> tuple[float, float] | None:
-        """The lowest and the highest published volume."""
-        told = [gb for gb in (self.volume_gb, self.retest_gb) if gb is not None]
-        return (min(told), max(told)) if told else None
-
-
-TABLE = (
-    Published(4 * KIB, None, None, 0.66, 0.60),
-    Published(128 * KIB, 16.5, 0.60, 13.95, 0.46),
-    Published(MIB, 65.5, 0.23),
-    Published(10 * MIB, 174.0, 0.135),
-    Published(64 * MIB, 11.5, 0.621),
-    Published(128 * MIB, 7.5, 0.747, 4.5, 0.71),
-)
-FILE_GB = 1.5
-#: On a local disk: about half of the CPU, at an eighth of the events a second.
-LOCAL_SHARE, LOCAL_RATE = 0.5, 1 / 8
 
 #: Ours, fitted by hand: the layout to the volumes, the rest to the CPU shares.
 CPU_NS, LATENCY_NS, BYTES_PER_S = 230_000_000_000, 920_000, 125e6
