@@ -16,7 +16,7 @@ from . import published
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arrowroot_lab.classics.results import Results, Row
+    from arrowroot_lab.classics.results import Row
 
 NAME = "cms-2010"
 
@@ -131,31 +131,3 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
         "ral_bytes_per_s": ral_line().bytes_per_s,
     }
     return kept.document(NAME, scale, model, rows)
-
-
-def seconds(found: Results, study: str, case: str, **wanted: Any) -> float:
-    """Return the seconds in which a case waited for its reads; of the improved job as a whole: both of its parts."""
-    if case == WHOLE_IMPROVED:
-        return sum(seconds(found, study, part, **wanted) for part in ("improved", "vector reads"))
-    return float(found.row(study, case=case, **wanted)["wait_ns"]) / 1e9
-
-
-def coalesced_mib(found: Results) -> float:
-    """Return what the improved job reads at the original's size: past its cache, and by the cache with gaps."""
-    past = published.RAL["improved"].mib - published.COALESCED_MIB
-    row = found.row("model", case=COALESCED)
-    return past + float(row["read_bytes"]) / found.scale / published.MIB
-
-
-def wall_s(found: Results, case: str) -> float:
-    """Return the wall time of the job with its CPU time, on RAL's line."""
-    reading = WHOLE_IMPROVED if case == "improved" else case
-    return float(found.model["work_ns"]) / 1e9 + seconds(found, "work", reading)
-
-
-def crossing(found: Results, case: str, other: str) -> int | None:
-    """Return from how many jobs on the line on ``other`` waits less than ``case``; None: not among those tried."""
-    for n_jobs in N_JOBS:
-        if seconds(found, "jobs", other, n_jobs=n_jobs) < seconds(found, "jobs", case, n_jobs=n_jobs):
-            return n_jobs
-    return None

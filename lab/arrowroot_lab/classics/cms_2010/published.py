@@ -5,70 +5,46 @@ Megabytes of CMS's reports are 2^20 bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from arrowroot_lab.classics.classic import points
+from arrowroot_lab.classics.study import definition
 from arrowroot_lab.classics.traces import Numbers, Trace
-
-SOURCES = points("""
-    B. Bockelman, CMSSW I/O activities (topic CmsIOWork, revision 2 of 13 May 2010; CMSSW 3_3_6), with job reports of
-    CERN, RAL and FNAL: https://twiki.cern.ch/twiki/bin/view/Main/CmsIOWork
-
-    B. Bockelman, Optimizing high-latency I/O in CMSSW, 2013: https://cds.cern.ch/record/1626817
-""")
 
 MIB = 1 << 20
 
 
-@dataclass(frozen=True)
-class Job:
-    """One job's report. Seconds."""
+THEN = definition("cms-2010")["published"]
 
-    name: str
+
+class Job(NamedTuple):
+    """The report of one job. Seconds: in reads and in vector reads; real, user and system time."""
+
     n_reads: int
     mib: float
     n_vector_reads: int
-    #: In reads and in vector reads.
     read_s: float
     vector_s: float
-    #: Real time, and user and system time together.
     wall_s: float
-    cpu_s: float
+    user_s: float
+    system_s: float
 
     @property
     def cpu_share(self) -> float:
         """CPU time over real time."""
-        return self.cpu_s / self.wall_s
+        return (self.user_s + self.system_s) / self.wall_s
 
 
-RAL = {
-    "original": Job("original", 63_143, 540.754, 0, 79.711, 0.0, 725.73, 623.57 + 12.55),
-    "improved": Job("improved", 22_416, 805.87, 29, 28.010, 14.957, 674.95, 625.93 + 8.60),
-    "lazy download": Job("lazy download", 10, 1169.41, 0, 18.010, 0.0, 664.70, 622.25 + 8.90),
-}
-CERN = {
-    "original": Job("original", 63_143, 540.754, 0, 200.315, 0.0, 838.683, 612.768 + 25.069),
-    "improved": Job("improved", 22_416, 805.87, 29, 71.747, 42.226, 713.148, 605.383 + 17.628),
-}
-#: Real times of FNAL's jobs; the counters of the first are a paste of those of the second.
-FNAL_WALL_S = {"original": 621.438, "improved": 604.795}
-#: The source's own model: 5 ms a read, 12 MB/s. Its 40 s are of a case of CERN: that it is the vector reads alone is
-#: ours.
+RAL, CERN = ({case: Job(*told) for case, told in THEN[site].items()} for site in ("ral", "cern"))
+#: The source's own model.
 LATENCY_NS, MODEL_BYTES_PER_S = 5_000_000, 12.0 * MIB
-PREDICTED_S = {"original": 360, "improved": 179, "lazy download": 97, "vector reads": 40}
-#: What went through the tree cache: asked for by `read-prefetch-to-cache` of the lazy download.
-N_CACHED, CACHED_MIB, N_VECTOR_READS = 59_856, 480.968, 29
-#: Requested reads, those that the cache answered, and those of the storage; and the megabytes of each.
-IDENTITIES = {
-    "CERN and RAL, improved": ((78_246, 55_830, 22_416), (1254.42, 448.547, 805.87)),
-    "FNAL, improved": ((38_571, 25_397, 13_174), (488.867, 171.6, 317.267)),
-}
+N_CACHED, CACHED_MIB, N_VECTOR_READS = THEN["cached"].values()
 #: The requested reads of the improved job that are more than the original's: by our reading those of its cache, which
 #: read gaps between baskets, too.
-N_COALESCED, COALESCED_MIB = 78_246 - 63_143, 1254.42 - 540.754
-SEGMENT_MIB, N_SEGMENTS = 128, 10
+_REQUESTED = THEN["identities"]["CERN and RAL, improved"]
+N_COALESCED, COALESCED_MIB = _REQUESTED[0] - RAL["original"].n_reads, _REQUESTED[3] - RAL["original"].mib
+SEGMENT_MIB, N_SEGMENTS = THEN["segments"].values()
 #: CPU time of the job: the mean of the three jobs at RAL, wall time times CPU share as they were rounded.
 WORK_S = (725.7 * 0.88 + 675.0 * 0.94 + 664.7 * 0.95) / 3
 
