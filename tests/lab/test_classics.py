@@ -511,7 +511,7 @@ def test_the_policies_at_full_size_are_what_is_kept():
         assert (outcome.n_stalls, outcome.n_fills) == (row["n_stalls"], row["n_fills"])
         assert outcome.stalls_s == pytest.approx(row["stalls_s"], abs=1e-6)
         published = {**cases.PUBLISHED[policy], "study": "published", "policy": policy}
-        assert cms_2017.published(kept, policy) == published
+        assert kept.row("published", policy=policy) == published
 
 
 def test_what_the_benchmark_writes_becomes_rows_of_the_cms_page(tmp_path):

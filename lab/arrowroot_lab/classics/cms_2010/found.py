@@ -41,7 +41,7 @@ class Found(Study):
         self.real = {(row["part"], row["case"]): row for row in self.rows("real")}
 
     def seconds(self, study: str, case: str, **wanted: Any) -> float:
-        """Return the seconds in which a case waited for its reads; of the whole improved job those of both its parts."""
+        """Return the seconds in which a case waited for its reads; of the whole improved job of both its parts."""
         if case == WHOLE_IMPROVED:
             return sum(self.seconds(study, part, **wanted) for part in ("improved", "vector reads"))
         return float(self.row(study, case=case, **wanted)["wait_ns"]) / 1e9

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from .claims import claims
-from .measuring import NAME, measure
-from .page import TITLE, page
+from .measuring import measure
 
-__all__ = ["NAME", "TITLE", "claims", "measure", "page"]
+__all__ = ["measure"]

@@ -15,9 +15,9 @@ from arrowroot_lab.classics import results as kept
 from arrowroot_lab.errors import RequestError, RunnerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from arrowroot_lab.classics.results import Results, Row
+    from arrowroot_lab.classics.results import Row
 
 NAME = "cms-2017"
 
@@ -29,7 +29,7 @@ PROGRAM = "bench.parallel_output.told"
 #: Events of the policy alone, and on threads that sleep: 40,000 for statistics, 10,000 for stall graphs, as published.
 N_EVENTS, N_SLEEPING = 40_000, 10_000
 #: The figures that are kept of a run.
-_FIGURES = ("events_per_s", "efficiency", "not_stalled", "n_stalls", "stalls_s", "longest_s")
+FIGURES = ("events_per_s", "efficiency", "not_stalled", "n_stalls", "stalls_s", "longest_s")
 
 
 def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
@@ -95,13 +95,13 @@ def _asked(scale: float, place: Path) -> dict[str, Any]:
 
 
 def _kept(run: dict[str, Any]) -> Row:
-    return {name: round(run[name], 6) for name in _FIGURES}
+    return {name: round(run[name], 6) for name in FIGURES}
 
 
 def _buffer_row(of: dict[str, Any]) -> Row:
     """Means over the seeds, but the longest stall of all; and how many fills each buffer had."""
     runs = of["runs"]
-    row: Row = {key: statistics.fmean(run[key] for run in runs) for key in _FIGURES}
+    row: Row = {key: statistics.fmean(run[key] for run in runs) for key in FIGURES}
     row["longest_s"] = max(run["longest_s"] for run in runs)
     return {
         "study": "buffers",
@@ -153,25 +153,3 @@ def _graph(stalls: dict[str, Any], scale: float) -> dict[str, Any]:
         "end_ms": round((end_ns - begin_ns) / scale / 1e6),
         "intervals": intervals,
     }
-
-
-def mean(rows: Iterable[Row], key: str) -> float:
-    """Return the mean of a figure over rows."""
-    return statistics.fmean(row[key] for row in rows)
-
-
-def published(found: Results, policy: str) -> Row:
-    """Return the published figures of a policy."""
-    return found.row("published", policy=policy)
-
-
-def published_not_stalled(found: Results, policy: str) -> float:
-    """Return one less the stalled share of the published run: its 12 streams took 40,000 events over its rate."""
-    row = published(found, policy)
-    return float(1 - row["stalls_s"] * row["events_per_s"] / (found.model["n_streams"] * N_EVENTS))
-
-
-def published_event_s(found: Results, policy: str) -> float:
-    """Return the CPU time of an event that follows if efficiency is CPU time over what 12 streams have."""
-    row = published(found, policy)
-    return float(row["efficiency"] * found.model["n_streams"] / row["events_per_s"])
