@@ -10,7 +10,7 @@ import argparse
 import sys
 
 from arrowroot_lab.classics.atlas_2012 import layouts
-from arrowroot_lab.classics.atlas_2012.layouts import Found
+from arrowroot_lab.classics.atlas_2012.layouts import Layouts
 from arrowroot_lab.figures.headlines import alone
 from arrowroot_lab.mining.writing import as_json, markdown
 from arrowroot_lab.store import Store
@@ -36,34 +36,34 @@ def main() -> None:
     if not options.no_run:
         laboratory.run(CAMPAIGN, options.db)
     found = results(options.db)
-    if not found.rows:
+    if not found.document["rows"]:
         sys.exit(f"{options.db}: there are no results of the campaign layouts")
     if options.update_docs:
         update_page(PAGE, page(found), "figures")
     print(text(found, is_json=options.json))
 
 
-def results(database: str) -> Found:
+def results(database: str) -> Layouts:
     """The newest results of the campaign."""
     with Store.open(database, must_exist=True) as store:
-        return Found(layouts.rows(store))
+        return Layouts.of(layouts.rows(store))
 
 
-def text(found: Found, *, is_json: bool = False) -> str:
+def text(found: Layouts, *, is_json: bool = False) -> str:
     """All tables."""
-    tables = [layouts.statement_table(found), layouts.reading_table(found), layouts.writing_table(found)]
+    tables = [found.table(found.part(name)) for name in ("statements", "reading", "writing")]
     return as_json(tables) if is_json else "\n".join(map(markdown, tables))
 
 
-def page(found: Found) -> str:
+def page(found: Layouts) -> str:
     """Write the pictures beside the page; what it says of them and of the statements."""
     parts: list[str] = []
-    pictures = {"layouts-picked": layouts.picked_figure(found), "layouts-reads": layouts.reads_figure(found)}
-    for name, figure in pictures.items():
+    for name, definition in (("picked", found.definition["picked"]), ("reads", found.part("reads"))):
+        figure = found.picture(definition)
         if figure is not None:
-            PAGE.with_name(f"{name}.svg").write_text(alone(figure), encoding="utf-8")
-            parts.append(f"![{figure.title}]({name}.svg)\n\n{figure.caption}\n")
-    tables = (layouts.statement_table(found), layouts.writing_table(found))
+            PAGE.with_name(f"layouts-{name}.svg").write_text(alone(figure), encoding="utf-8")
+            parts.append(f"![{figure.title}](layouts-{name}.svg)\n\n{figure.caption}\n")
+    tables = [found.table(found.part(name)) for name in ("statements", "writing")]
     return "\n".join([*parts, *map(markdown, tables)])
 
 

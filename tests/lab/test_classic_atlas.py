@@ -11,7 +11,8 @@ import pytest
 
 from arrowroot_lab import classics
 from arrowroot_lab.classics import results, traces
-from arrowroot_lab.classics.atlas_2012 import cases, layouts, measuring, published, real
+from arrowroot_lab.classics.atlas_2012 import layouts, measuring, published, real
+from arrowroot_lab.classics.atlas_2012.found import Found
 from arrowroot_lab.classics.atlas_2012.published import NEW, OLD
 from arrowroot_lab.store import Store
 from tests.lab.made import Made
@@ -83,7 +84,7 @@ def test_the_figures_of_the_page_are_those_of_its_results(kept):
         assert record["event_ns"] == pytest.approx(row["wall_ns"] / row["n_events"])
         assert (record["n_requests"], record["read_bytes"]) == (row["n_requests"], row["read_bytes"])
     for layout in (OLD, NEW):
-        ms = measuring.layout_ms(kept, layout, 0.01, "cache")
+        ms = Found(kept.document).picked_ms[layout.name]
         assert f"{ms:.0f}" in page.answer
         assert told[layout.name, 0.01, "cache"]["published_ns"] == layout.picked_ms * 1e6
     assert published.efficiency(0) == pytest.approx(published.LOCAL_SHARE)
@@ -278,8 +279,8 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
             store.put(one)
         rows = real.rows(store)
     assert all(map(results.is_of_campaign, rows))
-    found = layouts.Found(rows)
-    ratios = {one.text: one.ratio for one in found.statements() if one.ratio is not None}
+    found = layouts.Layouts.of(rows)
+    ratios = {row["text"]: row["ratio"] for row in found.statement_rows() if row["ratio"] is not None}
     assert ratios["one event in a hundred, from the disk of 2009"] == pytest.approx(4.5)
     assert ratios["reads: old layout without a cache, new one with it"] == 1000
     assert ratios["writing an event"] == pytest.approx(1.2)
@@ -323,10 +324,12 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
 
 def test_versions_are_told_by_the_two_that_differ_most(kept):
     def text(rows):
-        return cases.version_text(results.Results({**kept.document, "rows": rows}))
+        others = [row for row in kept.document["rows"] if row["study"] != real.SIDE_BY_SIDE]
+        return classics.page(results.Results({**kept.document, "rows": others + rows})).today[-1]
 
     def row(engine, version, ms, storage="local"):
         of_all = {"study": real.SIDE_BY_SIDE, "dataset": "tree", "storage": storage}
+        of_all |= {"low_ns": ms * 1e6, "high_ns": ms * 1e6, "n_samples": 3}
         return {**of_all, "engine": engine, "version": version, "wall_ns": ms * 1e6}
 
     old, new = "0123456789", "abcdef0123"

@@ -25,26 +25,21 @@ def title(name: str) -> str:
     """Return the title of a classic's page."""
     from .study import definition
 
-    return str(definition(name)["title"]) if not hasattr(module(name), "TITLE") else str(module(name).TITLE)
+    return str(definition(name)["title"])
 
 
 def claims(results: Results) -> list[Claim]:
     """Return what the page of a classic states, each with whether its results bear it out."""
     from .study import stated
 
-    if hasattr(module(results.name), "claims"):
-        return list(module(results.name).claims(results))
     of = module(results.name, "found").Found(results.document)
     return stated(of, module(results.name, "statements").STATEMENTS)
 
 
 def page(results: Results) -> Classic:
     """Return the page of a classic."""
-    if hasattr(module(results.name), "page"):
-        told: Classic = module(results.name).page(results)
-    else:
-        told = module(results.name, "found").Found(results.document).page(claims(results))
-    return told
+    made: Classic = module(results.name, "found").Found(results.document).page(claims(results))
+    return made
 
 
 def pages() -> list[Classic]:

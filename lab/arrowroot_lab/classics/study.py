@@ -30,7 +30,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from arrowroot_lab.figures.figure import Figure
 
@@ -91,6 +91,11 @@ class Study(Results):
         """The tables and pictures of the classic, and what was published."""
         return definition(self.name)
 
+    def part(self, name: str) -> dict[str, Any]:
+        """Return the definition of the table or the picture that has a name."""
+        parts: list[dict[str, Any]] = self.definition["tables"] + self.definition["figures"]
+        return next(part for part in parts if part.get("name") == name)
+
     def pairs(self) -> Iterable[Pair]:
         """Return the published figures of the headline beside ours."""
         raise NotImplementedError
@@ -136,41 +141,53 @@ class Study(Results):
     def table(self, told: dict[str, Any]) -> Table:
         """Return a table: its title, the names of its columns, its notes, and whose rows they are.
 
-        They are those of a ``study``, or what the method returns that ``rows`` names. A cell is what its row has by the
-        key of the column, else what the method of that name makes of the row; rows that are tuples are cells already.
+        They are those of a ``study``, or what the method returns that ``rows`` names; a cell is the figure of its row
+        that the key of the column names. Rows that are tuples are cells already.
         """
         columns = tuple(map(column, told["columns"]))
         rows = self.rows(told["study"]) if "study" in told else list(getattr(self, told["rows"])())
         return Table(
             told["title"],
             columns,
-            tuple(row if isinstance(row, tuple) else self._cells(row, columns) for row in rows),
+            tuple(
+                row if isinstance(row, tuple) else tuple(self.figure(row, one.key) for one in columns)
+                for row in rows
+            ),
             tuple(self._text(note) for note in told.get("notes", ())) if rows else (),
         )
 
-    def _cells(self, row: Row, columns: Sequence[Column]) -> tuple[Any, ...]:
-        keys = [one.key for one in columns]
-        return tuple(row[key] if key in row else getattr(self, key)(row) for key in keys)
+    def figure(self, row: Row, key: str) -> Any:
+        """Return what a row has by a key, else what the method of that name makes of it."""
+        return row[key] if key in row else getattr(self, key)(row)
 
     def _drawn(self, told: dict[str, Any]) -> Iterable[Figure]:
         """Return the pictures of a definition: of bars or curves, if there are any, or what a method draws."""
         if "draw" in told:
             figures: Iterable[Figure] = getattr(self, told["draw"])()
             return figures
+        drawn = self.picture(told)
+        return [] if drawn is None else [drawn]
+
+    def picture(self, told: dict[str, Any]) -> Figure | None:
+        """Return bars, where a definition has a title for their groups, and else curves; None if there are no data."""
+        title, caption, axes = told["title"], told["caption"], [column(text) for text in told["columns"]]
         data = tuple(getattr(self, told["data"])())
-        return [picture(told, data)] if data else []
-
-
-def picture(told: dict[str, Any], data: Sequence[Any]) -> Figure:
-    """Return bars, where a definition has a title for their groups, and else curves."""
-    title, caption, axes = told["title"], told["caption"], [column(text) for text in told["columns"]]
-    if "group" in told:
-        return bars(title, caption, data, *axes, group=told["group"], series=told["series"])
-    log = told.get("log", "")
-    x, y = axes
-    return curves(
-        title, caption, data, x, y, is_log_x="x" in log, is_log_y="y" in log, from_zero="from_zero" in told
-    )
+        if not data:
+            return None
+        if "group" in told:
+            return bars(title, caption, data, *axes, group=told["group"], series=told["series"])
+        log = told.get("log", "")
+        x, y = axes
+        return curves(
+            title,
+            caption,
+            data,
+            x,
+            y,
+            is_log_x="x" in log,
+            is_log_y="y" in log,
+            from_zero="from_zero" in told,
+        )
 
 
 def column(text: str) -> Column:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from .claims import claims
-from .measuring import NAME, measure
-from .page import TITLE, page
+from .measuring import measure
 from .real import rows as real_rows
 
-__all__ = ["NAME", "TITLE", "claims", "measure", "page", "real_rows"]
+__all__ = ["measure", "real_rows"]

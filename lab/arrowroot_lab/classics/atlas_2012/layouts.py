@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.classics.counts import counts_of
-from arrowroot_lab.figures.bars import Bar, bars
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.classics.results import FORM, FORM_VERSION
+from arrowroot_lab.classics.study import Study
+from arrowroot_lab.figures.bars import Bar
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.store import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from arrowroot_lab.classics.results import Row
     from arrowroot_lab.documents import Result, Sample
-    from arrowroot_lab.figures.figure import Figure
     from arrowroot_lab.store import Store
 
 READ, WRITTEN = "real layouts", "real written"
@@ -34,13 +35,8 @@ _STORAGES = (COLD, DISK, FAR)
 
 def ok_results(store: Store, campaign: str, *, of_each_version: bool = False) -> Iterable[Result]:
     """Yield the newest results of a campaign's cases that have samples which count."""
-    where = Filter(
-        campaign=(campaign,),
-        outcome=("ok",),
-        newest=not of_each_version,
-        newest_versions=of_each_version,
-    )
-    found = store.summaries(where)
+    newest = Filter(newest=not of_each_version, newest_versions=of_each_version)
+    found = store.summaries(replace(newest, campaign=(campaign,), outcome=("ok",)))
     for result in store.of(one.uuid for one in found):
         if result.counted():
             yield result
@@ -78,12 +74,10 @@ def rows(store: Store) -> list[Row]:
         row = figures_of(result)
         if row["engine"].startswith(_WRITES):
             written = result.counted()[0].counters["written"]
-            kept = {
-                key: row[key] for key in ("n_samples", "n_events", "wall_ns", "low_ns", "high_ns", "cpu_ns")
-            }
-            layout = row["engine"].removeprefix(_WRITES)
+            keys = ("n_samples", "n_events", "wall_ns", "low_ns", "high_ns", "cpu_ns")
+            kept = {"layout": row["engine"].removeprefix(_WRITES), **{key: row[key] for key in keys}}
             memory = _median(result.counted(), lambda sample: sample.counters["written"]["memory_bytes"])
-            told.append({"study": WRITTEN, "layout": layout, **kept, **written, "memory_bytes": memory})
+            told.append({"study": WRITTEN, **kept, **written, "memory_bytes": memory})
         else:
             told.append({"study": READ, **row, **counts_of(result.counted())})
     return sorted(told, key=_place)
@@ -101,246 +95,92 @@ def _rank(name: str, known: Sequence[str]) -> int:
     return known.index(name) if name in known else len(known)
 
 
-def event_ns(row: Row) -> float:
-    """Return the time of an event, without that of opening the file."""
-    return float(row["wall_ns"] - (row["open_ns"] or 0)) / int(row["n_events"])
+class Layouts(Study):
+    """The results of the campaign, by what is asked; they may be all that there are of the classic."""
 
-
-@dataclass(frozen=True)
-class Statement:
-    """A published statement, and what we find: two figures whose ratio is compared; None where nothing was measured."""
-
-    text: str
-    published: str
-    #: How the figures are shown: a form of ``mining.format``.
-    form: str
-    before: float | None
-    after: float | None
-
-    @property
-    def ratio(self) -> float | None:
-        """Before over after."""
-        return None if self.before is None or not self.after else self.before / self.after
-
-
-class Found:
-    """The rows of the campaign, by what is asked."""
-
-    def __init__(self, told: Iterable[Row]) -> None:
-        self.rows = [row for row in told if row["study"] in (READ, WRITTEN)]
+    @classmethod
+    def of(cls, rows: list[Row]) -> Layouts:
+        """Return the results that are no more than rows of the campaign."""
+        return cls({"form": FORM, "form_version": FORM_VERSION, "classic": "atlas-2012", "rows": rows})
 
     def read(self, dataset: str, workload: str, engine: str, storage: str = COLD) -> Row | None:
         """Return the row of a case; None: it was not measured."""
         wanted = {"dataset": dataset, "workload": workload, "engine": engine, "storage": storage}
-        return next(
-            (row for row in self.rows if row["study"] == READ and wanted.items() <= row.items()), None
-        )
+        return next(iter(self.rows(READ, **wanted)), None)
 
     def written(self, layout: str) -> Row | None:
         """Return the row of a layout that was written; None: it was not."""
-        return next((row for row in self.rows if row["study"] == WRITTEN and row["layout"] == layout), None)
+        return next(iter(self.rows(WRITTEN, layout=layout)), None)
 
-    def picked(self, engine: str, storage: str) -> tuple[Row | None, Row | None]:
+    def picked(self, engine: str, storage: str) -> list[Row | None]:
         """Return one event in a hundred of the old and of the new layout, with their work."""
-        return (
-            self.read(OLD, f"1 %, {WORK[OLD]}", engine, storage),
-            self.read(NEW, f"1 %, {WORK[NEW]}", engine, storage),
-        )
+        return [self.read(layout, f"1 %, {work}", engine, storage) for layout, work in WORK.items()]
 
-    def statements(self) -> list[Statement]:
-        """Return the statements of ATLAS and of ROOT's authors, and what is found of each."""
-        in_a_row = [self.read(layout, f"in a row, {WORK[layout]}", CACHED) for layout in (OLD, NEW)]
-        corners = self.read(OLD, "all", PLAIN), self.read(NEW, "all", CACHED)
-        memory = self.read(OLD, "all", CACHED), self.read(NEW, "all", CACHED)
+    def event_ns(self, row: Row) -> float:
+        """Return the time of an event, without that of opening the file."""
+        return float(row["wall_ns"] - (row.get("open_ns") or 0)) / int(row["n_events"])
+
+    def basket_bytes(self, row: Row) -> float:
+        """Return the bytes of a basket that was written."""
+        return float(row["n_bytes"] / max(1, row["n_baskets"]))
+
+    def ratio_of(self, old_and_new: Sequence[Row | None], key: str = "event_ns") -> float | None:
+        """Return old over new of a figure; None: one of them was not measured."""
+        before, after = (None if row is None else self.figure(row, key) for row in old_and_new)
+        return None if before is None or not after else before / after
+
+    def statement_rows(self) -> Iterator[Row]:
+        """Return the statements of ATLAS and of ROOT's authors, and what is found of each; figures are texts."""
         written = self.written(OLD), self.written(NEW)
         relaxed = self.written(OLD), self.written(f"{NEW}, relaxed")
-        return [
-            Statement(
-                "one event in a hundred, from the disk of 2009",
-                "270 to 60 ms: 4 to 5 times",
-                "time",
-                *_pair(event_ns, *self.picked(TOLD, DISK)),
-            ),
-            Statement(
-                "one event in a hundred, from the cold disk of today",
-                "the same",
-                "time",
-                *_pair(event_ns, *self.picked(TOLD, COLD)),
-            ),
-            Statement("events in a row", "55 to 35 ms: 30 % faster", "time", *_pair(event_ns, *in_a_row)),
-            Statement(
-                "reads: old layout without a cache, new one with it",
-                "1,328,586 to 521 (ROOT 2009): 2,550 times",
-                "count",
-                *_pair(_of("n_requests"), *corners),
-            ),
-            Statement("writing an event", "20 % faster", "time", *_pair(_an_event, *written)),
-            Statement(
-                "writing an event, relaxed level", "almost 50 % faster", "time", *_pair(_an_event, *relaxed)
-            ),
-            Statement("file", "very similar", "bytes", *_pair(_of("n_bytes"), *written)),
-            Statement(
-                "branches, each with its basket",
-                "10,000 to 800",
-                "count",
-                *_pair(_of("n_branches"), *written),
-            ),
-            Statement(
-                "memory of writing",
-                "50 to 100 MB less (virtual)",
-                "bytes",
-                *_pair(_of("memory_bytes"), *written),
-            ),
-            Statement(
-                "memory of reading",
-                "50 to 100 MB less (virtual)",
-                "bytes",
-                *_pair(_of("peak_rss_bytes"), *memory),
-            ),
-        ]
+        in_a_row = [self.read(layout, f"in a row, {work}", CACHED) for layout, work in WORK.items()]
+        all_cached = self.read(NEW, "all", CACHED)
+        for text, then, form, key, of_both in (
+            ("one event in a hundred, from the disk of 2009", "270 to 60 ms: 4 to 5 times", "time", "event_ns",
+             self.picked(TOLD, DISK)),
+            ("one event in a hundred, from the cold disk of today", "the same", "time", "event_ns",
+             self.picked(TOLD, COLD)),
+            ("events in a row", "55 to 35 ms: 30 % faster", "time", "event_ns", in_a_row),
+            ("reads: old layout without a cache, new one with it", "1,328,586 to 521 (ROOT 2009): 2,550 times",
+             "count", "n_requests", (self.read(OLD, "all", PLAIN), all_cached)),
+            ("writing an event", "20 % faster", "time", "event_ns", written),
+            ("writing an event, relaxed level", "almost 50 % faster", "time", "event_ns", relaxed),
+            ("file", "very similar", "bytes", "n_bytes", written),
+            ("branches, each with its basket", "10,000 to 800", "count", "n_branches", written),
+            ("memory of writing", "50 to 100 MB less (virtual)", "bytes", "memory_bytes", written),
+            ("memory of reading", "50 to 100 MB less (virtual)", "bytes", "peak_rss_bytes",
+             (self.read(OLD, "all", CACHED), all_cached)),
+        ):  # fmt: skip
+            sides = {
+                side: "not measured" if row is None else shown(float(self.figure(row, key)), form)
+                for side, row in zip(("before", "after"), of_both, strict=True)
+            }
+            yield {"text": text, "published": then, **sides, "ratio": self.ratio_of(of_both, key)}
 
+    def reading_rows(self) -> list[Row]:
+        """Return all cases of reading."""
+        return sorted(
+            self.rows(READ), key=lambda row: (_rank(row["storage"], _STORAGES), row["workload"], _place(row))
+        )
 
-def _of(key: str) -> Any:
-    return lambda row: float(row[key])
+    def picked_bars(self) -> Iterator[Bar]:
+        """Return the time of an event by layout, program and storage: one in a hundred with its work."""
+        for storage in (DISK, COLD):
+            for engine in (PLAIN, CACHED, TOLD, "arrowroot"):
+                for layout, row in zip(WORK, self.picked(engine, storage), strict=True):
+                    if row is not None:
+                        yield self.bar(f"{storage}: {engine}", layout, row)
 
-
-def _an_event(row: Row) -> float:
-    return float(row["wall_ns"]) / int(row["n_events"])
-
-
-def _pair(figure: Any, one: Row | None, other: Row | None) -> tuple[float | None, float | None]:
-    return (None if one is None else figure(one), None if other is None else figure(other))
-
-
-def statement_table(found: Found) -> Table:
-    """Return the statements; the form of a figure differs from row to row, so all are texts."""
-    from arrowroot_lab.mining.format import shown
-
-    return Table(
-        "Published statements, and the same events today",
-        (
-            Column("text", "What"),
-            Column("published", "Published"),
-            Column("before", "Old layout"),
-            Column("after", "New layout"),
-            Column("ratio", "Old over new", "ratio"),
-        ),
-        tuple(
-            (
-                one.text,
-                one.published,
-                *(
-                    "not measured" if value is None else shown(value, one.form)
-                    for value in (one.before, one.after)
-                ),
-                one.ratio,
-            )
-            for one in found.statements()
-        ),
-    )
-
-
-def reading_table(found: Found) -> Table:
-    """Return all cases of reading."""
-    return Table(
-        "Reading each layout, for real",
-        (
-            Column("storage", "From"),
-            Column("workload", "Events"),
-            Column("dataset", "Layout"),
-            Column("engine", "By"),
-            Column("event_ns", "An event", "time"),
-            Column("n_requests", "Reads", "count"),
-            Column("read_bytes", "Read", "bytes"),
-            Column("peak_rss_bytes", "Memory", "bytes"),
-        ),
-        tuple(
-            (
-                *(row[key] for key in ("storage", "workload", "dataset", "engine")),
-                event_ns(row),
-                *(row[key] for key in ("n_requests", "read_bytes", "peak_rss_bytes")),
-            )
-            for row in sorted(
-                (row for row in found.rows if row["study"] == READ),
-                key=lambda row: (_rank(row["storage"], _STORAGES), row["workload"], _place(row)),
-            )
-        ),
-        ("The time of an event is without the opening. ROOT reads whole events, one after the other.",),
-    )
-
-
-def writing_table(found: Found) -> Table:
-    """Return all cases of writing."""
-    return Table(
-        "Writing each layout from memory, by one thread",
-        (
-            Column("layout", "Layout"),
-            Column("event_ns", "An event", "time"),
-            Column("n_bytes", "File", "bytes"),
-            Column("n_branches", "Branches", "count"),
-            Column("n_baskets", "Baskets", "count"),
-            Column("basket_bytes", "A basket", "bytes"),
-            Column("memory_bytes", "Memory", "bytes"),
-        ),
-        tuple(
-            (
-                row["layout"],
-                _an_event(row),
-                *(row[key] for key in ("n_bytes", "n_branches", "n_baskets")),
-                row["n_bytes"] / max(1, row["n_baskets"]),
-                row["memory_bytes"],
-            )
-            for row in found.rows
-            if row["study"] == WRITTEN
-        ),
-        ("zlib 6; relaxed: zlib 1; the RNTuple zstd 5. Its branches are columns, and its baskets pages.",),
-    )
-
-
-def picked_figure(found: Found) -> Figure | None:
-    """Return the time of an event by layout, program and storage: one in a hundred with its work; None without any."""
-    data = []
-    for storage in (DISK, COLD):
-        for engine in (PLAIN, CACHED, TOLD, "arrowroot"):
-            for layout, row in zip((OLD, NEW), found.picked(engine, storage), strict=True):
+    def reads_bars(self) -> Iterator[Bar]:
+        """Return the reads of all events by layout, without a cache and with it."""
+        for layout in _DATASETS:
+            for engine in _ENGINES:
+                row = self.read(layout, "all", engine)
                 if row is not None:
-                    data.append(_bar(f"{storage}: {engine}", layout, row))
-    return _picture(
-        "One event in a hundred: the time of an event, for real",
-        "With 52 and 33 ms of work; published: 270 and 60 ms. Median, least and most of the samples.",
-        data,
-    )
+                    yield Bar(layout, engine, row["n_requests"])
 
-
-def reads_figure(found: Found) -> Figure | None:
-    """Return the reads of all events by layout, without a cache and with it; None without any."""
-    data = []
-    for layout in _DATASETS:
-        for engine in _ENGINES:
-            row = found.read(layout, "all", engine)
-            if row is not None:
-                data.append(Bar(layout, engine, row["n_requests"]))
-    if not data:
-        return None
-    return bars(
-        "All events: reads of the file",
-        "Exact counts, the same in each sample.",
-        data,
-        Column("n_requests", "Reads", "count"),
-        group="Layout",
-        series="By",
-    )
-
-
-def _bar(group: str, series: str, row: Row) -> Bar:
-    opened, n = row["open_ns"] or 0, row["n_events"]
-    low, high = ((row[key] - opened) / n for key in ("low_ns", "high_ns"))
-    return Bar(group, series, event_ns(row), low, high, row["n_samples"])
-
-
-def _picture(title: str, caption: str, data: list[Bar]) -> Figure | None:
-    if not data:
-        return None
-    return bars(
-        title, caption, data, Column("event_ns", "Time of an event", "time"), group="By", series="Layout"
-    )
+    def bar(self, group: str, series: str, row: Row) -> Bar:
+        """Return the time of an event, with its bounds."""
+        opened, n = row["open_ns"] or 0, row["n_events"]
+        low, high = ((row[key] - opened) / n for key in ("low_ns", "high_ns"))
+        return Bar(group, series, self.event_ns(row), low, high, row["n_samples"])

@@ -19,10 +19,7 @@ from .published import CACHE_BYTES, LAYOUTS, NEW, OLD
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arrowroot_lab.classics.results import Results, Row
-
-    from .published import Layout
-
+    from arrowroot_lab.classics.results import Row
 NAME = "atlas-2012"
 
 #: Disk and decompression as one line, for the layouts.
@@ -225,44 +222,3 @@ def _cached(path: Path, line: Line, cache_bytes: int) -> Row:
     if not cache_bytes:
         return replay(path, line, "direct", works=True)
     return replay(path, line, "treecache", cache_bytes, works=True, learn_entries="0")
-
-
-def ms_an_event(row: Row) -> float:
-    """Return the wall time of an event."""
-    return float(row["wall_ns"]) / 1e6 / int(row["n_events"])
-
-
-def layout_ms(found: Results, layout: Layout, share: float, reader: str) -> float:
-    """Return the ms an event of a case of the study of layouts."""
-    return ms_an_event(found.row("layout", layout=layout.name, share=share, reader=reader))
-
-
-def cpu_share(row: Row) -> float:
-    """Return the CPU efficiency: the share of the wall time in which the job works."""
-    return float(row["think_ns"]) / float(row["wall_ns"])
-
-
-def some_branches(found: Results, storage: str, cache_bytes: int) -> Row:
-    """Return the row of 2 % of the branches of a D3PD that is flushed every 30 MB."""
-    wanted = {"storage": storage, "tree_cache_bytes": cache_bytes, "branches": "2 % of the branches"}
-    return found.row("d3pd", flush_bytes=30_000_000, **wanted)
-
-
-def athena_event_kb(layout: Layout) -> float:
-    """Return the kB of an event that follow from the published speed and time of a layout."""
-    return published.ATHENA_MB_PER_S[layout.name] * layout.all_ms
-
-
-def touched(found: Results, layout: Layout) -> float:
-    """Return the share of the file that is read for one event in a hundred, if the cache is told which."""
-    row = found.row("layout", layout=layout.name, share=published.PICKED_SHARE, reader="cache")
-    return float(row["read_bytes"]) / float(found.model["file_bytes"])
-
-
-def without_work(found: Results) -> float:
-    """Return how many times as fast one in a hundred would be in the new layout, if no event took CPU time."""
-    rows = [
-        found.row("layout", layout=layout.name, share=published.PICKED_SHARE, reader="cache")
-        for layout in (OLD, NEW)
-    ]
-    return float(rows[0]["wait_ns"]) / float(rows[1]["wait_ns"])

@@ -8,14 +8,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from arrowroot_lab.classics.classic import points
+from arrowroot_lab.classics.study import definition
 from arrowroot_lab.classics.traces import Numbers, Trace
 
-SOURCES = points("""
-    W. Bhimji, J. Cranshaw, P. van Gemmeren, D. Malon, R. D. Schaffer, I. Vukotic for the ATLAS collaboration: The
-    ATLAS ROOT-based data formats: recent improvements and performance measurements, CHEP 2012, slides and
-    J. Phys.: Conf. Ser. 396 022020
-""")
+THEN = definition("atlas-2012")["published"]
 
 
 @dataclass(frozen=True)
@@ -29,20 +25,23 @@ class Layout:
     picked_ms: float
     #: Baskets of a cluster, one of each branch.
     n_baskets: int
+    #: How fast Athena reads it.
+    mb_per_s: float
     #: Events of a cluster.
     n_together: int
     work_ns: int
 
 
-#: Published: how fast Athena reads an AOD in the new and in the old layout, of ROOT 5.28 and 5.26, in MB/s.
-ATHENA_MB_PER_S = {"old AOD": 3.0, "AOD 2011": 5.0}
 #: An event of an AOD, compressed: ours. A cluster of 30 MB has 176 of them.
 EVENT_BYTES, FLUSH_BYTES = 170_000, 30_000_000
-OLD = Layout("old AOD", 55, 3, 270, 10_000, FLUSH_BYTES // EVENT_BYTES, 52_000_000)
-NEW = Layout("AOD 2011", 35, 2, 60, 800, 10, 33_000_000)
-LAYOUTS = (OLD, NEW)
-#: Published: 4 to 5 times.
-PICKED_SHARE, PICKED_GAIN = 0.01, (4.0, 5.0)
+LAYOUTS = OLD, NEW = tuple(
+    Layout(name, **THEN["aod"][name], n_together=n_together, work_ns=work_ns)
+    for name, n_together, work_ns in (
+        ("old AOD", FLUSH_BYTES // EVENT_BYTES, 52_000_000),
+        ("AOD 2011", 10, 33_000_000),
+    )
+)
+PICKED_SHARE, PICKED_GAIN = THEN["picked_share"], THEN["picked_gain"]
 #: Events of our file, of 850 MB: theirs is not told.
 N_EVENTS = 5_000
 #: A read, and disk and decompression together: the second is fitted to 270 ms of the old layout.
@@ -50,13 +49,16 @@ LATENCY_NS, BYTES_PER_S = 420_000, 60e6
 #: ROOT's tree cache in Athena.
 CACHE_BYTES = 30_000_000
 
-#: CPU efficiency: local, at other sites in the US, and at CERN. The axis of round trips has no numbers.
-LOCAL_SHARE, US_SHARES, CERN_SHARE = 0.94, (0.60, 0.80), 0.45
+#: CPU efficiency: local, at other sites in the US, and at CERN.
+LOCAL_SHARE: float
+US_SHARES: list[float]
+CERN_SHARE: float
+LOCAL_SHARE, US_SHARES, CERN_SHARE = (THEN["efficiency"][place] for place in ("local", "us", "cern"))
 #: Ours: how far CERN is from the US, which makes one curve of the three figures.
 CERN_NS = 130_000_000
 PINGS_NS = (0, 5_000_000, 20_000_000, 50_000_000, 150_000_000)
 
-FLUSHES, CACHES = (3_000_000, 30_000_000, 300_000_000), (0, 30_000_000, 300_000_000)
+FLUSHES, CACHES = THEN["flushes"], THEN["caches"]
 #: A D3PD: ours. Two in a hundred branches are "those used in a real Higgs analysis".
 D3PD_EVENT_BYTES, D3PD_BRANCHES, D3PD_FILE_BYTES, D3PD_SHARE = 20_000, 3_000, 600_000_000, 0.02
 #: CPU time of a D3PD's byte as it is stored: 25 MB/s.

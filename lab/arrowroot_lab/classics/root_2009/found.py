@@ -121,7 +121,7 @@ class Found(Study):
     def pairs(self) -> Iterator[Pair]:
         """Return how many times fewer reads there are; ROOT's own, of ATLAS's layouts, if they were read."""
         then = round(self.then["unoptimised"]["n_reads"] / self.then["optimised"]["n_reads"])
-        atlas = layouts.Found(results.stored("atlas-2012").document["rows"])
+        atlas = layouts.Layouts(results.stored("atlas-2012").document)
         neither = atlas.read(layouts.OLD, "all", layouts.PLAIN)
         both = atlas.read(layouts.NEW, "all", layouts.CACHED)
         if neither is not None and both is not None:
