@@ -582,8 +582,9 @@ def test_a_program_that_fails_is_told_with_what_it_said(tmp_path):
         virtual.replay(tmp_path / "nowhere.arrow", virtual.Line(1_000_000, 1e6), "direct")
 
 
-def test_a_small_scale_has_its_share_of_the_counts(tmp_path):
-    rows = {row["case"]: row for row in cms.model_rows(cms.Jobs(tmp_path, 0.01))}
+def test_a_small_scale_has_its_share_of_the_counts():
+    with traces.folder("CMS 2010") as written:
+        rows = {row["case"]: row for row in cms.model_rows(cms.Jobs(written, 0.01))}
     counts = [rows[case]["n_requests"] for case in cms.CASES]
     assert counts == [631, 224, 29, 10]
     original_s = rows["original"]["wait_ns"] / 1e9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -21,11 +21,11 @@ def module(name: str, part: str = "") -> ModuleType:
     return import_module(f"{__name__}.{name.replace('-', '_')}{part and '.'}{part}")
 
 
-def title(name: str) -> str:
-    """Return the title of a classic's page."""
-    from .study import definition
+def definition(name: str) -> dict[str, Any]:
+    """Return what the ``classic.toml`` of a classic has."""
+    from . import study
 
-    return str(definition(name)["title"])
+    return study.definition(name)
 
 
 def claims(results: Results) -> list[Claim]:

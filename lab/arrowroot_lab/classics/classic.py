@@ -72,9 +72,3 @@ class Classic:
 def points(text: str) -> tuple[str, ...]:
     """Return the paragraphs of a text that is broken into lines; an empty line is between two of them."""
     return tuple(" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip()))
-
-
-def from_campaigns(name: str, *campaigns: str) -> str:
-    """Return the command that runs the campaigns of a classic, and puts their results beside its replays."""
-    runs = [f"arrowroot lab run {campaign} --db lab.db" for campaign in campaigns]
-    return " && ".join([*runs, f"arrowroot lab classics {name} --db lab.db"])

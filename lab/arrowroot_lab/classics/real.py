@@ -1,12 +1,23 @@
-"""Reads a real file event by event, and replays the same: ``arrowroot perf`` and ``replay`` as programs."""
+"""What is done for real: a file that is read event by event and replayed, and the counts of campaigns."""
 
 from __future__ import annotations
 
+import statistics
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.store import Filter
 
 from . import virtual
 from .virtual import Line, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from arrowroot_lab.documents import Result, Sample
+    from arrowroot_lab.store import Store, Summary
 
 
 def read_and_replayed(url: str, strategy: str, sizes: tuple[int, ...]) -> list[Row]:
@@ -41,3 +52,26 @@ def read_and_replayed(url: str, strategy: str, sizes: tuple[int, ...]) -> list[R
                 }
             )
         return rows
+
+
+def counts_of(samples: Sequence[Sample]) -> Row:
+    """Return the requests, vector reads among them, and the bytes: the low medians of the samples."""
+    told = [sample.counters.get("store", {}) for sample in samples]
+    return {
+        "n_requests": statistics.median_low(
+            one.get("n_reads", 0) + one.get("n_vector_reads", 0) for one in told
+        ),
+        "read_bytes": statistics.median_low(one.get("n_bytes", 0) for one in told),
+    }
+
+
+def newest(store: Store, campaign: str, *, of_each_version: bool = False) -> Iterator[tuple[Summary, Result]]:
+    """Yield the newest results of a campaign's cases that succeeded."""
+    which = Filter(newest=not of_each_version, newest_versions=of_each_version)
+    found = store.summaries(replace(which, campaign=(campaign,), outcome=("ok",)))
+    yield from zip(found, store.of(one.uuid for one in found), strict=True)
+
+
+def in_order(rows: Iterable[Row], *keys: str) -> list[Row]:
+    """Return rows in the order of the texts that they have of keys."""
+    return sorted(rows, key=lambda row: [str(row[key]) for key in keys])

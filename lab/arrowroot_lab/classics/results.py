@@ -96,6 +96,13 @@ class Results:
             if row["study"] == study and all(row.get(key) == value for key, value in wanted.items())
         ]
 
+    def keyed(self, study: str, *keys: str, **wanted: Any) -> dict[Any, Row]:
+        """Return the rows of a study that have these values by what they have of a key, or of several."""
+        return {
+            row[keys[0]] if len(keys) == 1 else tuple(row[key] for key in keys): row
+            for row in self.rows(study, **wanted)
+        }
+
     def row(self, study: str, **wanted: Any) -> Row:
         """Return the one row of a study that has these values."""
         found = self.rows(study, **wanted)

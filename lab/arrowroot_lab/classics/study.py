@@ -16,7 +16,7 @@ import jinja2
 
 from arrowroot_lab.errors import LabError
 from arrowroot_lab.figures.bars import bars
-from arrowroot_lab.figures.curves import curves
+from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.headlines import Headline, Pair
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, Table
@@ -81,12 +81,6 @@ class Study(Results):
     """The results of a classic. Each classic adds the figures that its prose, tables and statements are made of."""
 
     @property
-    def then(self) -> dict[str, Any]:
-        """What was published."""
-        told: dict[str, Any] = self.definition["published"]
-        return told
-
-    @property
     def definition(self) -> dict[str, Any]:
         """The tables and pictures of the classic, and what was published."""
         return definition(self.name)
@@ -114,13 +108,9 @@ class Study(Results):
             figures=tuple(figure for one in told["figures"] for figure in self._drawn(one)),
             tables=tuple(table for one in told["tables"] if (table := self.table(one)).rows),
             claims=tuple(claims),
-            scale=prose["scale"],
-            same=prose["same"],
-            differs=prose["differs"],
-            today=prose["today"],
+            **{part: prose[part] for part in ("scale", "same", "differs", "today", "sources")},
             command=f"arrowroot lab classics {self.name}",
             real_command=told["real_command"],
-            sources=prose["sources"],
             measured=self.measured(),
         )
 
@@ -134,7 +124,7 @@ class Study(Results):
 
     def _rendered(self, template: jinja2.Template) -> str:
         try:
-            return template.render(of=self, then=self.then)
+            return template.render(of=self)
         except jinja2.UndefinedError as error:
             raise LabError(f"{self.name}: the results lack what the page tells: {error}") from error
 
@@ -160,6 +150,14 @@ class Study(Results):
         """Return what a row has by a key, else what the method of that name makes of it."""
         return row[key] if key in row else getattr(self, key)(row)
 
+    def cpu_share(self, row: Row, wall: str = "wall_ns") -> float:
+        """Return the share of the wall time in which the job works."""
+        return float(row["work_ns"] if "work_ns" in row else row["think_ns"]) / float(row[wall])
+
+    def series(self, name: str, rows: Iterable[Row], x: str, y: str) -> Series:
+        """Return two figures of rows as points of a line."""
+        return Series(name, tuple(Point(self.figure(row, x), self.figure(row, y)) for row in rows))
+
     def _drawn(self, told: dict[str, Any]) -> Iterable[Figure]:
         """Return the pictures of a definition: of bars or curves, if there are any, or what a method draws."""
         if "draw" in told:
@@ -169,24 +167,17 @@ class Study(Results):
         return [] if drawn is None else [drawn]
 
     def picture(self, told: dict[str, Any]) -> Figure | None:
-        """Return bars, where a definition has a title for their groups, and else curves; None if there are no data."""
+        """Return bars, if a definition says by what they are grouped, and else curves; None if there are no data."""
         title, caption, axes = told["title"], told["caption"], [column(text) for text in told["columns"]]
         data = tuple(getattr(self, told["data"])())
         if not data:
             return None
-        if "group" in told:
-            return bars(title, caption, data, *axes, group=told["group"], series=told["series"])
-        log = told.get("log", "")
-        x, y = axes
+        if "by" in told:
+            group, series = told["by"]
+            return bars(title, caption, data, *axes, group=group, series=series)
+        log, from_zero = told.get("log", ""), "from_zero" in told
         return curves(
-            title,
-            caption,
-            data,
-            x,
-            y,
-            is_log_x="x" in log,
-            is_log_y="y" in log,
-            from_zero="from_zero" in told,
+            title, caption, data, *axes, is_log_x="x" in log, is_log_y="y" in log, from_zero=from_zero
         )
 
 

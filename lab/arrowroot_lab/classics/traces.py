@@ -5,14 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+    #: Takes a trace, and as options its order, its protocol and its name.
+    Written = Callable[..., Path]
 
 FORM = "arrowroot.trace/2"
 Numbers = npt.NDArray[np.int64]
@@ -52,15 +58,8 @@ class Trace:
         """
         clusters = self.first_entries * n_clusters // max(self.n_entries, 1)
         order = np.lexsort((self.offsets, clusters))
-        return Trace(
-            self.offsets[order],
-            self.sizes[order],
-            self.first_entries[order],
-            self.branches[order],
-            self.file_bytes,
-            self.n_entries,
-            self.work_ns,
-        )
+        columns = ("offsets", "sizes", "first_entries", "branches")
+        return replace(self, **{name: getattr(self, name)[order] for name in columns})
 
 
 #: A store that takes up to 1,024 ranges in a request, as that of a local file.
@@ -88,9 +87,6 @@ def write(
     def always(text: str) -> pa.Array:
         return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([text]))
 
-    def nothing(kind: pa.DataType) -> pa.Array:
-        return pa.nulls(n, kind)
-
     def numbers(values: Numbers) -> pa.Array:
         return pa.array(values.astype(np.uint64))
 
@@ -99,13 +95,13 @@ def write(
         ("kind", always("logical"), False),
         ("layer", always("engine"), False),
         ("operation", always("basket"), False),
-        ("request", nothing(pa.uint64()), True),
+        ("request", pa.nulls(n, pa.uint64()), True),
         ("branch", pa.DictionaryArray.from_arrays(pa.array(trace.branches.astype(np.int32)), names), True),
         ("first_entry", numbers(trace.first_entries), True),
         ("offset", numbers(trace.offsets), False),
         ("n_bytes", numbers(trace.sizes), False),
         ("start_ns", numbers(np.zeros(n, np.int64)), False),
-        ("end_ns", nothing(pa.uint64()), True),
+        ("end_ns", pa.nulls(n, pa.uint64()), True),
         ("decode_ns", numbers(work), True),
     ]
     metadata = {
@@ -131,6 +127,24 @@ def write(
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
         writer.write_table(table)
     _sign(path)
+
+
+@contextmanager
+def folder(what: str) -> Iterator[Written]:
+    """Yield what writes a trace to a file and returns its path; one of the same name takes its place.
+
+    what: shown in the place of a URL.
+    """
+    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
+
+        def written(
+            trace: Trace, order: str = "entry", protocol: dict[str, Any] | None = None, name: str = "job"
+        ) -> Path:
+            path = Path(directory) / f"{name}.arrow"
+            write(path, trace, what, order, protocol)
+            return path
+
+        yield written
 
 
 def _sign(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import RunnerError
@@ -34,7 +34,7 @@ class Line:
 
     def shared_by(self, n_jobs: int) -> Line:
         """Return the part of one of several jobs that all read at the same time."""
-        return Line(self.latency_ns, self.bytes_per_s / n_jobs, self.disk_read_ahead_bytes, self.is_warm)
+        return replace(self, bytes_per_s=self.bytes_per_s / n_jobs)
 
     def arguments(self) -> list[str]:
         """Return it as options of ``arrowroot replay``."""

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         return _draw(options.picture)
     if options.name is None:
         for name in classics.NAMES:
-            print(f"{name:<16} {classics.title(name)}")
+            print(f"{name:<16} {classics.definition(name)['title']}")
         return EXIT_DONE
     if options.name not in classics.NAMES:
         raise RequestError(f"there is no classic {options.name!r}; there are {', '.join(classics.NAMES)}")
@@ -80,6 +80,9 @@ def run(options: argparse.Namespace) -> int:
     classic = classics.module(options.name)
     if options.db and not hasattr(classic, "real_rows"):
         raise RequestError(f"--db: {options.name} shows no results of a campaign")
+    definition = classics.definition(options.name)
+    if options.file and "takes_file" not in definition:
+        raise RequestError(f"--file: {options.name} is read for real by {definition['real_command']}")
     kept = results.DIRECTORY / f"{options.name}.json"
     place = kept if options.write else options.out
     if place is not None:
@@ -90,7 +93,8 @@ def run(options: argparse.Namespace) -> int:
             measured = classic.real_rows(store)
             if not measured:
                 raise RequestError(f"{store.place}: it has no results of the campaigns of {options.name}")
-    document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), options.file)
+    files = [options.file] if options.file else []
+    document = classic.measure(options.scale, lambda text: print(text, file=sys.stderr), *files)
     document["rows"] += measured
     results.keep(document, results.stored(options.name).document if kept.exists() else None)
     if options.out is not None:

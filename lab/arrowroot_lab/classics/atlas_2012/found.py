@@ -35,7 +35,7 @@ class Found(Layouts):
         self.file_bytes = self.model["file_bytes"]
         self.old, self.new = (
             #: Reader -> row of one event in a hundred, of each layout.
-            {row["reader"]: row for row in self.rows("layout", layout=layout.name, share=PICKED_SHARE)}
+            self.keyed("layout", "reader", layout=layout.name, share=PICKED_SHARE)
             for layout in LAYOUTS
         )
         #: Layout -> ms of an event of all, and of one in a hundred.
@@ -49,17 +49,12 @@ class Found(Layouts):
         #: How many times as fast one in a hundred would be in the new layout, if no event took CPU time.
         self.without_work = float(self.old["cache"]["wait_ns"]) / float(self.new["cache"]["wait_ns"])
         self.pings = {(row["ping_ns"], row["reader"]): self.cpu_share(row) for row in self.rows("ping")}
-        self.d3pds = {
-            (row["branches"], row["storage"], row["flush_bytes"], row["tree_cache_bytes"]): row
-            for row in self.rows("d3pd")
-        }
+        self.d3pds = self.keyed("d3pd", "branches", "storage", "flush_bytes", "tree_cache_bytes")
         #: Events of a cluster -> row of one in a hundred, and of all without a cache.
-        self.clusters, self.whole_clusters = (
-            {row["n_together"]: row for row in self.rows("cluster", share=share)}
-            for share in (PICKED_SHARE, 1.0)
-        )
+        self.clusters = self.keyed("cluster", "n_together", share=PICKED_SHARE)
+        self.whole_clusters = self.keyed("cluster", "n_together", share=1.0)
         #: Workload, and the file that was read -> row of the campaign.
-        self.cases = {(row["workload"], row["dataset"]): row for row in self.rows(CASES)}
+        self.cases = self.keyed(CASES, "workload", "dataset")
         self.is_real = bool(self.rows(READ) or self.rows(WRITTEN))
 
     def ms(self, row: Row) -> float:
@@ -69,10 +64,6 @@ class Found(Layouts):
     def event_ns(self, row: Row) -> float:
         """Return the time of an event: in virtual time all of it, for real without that of opening the file."""
         return super().event_ns(row) if row["study"] in (READ, WRITTEN) else self.ms(row) * 1e6
-
-    def cpu_share(self, row: Row) -> float:
-        """Return the CPU efficiency: the share of the wall time in which the job works."""
-        return float(row["think_ns"]) / float(row["wall_ns"])
 
     def over_read(self, row: Row) -> float:
         """Return what was read besides, over what was needed."""
@@ -159,8 +150,7 @@ class Found(Layouts):
     def share_series(self) -> Iterator[Series]:
         """Return the time of an event by the share of the events that is read."""
         for layout in LAYOUTS:
-            rows = self.rows("share", layout=layout.name)
-            yield Series(layout.name, tuple(Point(row["share"], self.event_ns(row)) for row in rows))
+            yield self.series(layout.name, self.rows("share", layout=layout.name), "share", "event_ns")
 
     def flush_bars(self) -> Iterator[Bar]:
         """Return the efficiency by storage and flush, with ROOT's cache of 30 MB."""
@@ -205,8 +195,7 @@ class Found(Layouts):
         for layout in LAYOUTS:
             for n_dealt, words in ((1, "event by event"), (layout.n_together, "a cluster at a time")):
                 rows = self.rows("workers", layout=layout.name, n_dealt=n_dealt)
-                points = tuple(Point(row["n_workers"], self.times(row)) for row in rows)
-                yield Series(f"{layout.name}, {words}", points)
+                yield self.series(f"{layout.name}, {words}", rows, "n_workers", "times")
 
     def version_bars(self) -> Iterator[Bar]:
         """Return the wall time by storage and version, as far as there are results."""

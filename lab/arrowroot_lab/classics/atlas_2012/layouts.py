@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.classics.counts import counts_of
+from arrowroot_lab.classics.real import counts_of, newest
 from arrowroot_lab.classics.results import FORM, FORM_VERSION
 from arrowroot_lab.classics.study import Study
 from arrowroot_lab.figures.bars import Bar
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.store import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from arrowroot_lab.classics.results import Row
     from arrowroot_lab.documents import Result, Sample
@@ -31,15 +29,6 @@ _WRITES = "write "
 _ENGINES = (PLAIN, CACHED, TOLD, "uproot", "arrowroot")
 _DATASETS = (OLD, NEW, "ESD 2011", "D3PD", "NanoAOD", "RNTuple")
 _STORAGES = (COLD, DISK, FAR)
-
-
-def ok_results(store: Store, campaign: str, *, of_each_version: bool = False) -> Iterable[Result]:
-    """Yield the newest results of a campaign's cases that have samples which count."""
-    newest = Filter(newest=not of_each_version, newest_versions=of_each_version)
-    found = store.summaries(replace(newest, campaign=(campaign,), outcome=("ok",)))
-    for result in store.of(one.uuid for one in found):
-        if result.counted():
-            yield result
 
 
 def figures_of(result: Result) -> Row:
@@ -70,7 +59,9 @@ def _median(counted: Sequence[Sample], figure: Any) -> int | None:
 def rows(store: Store) -> list[Row]:
     """Return a row for each case of the campaign: what was read by whom from where, and what was written."""
     told = []
-    for result in ok_results(store, CAMPAIGN):
+    for _, result in newest(store, CAMPAIGN):
+        if not result.counted():
+            continue
         row = figures_of(result)
         if row["engine"].startswith(_WRITES):
             written = result.counted()[0].counters["written"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +9,17 @@ import numpy as np
 from arrowroot_lab.classics import results as kept
 from arrowroot_lab.classics import traces
 from arrowroot_lab.classics.virtual import Line, replay
-from arrowroot_lab.errors import RequestError
 
 from . import published
 from .published import CACHE_BYTES, LAYOUTS, NEW, OLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from arrowroot_lab.classics.results import Row
+    from arrowroot_lab.classics.traces import Written
+
 NAME = "atlas-2012"
 
 #: Disk and decompression as one line, for the layouts.
@@ -61,19 +61,6 @@ READ_AHEAD, READ_AHEAD_BYTES = "read-ahead of 128 kB", 128 << 10
 BRANCHES = {"all branches": 1.0, "2 % of the branches": published.D3PD_SHARE}
 
 
-class _Replays:
-    """Traces as files of a directory; each is written once, whatever reads it."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory, self.n_traces = directory, 0
-
-    def write(self, trace: traces.Trace, protocol: dict[str, Any] | None = None) -> Path:
-        self.n_traces += 1
-        path = self.directory / f"{self.n_traces}.arrow"
-        traces.write(path, trace, "ATLAS 2012", "cluster", protocol)
-        return path
-
-
 def read(path: Path, line: Line, reader: str) -> Row:
     """Replay a job; the branches are known, so that no entries are learnt from."""
     strategy, cache_bytes = READERS[reader]
@@ -81,23 +68,17 @@ def read(path: Path, line: Line, reader: str) -> Row:
     return replay(path, line, strategy, cache_bytes, works=True, **options)
 
 
-def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
+def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
     """Replay all cases, and return the document of the results.
 
-    scale: of the numbers of events. Raises: RequestError for a file: campaigns read real ones.
+    scale: of the numbers of events.
     """
-    if file is not None:
-        raise RequestError(
-            "--file: atlas-2012 is read for real by arrowroot lab run campaigns/layouts.toml and "
-            "campaigns/classics/atlas-2012.toml"
-        )
     n_events = max(2 * OLD.n_together, round(published.N_EVENTS * scale))
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
-        replays = _Replays(Path(directory))
-        for study in (layout_rows, _share_rows, _cluster_rows, _ping_rows, _worker_rows):
-            rows += study(replays, n_events, told)
-        rows += _d3pd_rows(replays, round(published.D3PD_FILE_BYTES * scale), told)
+    with traces.folder("ATLAS 2012") as written:
+        for study in (_layout_rows, _share_rows, _cluster_rows, _ping_rows, _worker_rows):
+            rows += study(written, n_events, told)
+        rows += _d3pd_rows(written, round(published.D3PD_FILE_BYTES * scale), told)
     model = {
         "n_events": n_events,
         "file_bytes": n_events * published.EVENT_BYTES,
@@ -107,45 +88,37 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
     return kept.document(NAME, scale, model, rows)
 
 
-def layout_rows(replays: _Replays, n_events: int, told: Callable[[str], None]) -> list[Row]:
+def _layout_rows(written: Written, n_events: int, told: Callable[[str], None]) -> Iterator[Row]:
     """Return both layouts, all events and one in a hundred, without a cache and with one."""
-    rows: list[Row] = []
     some = published.picked(n_events, published.PICKED_SHARE)
     for layout in LAYOUTS:
         for share, events in ((1.0, np.arange(n_events)), (published.PICKED_SHARE, some)):
             told(f"{layout.name}: {share:.0%} of the events")
-            path = replays.write(published.job(layout, events, n_events))
+            path = written(published.job(layout, events, n_events), "cluster")
             asked = {"study": "layout", "layout": layout.name, "share": share, "n_events": len(events)}
-            rows += [{**asked, "reader": reader, **read(path, LINE, reader)} for reader in READERS]
-            path.unlink()
-        path = replays.write(published.job(layout, some, n_events, cache="not told"))
-        rows.append(
+            yield from ({**asked, "reader": reader, **read(path, LINE, reader)} for reader in READERS)
+        path = written(published.job(layout, some, n_events, cache="not told"), "cluster")
+        yield (
             {"study": "layout", "layout": layout.name, "share": published.PICKED_SHARE, "n_events": len(some)}
             | {"reader": "cache, not told", **read(path, LINE, "cache")}
         )
-        path.unlink()
-    return rows
 
 
-def _share_rows(replays: _Replays, n_events: int, told: Callable[[str], None]) -> list[Row]:
+def _share_rows(written: Written, n_events: int, told: Callable[[str], None]) -> Iterator[Row]:
     """Return both layouts for shares of the events; the cache is told which."""
-    rows: list[Row] = []
     for layout in LAYOUTS:
         for share in SHARES:
             told(f"{layout.name}: {share:.1%} of the events")
             events = published.picked(n_events, share)
-            path = replays.write(published.job(layout, events, n_events))
-            rows.append(
+            path = written(published.job(layout, events, n_events), "cluster")
+            yield (
                 {"study": "share", "layout": layout.name, "share": share, "n_events": len(events)}
                 | read(path, LINE, "cache")
             )
-            path.unlink()
-    return rows
 
 
-def _cluster_rows(replays: _Replays, n_events: int, told: Callable[[str], None]) -> list[Row]:
+def _cluster_rows(written: Written, n_events: int, told: Callable[[str], None]) -> Iterator[Row]:
     """Return unsplit objects in clusters of other sizes: all events without a cache, one in a hundred with one."""
-    rows: list[Row] = []
     some = published.picked(n_events, published.PICKED_SHARE)
     for n_together in TOGETHER:
         told(f"{n_together} events to a cluster")
@@ -153,69 +126,57 @@ def _cluster_rows(replays: _Replays, n_events: int, told: Callable[[str], None])
             (1.0, np.arange(min(n_events, 4 * OLD.n_together)), "no cache"),
             (published.PICKED_SHARE, some, "cache"),
         ):
-            path = replays.write(published.job(NEW, events, n_events, n_together=n_together))
-            rows.append(
+            path = written(published.job(NEW, events, n_events, n_together=n_together), "cluster")
+            yield (
                 {"study": "cluster", "n_together": n_together, "share": share, "n_events": len(events)}
                 | read(path, LINE, reader)
             )
-            path.unlink()
-    return rows
 
 
-def _ping_rows(replays: _Replays, n_events: int, told: Callable[[str], None]) -> list[Row]:
+def _ping_rows(written: Written, n_events: int, told: Callable[[str], None]) -> Iterator[Row]:
     """Return all events of the new layout from far away."""
-    rows: list[Row] = []
-    path = replays.write(published.job(NEW, np.arange(n_events), n_events), _VECTORS)
+    path = written(published.job(NEW, np.arange(n_events), n_events), "cluster", _VECTORS)
     for ping_ns in published.PINGS_NS:
         told(f"{ping_ns / 1e6:g} ms away")
         line = Line(ping_ns, published.BYTES_PER_S)
         cases = {reader: read(path, line, reader) for reader in READERS}
         cases[SMALL_CACHE] = replay(path, line, "treecache", SMALL_CACHE_BYTES, works=True, learn_entries="0")
-        rows += [
+        yield from (
             {"study": "ping", "ping_ns": ping_ns, "reader": reader, **row} for reader, row in cases.items()
-        ]
-    path.unlink()
-    return rows
+        )
 
 
-def _worker_rows(replays: _Replays, n_events: int, told: Callable[[str], None]) -> list[Row]:
+def _worker_rows(written: Written, n_events: int, told: Callable[[str], None]) -> Iterator[Row]:
     """Return the first of several workers on one line: they are alike."""
-    rows: list[Row] = []
     for layout in LAYOUTS:
         for n in N_WORKERS:
             told(f"{layout.name}: {n} workers on one line")
             for n_dealt in (1, layout.n_together):
                 events = published.dealt(n_events, n, n_dealt)
-                path = replays.write(published.job(layout, events, n_events))
-                rows.append(
+                path = written(published.job(layout, events, n_events), "cluster")
+                yield (
                     {"study": "workers", "layout": layout.name, "n_workers": n, "n_dealt": n_dealt}
                     | {"n_events": len(events), **read(path, LINE.shared_by(n), "cache")}
                 )
-                path.unlink()
-    return rows
 
 
-def _d3pd_rows(replays: _Replays, file_bytes: int, told: Callable[[str], None]) -> list[Row]:
+def _d3pd_rows(written: Written, file_bytes: int, told: Callable[[str], None]) -> Iterator[Row]:
     """Return flushes and caches of a D3PD, by storage: all branches, and those of an analysis."""
-    rows: list[Row] = []
     for branches, share in BRANCHES.items():
         for flush in published.FLUSHES:
             trace = published.d3pd(flush, file_bytes, share)
             for storage, (line, protocol) in STORAGES.items():
                 told(f"D3PD, {branches}, flushed every {flush / 1e6:g} MB: {storage}")
-                path = replays.write(trace, protocol)
+                path = written(trace, "cluster", protocol)
                 asked = {"study": "d3pd", "branches": branches, "flush_bytes": flush, "storage": storage}
-                rows += [
+                yield from (
                     {**asked, "tree_cache_bytes": cache, **_cached(path, line, cache)}
                     for cache in published.CACHES
-                ]
-                path.unlink()
-            path = replays.write(trace)
+                )
+            path = written(trace, "cluster")
             asked = {"study": "d3pd", "branches": branches, "flush_bytes": flush, "storage": READ_AHEAD}
             row = replay(path, _LAN, "readahead", READ_AHEAD_BYTES, works=True)
-            rows.append({**asked, "tree_cache_bytes": 0, **row})
-            path.unlink()
-    return rows
+            yield {**asked, "tree_cache_bytes": 0, **row}
 
 
 def _cached(path: Path, line: Line, cache_bytes: int) -> Row:

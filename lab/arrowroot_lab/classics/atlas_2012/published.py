@@ -50,9 +50,6 @@ LATENCY_NS, BYTES_PER_S = 420_000, 60e6
 CACHE_BYTES = 30_000_000
 
 #: CPU efficiency: local, at other sites in the US, and at CERN.
-LOCAL_SHARE: float
-US_SHARES: list[float]
-CERN_SHARE: float
 LOCAL_SHARE, US_SHARES, CERN_SHARE = (THEN["efficiency"][place] for place in ("local", "us", "cern"))
 #: Ours: how far CERN is from the US, which makes one curve of the three figures.
 CERN_NS = 130_000_000
@@ -75,12 +72,12 @@ def is_fitted(layout: Layout, share: float) -> bool:
 
 def round_trips_a_cpu_second() -> float:
     """Round trips that are waited for in a second of CPU time, if CERN is ``CERN_NS`` away."""
-    return (1 / CERN_SHARE - 1 / LOCAL_SHARE) / (CERN_NS / 1e9)
+    return float((1 / CERN_SHARE - 1 / LOCAL_SHARE) / (CERN_NS / 1e9))
 
 
 def efficiency(ping_ns: float) -> float:
     """The CPU efficiency that follows at a round trip: the one curve through 94 % here and 45 % at CERN."""
-    return 1 / (1 / LOCAL_SHARE + round_trips_a_cpu_second() * ping_ns / 1e9)
+    return float(1 / (1 / LOCAL_SHARE + round_trips_a_cpu_second() * ping_ns / 1e9))
 
 
 def picked(n_events: int, share: float, seed: int = 1) -> Numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.classics.counts import counts_of
+from arrowroot_lab.classics.real import counts_of, in_order, newest
 from arrowroot_lab.store.summary import strategy_name
 
 from . import layouts
@@ -32,26 +32,20 @@ def _case_rows(store: Store) -> list[Row]:
             **counts_of(result.counted()),
             "round_trip_ns": result.line.get("latency_before_ns"),
         }
-        for result in layouts.ok_results(store, CAMPAIGN)
+        for _, result in newest(store, CAMPAIGN)
+        if result.counted()
     ]
-    keys = ("workload", "storage", "dataset", "engine", "strategy")
-    return sorted(told, key=lambda row: [str(row[key]) for key in keys])
+    return in_order(told, "workload", "storage", "dataset", "engine", "strategy")
 
 
 def _version_rows(store: Store) -> list[Row]:
     """Each version of ROOT and arrowroot, the first that was measured first: all columns, by layout and storage."""
+    found = [result for _, result in newest(store, VERSIONS, of_each_version=True) if result.counted()]
+    versions = dict.fromkeys(result.version for result in sorted(found, key=lambda result: result.created_at))
+    keys = ("dataset", "storage", "engine", "n_samples", "wall_ns", "low_ns", "high_ns")
     told = []
-    found = sorted(
-        layouts.ok_results(store, VERSIONS, of_each_version=True), key=lambda result: result.created_at
-    )
-    versions = list(dict.fromkeys(result.version for result in found))
-    for result in found:
+    for result in sorted(found, key=lambda result: list(versions).index(result.version)):
         row = layouts.figures_of(result)
         if row["workload"] == "all columns":
-            kept = {
-                key: row[key]
-                for key in ("dataset", "storage", "engine", "n_samples", "wall_ns", "low_ns", "high_ns")
-            }
-            told.append({"study": SIDE_BY_SIDE, "version": result.version, **kept})
-    keys = ("dataset", "storage", "engine")
-    return sorted(told, key=lambda row: ([str(row[key]) for key in keys], versions.index(row["version"])))
+            told.append({"study": SIDE_BY_SIDE, "version": result.version, **{key: row[key] for key in keys}})
+    return in_order(told, "dataset", "storage", "engine")

@@ -12,7 +12,7 @@ from arrowroot_lab.figures.headlines import GIVEN, Pair
 
 from . import published
 from .measuring import CASES, COALESCED, N_JOBS, TODAY, WHOLE_IMPROVED
-from .published import MIB, RAL
+from .published import MIB, RAL, THEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Found(Study):
     def __init__(self, document: dict[str, Any]) -> None:
         super().__init__(document)
         #: Case -> row of the source's model, and the seconds in reads at the original's size.
-        self.cases = {row["case"]: row for row in self.rows("model")}
+        self.cases = self.keyed("model", "case")
         self.seconds_of = {case: row["wait_ns"] / 1e9 / self.scale for case, row in self.cases.items()}
         self.original, self.improved, self.vectors, self.lazy = (self.cases[case] for case in CASES)
         self.coalesced, self.auto = self.cases[COALESCED], self.cases[TODAY]
@@ -38,7 +38,7 @@ class Found(Study):
         self.past_mib = RAL["improved"].mib - published.COALESCED_MIB
         self.coalesced_mib = self.past_mib + float(self.coalesced["read_bytes"]) / self.scale / MIB
         #: Part and case -> row for real.
-        self.real = {(row["part"], row["case"]): row for row in self.rows("real")}
+        self.real = self.keyed("real", "part", "case")
 
     def seconds(self, study: str, case: str, **wanted: Any) -> float:
         """Return the seconds in which a case waited for its reads; of the whole improved job of both its parts."""
@@ -61,13 +61,13 @@ class Found(Study):
     def pairs(self) -> Iterator[Pair]:
         """Return the times in reads, predicted and replayed."""
         for case in ("original", "improved", "lazy download", "vector reads", TODAY):
-            then = self.then["predicted_s"].get(case)
+            then = THEN["predicted_s"].get(case)
             yield Pair(case, then, round(self.seconds_of[case], 1), case in CASES)
 
     def predicted_bars(self) -> Iterator[Bar]:
         """Return the times in reads, predicted and replayed."""
         for case in CASES:
-            yield Bar(case, "predicted in 2010", _ns(self.then["predicted_s"][case]))
+            yield Bar(case, "predicted in 2010", _ns(THEN["predicted_s"][case]))
             yield Bar(case, "replayed now", _ns(self.seconds_of[case]), is_given=True)
         yield Bar("auto today", "replayed now", _ns(self.seconds_of[TODAY]))
 
@@ -106,7 +106,7 @@ class Found(Study):
                 "n_requests": row["n_ranges" if case == COALESCED else "n_requests"],
                 "published_mib": None if mib is None else _mib(mib),
                 "read_mib": _mib(row["read_bytes"] / self.scale / MIB),
-                "published_ns": _ns(self.then["predicted_s"].get(case)),
+                "published_ns": _ns(THEN["predicted_s"].get(case)),
                 "wait_ns": row["wait_ns"],
                 "over_read": row["overhead_bytes"] / row["payload_bytes"],
             }
@@ -145,7 +145,7 @@ class Found(Study):
 
     def identity_rows(self) -> Iterator[tuple[Any, ...]]:
         """Return the published counts and volumes of reads that were requested, answered, and read."""
-        for site, told in self.then["identities"].items():
+        for site, told in THEN["identities"].items():
             yield site, *told[:3], *map(_mib, told[3:])
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.classics import results as kept
 from arrowroot_lab.classics import traces
 from arrowroot_lab.classics.virtual import Line, replay
-from arrowroot_lab.errors import RequestError
 
 from . import published
 
@@ -17,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arrowroot_lab.classics.results import Row
+    from arrowroot_lab.classics.traces import Written
 
 NAME = "cms-2010"
 
@@ -43,7 +41,7 @@ def ral_line() -> Line:
 class Jobs:
     """The traces, as files, and how each case reads which of them."""
 
-    def __init__(self, directory: Path, scale: float) -> None:
+    def __init__(self, written: Written, scale: float) -> None:
         self.scale = scale
         self.traces = {
             "job": published.job(scale),
@@ -51,32 +49,32 @@ class Jobs:
             "cached": published.cached(scale),
         }
         self.traces["by cluster"] = self.traces["job"].in_file_order(published.N_CLUSTERS)
-        self.paths = {name: directory / f"{name.replace(' ', '_')}.arrow" for name in self.traces}
+        self.paths = {}
         for name, trace in self.traces.items():
             order = "cluster" if name == "by cluster" else "entry"
             # A fill of the cache was one vector read, of some 2,000 ranges.
             protocol = traces.UNBOUNDED if name == "cached" else traces.PLAIN
-            traces.write(self.paths[name], trace, f"CMS 2010, {name}", order, protocol)
+            self.paths[name] = written(trace, order, protocol, name)
 
     def read(self, case: str, line: Line, *, works: bool = False) -> Row:
         """Replay a case."""
-        if case == "original":
-            return replay(self.paths["job"], line, "direct", works=works)
-        if case == "improved":
-            return replay(self.paths["uncached"], line, "direct")
         if case == "vector reads":
             return self._read_cached(line)
         if case == COALESCED:
             n_reads = round(published.N_COALESCED * self.scale)
             gap = published.gap_that_leaves(self.traces["cached"], n_reads)
             return {"max_gap_bytes": gap, **self._read_cached(line, max_gap=str(gap))}
-        if case == "lazy download":
-            size = round(published.SEGMENT_MIB * published.MIB * self.scale)
-            return replay(self.paths["job"], line, "lazy-download", size, works=works)
-        if case == "tree cache":
-            return replay(self.paths["job"], line, "treecache", works=works)
-        trace = self.paths["by cluster" if case == TODAY else "job"]
-        return replay(trace, line, "auto", works=works)
+        segment_bytes = round(published.SEGMENT_MIB * published.MIB * self.scale)
+        options: dict[str, tuple[str, str, int | None]] = {
+            "original": ("job", "direct", None),
+            "improved": ("uncached", "direct", None),
+            "lazy download": ("job", "lazy-download", segment_bytes),
+            "tree cache": ("job", "treecache", None),
+            TODAY: ("by cluster", "auto", None),
+            "auto, event order": ("job", "auto", None),
+        }
+        name, strategy, cache_bytes = options[case]
+        return replay(self.paths[name], line, strategy, cache_bytes, works=works and case != "improved")
 
     def _read_cached(self, line: Line, **options: str) -> Row:
         # A cluster at a time: the cache has room for one, and not for two.
@@ -94,18 +92,11 @@ def model_rows(jobs: Jobs) -> list[Row]:
     ]
 
 
-def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
-    """Replay all cases, and return the document of the results. ``told`` is called with what comes next.
-
-    Raises: RequestError for a file: this job is read for real by its campaign, behind its line.
-    """
-    if file is not None:
-        raise RequestError(
-            "--file: cms-2010 is read for real by arrowroot lab run campaigns/classics/cms-2010.toml"
-        )
+def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
+    """Replay all cases, and return the document of the results. ``told`` is called with what comes next."""
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
-        jobs = Jobs(Path(directory), scale)
+    with traces.folder("CMS 2010") as written:
+        jobs = Jobs(written, scale)
         told("the published model: 5 ms, 12 MB/s")
         rows += model_rows(jobs)
         told("the job with its CPU time, on RAL's line")

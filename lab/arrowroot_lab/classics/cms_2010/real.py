@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.classics.counts import counts_of
+from arrowroot_lab.classics.real import counts_of
 from arrowroot_lab.statistics import paired
 from arrowroot_lab.store import Filter
 

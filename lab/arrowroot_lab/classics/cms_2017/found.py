@@ -33,11 +33,11 @@ class Found(Study):
         #: Policy -> its runs, one for each seed; and their means, but the longest stall of all.
         self.runs = {policy: self.rows("policy", policy=policy) for policy in POLICIES}
         self.here = {policy: _means(runs) for policy, runs in self.runs.items()}
-        self.threads = {policy: self.row("threads", policy=policy) for policy in POLICIES}
+        self.threads = self.keyed("threads", "policy")
         #: Policy, streams and buffers -> means over the seeds.
-        self.buffers = {
-            (row["policy"], row["n_streams"], row["n_buffers"]): row for row in self.rows("buffers")
-        }
+        self.buffers = self.keyed("buffers", "policy", "n_streams", "n_buffers")
+        #: Policy -> what was published: the benchmark that is asked has it.
+        self.then = {policy: self.row("published", policy=policy) for policy in POLICIES}
         #: Policy -> one less the stalled share: 12 streams took 40,000 events over the rate.
         self.not_stalled = {
             policy: float(1 - row["stalls_s"] * row["events_per_s"] / (self.model["n_streams"] * N_EVENTS))
@@ -48,11 +48,6 @@ class Found(Study):
             float(row["efficiency"] * self.model["n_streams"] / row["events_per_s"])
             for row in self.then.values()
         ]
-
-    @property
-    def then(self) -> dict[str, Row]:
-        """Policy -> what was published: the benchmark that is asked has it."""
-        return {policy: self.row("published", policy=policy) for policy in POLICIES}
 
     def by_buffers(self, policy: str, n_streams: int) -> list[Row]:
         """Return the rows of a policy, by the number of buffers."""
@@ -97,11 +92,9 @@ class Found(Study):
     def buffer_series(self) -> Iterator[Series]:
         """Return the stalls with FIFO by the number of buffers; the model is fitted to one buffer of 12 streams."""
         for n_streams in (12, 8, 4):
-            rows = self.rows("buffers", policy="fifo", n_streams=n_streams)
+            rows = self.keyed("buffers", "n_buffers", policy="fifo", n_streams=n_streams)
             points = (
-                Point(n, row["stalls_s"] * 1e9, is_given=(n_streams, n) == (12, 1))
-                for row in rows
-                for n in (row["n_buffers"],)
+                Point(n, row["stalls_s"] * 1e9, is_given=(n_streams, n) == (12, 1)) for n, row in rows.items()
             )
             yield Series(f"fifo, {n_streams} streams", tuple(points))
 

@@ -58,12 +58,10 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
     rows += peers
     settings = document["settings"]
     model = {
-        "n_streams": settings["n_streams"],
-        "n_buffers": settings["n_buffers"],
+        **{key: settings[key] for key in ("n_streams", "n_buffers", "sleep_scale")},
         "n_events": settings["events"],
         "n_seeds": settings["seeds"],
         "n_sleeping_events": settings["sleeping_events"],
-        "sleep_scale": settings["sleep_scale"],
         "machine": document["machine"],
         "graphs": {
             policy: _graph(document["threads"][policy]["graph"], settings["sleep_scale"])

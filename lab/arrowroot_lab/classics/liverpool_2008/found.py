@@ -53,25 +53,23 @@ class Found(Study):
         #: What would move at most if only the beginning of the file were buffered.
         self.first_bytes = max(row["first_bytes"] for row in self.buffers)
         #: Bytes of the buffer -> row; of the kernel's read-ahead -> row; and of both and other controls.
-        self.by_size = {row["cache_bytes"]: row for row in self.buffers}
-        self.disks = {row["read_ahead_bytes"]: row for row in self.rows("disk")}
-        self.jobs = {(row["n_jobs"], row["cache_bytes"]): row for row in self.rows("jobs")}
-        self.latencies = {(row["latency_ns"], row["cache_bytes"]): row for row in self.rows("latency")}
+        self.by_size = self.keyed("buffer", "cache_bytes")
+        self.disks = self.keyed("disk", "read_ahead_bytes")
+        self.jobs = self.keyed("jobs", "n_jobs", "cache_bytes")
+        self.latencies = self.keyed("latency", "latency_ns", "cache_bytes")
         self.auto, self.ordered = self.row("today", strategy="auto"), self.row("in the order of the file")
         #: Study, and what was changed to -> rows.
-        self.changed = {study: self._by_value(study) for study in _CHANGED}
+        self.changed = {
+            study: {row["value"]: self.rows(study, value=row["value"]) for row in self.rows(study)}
+            for study in _CHANGED
+        }
         #: Bytes of the buffer -> what was published of it, and by which factor our volume is off its band.
-        self.told: dict[int, dict[str, Any]] = {line["buffer_bytes"]: line for line in self.then["buffers"]}
+        self.told: dict[int, dict[str, Any]] = {
+            line["buffer_bytes"]: line for line in self.definition["published"]["buffers"]
+        }
         self.factors = {size: self._factor(size, band(line)) for size, line in self.told.items()}
         self.deviation = statistics.geometric_mean(self.factors.values())
         self.worst_bytes = max(self.factors, key=lambda size: self.factors[size])
-
-    def _by_value(self, study: str) -> dict[Any, list[Row]]:
-        rows = self.rows(study)
-        return {
-            value: [row for row in rows if row["value"] == value]
-            for value in dict.fromkeys(row["value"] for row in rows)
-        }
 
     def _factor(self, size: int, told: tuple[float, float]) -> float:
         gb = self.by_size[size]["read_bytes"] / 1e9 / self.scale
@@ -88,10 +86,6 @@ class Found(Study):
             abs(1 - line[other] / line[one]) for line in self.told.values() if line.keys() >= {one, other}
         )
         return f"{100 * shares[0]:.0f} and {100 * shares[-1]:.0f} %"
-
-    def cpu_share(self, row: Row) -> float:
-        """Return the share of the wall time in which the job works."""
-        return float(row["think_ns"]) / float(row["wall_ns"])
 
     def share_of(self, size: int) -> float:
         """Return the CPU share with a size of the buffer."""
@@ -159,8 +153,8 @@ class Found(Study):
     def basket_series(self) -> Iterator[Series]:
         """Return what moves by the size of the buffer, for each size of baskets."""
         for value in BASKETS:
-            points = (Point(row["cache_bytes"], row["read_bytes"]) for row in self.changed["baskets"][value])
-            yield Series(f"baskets of {value / 1000:.0f} kB", tuple(points))
+            name = f"baskets of {value / 1000:.0f} kB"
+            yield self.series(name, self.changed["baskets"][value], "cache_bytes", "read_bytes")
 
     def buffer_rows(self) -> Iterator[Row]:
         """Return each size of the buffer, with what was published of it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.classics import results as kept
@@ -15,9 +13,12 @@ from . import published
 from .published import KIB, MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from arrowroot_lab.classics.results import Row
+    from arrowroot_lab.classics.traces import Written
+
 NAME = "liverpool-2008"
 
 #: Sizes of the buffer; 10 MiB is a published one.
@@ -40,18 +41,6 @@ REAL_SIZES = tuple(n * KIB for n in (4, 128, 1024, 2048, 4096, 8192, 16384, 3276
 _N_SHOWN = 1_000
 
 
-class _Replays:
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.n_traces = 0
-
-    def write(self, trace: traces.Trace, order: str = "entry") -> Path:
-        self.n_traces += 1
-        path = self.directory / f"{self.n_traces}.arrow"
-        traces.write(path, trace, "Liverpool 2008", order)
-        return path
-
-
 def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
     """Replay all cases, and return the document of the results.
 
@@ -64,28 +53,23 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
     def job(**changed: Any) -> traces.Trace:
         return published.job(**{"n_events": n_events, "file_bytes": file_bytes, **changed})
 
-    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
-        replays = _Replays(Path(directory))
+    with traces.folder("Liverpool 2008") as written:
         main = job()
-        path = replays.write(main)
+        path = written(main, name="main")
         told("the buffer from 4 kB to 128 MB, with the job's CPU time")
         rows += [
             {"study": "buffer", "first_bytes": published.only_the_beginning(main, row["cache_bytes"]), **row}
             for row in sweep(path, _NETWORK, "readahead", SIZES, works=True)
         ]
-        rows.append(
-            {
-                "study": "blocks",
-                "read_bytes": published.blocks_least_recently_used(main, 128 * KIB, 128),
-            }
-        )
+        by_blocks = published.blocks_least_recently_used(main, 128 * KIB, 128)
+        rows.append({"study": "blocks", "read_bytes": by_blocks})
         told("today: what knows the plan")
-        by_place = replays.write(main.in_file_order(), "cluster")
+        by_place = written(main.in_file_order(), "cluster")
         for strategy in ("auto", "treecache", "direct"):
             rows.append({"study": "today", **replay(path, _NETWORK, strategy, works=True)})
         rows.append({"study": "in the order of the file", **replay(by_place, _NETWORK, "auto", works=True)})
-        rows += _span_rows(replays, job, told)
-        rows += _control_rows(replays, path, told)
+        rows += _span_rows(written, job, told)
+        rows += _control_rows(written, path, told)
         if file is not None:
             told(f"for real: {file}")
             rows += read_and_replayed(file, "readahead", REAL_SIZES)
@@ -105,9 +89,10 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
     return kept.document(NAME, scale, model, rows)
 
 
-def _span_rows(replays: _Replays, job: Callable[..., traces.Trace], told: Callable[[str], None]) -> list[Row]:
+def _span_rows(
+    written: Written, job: Callable[..., traces.Trace], told: Callable[[str], None]
+) -> Iterator[Row]:
     """Return what baskets, branches, seeds and flushes do to the peak and to the fall."""
-    rows: list[Row] = []
     studies: list[tuple[str, str, tuple[Any, ...]]] = [
         ("baskets", "basket_bytes", BASKETS),
         ("branches", "n_branches", _BRANCHES),
@@ -119,42 +104,36 @@ def _span_rows(replays: _Replays, job: Callable[..., traces.Trace], told: Callab
             told(f"the span: {study} {value:,}")
             trace = job(**{option: value})
             span = published.span_bytes(trace)
-            path = replays.write(trace)
+            path = written(trace)
             sizes = tuple(size for size in SIZES if size >= 512 * KIB)
-            rows += [
+            yield from (
                 {"study": study, "value": value, "span_bytes": span, **row}
                 for row in sweep(path, _NETWORK, "readahead", sizes)
-            ]
-            path.unlink()
-    return rows
+            )
 
 
-def _control_rows(replays: _Replays, path: Path, told: Callable[[str], None]) -> list[Row]:
+def _control_rows(written: Written, path: Path, told: Callable[[str], None]) -> Iterator[Row]:
     """Return the controls: a local disk, the page cache, other lines, other sizes of the file."""
-    rows: list[Row] = []
     told("controls: a local disk, cold and warm, and how far its kernel reads ahead")
     for read_ahead in _READ_AHEADS:
         disk = Line(SEEK_NS, DISK_BYTES_PER_S, read_ahead)
-        rows.append(
-            {"study": "disk", "read_ahead_bytes": read_ahead, **replay(path, disk, "direct", works=True)}
-        )
+        yield {"study": "disk", "read_ahead_bytes": read_ahead, **replay(path, disk, "direct", works=True)}
     warm = Line(SEEK_NS, DISK_BYTES_PER_S, 128 * KIB, is_warm=True)
-    rows.append({"study": "read once before", **replay(path, warm, "direct", works=True)})
+    yield {"study": "read once before", **replay(path, warm, "direct", works=True)}
     for n_jobs in _N_JOBS:
         told(f"controls: {n_jobs} jobs on one line")
         for size in (4 * KIB, 128 * KIB, 32 * MIB, 128 * MIB):
             row = replay(path, _NETWORK.shared_by(n_jobs), "readahead", size, works=True)
-            rows.append({"study": "jobs", "n_jobs": n_jobs, **row})
+            yield {"study": "jobs", "n_jobs": n_jobs, **row}
     for latency_ns in _LATENCIES_NS:
         told(f"controls: {latency_ns / 1e6:g} ms a read")
         for size in (4 * KIB, 32 * MIB):
             row = replay(path, Line(latency_ns, published.BYTES_PER_S), "readahead", size, works=True)
-            rows.append({"study": "latency", "latency_ns": latency_ns, **row})
+            yield {"study": "latency", "latency_ns": latency_ns, **row}
     for share in _FILE_SHARES:
         told(f"controls: a file {share:g} times as large as the buffer")
         file_bytes = round(share * 128 * MIB)
         n_events = round(published.N_EVENTS * file_bytes / published.FILE_BYTES)
         trace = published.job(file_bytes=file_bytes, n_events=n_events)
-        row = replay(replays.write(trace), _NETWORK, "readahead", 128 * MIB)
-        rows.append({"study": "file", "share": share, "file_bytes": trace.file_bytes, **row})
-    return rows
+        row = replay(written(trace), _NETWORK, "readahead", 128 * MIB)
+        yield {"study": "file", "share": share, "file_bytes": trace.file_bytes, **row}

@@ -8,7 +8,6 @@ from arrowroot_lab.classics import results
 from arrowroot_lab.classics.atlas_2012 import layouts
 from arrowroot_lab.classics.study import Study, column
 from arrowroot_lab.figures.bars import Bar
-from arrowroot_lab.figures.curves import Point, Series
 from arrowroot_lab.figures.headlines import GIVEN, Pair
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.mining.format import shown
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arrowroot_lab.classics.results import Row
+    from arrowroot_lab.figures.curves import Series
     from arrowroot_lab.figures.figure import Figure
 
 #: In the order of the talk; each figure with its unit.
@@ -59,8 +59,8 @@ class Found(Study):
         self.plain, self.cache_alone, self.layout_alone, self.both = (self.corner(*key) for key in CORNERS)
         #: Layout and size -> row; layout, line and strategy -> row; layout, and which third of the entries -> row.
         self.caches = {(row["layout"], row["cache_bytes"] // MB): row for row in self.rows("cache")}
-        self.replays = {(row["layout"], row["line"], row["strategy"]): row for row in self.rows("replay")}
-        self.third = {(row["layout"], row["which"]): row for row in self.rows("third")}
+        self.replays = self.keyed("replay", "layout", "line", "strategy")
+        self.third = self.keyed("third", "layout", "which")
         #: How many times as fast two buffers are as one, by the width of the line.
         widths = sorted(self.rows("bandwidth"), key=lambda row: float(row["bytes_per_s"]))
         self.gains = [row["wall_ns"] / row["async_wall_ns"] for row in widths]
@@ -86,11 +86,6 @@ class Found(Study):
         """Return the reads that ROOT makes for real."""
         return int(self.real["root", layout, workload, strategy]["n_reads"])
 
-    def cpu_share(self, row: Row, wall: str = "wall_ns") -> float:
-        """Return CPU time over real time, as the talk has it."""
-        work = row["work_ns"] if "work_ns" in row else row["think_ns"]
-        return float(work) / float(row[wall])
-
     def far_share(self, row: Row) -> float:
         """Return CPU over real time 50 ms away."""
         return self.cpu_share(row, "far_wall_ns")
@@ -98,6 +93,10 @@ class Found(Study):
     def async_share(self, row: Row) -> float:
         """Return CPU over real time 50 ms away, with asynchronous prefetching."""
         return self.cpu_share(row, "far_async_wall_ns")
+
+    def two_buffers(self, row: Row) -> float:
+        """Return CPU over real time where the next fill comes while the job works on this one."""
+        return self.cpu_share(row, "async_wall_ns")
 
     def needed(self, row: Row) -> float:
         """Return the share of the file that entries need."""
@@ -115,12 +114,12 @@ class Found(Study):
         """Return what a seek must have taken, so that the unoptimised file's seeks make the published disk time."""
         row = self.replays["unoptimised", disk, "direct"]
         transfer_s = row["device_bytes"] / published.BYTES_PER_S
-        seeks_s = self.then["unoptimised"]["disk_s"] * self.scale - float(transfer_s)
+        seeks_s = published.UNOPTIMISED["disk_s"] * self.scale - float(transfer_s)
         return float(1e3 * seeks_s / row["n_seeks"])
 
     def pairs(self) -> Iterator[Pair]:
         """Return how many times fewer reads there are; ROOT's own, of ATLAS's layouts, if they were read."""
-        then = round(self.then["unoptimised"]["n_reads"] / self.then["optimised"]["n_reads"])
+        then = round(published.UNOPTIMISED["n_reads"] / published.OPTIMISED["n_reads"])
         atlas = layouts.Layouts(results.stored("atlas-2012").document)
         neither = atlas.read(layouts.OLD, "all", layouts.PLAIN)
         both = atlas.read(layouts.NEW, "all", layouts.CACHED)
@@ -135,8 +134,8 @@ class Found(Study):
 
     def stats(self) -> list[tuple[str, ...]]:
         """Return the rows of TTreePerfStats: all four corners, between the published ones."""
-        published_ones = [{**one, "extra": 0.0} for one in (self.then["unoptimised"], self.then["optimised"])]
-        sides = [published_ones[0], *(self._as_published(*key) for key in CORNERS), published_ones[1]]
+        first, last = ({**one, "extra": 0.0} for one in published.STATS.values())
+        sides = [first, *(self._as_published(*key) for key in CORNERS), last]
         rows = [(name, *(text.format(**side) for side in sides)) for name, text in _STATS.items()]
         return rows + [
             (name, *(f"{side[mb] / side[s]:.3f} MB/s" for side in sides)) for name, (mb, s) in _RATES.items()
@@ -148,7 +147,7 @@ class Found(Study):
         read_mb = row["read_bytes"] / 1e6 / self.scale
         times = {"real_s": "wall_ns", "cpu_s": "work_ns", "disk_s": "wait_ns"}
         return {
-            **self.then[layout],
+            **published.STATS[layout],
             "cache_mb": cache_bytes // MB,
             "read_mb": read_mb,
             "n_reads": row["n_reads"],
@@ -217,7 +216,11 @@ class Found(Study):
     def time_bars(self) -> Iterator[Bar]:
         """Return both times of each corner, and the published ones."""
         for layout, cache_bytes in CORNERS:
-            name, row, then = _name(layout, cache_bytes), self.corner(layout, cache_bytes), self.then[layout]
+            name, row, then = (
+                _name(layout, cache_bytes),
+                self.corner(layout, cache_bytes),
+                published.STATS[layout],
+            )
             is_published = then["cache_mb"] * MB == cache_bytes
             if is_published:
                 yield Bar(name, "real time, published", round(then["real_s"] * 1e9))
@@ -235,18 +238,17 @@ class Found(Study):
 
     def cache_series(self) -> Iterator[Series]:
         """Return CPU over real time by the size of the cache."""
-        ways = (("disk", "wall_ns"), ("50 ms", "far_wall_ns"), ("50 ms, asynchronous", "far_async_wall_ns"))
+        ways = (("disk", "cpu_share"), ("50 ms", "far_share"), ("50 ms, asynchronous", "async_share"))
         for layout in LAYOUTS:
             rows = [row for row in self.rows("cache", layout=layout) if row["cache_bytes"]]
-            for name, key in ways:
-                points = (Point(row["cache_bytes"], self.cpu_share(row, key)) for row in rows)
-                yield Series(f"{layout}, {name}", tuple(points))
+            for name, share in ways:
+                yield self.series(f"{layout}, {name}", rows, "cache_bytes", share)
 
     def bandwidth_series(self) -> Iterator[Series]:
         """Return CPU over real time by the width of the line."""
-        for name, key in (("one buffer", "wall_ns"), ("two buffers", "async_wall_ns")):
-            rows = self.rows("bandwidth")
-            yield Series(name, tuple(Point(row["bytes_per_s"], self.cpu_share(row, key)) for row in rows))
+        rows = self.rows("bandwidth")
+        yield self.series("one buffer", rows, "bytes_per_s", "cpu_share")
+        yield self.series("two buffers", rows, "bytes_per_s", "two_buffers")
 
 
 def _engine(row: Row) -> str:

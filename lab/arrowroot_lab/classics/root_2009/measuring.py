@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +9,14 @@ import numpy as np
 from arrowroot_lab.classics import results as kept
 from arrowroot_lab.classics import traces
 from arrowroot_lab.classics.virtual import Line, replay
-from arrowroot_lab.errors import RequestError
 
 from . import published, tree_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from arrowroot_lab.classics.results import Row
+    from arrowroot_lab.classics.traces import Written
 
     from .published import File
     from .tree_cache import Reads
@@ -49,17 +47,11 @@ SMALL_REAL_BYTES = 1_500_000
 N_BINS = 320
 
 
-def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
+def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
     """Replay all cases, and return the document of the results.
 
     scale: of the number of entries.
-
-    Raises: RequestError for a file: both files are read for real by their campaign.
     """
-    if file is not None:
-        raise RequestError(
-            "--file: root-2009 is read for real by arrowroot lab run campaigns/classics/root-2009.toml"
-        )
     told("the two files")
     files = {"unoptimised": published.unoptimised(scale), "optimised": published.optimised(scale)}
     rows: list[Row] = []
@@ -75,8 +67,8 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
     rows += _far_rows(files["optimised"])
     told("a third of the entries")
     rows += _third_rows(files)
-    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
-        rows += _replayed_rows(files, Path(directory), told)
+    with traces.folder("ROOT 2009") as written:
+        rows += _replayed_rows(files, written, told)
     model = {
         layout: {
             "n_baskets": len(of.trace),
@@ -105,8 +97,7 @@ def _cost(reads: Reads) -> Row:
     }
 
 
-def _cache_rows(files: dict[str, File]) -> list[Row]:
-    rows: list[Row] = []
+def _cache_rows(files: dict[str, File]) -> Iterator[Row]:
     for layout, of in files.items():
         for size in CACHES:
             reads = tree_cache.reads(of, size, published.READ_AHEAD_BYTES)
@@ -114,48 +105,36 @@ def _cache_rows(files: dict[str, File]) -> list[Row]:
             far = reads.loads_ns(WAN, is_vector=True)
             row["far_wall_ns"] = tree_cache.in_turn_ns(far, reads.work_ns)
             row["far_async_wall_ns"] = tree_cache.double_buffered_ns(far, reads.work_ns)
-            rows.append(row)
-    return rows
+            yield row
 
 
-def _far_rows(of: File) -> list[Row]:
+def _far_rows(of: File) -> Iterator[Row]:
     """The optimised file, near and far: without a cache, with one, with two buffers, and again from a local copy."""
     without = tree_cache.without(of)
     cached = tree_cache.reads(of, TYPICAL_BYTES, published.READ_AHEAD_BYTES)
-    local = cached.loads_ns(DISK_LINE, is_vector=False)
-    rows: list[Row] = []
-
-    def add(line: str, way: str, wall_ns: int) -> None:
-        work_ns = int(cached.work_ns.sum())
-        rows.append({"study": "far", "line": line, "way": way, "wall_ns": wall_ns, "work_ns": work_ns})
-
+    local, work_ns = cached.loads_ns(DISK_LINE, is_vector=False), int(cached.work_ns.sum())
     for name, line in LINES.items():
-        loads = cached.loads_ns(line, is_vector=True)
-        add(
-            name,
-            "no cache",
-            tree_cache.in_turn_ns(without.loads_ns(line, is_vector=False), without.work_ns),
-        )
-        add(name, "tree cache", tree_cache.in_turn_ns(loads, cached.work_ns))
-        add(name, "asynchronous", tree_cache.double_buffered_ns(loads, cached.work_ns))
-        add(name, "local copy, second time", tree_cache.double_buffered_ns(local, cached.work_ns))
+        loads, single = cached.loads_ns(line, is_vector=True), without.loads_ns(line, is_vector=False)
+        for way, wall_ns in (
+            ("no cache", tree_cache.in_turn_ns(single, without.work_ns)),
+            ("tree cache", tree_cache.in_turn_ns(loads, cached.work_ns)),
+            ("asynchronous", tree_cache.double_buffered_ns(loads, cached.work_ns)),
+            ("local copy, second time", tree_cache.double_buffered_ns(local, cached.work_ns)),
+        ):
+            yield {"study": "far", "line": name, "way": way, "wall_ns": wall_ns, "work_ns": work_ns}
     for rate in BANDWIDTHS:
         loads = cached.loads_ns(Line(WAN.latency_ns, rate), is_vector=True)
-        rows.append(
-            {
-                "study": "bandwidth",
-                "bytes_per_s": rate,
-                "work_ns": int(cached.work_ns.sum()),
-                "wall_ns": tree_cache.in_turn_ns(loads, cached.work_ns),
-                "async_wall_ns": tree_cache.double_buffered_ns(loads, cached.work_ns),
-            }
-        )
-    return rows
+        yield {
+            "study": "bandwidth",
+            "bytes_per_s": rate,
+            "work_ns": work_ns,
+            "wall_ns": tree_cache.in_turn_ns(loads, cached.work_ns),
+            "async_wall_ns": tree_cache.double_buffered_ns(loads, cached.work_ns),
+        }
 
 
-def _third_rows(files: dict[str, File]) -> list[Row]:
+def _third_rows(files: dict[str, File]) -> Iterator[Row]:
     """A third of the entries as readfile.C draws them, and the first third: what is needed, and what a cache moves."""
-    rows: list[Row] = []
     for layout, of in files.items():
         n = of.trace.n_entries
         drawn = np.random.default_rng(1).random(n) <= published.ENTRY_SHARE
@@ -167,41 +146,34 @@ def _third_rows(files: dict[str, File]) -> list[Row]:
             ("in a row", in_a_row, int(all_reads.sizes[:part].sum())),
         ):
             needed = of.needed_by(picked)
-            rows.append(
-                {
-                    "study": "third",
-                    "layout": layout,
-                    "which": which,
-                    "entry_share": float(picked.mean()),
-                    "n_baskets": int(needed.sum()),
-                    "needed_bytes": int(of.trace.sizes[needed].sum()),
-                    "read_bytes": n_moved,
-                    "file_bytes": of.trace.file_bytes,
-                }
-            )
-    return rows
+            yield {
+                "study": "third",
+                "layout": layout,
+                "which": which,
+                "entry_share": float(picked.mean()),
+                "n_baskets": int(needed.sum()),
+                "needed_bytes": int(of.trace.sizes[needed].sum()),
+                "read_bytes": n_moved,
+                "file_bytes": of.trace.file_bytes,
+            }
 
 
-def _replayed_rows(files: dict[str, File], directory: Path, told: Callable[[str], None]) -> list[Row]:
+def _replayed_rows(files: dict[str, File], written: Written, told: Callable[[str], None]) -> Iterator[Row]:
     """Arrowroot's reads of the same baskets: without a cache, with its tree cache, and by itself."""
-    rows: list[Row] = []
     for layout, of in files.items():
-        path = directory / f"{layout}.arrow"
-        traces.write(path, of.trace, f"ROOT 2009, {layout}")
+        path = written(of.trace)
         for where, line in (("each read", DISK_LINE), *DISKS.items(), *LINES.items()):
             for strategy, size in (("direct", None), ("treecache", TYPICAL_BYTES), ("auto", None)):
                 told(f"replayed: {layout}, {where}, {strategy}")
                 options = {"learn_entries": "0"} if strategy == "treecache" else {}
                 row = replay(path, line, strategy, size, works=True, **options)
-                rows.append({"study": "replay", "layout": layout, "line": where, **row})
+                yield {"study": "replay", "layout": layout, "line": where, **row}
         if layout == "optimised":
             for where, line in LINES.items():
                 row = replay(
                     path, line, "treecache", TYPICAL_BYTES, works=True, learn_entries="0", prefetch="1"
                 )
-                rows.append({"study": "ahead", "layout": layout, "line": where, **row})
-        path.unlink()
-    return rows
+                yield {"study": "ahead", "layout": layout, "line": where, **row}
 
 
 def _seen(reads: Reads, of: File) -> list[list[Any]]:

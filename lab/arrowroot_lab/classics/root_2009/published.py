@@ -14,10 +14,12 @@ import numpy.typing as npt
 from arrowroot_lab.classics.study import definition
 from arrowroot_lab.classics.traces import Numbers, Trace
 
-#: The figures that TTreePerfStats printed, of both files.
-UNOPTIMISED, OPTIMISED = (
-    definition("root-2009")["published"][layout] for layout in ("unoptimised", "optimised")
-)
+_THEN = definition("root-2009")["published"]
+#: The figures that TTreePerfStats printed of each layout.
+STATS = {
+    layout: dict(zip(_THEN["stats"], _THEN[layout], strict=True)) for layout in ("unoptimised", "optimised")
+}
+UNOPTIMISED, OPTIMISED = STATS.values()
 N_LEAVES, READ_AHEAD_BYTES = 9_705, 256 << 10
 #: A mark in the picture of overlapping reads.
 SPAN_BYTES = 100e6

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.classics.counts import counts_of
+from arrowroot_lab.classics.real import counts_of, in_order, newest
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.store import Filter
 
 if TYPE_CHECKING:
     from arrowroot_lab.classics.results import Row
@@ -15,10 +14,8 @@ if TYPE_CHECKING:
 
 def rows(store: Store) -> list[Row]:
     """Return a row for each case of the campaign's newest results: its engine, layout and cache, and counts."""
-    where = Filter(campaign=("root-2009",), outcome=("ok",), newest=True)
-    found = store.summaries(where)
     told = []
-    for summary, result in zip(found, store.of(one.uuid for one in found), strict=True):
+    for summary, result in newest(store, "root-2009"):
         # Counts are exact, whatever else the machine did.
         whole = [sample for sample in result.samples if sample.outcome is Outcome.OK]
         counts = counts_of(whole)
@@ -40,5 +37,4 @@ def rows(store: Store) -> list[Row]:
                 "cpu_ns": summary.cpu_median_ns,
             }
         )
-    keys = ("layout", "storage", "workload", "engine", "title")
-    return sorted(told, key=lambda row: [str(row[key]) for key in keys])
+    return in_order(told, "layout", "storage", "workload", "engine", "title")
