@@ -102,6 +102,9 @@ def main() -> None:
         run("arrowroot", "lab", "--help")
         run("python", "-c", "from arrowroot_lab.store import Store; Store.open('lab.db').close()")
         run("arrowroot", "lab", "show", "--db", "lab.db")
+        run(
+            "arrowroot", "lab", "publish", "pages", "--db", "lab.db"
+        )  # of the classics, too, whose parts are no Python
     print(
         f"wheel: {wheel.relative_to(Path.cwd()) if wheel.is_relative_to(Path.cwd()) else wheel}, "
         f"{wheel.stat().st_size / 1e6:.1f} MB, and {laboratory.name} work in a clean environment"

@@ -15,6 +15,7 @@ from arrowroot_lab.classics.atlas_2012 import layouts, measuring, published, rea
 from arrowroot_lab.classics.atlas_2012.found import Found
 from arrowroot_lab.classics.atlas_2012.published import NEW, OLD
 from arrowroot_lab.store import Store
+from bench import layouts as bench_layouts
 from tests.lab.made import Made
 
 
@@ -285,6 +286,9 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     assert ratios["reads: old layout without a cache, new one with it"] == 1000
     assert ratios["writing an event"] == pytest.approx(1.2)
     assert ratios["file"] == 2
+    for definition in (found.definition["picked"], found.part("reads")):
+        assert "<svg" in found.picture(definition).svg
+    assert "| writing an event | 20 % faster | 24.0 ms | 20.0 ms | 1.200 |" in bench_layouts.text(found)
     (case,) = [row for row in rows if row["study"] == real.CASES and row["storage"] == "20 ms away"]
     assert (case["n_requests"], case["read_bytes"]) == (5, 7)
     versions = [row["version"] for row in rows if row["study"] == real.SIDE_BY_SIDE]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from arrowroot_lab import classics
-from arrowroot_lab.classics import classic, real, results, traces, virtual
+from arrowroot_lab.classics import classic, real, results, study, traces, virtual
 from arrowroot_lab.classics.cms_2010 import measuring as cms
 from arrowroot_lab.classics.cms_2010 import published as cms_published
 from arrowroot_lab.classics.cms_2010 import real as cms_real
@@ -25,6 +25,7 @@ from arrowroot_lab.classics.root_2009 import published as root_published
 from arrowroot_lab.classics.root_2009 import tree_cache
 from arrowroot_lab.cli import main
 from arrowroot_lab.errors import LabError
+from arrowroot_lab.mining.table import Column
 from arrowroot_lab.store import Store
 from bench.parallel_output import cases
 from tests.lab.made import Made
@@ -670,11 +671,18 @@ def test_a_database_without_results_of_a_classic_is_refused(name, tmp_path, caps
     assert f"lab.db: it has no results of the campaigns of {name}" in capsys.readouterr().err
 
 
-def test_results_that_make_no_page_are_not_kept(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda row: row.update(study="another"), lambda row: row.pop("n_fills")],
+    ids=["rows", "what the prose tells"],
+)
+def test_results_that_make_no_page_are_not_kept(spoil, tmp_path, capsys, monkeypatch):
     name = "root-2009"
     monkeypatch.setattr(results, "DIRECTORY", tmp_path)
     before = json.loads((KEPT / f"{name}.json").read_text())
-    document = {**before, "rows": [row for row in before["rows"] if row["study"] != "corner"]}
+    document = copy.deepcopy(before)
+    for row in results.Results(document).rows("corner"):
+        spoil(row)
     monkeypatch.setattr(classics.module(name), "measure", lambda *_: document)
     (tmp_path / f"{name}.json").write_text(results.text(before))
     out = tmp_path / "out.json"
@@ -688,6 +696,17 @@ def test_results_that_make_no_page_are_not_kept(tmp_path, capsys, monkeypatch):
 def test_the_command_lists_the_classics(capsys):
     assert main(["classics"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(classics.NAMES)
+
+
+def test_a_column_is_shown_as_its_key_says_if_nothing_else_is_told():
+    texts = {
+        "layout Layout": "text", "n_reads Reads": "count", "wall_ns Real, best": "time", "read_bytes Moved": "bytes",
+        "cpu_share CPU": "share", "share Share": "share", "ratio_low Least": "ratio", "events_per_s Events/s": "rate",
+        "bytes_per_s:bytes Line": "bytes", "moved:share Moved": "share", "reads_an_event Reads": "text",
+    }  # fmt: skip
+    for text, form in texts.items():
+        key, title = text.split(" ", 1)
+        assert study.column(text) == Column(key.partition(":")[0], title, form)
 
 
 def test_paragraphs_are_joined_lines():
