@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -19,13 +19,6 @@ NAMES = ("liverpool-2008", "root-2009", "cms-2010", "atlas-2012", "cms-2017")
 def module(name: str, part: str = "") -> ModuleType:
     """Return the package of a classic, or a part of it."""
     return import_module(f"{__name__}.{name.replace('-', '_')}{part and '.'}{part}")
-
-
-def definition(name: str) -> dict[str, Any]:
-    """Return what the ``classic.toml`` of a classic has."""
-    from . import study
-
-    return study.definition(name)
 
 
 def claims(results: Results) -> list[Claim]:

@@ -61,7 +61,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab import classics
-    from arrowroot_lab.classics import results
+    from arrowroot_lab.classics import results, study
     from arrowroot_lab.mining import writing
     from arrowroot_lab.store import Store
 
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         return _draw(options.picture)
     if options.name is None:
         for name in classics.NAMES:
-            print(f"{name:<16} {classics.definition(name)['title']}")
+            print(f"{name:<16} {study.definition(name)['title']}")
         return EXIT_DONE
     if options.name not in classics.NAMES:
         raise RequestError(f"there is no classic {options.name!r}; there are {', '.join(classics.NAMES)}")
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     classic = classics.module(options.name)
     if options.db and not hasattr(classic, "real_rows"):
         raise RequestError(f"--db: {options.name} shows no results of a campaign")
-    definition = classics.definition(options.name)
+    definition = study.definition(options.name)
     if options.file and "takes_file" not in definition:
         raise RequestError(f"--file: {options.name} is read for real by {definition['real_command']}")
     kept = results.DIRECTORY / f"{options.name}.json"

@@ -33,17 +33,13 @@ class Found(Layouts):
     def __init__(self, document: dict[str, Any]) -> None:
         super().__init__(document)
         self.file_bytes = self.model["file_bytes"]
+        #: Reader -> row of one event in a hundred, of each layout.
         self.old, self.new = (
-            #: Reader -> row of one event in a hundred, of each layout.
-            self.keyed("layout", "reader", layout=layout.name, share=PICKED_SHARE)
-            for layout in LAYOUTS
+            self.keyed("layout", "reader", layout=layout.name, share=PICKED_SHARE) for layout in LAYOUTS
         )
         #: Layout -> ms of an event of all, and of one in a hundred.
         self.all_ms, self.picked_ms = (
-            {
-                layout.name: self.ms(self.row("layout", layout=layout.name, share=share, reader="cache"))
-                for layout in LAYOUTS
-            }
+            {row["layout"]: self.ms(row) for row in self.rows("layout", share=share, reader="cache")}
             for share in (1.0, PICKED_SHARE)
         )
         #: How many times as fast one in a hundred would be in the new layout, if no event took CPU time.

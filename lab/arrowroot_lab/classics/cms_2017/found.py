@@ -67,16 +67,16 @@ class Found(Study):
 
     def graphs(self) -> Iterator[Figure]:
         """Draw the stall graphs."""
-        graphs = []
-        for policy in POLICIES:
-            told = self.model["graphs"][policy]
-            intervals = tuple(
-                Interval(stream, bool(is_stalled), begin * 1_000_000, (begin + length) * 1_000_000)
-                for stream, is_stalled, begin, length in told["intervals"]
-            )
-            graphs.append(Graph(_NAMES[policy], told["n_streams"], told["end_ms"] * 1_000_000, intervals))
         caption = "Green: a stream works; red: it waits for a buffer; blue: it compresses the one that it has filled."
-        yield stall_graphs("Stall graphs of 10,000 events", caption, graphs)
+        yield stall_graphs("Stall graphs of 10,000 events", caption, [self._graph(one) for one in POLICIES])
+
+    def _graph(self, policy: str) -> Graph:
+        told, ms = self.model["graphs"][policy], 1_000_000
+        intervals = tuple(
+            Interval(stream, bool(is_stalled), begin * ms, (begin + length) * ms)
+            for stream, is_stalled, begin, length in told["intervals"]
+        )
+        return Graph(_NAMES[policy], told["n_streams"], told["end_ms"] * ms, intervals)
 
     def efficiency_bars(self) -> Iterator[Bar]:
         """Return efficiency and one less the stalled share, published and here."""
