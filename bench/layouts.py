@@ -59,8 +59,7 @@ def page(found: Layouts) -> str:
     """Write the pictures beside the page; what it says of them and of the statements."""
     parts: list[str] = []
     for name, definition in (("picked", found.definition["picked"]), ("reads", found.part("reads"))):
-        figure = found.picture(definition)
-        if figure is not None:
+        for figure in found.pictures(definition):
             PAGE.with_name(f"layouts-{name}.svg").write_text(alone(figure), encoding="utf-8")
             parts.append(f"![{figure.title}](layouts-{name}.svg)\n\n{figure.caption}\n")
     tables = [found.table(found.part(name)) for name in ("statements", "writing")]

@@ -287,7 +287,7 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     assert ratios["writing an event"] == pytest.approx(1.2)
     assert ratios["file"] == 2
     for definition in (found.definition["picked"], found.part("reads")):
-        assert "<svg" in found.picture(definition).svg
+        assert ["<svg" in figure.svg for figure in found.pictures(definition)] == [True]
     assert "| writing an event | 20 % faster | 24.0 ms | 20.0 ms | 1.200 |" in bench_layouts.text(found)
     (case,) = [row for row in rows if row["study"] == real.CASES and row["storage"] == "20 ms away"]
     assert (case["n_requests"], case["read_bytes"]) == (5, 7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -449,7 +450,7 @@ def test_a_replay_of_the_flushed_file_at_full_size_is_what_is_kept(tmp_path):
     traces.write(path, root_published.optimised().trace, "ROOT 2009")
     wanted = {"layout": "optimised", "line": "each read", "strategy": "treecache"}
     kept = results.stored("root-2009").row("replay", **wanted)
-    row = virtual.replay(path, root.DISK_LINE, "treecache", 30_000_000, works=True, learn_entries="0")
+    row = virtual.replay(path, root.DISK_LINE, "treecache", 30_000_000, works=True, learns=False)
     assert {**kept, **row} == kept
 
 
@@ -672,23 +673,26 @@ def test_a_database_without_results_of_a_classic_is_refused(name, tmp_path, caps
 
 
 @pytest.mark.parametrize(
-    "spoil",
-    [lambda row: row.update(study="another"), lambda row: row.pop("n_fills")],
-    ids=["rows", "what the prose tells"],
+    ("study", "spoil"),
+    [
+        ("corner", lambda row: row.update(study="another")),
+        ("corner", lambda row: row.pop("n_fills")),
+        ("third", lambda row: row.pop("entry_share")),
+    ],
+    ids=["rows", "what the prose tells", "a cell of a table"],
 )
-def test_results_that_make_no_page_are_not_kept(spoil, tmp_path, capsys, monkeypatch):
+def test_results_that_make_no_page_are_not_kept(study, spoil, tmp_path, capsys, monkeypatch):
     name = "root-2009"
-    monkeypatch.setattr(results, "DIRECTORY", tmp_path)
+    monkeypatch.setattr(results, "DIRECTORY", kept := Path(shutil.copytree(KEPT, tmp_path / "kept")))
     before = json.loads((KEPT / f"{name}.json").read_text())
     document = copy.deepcopy(before)
-    for row in results.Results(document).rows("corner"):
+    for row in results.Results(document).rows(study):
         spoil(row)
     monkeypatch.setattr(classics.module(name), "measure", lambda *_: document)
-    (tmp_path / f"{name}.json").write_text(results.text(before))
     out = tmp_path / "out.json"
     assert main(["classics", name, "--write"]) == 1
     assert "root-2009: its page needs results that are not there" in capsys.readouterr().err
-    assert json.loads((tmp_path / f"{name}.json").read_text()) == before
+    assert json.loads((kept / f"{name}.json").read_text()) == before
     assert main(["classics", name, "--out", str(out)]) == 1
     assert json.loads(out.read_text()) == document
 

@@ -105,7 +105,7 @@ class Study(Results):
             headline=Headline(
                 **told["headline"], pairs=tuple(self.pairs()), note=" ".join(prose.get("note", ()))
             ),
-            figures=tuple(figure for one in told["figures"] for figure in self._drawn(one)),
+            figures=tuple(figure for one in told["figures"] for figure in self.pictures(one)),
             tables=tuple(table for one in told["tables"] if (table := self.table(one)).rows),
             claims=tuple(claims),
             **{part: prose[part] for part in ("scale", "same", "differs", "today", "sources")},
@@ -118,9 +118,6 @@ class Study(Results):
         template = _environment().get_template(f"{_folder(self.name)}/page.jinja")
         parts = re.split(r"^# (\w+)$", self._rendered(template), flags=re.MULTILINE)
         return {name: points(part) for name, part in zip(parts[1::2], parts[2::2], strict=True)}
-
-    def _text(self, text: str) -> str:
-        return self._rendered(_environment().from_string(text))
 
     def _rendered(self, template: jinja2.Template) -> str:
         try:
@@ -136,18 +133,17 @@ class Study(Results):
         """
         columns = tuple(map(column, told["columns"]))
         rows = self.rows(told["study"]) if "study" in told else list(getattr(self, told["rows"])())
-        return Table(
-            told["title"],
-            columns,
-            tuple(
-                row if isinstance(row, tuple) else tuple(self.figure(row, one.key) for one in columns)
-                for row in rows
-            ),
-            tuple(self._text(note) for note in told.get("notes", ())) if rows else (),
+        cells = (
+            row if isinstance(row, tuple) else tuple(self.figure(row, one.key) for one in columns)
+            for row in rows
         )
+        notes = (_environment().from_string(note) for note in told.get("notes", ()) if rows)
+        return Table(told["title"], columns, tuple(cells), tuple(map(self._rendered, notes)))
 
     def figure(self, row: Row, key: str) -> Any:
         """Return what a row has by a key, else what the method of that name makes of it."""
+        if key not in row and not hasattr(self, key):
+            raise LabError(f"{self.name}: a row of {row.get('study')} lacks {key}")
         return row[key] if key in row else getattr(self, key)(row)
 
     def cpu_share(self, row: Row, wall: str = "wall_ns") -> float:
@@ -158,27 +154,22 @@ class Study(Results):
         """Return two figures of rows as points of a line."""
         return Series(name, tuple(Point(self.figure(row, x), self.figure(row, y)) for row in rows))
 
-    def _drawn(self, told: dict[str, Any]) -> Iterable[Figure]:
-        """Return the pictures of a definition: of bars or curves, if there are any, or what a method draws."""
-        if "draw" in told:
-            figures: Iterable[Figure] = getattr(self, told["draw"])()
-            return figures
-        drawn = self.picture(told)
-        return [] if drawn is None else [drawn]
+    def pictures(self, told: dict[str, Any]) -> list[Figure]:
+        """Return what a method draws; else bars if a definition says by what they are grouped, and curves if not.
 
-    def picture(self, told: dict[str, Any]) -> Figure | None:
-        """Return bars, if a definition says by what they are grouped, and else curves; None if there are no data."""
+        There is none without data.
+        """
+        if "draw" in told:
+            return list(getattr(self, told["draw"])())
         title, caption, axes = told["title"], told["caption"], [column(text) for text in told["columns"]]
         data = tuple(getattr(self, told["data"])())
         if not data:
-            return None
+            return []
         if "by" in told:
             group, series = told["by"]
-            return bars(title, caption, data, *axes, group=group, series=series)
-        log, from_zero = told.get("log", ""), "from_zero" in told
-        return curves(
-            title, caption, data, *axes, is_log_x="x" in log, is_log_y="y" in log, from_zero=from_zero
-        )
+            return [bars(title, caption, data, *axes, group=group, series=series)]
+        log, zero = told.get("log", ""), "from_zero" in told
+        return [curves(title, caption, data, *axes, is_log_x="x" in log, is_log_y="y" in log, from_zero=zero)]
 
 
 def column(text: str) -> Column:
@@ -190,11 +181,10 @@ def column(text: str) -> Column:
 
 def stated(of: Of, statements: Iterable[Statement[Of]]) -> list[Claim]:
     """Return what a page states of results, each with whether they bear it out."""
-    told = [(kind, text, holds(of)) for kind, text, holds in statements]
     return [
-        Claim(text, verdict, kind.startswith("given"), kind.endswith("at size"))
-        for kind, text, verdict in told
-        if verdict is not None
+        Claim(text, holds, kind.startswith("given"), kind.endswith("at size"))
+        for kind, text, condition in statements
+        if (holds := condition(of)) is not None
     ]
 
 

@@ -51,13 +51,17 @@ def replay(
     cache_bytes: int | None = None,
     *,
     works: bool = False,
+    learns: bool = True,
     **options: str,
 ) -> Row:
-    """Return what a job's reads cost under a strategy. ``works``: the job's CPU time counts, too.
+    """Return what a job's reads cost under a strategy.
+
+    works: the job's CPU time counts, too. learns: a tree cache is not told the branches, and learns them.
 
     Raises: RunnerError with what the program said.
     """
     command = ["--strategy", strategy]
+    options |= {"learn_entries": "0"} if strategy == "treecache" and not learns else {}
     command += [] if cache_bytes is None else ["--cache-size", str(cache_bytes)]
     for name, value in options.items():
         command += ["-O", f"{name}={value}"]

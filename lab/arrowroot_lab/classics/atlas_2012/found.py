@@ -254,12 +254,11 @@ def _megabytes(n_bytes: int) -> str:
 
 def _published_pings() -> Series:
     low, high = published.US_SHARES
-    ping_ns = (
-        (1 / ((low + high) / 2) - 1 / published.LOCAL_SHARE) / published.round_trips_a_cpu_second() * 1e9
-    )
+    mean = (low + high) / 2
+    ping_ns = (1 / mean - 1 / published.LOCAL_SHARE) / published.round_trips_a_cpu_second() * 1e9
     told = (
         Point(0, published.LOCAL_SHARE, note="local"),
-        Point(ping_ns, (low + high) / 2, low, high, "other sites in the US"),
+        Point(ping_ns, mean, low, high, "other sites in the US"),
         Point(published.CERN_NS, published.CERN_SHARE, note="CERN"),
     )
     return Series("published", told, is_joined=False, is_published=True)

@@ -1,4 +1,4 @@
-"""The replays of ATLAS 2012, and the figures that follow from them."""
+"""The replays of ATLAS 2012."""
 
 from __future__ import annotations
 
@@ -64,8 +64,7 @@ BRANCHES = {"all branches": 1.0, "2 % of the branches": published.D3PD_SHARE}
 def read(path: Path, line: Line, reader: str) -> Row:
     """Replay a job; the branches are known, so that no entries are learnt from."""
     strategy, cache_bytes = READERS[reader]
-    options = {"learn_entries": "0"} if strategy == "treecache" else {}
-    return replay(path, line, strategy, cache_bytes, works=True, **options)
+    return replay(path, line, strategy, cache_bytes, works=True, learns=False)
 
 
 def measure(scale: float, told: Callable[[str], None]) -> dict[str, Any]:
@@ -140,7 +139,7 @@ def _ping_rows(written: Written, n_events: int, told: Callable[[str], None]) -> 
         told(f"{ping_ns / 1e6:g} ms away")
         line = Line(ping_ns, published.BYTES_PER_S)
         cases = {reader: read(path, line, reader) for reader in READERS}
-        cases[SMALL_CACHE] = replay(path, line, "treecache", SMALL_CACHE_BYTES, works=True, learn_entries="0")
+        cases[SMALL_CACHE] = _cached(path, line, SMALL_CACHE_BYTES)
         yield from (
             {"study": "ping", "ping_ns": ping_ns, "reader": reader, **row} for reader, row in cases.items()
         )
@@ -180,6 +179,5 @@ def _d3pd_rows(written: Written, file_bytes: int, told: Callable[[str], None]) -
 
 
 def _cached(path: Path, line: Line, cache_bytes: int) -> Row:
-    if not cache_bytes:
-        return replay(path, line, "direct", works=True)
-    return replay(path, line, "treecache", cache_bytes, works=True, learn_entries="0")
+    strategy = "treecache" if cache_bytes else "direct"
+    return replay(path, line, strategy, cache_bytes or None, works=True, learns=False)

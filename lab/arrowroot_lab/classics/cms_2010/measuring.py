@@ -1,4 +1,4 @@
-"""What is replayed of CMS 2010, and which figures follow from it."""
+"""What is replayed of CMS 2010."""
 
 from __future__ import annotations
 
@@ -79,9 +79,8 @@ class Jobs:
     def _read_cached(self, line: Line, **options: str) -> Row:
         # A cluster at a time: the cache has room for one, and not for two.
         size = round(1.3 * self.traces["cached"].asked_bytes / published.N_CLUSTERS)
-        return replay(
-            self.paths["cached"], line, "treecache", size, works=False, learn_entries="0", **options
-        )
+        path = self.paths["cached"]
+        return replay(path, line, "treecache", size, works=False, learns=False, **options)
 
 
 def model_rows(jobs: Jobs) -> list[Row]:

@@ -63,24 +63,18 @@ def sizes_of(generator: np.random.Generator, n: int, total_bytes: int) -> Number
 def job(scale: float = 1.0, seed: int = 1) -> Trace:
     """The original job: 46 % of a file, in baskets of 9 kB; in each cluster in an order of the program's own."""
     read = RAL["original"]
-    n = max(N_CLUSTERS, round(read.n_reads * scale))
-    asked_bytes, file_bytes = round(read.mib * MIB * scale), round(RAL["lazy download"].mib * MIB * scale)
-    return _laid_out(n, asked_bytes, file_bytes, round(WORK_S * 1e9 * scale), seed)
+    return _laid_out(read.n_reads, read.mib, scale, seed, WORK_S)
 
 
 def cached(scale: float = 1.0, seed: int = 2) -> Trace:
     """What of the improved job went through the tree cache."""
-    n = max(N_CLUSTERS, round(N_CACHED * scale))
-    file_bytes = round(RAL["lazy download"].mib * MIB * scale)
-    return _laid_out(n, round(CACHED_MIB * MIB * scale), file_bytes, 0, seed)
+    return _laid_out(N_CACHED, CACHED_MIB, scale, seed)
 
 
 def uncached(scale: float = 1.0, seed: int = 3) -> Trace:
     """What of the improved job went past it."""
     read = RAL["improved"]
-    n = max(N_CLUSTERS, round(read.n_reads * scale))
-    file_bytes = round(RAL["lazy download"].mib * MIB * scale)
-    return _laid_out(n, round(read.mib * MIB * scale), file_bytes, 0, seed)
+    return _laid_out(read.n_reads, read.mib, scale, seed)
 
 
 def gap_that_leaves(trace: Trace, n_reads: int) -> int:
@@ -92,8 +86,10 @@ def gap_that_leaves(trace: Trace, n_reads: int) -> int:
     return int(gaps[max(0, len(trace) - n_reads - 1)])
 
 
-def _laid_out(n: int, asked_bytes: int, file_bytes: int, work_ns: int, seed: int) -> Trace:
+def _laid_out(n_reads: int, mib: float, scale: float, seed: int, work_s: float = 0) -> Trace:
     """Baskets that are asked for, among others; the same in each cluster up to chance."""
+    n = max(N_CLUSTERS, round(n_reads * scale))
+    asked_bytes, file_bytes = (round(size * MIB * scale) for size in (mib, RAL["lazy download"].mib))
     generator = np.random.default_rng(seed)
     asked = sizes_of(generator, n, asked_bytes)
     # Others lie between, as large on average: their bytes in gaps.
@@ -113,5 +109,5 @@ def _laid_out(n: int, asked_bytes: int, file_bytes: int, work_ns: int, seed: int
         rank[branches][order],
         file_bytes,
         N_EVENTS,
-        work_ns,
+        round(work_s * 1e9 * scale),
     )

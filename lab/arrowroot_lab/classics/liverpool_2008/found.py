@@ -54,6 +54,7 @@ class Found(Study):
         self.first_bytes = max(row["first_bytes"] for row in self.buffers)
         #: Bytes of the buffer -> row; of the kernel's read-ahead -> row; and of both and other controls.
         self.by_size = self.keyed("buffer", "cache_bytes")
+        self.cpu_shares = {size: self.cpu_share(row) for size, row in self.by_size.items()}
         self.disks = self.keyed("disk", "read_ahead_bytes")
         self.jobs = self.keyed("jobs", "n_jobs", "cache_bytes")
         self.latencies = self.keyed("latency", "latency_ns", "cache_bytes")
@@ -86,10 +87,6 @@ class Found(Study):
             abs(1 - line[other] / line[one]) for line in self.told.values() if line.keys() >= {one, other}
         )
         return f"{100 * shares[0]:.0f} and {100 * shares[-1]:.0f} %"
-
-    def share_of(self, size: int) -> float:
-        """Return the CPU share with a size of the buffer."""
-        return self.cpu_share(self.by_size[size])
 
     def events_per_s(self, row: Row) -> float:
         """Return the events in a second of wall time."""

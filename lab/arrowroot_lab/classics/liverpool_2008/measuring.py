@@ -1,4 +1,4 @@
-"""What is replayed of Liverpool 2008, and which figures follow from it."""
+"""What is replayed of Liverpool 2008."""
 
 from __future__ import annotations
 
@@ -93,13 +93,12 @@ def _span_rows(
     written: Written, job: Callable[..., traces.Trace], told: Callable[[str], None]
 ) -> Iterator[Row]:
     """Return what baskets, branches, seeds and flushes do to the peak and to the fall."""
-    studies: list[tuple[str, str, tuple[Any, ...]]] = [
+    for study, option, values in (
         ("baskets", "basket_bytes", BASKETS),
         ("branches", "n_branches", _BRANCHES),
         ("seeds", "seed", _SEEDS),
         ("flushed", "cluster_bytes", (30_000_000,)),
-    ]
-    for study, option, values in studies:
+    ):
         for value in values:
             told(f"the span: {study} {value:,}")
             trace = job(**{option: value})

@@ -27,10 +27,10 @@ STATEMENTS: tuple[Statement[Found], ...] = (
     ("found", "Less than a tenth of the peak moves from 32 MiB on: half of 64 MB would have done.",
      lambda of: of.fall == 32 * MIB),
     ("given", "CPU shares go the way of the published ones: down to 10 MB, and up again beyond those of 4 kB.",
-     lambda of: of.share_of(128 * KIB) > of.share_of(MIB) > of.share_of(10 * MIB) < of.share_of(64 * MIB)
-     < of.share_of(128 * MIB) > of.share_of(4 * KIB) > of.share_of(128 * KIB)),
+     lambda of: of.cpu_shares[128 * KIB] > of.cpu_shares[MIB] > of.cpu_shares[10 * MIB] < of.cpu_shares[64 * MIB]
+     < of.cpu_shares[128 * MIB] > of.cpu_shares[4 * KIB] > of.cpu_shares[128 * KIB]),
     ("given", "Each published CPU share is met within 15 points, or lies between first table and retest.",
-     lambda of: all(min(abs(of.share_of(size) - share) for share in shares(line)) < 0.15
+     lambda of: all(min(abs(of.cpu_shares[size] - share) for share in shares(line)) < 0.15
                     for size, line in of.told.items())),
     ("given", "If only the beginning of the file were buffered, no more would move than is asked for and one buffer.",
      lambda of: all(row["first_bytes"] <= of.model["asked_bytes"] + row["cache_bytes"] for row in of.buffers)

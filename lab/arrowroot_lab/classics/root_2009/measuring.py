@@ -1,4 +1,4 @@
-"""The replays of ROOT 2009, and the figures that follow from them."""
+"""The replays of ROOT 2009, and of its files what ROOT's own rules make."""
 
 from __future__ import annotations
 
@@ -165,14 +165,11 @@ def _replayed_rows(files: dict[str, File], written: Written, told: Callable[[str
         for where, line in (("each read", DISK_LINE), *DISKS.items(), *LINES.items()):
             for strategy, size in (("direct", None), ("treecache", TYPICAL_BYTES), ("auto", None)):
                 told(f"replayed: {layout}, {where}, {strategy}")
-                options = {"learn_entries": "0"} if strategy == "treecache" else {}
-                row = replay(path, line, strategy, size, works=True, **options)
+                row = replay(path, line, strategy, size, works=True, learns=False)
                 yield {"study": "replay", "layout": layout, "line": where, **row}
         if layout == "optimised":
             for where, line in LINES.items():
-                row = replay(
-                    path, line, "treecache", TYPICAL_BYTES, works=True, learn_entries="0", prefetch="1"
-                )
+                row = replay(path, line, "treecache", TYPICAL_BYTES, works=True, learns=False, prefetch="1")
                 yield {"study": "ahead", "layout": layout, "line": where, **row}
 
 

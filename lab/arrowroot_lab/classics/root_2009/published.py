@@ -1,7 +1,4 @@
-"""ROOT 2009: the published figures, and the two files that are made of them.
-
-Megabytes are 10^6 bytes, as TTreePerfStats has them; its kilobytes are 1,000 bytes.
-"""
+"""ROOT 2009: the published figures, and the two files that are made of them. Megabytes are 10^6 bytes."""
 
 from __future__ import annotations
 
