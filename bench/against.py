@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from . import catalogue
@@ -17,6 +18,7 @@ from .data import FileSet
 from .paths import REPOSITORY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 BUILDS = REPOSITORY / "target" / "against"
@@ -28,7 +30,7 @@ N_ROUNDS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that both commits do: a task of ``against_worker.py``, on a file of the data."""
+    """One thing that both commits do: a task of ``against_worker.py``, on a file of the data, or a table to write."""
 
     name: str
     task: str
@@ -36,11 +38,12 @@ class Case:
     columns: str = ""
     codec: str = ""
     layout: str = "ttree"
+    table: str = ""
 
     def job(self, files: FileSet) -> dict[str, Any]:
         """The worker's job for the files of a set."""
         if not self.dataset:
-            return {"task": self.task}
+            return {"task": self.task, "table": self.table}
         dataset = files.dataset(self.dataset)
         job: dict[str, Any] = {
             "task": self.task,
@@ -56,9 +59,16 @@ class Case:
         return job
 
 
-def cases() -> tuple[Case, ...]:
-    """All that is compared."""
-    return tuple(Case(**told) for told in catalogue.load("against")["case"])
+def cases(patterns: Sequence[str] = ()) -> tuple[Case, ...]:
+    """All that is compared, or the cases whose names match one of the patterns.
+
+    Raises: ValueError for a pattern that no name matches.
+    """
+    found = tuple(Case(**told) for told in catalogue.load("against")["case"])
+    for pattern in patterns:
+        if not any(fnmatch(case.name, pattern) for case in found):
+            raise ValueError(f"no case matches {pattern}: {'; '.join(case.name for case in found)}")
+    return tuple(case for case in found if not patterns or any(fnmatch(case.name, p) for p in patterns))
 
 
 @dataclass
@@ -163,12 +173,17 @@ def row(comparison: Comparison) -> str:
     )
 
 
-def compare(commit: str, n_pairs: int, *, is_prepared: bool) -> int:
+def compare(commit: str, n_pairs: int, patterns: Sequence[str] = (), *, is_prepared: bool) -> int:
     """Print one row a case. Returns 1 if a case is worse."""
     definition = catalogue.load("against")
     files = FileSet.of(definition["set"], 1)
-    if not is_prepared:
-        files.make(definition["codecs"], ("nano", "flat", "aod"))
+    try:
+        chosen = cases(patterns)
+    except ValueError as error:
+        sys.exit(str(error))
+    datasets = sorted({case.dataset for case in chosen if case.dataset})
+    if datasets and not is_prepared:
+        files.make(definition["codecs"], datasets)
     before, now = build(commit), REPOSITORY / "python"
     for python in (before, now):
         write_bytecode(python)
@@ -179,7 +194,7 @@ def compare(commit: str, n_pairs: int, *, is_prepared: bool) -> int:
         "| case | before, ms | now / before | bounds | pairs | |\n| --- | ---: | ---: | ---: | ---: | --- |"
     )
     is_worse = False
-    for case in cases():
+    for case in chosen:
         comparison, job = Comparison(case), case.job(files)
         for python in (before, now):
             sample(python, job)  # page cache

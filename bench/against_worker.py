@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from .paths import IN_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +58,14 @@ def reader(job: Job) -> Callable[[], None]:
     return read
 
 
+def writer(job: Job, directory: str) -> Callable[[], None]:
+    """The writing of a table, in a way that the job names, to a file in ``directory``."""
+    from .against_writing import WRITERS  # noqa: PLC0415 - as above
+
+    make, write = WRITERS[job["table"]]
+    return partial(write, os.path.join(directory, "out.root"), make())  # noqa: PTH118 - as users have them
+
+
 def timed(action: Callable[[], None]) -> int:
     """CPU time of one call, of all threads."""
     start_ns = time.process_time_ns()
@@ -74,10 +86,18 @@ def repeated(action: Callable[[], None]) -> int:
 def main() -> None:
     """Do the job of standard input."""
     job = json.load(sys.stdin)
-    if job["task"] == "import":
-        print(import_it())
-    else:
-        print(repeated(reader(job) if job["task"] == "read" else lambda: open_it(job)))
+    match job["task"]:
+        case "import":
+            print(import_it())
+        case "open":
+            print(repeated(lambda: open_it(job)))
+        case "read":
+            print(repeated(reader(job)))
+        case "write":
+            with tempfile.TemporaryDirectory(prefix="bench-against-", dir=IN_MEMORY) as directory:
+                print(repeated(writer(job, directory)))
+        case other:
+            sys.exit(f"no task {other!r}")
 
 
 if __name__ == "__main__":

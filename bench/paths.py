@@ -14,6 +14,8 @@ RESULTS = REPOSITORY / "target" / "bench"
 #: Programs and data, which all checkouts share: 8 GB at scale 1.
 CACHE = Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arrowroot-bench").resolve()
 BIN = CACHE / "bin"
+#: A file system in memory, where the disk is no part of what is compared; else the cache.
+IN_MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else CACHE  # noqa: S108 - in directories of their own there
 #: A tiny file that engines read before the clock starts.
 WARM_UP = CACHE / "warm_up.root"
 #: Cargo's directory of release builds.

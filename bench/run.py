@@ -42,7 +42,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the content of the data (default 1)")
     parser.add_argument("--codecs", type=names, help="of zstd,zlib,lz4,none,lzma (default: all)")
     parser.add_argument(
-        "--cases", type=names, help="such as flat:s10 (default: all of definitions/read.toml)"
+        "--cases",
+        type=names,
+        help="such as flat:s10 (default: all of definitions/read.toml); with --against, such as 'write *'",
     )
     parser.add_argument(
         "--peers", type=names, help="names or patterns of engines.toml (default: the usual ones)"
@@ -176,7 +178,9 @@ def main() -> int:
     """Return 1 if an engine failed or read something else than the others, or arrowroot is slower than a commit."""
     options = parse()
     if options.against:
-        return against.compare(options.against, options.pairs, is_prepared=options.prepared)
+        return against.compare(
+            options.against, options.pairs, options.cases or (), is_prepared=options.prepared
+        )
     if options.reuse:
         results = json.loads(RESULT.read_text())
     else:

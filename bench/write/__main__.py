@@ -15,15 +15,13 @@ from bench import catalogue, programs
 from bench.digest import digest
 from bench.machine import machine, packages, today
 from bench.pages import names, update_page
-from bench.paths import CACHE, MEASURED, RESULTS
+from bench.paths import CACHE, IN_MEMORY, MEASURED, RESULTS
 from bench.runner import Answer, Row, ask, difference
 
 from . import data, tables
 
 RESULT = RESULTS / "write.json"
 LAYOUTS = ("ttree", "rntuple")
-#: A file system in memory, where the disk is no part of what is compared.
-IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files are made in a directory of their own there
 
 
 class Places(NamedTuple):
@@ -60,7 +58,7 @@ def main() -> int:
     programs.build_examples("arrowroot-writer", "write_columns")
     definition = catalogue.load("write")
     CACHE.mkdir(parents=True, exist_ok=True)
-    memory = Path(tempfile.mkdtemp(prefix="bench-write-", dir=IN_MEMORY if IN_MEMORY.is_dir() else CACHE))
+    memory = Path(tempfile.mkdtemp(prefix="bench-write-", dir=IN_MEMORY))
     places = Places(memory, Path(tempfile.mkdtemp(prefix="bench-write-", dir=CACHE)))
     results = []
     try:

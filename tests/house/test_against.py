@@ -7,7 +7,9 @@ import random
 
 import pytest
 
-from bench import against
+import arrowroot as ar
+from bench import against, against_worker, against_writing
+from bench.write import data
 
 
 def verdict(ratios):
@@ -51,3 +53,37 @@ def test_both_sides_have_bytecode_where_the_interpreter_writes_none(tmp_path, mo
     os.utime(source, (source.stat().st_mtime + 2,) * 2)  # bytecode knows whole seconds
     against.write_bytecode(tmp_path)
     assert compiled.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tables"),
+    [
+        ("write 100 *", {"T": 8_000}),
+        ("write 700 *", {"Events": 800}),
+        ("write texts", {"T": 24_000}),
+        ("write 60 small *", {"appended": 1_200, "filled": 1_200}),
+    ],
+)
+def test_case_of_writing_writes_what_it_is_named_after(pattern, tables, tmp_path, monkeypatch):
+    monkeypatch.setattr(data, "DATA", tmp_path)
+    [case] = against.cases([pattern])
+    job = case.job(None)  # it needs no file of the data
+    against_worker.writer(job, str(tmp_path))()
+    given = against_writing.WRITERS[case.table][0]()
+    with ar.open(tmp_path / "out.root") as file:
+        read = {name: file[name].to_arrow() for name in tables}
+    assert {name: table.num_rows for name, table in read.items()} == tables
+    for table in read.values():
+        assert table.slice(0, 20).to_pydict() == given.slice(0, 20).to_pydict()
+
+
+def test_cases_are_chosen_by_name_or_pattern_and_one_that_matches_nothing_is_an_error():
+    assert len(against.cases()) == 12
+    assert [case.name for case in against.cases(["import", "write t*"])] == ["import", "write texts"]
+    with pytest.raises(ValueError, match="no case matches writing: import; open 947"):
+        against.cases(["import", "writing"])
+
+
+def test_task_that_the_worker_does_not_know_ends_the_program(tmp_path):
+    with pytest.raises(SystemExit, match="no task 'wrote'"):
+        against.sample(tmp_path, {"task": "wrote"})

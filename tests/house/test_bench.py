@@ -145,7 +145,8 @@ def test_cases_of_two_commits_name_data_sets_that_exist():
     definition = catalogue.load("against")
     assert definition["set"] in catalogue.load("datasets")["sets"]
     for case in definition["case"]:
-        if case["task"] == "import":
+        assert "," not in case["name"]  # `--cases` has names with commas between them
+        if case["task"] in ("import", "write"):
             continue
         dataset = catalogue.datasets()[case["dataset"]]
         assert case["codec"] in definition["codecs"]
