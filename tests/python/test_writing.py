@@ -494,8 +494,10 @@ def test_waiting_for_the_writer_keeps_other_threads_running(tmp_path):
 
     thread = threading.Thread(target=tick)
     thread.start()
-    ar.write(f"{tmp_path}/out.root:t", table_of(200_000), layout="rntuple", compression="zstd:9")
-    is_over.set()
+    try:
+        ar.write(f"{tmp_path}/out.root:t", table_of(200_000), layout="rntuple", compression="zstd:9")
+    finally:  # or the process would never end
+        is_over.set()
     thread.join()
     assert len(ticks) > 5
 
