@@ -18,6 +18,7 @@ BENCH_ARGS ?=
 PERF_ARGS ?=
 FUZZ_SECONDS ?= 60
 FAULT_ARGS ?=
+FAULT_ROOMS ?=
 BOUND_ARGS ?=
 
 export PYTHON
@@ -187,6 +188,10 @@ soak-incoming: build ## write 5,000 drawn Arrow arrays of which something is wro
 .PHONY: soak-producers
 soak-producers: build $(VENV)/.root ## 1,000 seeded tables that several threads fill, with mishaps; all is read back
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing/test_producers.py $(PYTEST_ARGS)
+
+.PHONY: soak-faults
+soak-faults: build $(VENV)/.dependencies ## plant faults, one at a time, and say which the tests catch: hours (FAULT_ROOMS='format writing')
+	$(BIN)/python tools/planted_faults.py $(FAULT_ROOMS)
 
 .PHONY: wheel
 wheel: $(VENV)/.dependencies ## build the abi3 wheel and the laboratory's into dist, and try them in a clean environment
