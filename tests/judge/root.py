@@ -1,0 +1,165 @@
+"""Asks ROOT's process for jobs: see the package. One is started for each process of tests that asks."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.util
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .server import LENGTH_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+#: The beginnings of ROOT's messages, but for those that only tell.
+COMPLAINTS = ("Error in <", "Warning in <", "SysError in <", "Fatal in <", "Break in <", "*** Break ***")
+TIMEOUT_S = 900  # ROOT compiles what it writes with; a busy machine takes its time
+
+
+class RootFailed(RuntimeError):  # noqa: N818 - it says what failed
+    """A job raised, crashed, hung or complained; the text has what it printed."""
+
+
+@functools.cache
+def python_with_root() -> str | None:
+    """ARROWROOT_ROOT_PYTHON, or this interpreter; None if neither has ROOT."""
+    named = os.environ.get("ARROWROOT_ROOT_PYTHON")
+    probe = "import importlib.util as u, sys; sys.exit(u.find_spec('ROOT') is None)"
+    if named and Path(named).exists() and subprocess.run([named, "-c", probe], check=False).returncode == 0:
+        return named
+    return sys.executable if importlib.util.find_spec("ROOT") else None
+
+
+def need_root() -> str:
+    """Return the Python that has ROOT. Skips the test where there is none."""
+    python = python_with_root()
+    if python is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    return python
+
+
+class Server:
+    """ROOT's process, as long as this object."""
+
+    def __init__(self) -> None:
+        python = need_root()
+        self.control, theirs = socket.socketpair()
+        with theirs:
+            command = [python, "-B", "-W", "ignore", "-m", "tests.judge.server", str(theirs.fileno())]
+            self.process = subprocess.Popen(command, cwd=REPOSITORY, pass_fds=[theirs.fileno()])
+
+    def begin(self, function: Callable[..., Any], directory: Path, arguments: tuple[Any, ...]) -> Job:
+        """Start a job."""
+        pickled = pickle.dumps((function, directory, arguments))
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self.control, [len(pickled).to_bytes(LENGTH_BYTES, "big")], [theirs.fileno()])
+        self.control.sendall(pickled)
+        return Job(function.__qualname__, Connection(ours.detach()))
+
+    def close(self) -> None:
+        """End the process and its jobs."""
+        self.control.close()
+        self.process.wait()
+
+
+class Job:
+    """A function that runs, or did."""
+
+    def __init__(self, name: str, answers: Connection) -> None:
+        self.name, self._answers = name, answers
+
+    def wait(self, timeout_s: float, complaints_but: Iterable[str] | None = None) -> Any:
+        """Return what the function returns; see :func:`run`."""
+        answer, status, output = ("crashed", None), 0, ""
+        try:
+            while True:
+                if not self._answers.poll(timeout_s):
+                    raise RootFailed(f"ROOT did not end {self.name} in {timeout_s} s")
+                received = pickle.loads(self._answers.recv_bytes())
+                if received[0] == "ended":
+                    _, status, output = received
+                    break
+                answer = received
+        except EOFError:
+            raise RootFailed(f"ROOT's process ended before {self.name}: does it import?") from None
+        finally:
+            self._answers.close()
+        kind, value = answer
+        if kind == "no compiler":
+            pytest.skip(f"NO C++ COMPILER: {value}")
+        if kind == "raised":
+            raise RootFailed(f"{value}{output}")
+        if kind == "crashed" or status != 0:
+            raise RootFailed(f"ROOT ended with status {status} in {self.name}:\n{output}")
+        said = [] if complaints_but is None else complaints(output, complaints_but)
+        if said:
+            raise RootFailed("ROOT said:\n" + "\n".join(said))
+        return value
+
+    def runs(self) -> bool:
+        """True as long as the job runs.
+
+        Raises: RootFailed if it ended with an error.
+        """
+        if self._answers.poll():
+            self.wait(TIMEOUT_S)
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the job."""
+        self._answers.close()
+
+
+@functools.cache
+def _server() -> Server:
+    server = Server()
+    atexit.register(server.close)
+    return server
+
+
+def run(
+    function: Callable[..., Any],
+    directory: Path,
+    *arguments: Any,
+    complaints_but: Iterable[str] | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Any:
+    """Run a function of a module in a child of ROOT's process, in a directory, and return what it returns.
+
+    complaints_but: ROOT may complain of nothing, not in a warning either, but in lines that have one of these texts.
+
+    Skips the test where there is no ROOT, or no compiler and the function needs one.
+
+    Raises: RootFailed with what ROOT said, if the function raises, crashes, hangs or complains.
+    """
+    return _server().begin(function, directory, arguments).wait(timeout_s, complaints_but)
+
+
+@contextmanager
+def running(function: Callable[..., Any], directory: Path, *arguments: Any) -> Iterator[Job]:
+    """Run a function beside the test, which is ended with the block."""
+    job = _server().begin(function, directory, arguments)
+    try:
+        yield job
+    finally:
+        job.close()
+
+
+def complaints(text: str, but: Iterable[str]) -> list[str]:
+    """Return the lines of what ROOT printed in which it warns, or more, but those with one of these texts."""
+    said = [line for line in text.splitlines() if line.lstrip().startswith(COMPLAINTS)]
+    return [line for line in said if not any(part in line for part in but)]
