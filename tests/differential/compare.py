@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tests.conformance.reader import plain_values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RootFiles:
+    """Where files of ROOT are, and what ROOT reads in them."""
+
+    directory: Path
+    expected: Any
+
+    def path(self, name: str) -> str:
+        return str(self.directory / name)
+
 
 _encode = json.JSONEncoder(sort_keys=True).encode
 

@@ -1,14 +1,13 @@
-"""Finds a Python that has ROOT, and lets it write the files of with_root.py."""
+"""Finds a Python that has ROOT, and runs programs with it."""
 
 from __future__ import annotations
 
 import functools
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -63,10 +62,3 @@ def complaints(text: str, but: Iterable[str]) -> list[str]:
     """Return the lines of what ROOT printed in which it warns, or more, but those with one of these texts."""
     said = [line for line in text.splitlines() if line.lstrip().startswith(COMPLAINTS)]
     return [line for line in said if not any(part in line for part in but)]
-
-
-def write_files(directory: Path) -> dict[str, Any]:
-    """Let ROOT write all files. Returns what it reads in them: see with_root.py."""
-    run("with_root.py", directory)
-    expected: dict[str, Any] = json.loads((directory / "expected.json").read_text())
-    return expected

@@ -4,19 +4,44 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .with_bases import MODES, N_ENTRIES, SPLITS, TYPES
+from .compare import RootFiles
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+MACRO = Path(__file__).with_name("write_bases.C")
+N_ENTRIES = 9
+SPLITS = (0, 1, 99)
+MODES = ("members", "objects")
+TYPES = [
+    "TObject",
+    "TNamed",
+    "ar::Quiet",
+    "ar::Number",
+    "TObjString",
+    "TLorentzVector",
+    "TVector2",
+    "TParameter<double>",
+    "TGraph",
+    "TH1F",
+    "TMatrixD",
+    "TArrayD",
+    "ROOT::Math::PtEtaPhiMVector",
+]
+_LINKED = (
+    "ar::Derived<{}>",
+    "ar::Holder<{}>",
+    "std::vector<{}>",
+    "std::vector<std::vector<{}>>",
+    "std::map<int, {}>",
+    "std::vector<ar::Derived<{}>>",
+)
 BRANCHES = ("holder.", "deriveds", "clones")
 #: What ROOT's JSON writes of an object that ignores its TObject is no JSON.
 IGNORED = '"dummy":,'
@@ -25,10 +50,19 @@ NOT_AS_STORED = "fBits"
 
 
 @pytest.fixture(scope="module")
-def base_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base_files(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
+    """With a text of JSON for each entry and branch, in turn."""
+    links = [f"#pragma link C++ class {linked.format(name)}+;\n" for name in TYPES for linked in _LINKED]
+    source = MACRO.read_text().replace('#include "links.h"\n', "".join(links))
+    files = {
+        f"{number}_{split}_{mode}": (f"ar.write<{name}>", split, mode == "members")
+        for number, name in enumerate(TYPES)
+        for split in SPLITS
+        for mode in MODES
+    }
     directory = tmp_path_factory.mktemp("bases")
-    root_peer.run("with_bases.py", directory)
-    return directory
+    calls = [(write, f"{name}.root", N_ENTRIES, *how) for name, (write, *how) in files.items()]
+    return RootFiles(directory, dict(zip(files, root.compiled(directory, source, *calls), strict=True)))
 
 
 def compare(found: Any, wanted: Any, path: str) -> int:
@@ -67,12 +101,12 @@ def flat(items: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("number", range(len(TYPES)), ids=TYPES)
 def test_roots_classes_are_read_wherever_they_are(
-    base_files: Path, number: int, split: int, mode: str
+    base_files: RootFiles, number: int, split: int, mode: str
 ) -> None:
-    path = base_files / f"{number}_{split}_{mode}"
-    lines = json.loads(path.with_suffix(".json").read_text())
+    name = f"{number}_{split}_{mode}"
+    lines = base_files.expected[name]
     n_compared = 0
-    with ar.open(path.with_suffix(".root")) as file:
+    with ar.open(base_files.path(f"{name}.root")) as file:
         for place, branch in enumerate(BRANCHES):
             texts = [text.replace(IGNORED, "") for text in lines[place :: len(BRANCHES)]]
             if texts[0] == "null":
@@ -88,10 +122,10 @@ def test_roots_classes_are_read_wherever_they_are(
 
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("number", range(len(TYPES)), ids=TYPES)
-def test_every_branch_of_them_can_be_read_alone(base_files: Path, number: int, split: int) -> None:
+def test_every_branch_of_them_can_be_read_alone(base_files: RootFiles, number: int, split: int) -> None:
     by_mode = []
     for mode in MODES:
-        with ar.open(base_files / f"{number}_{split}_{mode}.root") as file:
+        with ar.open(base_files.path(f"{number}_{split}_{mode}.root")) as file:
             tree = file["T"]
             names = [column.name for column in tree.columns]
             columns = {name: pa.table(tree.to_arrow([name]))[name].to_pylist() for name in names}

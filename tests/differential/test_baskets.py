@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .with_baskets import N_ENTRIES
+from .with_baskets import N_ENTRIES, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_the_data_of_a_basket_that_is_an_object_without_them_are_read(tmp_path: Path):
-    root_peer.run("with_baskets.py", tmp_path)
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    seen = root.run(write, tmp_path)
     assert len(seen) > 2
     uproot = pytest.importorskip("uproot")
     for name, values in seen.items():

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-
-from . import root_peer
+from tests.judge import root
 
 N_ENTRIES = 275_000_000
 WRITE = """
-import ROOT, sys
-ROOT.gInterpreter.Declare('''
 #include "TFile.h"
 #include "TTree.h"
 void write_big(const char *path, Long64_t n) {
@@ -26,18 +22,14 @@ void write_big(const char *path, Long64_t n) {
   tree.Branch("i", &i, "i/L", 4000000);
   for (i = 0; i < n; ++i) tree.Fill();
   tree.Write();
-}''')
-ROOT.write_big(sys.argv[1], int(sys.argv[2]))
+}
 """
 
 
 @pytest.mark.skipif(os.environ.get("ARROWROOT_BIG") != "1", reason="2.2 GB of disk: set ARROWROOT_BIG=1")
 def test_a_file_over_2_gb(tmp_path):
-    python = root_peer.python_with_root()
-    if python is None:
-        pytest.skip("NO ROOT FOUND")
     path = tmp_path / "big.root"
-    subprocess.run([python, "-W", "ignore", "-c", WRITE, str(path), str(N_ENTRIES)], check=True)
+    root.interpreted(tmp_path, WRITE, ("write_big", path.name, N_ENTRIES))
     assert path.stat().st_size > 2**31
     with ar.open(path) as file:
         tree = file["T"]

@@ -6,19 +6,19 @@ import json
 import struct
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import arrowroot as ar
 from arrowroot.cli import main
-
-from . import root_peer
+from tests.judge import root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+MACRO = Path(__file__).with_name("write_derived.C")
 COLLECTIONS = ["list", "hash_list", "sorted_list", "array", "ordered", "further", "clones"]
 NAMES = ["n0", "n1", "n2"]
 
@@ -26,7 +26,10 @@ NAMES = ["n0", "n1", "n2"]
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("derived")
-    root_peer.run("with_derived.py", directory)
+    files = {"write": "derived", "write_trees": "trees", "write_boxes": "boxes"}
+    calls = [(f"derived.{write}", f"{name}.root") for write, name in files.items()]
+    calls.append(("derived.write_inside",))
+    root.compiled(directory, MACRO, *calls)
     return directory / "derived.root"
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import arrowroot as ar
-
-from . import root_peer
-from .with_diamonds import N_ENTRIES
+from tests.judge import root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+MACRO = Path(__file__).with_name("write_diamonds.C")
+N_ENTRIES = 6
 LEFT = "diamond::Left::diamond::Common::"
 RIGHT = "diamond::Right::diamond::Common::"
 BOTH = "diamond::Both::"
@@ -23,7 +23,7 @@ BOTH = "diamond::Both::"
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("diamonds")
-    root_peer.run("with_diamonds.py", directory)
+    root.compiled(directory, MACRO, ("diamond.write", "diamonds.root", N_ENTRIES))
     return directory / "diamonds.root"
 
 

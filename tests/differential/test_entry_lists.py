@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .with_entry_lists import CHAIN_LISTS, CHAINS, CONDITIONS, MODULUS, STEP, SYNC_LISTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from .compare import RootFiles
+from .with_entry_lists import CHAIN_LISTS, CHAINS, CONDITIONS, MODULUS, STEP, SYNC_LISTS, write
 
 
 @pytest.fixture(scope="module")
-def lists(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lists(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
     directory = tmp_path_factory.mktemp("lists")
-    root_peer.run("with_entry_lists.py", directory)
-    return directory
+    return RootFiles(directory, root.run(write, directory))
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_a_list_holds_what_root_chose(lists: Path, name: str) -> None:
-    expected = json.loads((lists / "lists.json").read_text())[name]
-    with ar.open(lists / "lists.root") as file:
+def test_a_list_holds_what_root_chose(lists: RootFiles, name: str) -> None:
+    expected = lists.expected["lists"][name]
+    with ar.open(lists.path("lists.root")) as file:
         for kind in ("event", "entry"):
             found = file[f"{kind}_{name}"]
             assert isinstance(found, ar.EntryList)
@@ -40,9 +34,9 @@ def test_a_list_holds_what_root_chose(lists: Path, name: str) -> None:
         assert file[f"entry_{name}"].file_name.endswith("lists.root")
 
 
-def test_of_a_list_of_several_trees_a_tree_takes_its_own(lists: Path) -> None:
-    expected = json.loads((lists / "lists.json").read_text())["few"]
-    with ar.open(lists / "lists.root") as file:
+def test_of_a_list_of_several_trees_a_tree_takes_its_own(lists: RootFiles) -> None:
+    expected = lists.expected["lists"]["few"]
+    with ar.open(lists.path("lists.root")) as file:
         both = file["both"]
         assert file["T"].to_arrow(entries=both)["x"].to_pylist() == [
             entry * STEP % MODULUS for entry in expected
@@ -56,11 +50,11 @@ def test_of_a_list_of_several_trees_a_tree_takes_its_own(lists: Path) -> None:
 
 @pytest.mark.parametrize("of", CHAINS)
 @pytest.mark.parametrize("name", [*CHAIN_LISTS, "of_one", "of_none"])
-def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: Path, name: str, of: str) -> None:
-    expected = json.loads((lists / "chain.json").read_text())[name][of]
-    with ar.open(lists / "chain.root") as file:
+def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: RootFiles, name: str, of: str) -> None:
+    expected = lists.expected["chain"][name][of]
+    with ar.open(lists.path("chain.root")) as file:
         chosen = file[name]
-    files = [f"{lists / path}:{tree}" for tree, path in CHAINS[of]]
+    files = [f"{lists.path(path)}:{tree}" for tree, path in CHAINS[of]]
 
     def read() -> list[int]:
         return ar.scan(files, columns="x", entries=chosen).read_all()["x"].to_pylist()
@@ -70,7 +64,7 @@ def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: Path, name: str, of:
             read()
     elif of == "fewer":
         # Entries of a file that is not in the chain ROOT (6.40) reads from another one.
-        of_all = json.loads((lists / "chain.json").read_text())[name]["same"]
+        of_all = lists.expected["chain"][name]["same"]
         if name in CHAIN_LISTS:
             with pytest.warns(ar.UnusedEntriesWarning, match=r"part1\.root"):
                 assert read() == [x for x in of_all if x // 1000 != 1]
@@ -82,9 +76,9 @@ def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: Path, name: str, of:
 
 
 @pytest.mark.parametrize("name", SYNC_LISTS)
-def test_lists_of_one_name_choose_what_root_reads_with_sync(lists: Path, name: str) -> None:
-    expected = json.loads((lists / "sync.json").read_text())[name]
-    with ar.open(lists / "sync.root") as file:
+def test_lists_of_one_name_choose_what_root_reads_with_sync(lists: RootFiles, name: str) -> None:
+    expected = lists.expected["sync"][name]
+    with ar.open(lists.path("sync.root")) as file:
         chosen = file[name]
-    files = [f"{lists / part}:T" for part, _ in SYNC_LISTS[name]]
+    files = [f"{lists.path(part)}:T" for part, _ in SYNC_LISTS[name]]
     assert ar.scan(files, columns="x", entries=chosen).read_all()["x"].to_pylist() == expected

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .with_event_order import FILES, JOBS
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from .compare import RootFiles
+from .with_event_order import FILES, JOBS, write
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("order")
-    root_peer.run("with_event_order.py", made)
-    return made
+def files(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
+    directory = tmp_path_factory.mktemp("order")
+    return RootFiles(directory, root.run(write, directory))
 
 
-def read(path: Path, job: str, **options: Any) -> ar.Scan:
+def read(path: str, job: str, **options: Any) -> ar.Scan:
     columns, entries = JOBS[job]
     scan = ar.open(path, strategy="direct")["events"].scan(columns, entries=entries, trace=True, **options)
     scan.drain()
@@ -34,28 +30,28 @@ def read(path: Path, job: str, **options: Any) -> ar.Scan:
 @pytest.mark.parametrize("job", JOBS)
 @pytest.mark.parametrize("batch_size", ["64 MB", "40 kB"])
 def test_entry_by_entry_the_store_is_asked_as_by_getentry(
-    directory: Path, file: str, job: str, batch_size: str
+    files: RootFiles, file: str, job: str, batch_size: str
 ) -> None:
-    expected = json.loads((directory / "order.json").read_text())[file][job]
-    scan = read(directory / f"{file}.root", job, order="entry", batch_size=batch_size)
+    expected = files.expected[file][job]
+    scan = read(files.path(f"{file}.root"), job, order="entry", batch_size=batch_size)
     assert [read.offset for read in scan.physical_reads()] == expected
     assert [read.offset for read in scan.logical_reads()] == expected
     ranges = [offset for window in scan.plan.windows for offset, _ in window.ranges]
     assert ranges == expected
 
 
-def test_the_usual_order_is_another_one(directory: Path) -> None:
-    expected = json.loads((directory / "order.json").read_text())["unflushed"]["all"]
-    found = [read.offset for read in read(directory / "unflushed.root", "all").physical_reads()]
+def test_the_usual_order_is_another_one(files: RootFiles) -> None:
+    expected = files.expected["unflushed"]["all"]
+    found = [read.offset for read in read(files.path("unflushed.root"), "all").physical_reads()]
     assert found != expected
     assert sorted(found) == sorted(expected)
 
 
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("job", JOBS)
-def test_the_values_are_the_same(directory: Path, file: str, job: str) -> None:
+def test_the_values_are_the_same(files: RootFiles, file: str, job: str) -> None:
     columns, entries = JOBS[job]
-    tree = ar.open(directory / f"{file}.root")["events"]
+    tree = ar.open(files.path(f"{file}.root"))["events"]
     wanted = tree.scan(columns, entries=entries).read_all()
     for batch_size, memory_budget in (("64 MB", "512 MB"), ("30 kB", "512 MB"), ("30 kB", "64 kB")):
         options: Any = {"order": "entry", "batch_size": batch_size, "memory_budget": memory_budget}

@@ -9,9 +9,9 @@ import pytest
 
 import arrowroot as ar
 from arrowroot.cli import main
+from tests.judge import root
 
-from . import root_peer
-from .with_flags import N_ENTRIES
+from .with_small_trees import N_FLAGS, write_flags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def flags(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("flags")
-    root_peer.run("with_flags.py", directory)
+    root.run(write_flags, directory)
     return directory
 
 
 @pytest.mark.parametrize(
     ("name", "end"),
-    [("status_after", N_ENTRIES), ("weight", N_ENTRIES), ("entry_list", N_ENTRIES), ("fewer", 100)],
+    [("status_after", N_FLAGS), ("weight", N_FLAGS), ("entry_list", N_FLAGS), ("fewer", 100)],
 )
 def test_what_is_stored_is_read_as_often_as_the_tree_says(flags: Path, name: str, end: int) -> None:
     tree = ar.open(flags / f"{name}.root")["T"]
@@ -39,7 +39,7 @@ def test_a_circular_tree_has_its_last_entries(flags: Path) -> None:
     tree = ar.open(flags / "circular.root")["T"]
     assert 0 < tree.num_entries <= 1000
     found = tree.to_arrow()
-    assert found["x"].to_pylist() == list(range(N_ENTRIES - tree.num_entries, N_ENTRIES))
+    assert found["x"].to_pylist() == list(range(N_FLAGS - tree.num_entries, N_FLAGS))
     assert found["y"].to_pylist() == [2 * x for x in found["x"].to_pylist()]
 
 

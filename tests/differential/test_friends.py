@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .with_friends import N_ENTRIES
+from .with_small_trees import N_FRIENDS, write_friends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("friends")
-    root_peer.run("with_friends.py", directory)
+    root.run(write_friends, directory)
     return directory
 
 
@@ -50,7 +50,7 @@ def _partitions(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
 def test_entries_in_no_order_are_not_joined_by_their_numbers(
     friends: Path, read: Callable[[Path, str, str, Any], pa.Table]
 ) -> None:
-    in_order = [(float(i), float(i)) for i in range(N_ENTRIES)]
+    in_order = [(float(i), float(i)) for i in range(N_FRIENDS)]
     for main, friend in (
         ("main", "mixed"),
         ("mixed_main", "plain"),
@@ -62,7 +62,7 @@ def test_entries_in_no_order_are_not_joined_by_their_numbers(
         with pytest.raises(ar.InvalidRequestError, match=rf"{name}\.root:.*kEntriesReshuffled.*index="):
             read(*files, None)
         assert sorted(_pairs(read(*files, "event"), ["event", "f.event"])) == in_order
-        assert read(*files, False).num_rows == N_ENTRIES
+        assert read(*files, False).num_rows == N_FRIENDS
     for friend in ("plain", "indexed", "mixed_indexed"):
         assert _pairs(read(friends, "main.root", f"{friend}.root", None), ["event", "f.event"]) == in_order
     found = read(friends, "mixed_main.root", "mixed_indexed.root", None)
@@ -80,7 +80,7 @@ def test_friends_of_friends_are_followed(friends: Path, suffix: str) -> None:
     tree.add_recorded_friends()
     assert tree.schema.names == ["event", "x", "F.event", "y", "Z.event", "z"]
     table = tree.to_arrow(["x", "y", "z"])
-    assert _pairs(table, ["x", "y", "z"]) == [(10.0 * i,) * 3 for i in range(N_ENTRIES)]
+    assert _pairs(table, ["x", "y", "z"]) == [(10.0 * i,) * 3 for i in range(N_FRIENDS)]
     names = ["F.y", "Z.z", "F.Z.z", "F.z", "Z.event", "F.Z.event"]
     assert [name in tree for name in names] == [True] * len(names)
     some = tree.to_arrow(names, entries=[5, 3, 3], filter="Z.z < 45 && F.Z.z >= 0")

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import uproot
 
 import arrowroot as ar
 from arrowroot._report.layout import layout_of
+from tests.judge import root
 
-from . import root_peer
-from .with_layouts import MEMORY, TREES
+from .with_layouts import MEMORY, TREES, write
 
 
 @pytest.fixture(scope="module")
 def of_root(tmp_path_factory):
     directory = tmp_path_factory.mktemp("layouts")
-    root_peer.run("with_layouts.py", directory)
-    return directory, json.loads((directory / "said.json").read_text())
+    return directory, root.run(write, directory)
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -28,7 +25,7 @@ def test_baskets_are_optimized_as_root_does(of_root, name):
     with ar.open(directory / f"{name}.root") as file:
         tree = file["T"]
         for memory in MEMORY:
-            of_root_here = said[name][str(memory)]
+            of_root_here = said[name][memory]
             told = tree.optimized_baskets(memory)
             branches = told["branches"]
             assert [path.split("/")[-1] for path, *_ in branches] == of_root_here["names"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import TYPE_CHECKING
 
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
+from . import with_live_ntuples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 def looks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, int]]]:
     """Return a directory of copies, and what ROOT reads of each: entries by name."""
     directory = tmp_path_factory.mktemp("live")
-    for task in ("write", "read"):
-        root_peer.run("with_live_ntuples.py", task, directory)
-    return directory, json.loads((directory / "seen.json").read_text())
+    root.run(with_live_ntuples.write, directory)
+    return directory, root.run(with_live_ntuples.read, directory)
 
 
 def fault(path: Path, name: str, n_seen_by_root: int) -> str | None:

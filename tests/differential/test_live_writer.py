@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
-import subprocess
 import time
 import warnings
 from typing import TYPE_CHECKING
 
-import pytest
-
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
+from . import with_live_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,27 +26,16 @@ BETWEEN_LOOKS_S = 0.013
 
 @contextlib.contextmanager
 def a_writer(directory: Path) -> Iterator[Path]:
-    """Let ROOT write ``live.root`` in another process; give its path once there is something in it."""
-    python = root_peer.python_with_root()
-    if python is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    """Let ROOT write ``live.root``; give its path once there is something in it."""
     path = directory / "live.root"
-    script = root_peer.HERE / "with_live_writer.py"
-    with (directory / "said.txt").open("wb") as said:
-        writer = subprocess.Popen(
-            [python, "-B", "-W", "ignore", str(script), "write", str(directory)], stdout=said, stderr=said
-        )
-    try:
+    with root.running(with_live_writer.write, directory) as writer:
         begin = time.monotonic()
         while not path.exists() or path.stat().st_size < 5000:
-            assert writer.poll() is None, (directory / "said.txt").read_text()
-            assert time.monotonic() - begin < root_peer.TIMEOUT_S
+            assert writer.runs()
+            assert time.monotonic() - begin < root.TIMEOUT_S
             time.sleep(0.05)
         yield path
-        assert writer.poll() is None, (directory / "said.txt").read_text()
-    finally:
-        writer.kill()
-        writer.wait()
+        assert writer.runs()
 
 
 def look_at(live: Path, copy: Path) -> None:
@@ -86,8 +72,7 @@ def test_no_look_at_a_file_that_is_written_to_is_refused_that_root_opens(tmp_pat
         for look in range(N_LOOKS):
             look_at(live, tmp_path / f"look_{look:05}.root")
             time.sleep(BETWEEN_LOOKS_S)
-    root_peer.run("with_live_writer.py", "read", tmp_path)
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    seen = root.run(with_live_writer.read, tmp_path)
     assert len(seen) == N_LOOKS
     read = {name: n_entries for name, n_entries in seen.items() if n_entries is not None}
     assert len(read) > N_LOOKS // 2

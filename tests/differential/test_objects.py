@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .compare import values_of
-from .with_objects import N_ENTRIES
+from .compare import RootFiles, values_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+MACRO = Path(__file__).with_name("write_objects.C")
+N_ENTRIES = 40
 BRANCHES = ["event.", "deep", "tags", "numbers", "columns", "lorentz", "arrays", "tracks"]
 BOOKKEEPING = ("fUniqueID", "fBits", "_typename")
 
 
 @pytest.fixture(scope="module")
-def object_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def object_files(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
+    """With a text of JSON for each entry and branch, in turn; ``hollow.root`` has what ROOT stores nothing of."""
     directory = tmp_path_factory.mktemp("objects")
-    root_peer.run("with_objects.py", directory)
-    return directory
+    ways = [(split, mode) for split in (0, 1, 99) for mode in ("members", "objects")]
+    calls = [
+        ("ar.write", f"{split}_{mode}.root", N_ENTRIES, split, mode == "members") for split, mode in ways
+    ]
+    *said, _ = root.compiled(directory, MACRO, *calls, ("ar.write_hollow", "hollow.root", N_ENTRIES))
+    return RootFiles(directory, dict(zip([f"{split}_{mode}" for split, mode in ways], said, strict=True)))
 
 
-def expected(directory: Path, name: str, branch: str) -> list[Any]:
-    lines = json.loads((directory / f"{name}.json").read_text())
-    return [json.loads(line) for line in lines[BRANCHES.index(branch) :: len(BRANCHES)]]
+def expected(files: RootFiles, name: str, branch: str) -> list[Any]:
+    return [json.loads(line) for line in files.expected[name][BRANCHES.index(branch) :: len(BRANCHES)]]
 
 
 def as_arrow(value: Any, kind: pa.DataType, root: Any) -> Any:
@@ -74,7 +77,7 @@ def date(entry: int) -> dict[str, int]:
 @pytest.mark.parametrize("split", [0, 1, 99])
 @pytest.mark.parametrize("branch", ["event.", "deep", "tags", "numbers", "columns", "lorentz", "arrays"])
 def test_whole_objects_are_as_root_wrote_them(object_files, split, mode, branch):
-    with ar.open(str(object_files / f"{split}_{mode}.root")) as file:
+    with ar.open(object_files.path(f"{split}_{mode}.root")) as file:
         table = pa.table(file["T"].to_arrow([branch], assemble=True))
     kind = table.schema.field(branch).type
     found = without_bookkeeping(values_of(table, branch))
@@ -91,7 +94,7 @@ def test_whole_objects_are_as_root_wrote_them(object_files, split, mode, branch)
 def test_columns_of_split_objects_are_their_members(object_files, split, mode):
     name = f"{split}_{mode}"
     wrong, n_compared = [], 0
-    with ar.open(str(object_files / f"{name}.root")) as file:
+    with ar.open(object_files.path(f"{name}.root")) as file:
         tree = file["T"]
         for column in tree.columns:
             branch, _, member = column.name.partition("/")
@@ -117,14 +120,16 @@ def test_columns_of_split_objects_are_their_members(object_files, split, mode):
 
 
 @pytest.mark.parametrize("assemble", [False, True])
-def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(object_files: Path, assemble: bool) -> None:
+def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(
+    object_files: RootFiles, assemble: bool
+) -> None:
     why = {
         "in_vector": r"ROOT stores nothing of array<double,3> that was split",
         "in_vector._M_elems[3]": r"ROOT stores nothing of array<double,3> that was split",
         "bare.": r"nothing in 'bare\.' can be read: ar::Bare has no members",
     }
     counts = list(range(N_ENTRIES))
-    with ar.open(str(object_files / "hollow.root")) as file:
+    with ar.open(object_files.path("hollow.root")) as file:
         tree = file["T"]
         for name, reason in why.items():
             with pytest.raises(ar.UnsupportedError, match=reason):
@@ -143,8 +148,8 @@ def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(object_files: 
         assert len(tree.to_arrow(["bare."], raw=True)["bare."][0].as_py()) == 6
 
 
-def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: Path) -> None:
-    files = [f"{object_files}/{name}.root:T" for name in ("99_members", "99_objects")]
+def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: RootFiles) -> None:
+    files = [f"{object_files.directory}/{name}.root:T" for name in ("99_members", "99_objects")]
     trees = [ar.open(file.removesuffix(":T"))["T"] for file in files]
     for column, option in (("numbers", "assemble"), ("lorentz", "raw")):
         found = ar.scan(files, columns=[column], **{option: True}).read_all()
@@ -154,8 +159,8 @@ def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: Path) -> 
         ar.scan(files, assemble=True, filter="last > 1")
 
 
-def test_whole_objects_are_the_same_split_or_not(object_files: Path) -> None:
-    split, unsplit = (f"{object_files}/{name}_members.root:T" for name in ("99", "0"))
+def test_whole_objects_are_the_same_split_or_not(object_files: RootFiles) -> None:
+    split, unsplit = (f"{object_files.directory}/{name}_members.root:T" for name in ("99", "0"))
     for files in ([split, unsplit], [unsplit, split]):
         found = ar.scan(files, columns=["numbers"], assemble=True).read_all()
         wanted = [ar.open(f.removesuffix(":T"))["T"].to_arrow(["numbers"], assemble=True) for f in files]
@@ -168,13 +173,13 @@ def test_whole_objects_are_the_same_split_or_not(object_files: Path) -> None:
         with pytest.raises(ar.SchemaMismatchError):
             ar.partitions(order, columns=["numbers"])
     with pytest.raises(ar.SchemaMismatchError, match=r"hollow.root: column 'numbers/.*' is missing"):
-        ar.scan([split, f"{object_files}/hollow.root:T"], columns=["numbers"], assemble=True)
+        ar.scan([split, f"{object_files.directory}/hollow.root:T"], columns=["numbers"], assemble=True)
     with pytest.raises(ar.SchemaMismatchError, match=r"hollow.root: column 'numbers' is missing"):
-        ar.scan([unsplit, f"{object_files}/hollow.root:T"], columns=["numbers"], assemble=True)
+        ar.scan([unsplit, f"{object_files.directory}/hollow.root:T"], columns=["numbers"], assemble=True)
 
 
-def test_pieces_have_whole_objects_too(object_files: Path) -> None:
-    file = f"{object_files}/99_members.root"
+def test_pieces_have_whole_objects_too(object_files: RootFiles) -> None:
+    file = f"{object_files.directory}/99_members.root"
     pieces = ar.partitions(file, "T", ["event.", "deep"], target=1, assemble=True)
     alone = ar.partitions(file, "T", ["deep"], target=1)
     assert pieces[0].columns == ("event.", "deep")
@@ -195,11 +200,11 @@ def test_pieces_have_whole_objects_too(object_files: Path) -> None:
     assert array["event."].colour.compute().to_list() == whole["event."].colour.to_list()
 
 
-def test_split_maps_of_arrays_are_maps_again(object_files: Path) -> None:
+def test_split_maps_of_arrays_are_maps_again(object_files: RootFiles) -> None:
     def point(x: float = 0, y: float = 0) -> dict[str, float]:
         return {"x": x, "y": y, "n": 0}
 
-    with ar.open(str(object_files / "hollow.root")) as file:
+    with ar.open(object_files.path("hollow.root")) as file:
         found = values_of(file["T"].to_arrow(["in_map"], assemble=True), "in_map")
     for entry, pairs in enumerate(found):
         assert pairs == [[entry, [point(), point(x=entry)]], [entry + 2, [point(y=entry), point()]]]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .with_own_streamers import SIZES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+MACRO = Path(__file__).with_name("write_own_streamers.C")
+#: Entries of a tree and two RNTuples, ``N`` and ``M``, whose fields streamers write. In ``M`` some classes are
+#: described, so that the file's descriptions do not count.
+SIZES = (1, 5)
 OWN = "{} is most likely written by code of its own"
 #: An object of a class that is stored as it is described, behind its byte count.
 GOOD = bytes.fromhex("0003 11223344 55667788")
@@ -22,7 +21,7 @@ GOOD = bytes.fromhex("0003 11223344 55667788")
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("own_streamers")
-    root_peer.run("with_own_streamers.py", directory)
+    root.compiled(directory, MACRO, *(("own.write", f"{n_entries}.root", n_entries) for n_entries in SIZES))
     return directory
 
 

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from arrowroot.cli import main
+from tests.judge import root
 
-from . import root_peer
+from . import with_perfstat
 
 
 @pytest.fixture(scope="module")
 def of_root(tmp_path_factory):
     directory = tmp_path_factory.mktemp("perfstat")
-    root_peer.run("with_perfstat.py", "write", directory, complaints_but=())
+    root.run(with_perfstat.write, directory, complaints_but=())
     return directory
 
 
@@ -32,11 +33,8 @@ def test_root_prints_and_draws_what_perf_saves(of_root, tmp_path, capsys):
     path = tmp_path / "ours.root"
     assert main(["perf", f"{of_root / 'tree.root'}:T", "--save", str(path), "--json", "--threads", "1"]) == 0
     report = json.loads(capsys.readouterr().out)["first"]
-    root_peer.run("with_perfstat.py", "show", tmp_path, path, complaints_but=())
-    printed, shown = (
-        numbers((tmp_path / "shown.txt").read_text()),
-        json.loads((tmp_path / "shown.json").read_text()),
-    )
+    text, shown = root.run(with_perfstat.show, tmp_path, path, complaints_but=())
+    printed = numbers(text)
     assert shown["class"] == "TTreePerfStats"
     assert shown["title"] == f"{of_root / 'tree.root'}/T"
     assert "arrowroot" in shown["host"]

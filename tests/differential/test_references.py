@@ -2,35 +2,78 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .compare import values_of
-from .with_references import N_ENTRIES
+from .compare import RootFiles, values_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+N_ENTRIES = 7
 HAS_UUID = 1 << 5
+#: Directories have UUIDs.
+CODE = """
+#include <TFile.h>
+#include <TNamed.h>
+#include <TRef.h>
+#include <TRefArray.h>
+#include <TTree.h>
+#include <vector>
+class Holder : public TObject {
+public: int before = 0; TRef ref; TRefArray refs; int after = 0; ClassDefInline(Holder, 1)
+};
+void write_references(const char *file_name, int n_entries) {
+  TFile file(file_name, "RECREATE");
+  TDirectory *directory = file.mkdir("directory");
+  TNamed named("named", "");
+  TTree tree("T", "");
+  TRef ref; auto *pointer = &ref;
+  Holder holder; auto *holder_pointer = &holder;
+  tree.Branch("ref", "TRef", &pointer, 32000, 0);
+  tree.Branch("holder", "Holder", &holder_pointer, 32000, 0);
+  tree.Branch("split.", "Holder", &holder_pointer, 32000, 99);
+  for (int i = 0; i < n_entries; ++i) {
+    TObject *object = &named;
+    if (i % 3 == 1) object = directory;
+    ref = object, holder.ref = object;
+    holder.before = i, holder.after = -i;
+    holder.refs.Clear();
+    for (int j = 0; j < i % 3; ++j) holder.refs.Add(&named);
+    tree.Fill();
+  }
+  file.cd();
+  tree.Write();
+}
+std::vector<int> read_references(const char *file_name) {
+  std::vector<int> numbers;
+  TFile file(file_name);
+  auto *tree = file.Get<TTree>("T");
+  TRef *ref = nullptr; Holder *holder = nullptr;
+  tree->SetBranchAddress("ref", &ref), tree->SetBranchAddress("holder", &holder);
+  for (Long64_t i = 0; i < tree->GetEntries(); ++i) {
+    tree->GetEntry(i);
+    for (const TRef &one : {*ref, holder->ref})
+      numbers.push_back(one.TestBit(TObject::kHasUUID));
+    numbers.push_back(holder->after);
+  }
+  return numbers;
+}
+"""
 
 
 @pytest.fixture(scope="module")
-def reference_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("references")
-    root_peer.run("with_references.py", directory)
-    return directory
+def reference_files(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
+    """With three numbers for each entry: true if ``ref`` and the holder's are to objects with a UUID, and ``after``."""
+    directory, name = tmp_path_factory.mktemp("references"), "references.root"
+    calls = (("write_references", name, N_ENTRIES), ("read_references", name))
+    return RootFiles(directory, root.interpreted(directory, CODE, *calls)[1])
 
 
-def test_references_are_read_whether_or_not_their_object_has_a_uuid(reference_files: Path) -> None:
-    numbers = json.loads((reference_files / "references.json").read_text())
+def test_references_are_read_whether_or_not_their_object_has_a_uuid(reference_files: RootFiles) -> None:
+    numbers = reference_files.expected
     wanted = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
-    with ar.open(str(reference_files / "references.root")) as file:
+    with ar.open(reference_files.path("references.root")) as file:
         table = pa.table(file["T"].to_arrow())
     refs, holders = values_of(table, "ref"), values_of(table, "holder")
     assert len(wanted) == N_ENTRIES
@@ -44,9 +87,9 @@ def test_references_are_read_whether_or_not_their_object_has_a_uuid(reference_fi
         assert len(holder["refs"]["refs"]) == entry % 3
 
 
-def test_members_that_are_branches_are_read_alike(reference_files: Path) -> None:
+def test_members_that_are_branches_are_read_alike(reference_files: RootFiles) -> None:
     names = ("ref", "refs", "after")
-    with ar.open(str(reference_files / "references.root")) as file:
+    with ar.open(reference_files.path("references.root")) as file:
         table = pa.table(file["T"].to_arrow(["holder", *(f"split./split.{name}" for name in names)]))
     holders = values_of(table, "holder")
     for name in names:

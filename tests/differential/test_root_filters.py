@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
+from .with_selections import write
 
 
 @pytest.fixture(scope="module")
 def selections(tmp_path_factory):
     directory = tmp_path_factory.mktemp("selections")
-    root_peer.run("with_selections.py", directory)
-    return directory, json.loads((directory / "selections.json").read_text())
+    return directory, root.run(write, directory)
 
 
 @pytest.mark.parametrize("tree", ["T", "N"])

@@ -11,10 +11,11 @@ import pytest
 
 import arrowroot as ar
 from arrowroot.cli import main
+from tests.judge import root
 from tests.robustness.mutations import find_regions
 
-from . import root_peer
 from .compare import assert_same_values, values_of
+from .with_root_ntuples import write_classes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ INDEXES = ["Index32", "Index64", "SplitIndex32", "SplitIndex64"]
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ntuple_classes")
-    root_peer.run("with_root_ntuple_classes.py", path)
+    root.run(write_classes, path)
     return path
 
 

@@ -12,9 +12,10 @@ import pytest
 
 import arrowroot as ar
 from tests.conformance.reader import plain_values
+from tests.judge import root
 
-from . import root_peer
 from .compare import as_bytes, assert_same_values, values_of
+from .with_root_ntuples import write_kinds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ FILES = [*(f"kinds_{name}" for name in KINDS), "encodings", "encodings_none", "c
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ntuples")
-    root_peer.run("with_root_ntuples.py", path)
+    root.run(write_kinds, path)
     return path
 
 

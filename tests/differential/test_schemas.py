@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from . import root_peer
 from .schemas import ntuple_generate
 from .schemas.generate import Generator
 from .schemas.run import run_seeds
@@ -16,8 +13,6 @@ N_SCHEMAS = 25
 
 
 def test_random_classes_are_read_as_root_wrote_them(tmp_path):
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     result = run_seeds(N_SCHEMAS, 40_001, tmp_path)
     assert not result.findings, "\n".join(map(str, result.findings))
     assert result.n_columns > 4 * N_SCHEMAS
@@ -26,24 +21,18 @@ def test_random_classes_are_read_as_root_wrote_them(tmp_path):
 
 def test_bases_that_root_does_not_split_inside_a_split_collection_are_read(tmp_path):
     """It leaves those whole that take one byte."""
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     result = run_seeds(1, 121_806, tmp_path)
     assert not result.findings, "\n".join(map(str, result.findings))
     assert result.n_columns == 10
 
 
 def test_bases_that_root_does_not_split_inside_a_split_pair_are_put_together_in_its_members(tmp_path):
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     result = run_seeds(1, 79_300, tmp_path)
     assert not result.findings, "\n".join(map(str, result.findings))
     assert result.n_columns > 20
 
 
 def test_random_ntuples_are_read_as_root_wrote_them(tmp_path):
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     result = run_seeds(N_SCHEMAS, 1, tmp_path, kind="ntuple")
     assert not result.findings, "\n".join(map(str, result.findings))
     assert result.n_columns > 3 * N_SCHEMAS

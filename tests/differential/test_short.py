@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
-from . import root_peer
-from .with_short import N_ENTRIES, N_SHORT
+from .with_small_trees import N_BESIDE_SHORT, N_SHORT, write_short
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> ar.Tree:
-    file: Path = tmp_path_factory.mktemp("short") / "short.root"
-    root_peer.run("with_short.py", file)
-    found = ar.open(file)["T"]
+    directory = tmp_path_factory.mktemp("short")
+    root.run(write_short, directory)
+    found = ar.open(directory / "short.root")["T"]
     assert isinstance(found, ar.Tree)
     return found
 
@@ -28,16 +28,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> ar.Tree:
 def test_it_is_left_out_of_all_with_a_warning(tree: ar.Tree, columns: str | None, wanted: list[str]) -> None:
     with pytest.warns(
         ar.UnsupportedColumnWarning,
-        match=rf"with too few entries: short \(entries 0 to {N_SHORT} of {N_ENTRIES}\)",
+        match=rf"with too few entries: short \(entries 0 to {N_SHORT} of {N_BESIDE_SHORT}\)",
     ):
         table = tree.to_arrow(columns)
     assert table.column_names == wanted
-    assert all(table[name].to_pylist() == list(range(N_ENTRIES)) for name in wanted)
+    assert all(table[name].to_pylist() == list(range(N_BESIDE_SHORT)) for name in wanted)
 
 
 def test_by_its_name_it_is_read_where_it_has_entries(tree: ar.Tree) -> None:
     for columns in (["short"], ["short", "first", "!first"]):
-        with pytest.raises(ar.InvalidRequestError, match=f"entries 0 to {N_SHORT} of the tree's {N_ENTRIES}"):
+        with pytest.raises(
+            ar.InvalidRequestError, match=f"entries 0 to {N_SHORT} of the tree's {N_BESIDE_SHORT}"
+        ):
             tree.to_arrow(columns)
         table = tree.to_arrow(columns, entries=slice(0, N_SHORT))
         assert table.to_pydict() == {"short": [10 * i for i in range(N_SHORT)]}
@@ -47,7 +49,7 @@ def test_by_its_name_it_is_read_where_it_has_entries(tree: ar.Tree) -> None:
 def test_beside_a_friend_and_as_one_it_is_left_out_too(
     tree: ar.Tree, tmp_path: Path, columns: str | None
 ) -> None:
-    ar.write(f"{tmp_path}/w.root:W", {"y": list(range(N_ENTRIES))})
+    ar.write(f"{tmp_path}/w.root:W", {"y": list(range(N_BESIDE_SHORT))})
     short = f"{tree.url}:T"
     for main, friend in ((short, f"{tmp_path}/w.root:W"), (f"{tmp_path}/w.root:W", short)):
         first, beside = (_opened(location) for location in (main, friend))

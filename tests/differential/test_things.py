@@ -11,9 +11,10 @@ import uproot
 
 import arrowroot as ar
 from arrowroot.cli import main
+from tests.judge import root
 
-from . import root_peer
-from .with_things import BUFFERED
+from .compare import RootFiles
+from .with_things import BUFFERED, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,15 +31,14 @@ NOT_AS_STORED = ("fBits", "fPID", "fModified")
 
 
 @pytest.fixture(scope="module")
-def things(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def things(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
     directory = tmp_path_factory.mktemp("things")
-    root_peer.run("with_things.py", directory)
-    return directory
+    return RootFiles(directory, root.run(write, directory))
 
 
 @pytest.fixture(scope="module")
-def file(things: Path) -> ar.File:
-    return ar.open(things / "things.root")
+def file(things: RootFiles) -> ar.File:
+    return ar.open(things.path("things.root"))
 
 
 def flat(array: Any) -> list[float]:
@@ -47,8 +47,8 @@ def flat(array: Any) -> list[float]:
     return values
 
 
-def test_histograms_have_roots_contents_errors_edges_and_labels(things: Path, file: ar.File) -> None:
-    bins = json.loads((things / "bins.json").read_text())
+def test_histograms_have_roots_contents_errors_edges_and_labels(things: RootFiles, file: ar.File) -> None:
+    bins = things.expected["bins"]
     assert len(bins) > 40
     for name, expected in bins.items():
         h = file[name]
@@ -71,11 +71,11 @@ def test_histograms_have_roots_contents_errors_edges_and_labels(things: Path, fi
         np.testing.assert_array_equal(h.values(), h.values(flow=True)[inside])
 
 
-def test_histograms_agree_with_uproot(things: Path, file: ar.File) -> None:
-    names = json.loads((things / "bins.json").read_text())
+def test_histograms_agree_with_uproot(things: RootFiles, file: ar.File) -> None:
+    names = things.expected["bins"]
     # uproot takes no notice of buffers, of negative contents, and of profiles of three dimensions.
     left_out = {name for name in names if name.startswith(("limits", "wait"))} | {"negative"}
-    with uproot.open(things / "things.root") as other:
+    with uproot.open(things.path("things.root")) as other:
         for name in names.keys() - left_out:
             theirs, ours = other[name], file[name]
             if name.startswith("profile3"):
@@ -93,8 +93,10 @@ def test_histograms_agree_with_uproot(things: Path, file: ar.File) -> None:
                 )
 
 
-def test_histograms_of_polygons_have_roots_contents_errors_and_corners(things: Path, file: ar.File) -> None:
-    bins = json.loads((things / "polygons.json").read_text())
+def test_histograms_of_polygons_have_roots_contents_errors_and_corners(
+    things: RootFiles, file: ar.File
+) -> None:
+    bins = things.expected["polygons"]
     assert len(bins) == 10
     for name, expected in bins.items():
         h = file[name]
@@ -117,9 +119,11 @@ def test_histograms_of_polygons_have_roots_contents_errors_and_corners(things: P
     assert polygons[0][0].tolist() == [[0, 1], [1, 1], [0.5, 2]]
 
 
-def test_polygons_are_shown_one_by_one_or_as_a_map(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_polygons_are_shown_one_by_one_or_as_a_map(
+    things: RootFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
     def shown(name: str) -> list[str]:
-        assert main(["show", f"{things / 'things.root'}:{name}"]) == 0
+        assert main(["show", f"{things.path('things.root')}:{name}"]) == 0
         return capsys.readouterr().out.splitlines()
 
     few = shown("poly")
@@ -199,8 +203,8 @@ class Json:
             ], path
 
 
-def test_objects_have_the_members_that_roots_json_has(things: Path, file: ar.File) -> None:
-    texts = json.loads((things / "things.json").read_text())
+def test_objects_have_the_members_that_roots_json_has(things: RootFiles, file: ar.File) -> None:
+    texts = things.expected["things"]
     compared = Json()
     for name, text in texts.items():
         if name not in NOT_IN_JSON:
@@ -306,14 +310,14 @@ def test_a_workspace_of_roofit_is_read_with_all_that_is_in_it(file: ar.File) -> 
 
 
 def test_a_fit_has_its_parameters_and_shows_them_by_name(
-    things: Path, file: ar.File, capsys: pytest.CaptureFixture[str]
+    things: RootFiles, file: ar.File, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fit = file["fit"]
     parameters = {one["fName"]: one for one in fit["_finalPars"]["_list"]}
     assert sorted(parameters) == ["c", "f", "m", "s"]
     assert all(one["_error"] > 0 for one in parameters.values())
     assert fit["_CM"].class_name.startswith("TMatrixTSym")
-    assert main(["show", f"{things / 'things.root'}:fit"]) == 0
+    assert main(["show", f"{things.path('things.root')}:fit"]) == 0
     shown = capsys.readouterr().out
     assert all(f"─ {name}  RooRealVar: " in shown for name in parameters), shown
 
@@ -389,10 +393,10 @@ def test_histograms_follow_the_plottable_protocol_of_uhi(file: ar.File) -> None:
 
 @pytest.mark.filterwarnings("ignore::arrowroot.RecoveredWarning")
 def test_a_file_that_was_not_closed_still_gives_its_histograms(
-    things: Path, file: ar.File, tmp_path: Path
+    things: RootFiles, file: ar.File, tmp_path: Path
 ) -> None:
     # Neither key list nor streamer information are there before ROOT closes the file.
-    data = bytearray((things / "things.root").read_bytes())
+    data = bytearray((things.directory / "things.root").read_bytes())
     cut = data[: max(file._native.keys(), key=lambda key: key.offset).offset]
     broken = tmp_path / "cut.root"
     broken.write_bytes(bytes(cut))

@@ -1,16 +1,7 @@
-"""Writes lists of entries with ROOT, and what is in them. Started by test_entry_lists.py.
-
-``with_entry_lists.py DIRECTORY`` writes ``lists.root`` with a tree ``T`` and for each condition ``event_NAME`` and
-``entry_NAME``, a list ``both`` of two trees, and ``lists.json``, the entries by condition.
-
-``chain.root`` has lists made over a TChain, or of one of its trees, and ``chain.json`` what a TChain that is given them
-reads, by the list and by the trees of the chain, which are those of ``part0.root`` to ``part2.root``.
-"""
+"""Writes lists of entries with ROOT, and says what is in them: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
-import sys
 from array import array
 from pathlib import Path
 from typing import Any
@@ -50,8 +41,14 @@ SYNC_LISTS: dict[str, list[tuple[str, list[int]]]] = {
 }
 
 
-def write(directory: Path) -> None:
-    """Write both files."""
+def write() -> dict[str, dict[str, Any]]:
+    """Write the files of all lists, and return what ROOT reads by them."""
+    directory = Path.cwd()
+    return {"lists": write_lists(directory), "chain": write_chains(directory), "sync": write_sync(directory)}
+
+
+def write_lists(directory: Path) -> dict[str, list[int]]:
+    """Write a tree, two kinds of lists for each condition, and one of two trees. Returns: the entries by condition."""
     import ROOT
 
     path = str(directory / "lists.root")
@@ -76,7 +73,7 @@ def write(directory: Path) -> None:
     both.Add(other)
     both.Write()
     file.Close()
-    (directory / "lists.json").write_text(json.dumps(chosen))
+    return chosen
 
 
 def _chain(name: str, directory: Path) -> Any:
@@ -96,8 +93,11 @@ def _read(chain: Any) -> list[int] | None:
     return [int(chain.GetV1()[i]) for i in range(n_read)]
 
 
-def write_chains(directory: Path) -> None:
-    """Write the files of the chains."""
+def write_chains(directory: Path) -> dict[str, dict[str, list[int] | None]]:
+    """Write lists made over a TChain, or of one of its trees.
+
+    Returns: what a TChain that is given them reads, by the list and by the trees of the chain.
+    """
     import ROOT
 
     for number in range(3):
@@ -133,11 +133,11 @@ def write_chains(directory: Path) -> None:
             found[name][of] = _read(chain)
             chain.SetEntryList(ROOT.nullptr)
     kept.Close()
-    (directory / "chain.json").write_text(json.dumps(found))
+    return found
 
 
-def write_sync(directory: Path) -> None:
-    """Write lists of chains that have a file several times, and what ROOT reads by its option "sync"."""
+def write_sync(directory: Path) -> dict[str, list[int] | None]:
+    """Write lists of chains that have a file several times. Returns: what ROOT reads by its option "sync"."""
     import ROOT
 
     kept = ROOT.TFile(str(directory / "sync.root"), "RECREATE")
@@ -157,10 +157,4 @@ def write_sync(directory: Path) -> None:
         found[name] = _read(chain)
         chain.SetEntryList(ROOT.nullptr)
     kept.Close()
-    (directory / "sync.json").write_text(json.dumps(found))
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]))
-    write_chains(Path(sys.argv[1]))
-    write_sync(Path(sys.argv[1]))
+    return found

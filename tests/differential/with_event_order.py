@@ -1,15 +1,10 @@
-"""Writes trees with ROOT, and tells which baskets GetEntry reads, in their order. Started by test_event_order.py.
-
-``with_event_order.py DIRECTORY`` writes ``unflushed.root`` and ``flushed.root`` with a tree ``events`` of lists of very
-different lengths, and ``order.json``: for each file and job the offsets of ROOT's reads without a cache.
-"""
+"""Writes trees with ROOT, and tells which baskets GetEntry reads, in their order: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
+
+from tests.judge import macros
 
 N_BRANCHES, N_ENTRIES, BASKET_BYTES = 20, 2000, 2000
 #: ROOT's number of entries after which all baskets are written; 0: each when it is full.
@@ -65,18 +60,17 @@ def offsets(path: str, columns: list[str] | None, entries: list[int] | None) -> 
     return [round(graph.GetPointY(i) * 1e6) for i in range(graph.GetN())]
 
 
-def main(directory: Path) -> None:
-    """Write the files and the orders."""
+def write() -> dict[str, dict[str, list[int]]]:
+    """Write trees ``events`` of lists of very different lengths, flushed or not.
+
+    Returns: for each file and job the offsets of ROOT's reads without a cache.
+    """
     import ROOT
 
-    ROOT.gInterpreter.Declare(_WRITE)
+    macros.declare(_WRITE)
     order: dict[str, dict[str, list[int]]] = {}
     for name, flush in FILES.items():
-        path = str(directory / f"{name}.root")
+        path = f"{name}.root"
         ROOT.write_events(path, N_BRANCHES, N_ENTRIES, BASKET_BYTES, flush)
         order[name] = {job: offsets(path, *JOBS[job]) for job in JOBS}
-    (directory / "order.json").write_text(json.dumps(order))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    return order

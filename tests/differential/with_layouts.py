@@ -1,19 +1,11 @@
-"""Writes trees of several layouts with ROOT, and says what OptimizeBaskets makes of their baskets.
-
-Started by test_layouts.py. ``with_layouts.py DIRECTORY`` writes ``NAME.root`` and ``said.json``: for each tree and each
-memory, the sizes of the baskets of all branches before and after, which of them are no longer compressed, and the sums
-that ROOT prints.
-"""
+"""Writes trees of several layouts with ROOT, and says what OptimizeBaskets makes of them: run in its process."""
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge import macros
 
 CODE = r"""
 #include <TFile.h>
@@ -93,17 +85,20 @@ TREES = {
 MEMORY = (1000, 100_000, 10_000_000, 2_000_000_000)
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    start(directory)
+def write() -> dict[str, dict[int, dict[str, object]]]:
+    """Write ``NAME.root`` for each tree.
+
+    Returns: by name and memory the sizes of the baskets of all branches before and after, which of them are no longer
+    compressed, and the sums that ROOT prints.
+    """
     import ROOT
 
-    ROOT.gInterpreter.Declare(CODE)
-    said: dict[str, dict[str, object]] = {}
+    macros.declare(CODE)
+    said = {}
     for name, arguments in TREES.items():
         ROOT.write_tree(f"{name}.root", *arguments)
-        said[name] = {str(memory): optimized(ROOT, directory / f"{name}.root", memory) for memory in MEMORY}
-    Path("said.json").write_text(json.dumps(said))
+        said[name] = {memory: optimized(ROOT, Path(f"{name}.root"), memory) for memory in MEMORY}
+    return said
 
 
 def optimized(root: object, path: Path, memory: int) -> dict[str, object]:
@@ -120,7 +115,7 @@ def optimized(root: object, path: Path, memory: int) -> dict[str, object]:
     text = printed.read_text()
     sums = re.findall(r"old(?:Memsize|Baskets) = (\d+),\s+new(?:Memsize|Baskets) = (\d+)", text)
     found = {
-        "names": [full_name(branch) for branch in branches],
+        "names": [str(branch.GetName()) for branch in branches],
         "before": before,
         "after": [branch.GetBasketSize() for branch in branches],
         "ends_compression": re.findall(r"Disabling compression for branch : (\S+)", text),
@@ -134,11 +129,3 @@ def collect(branches: object, found: list[object]) -> None:
     for branch in branches:
         found.append(branch)
         collect(branch.GetListOfBranches(), found)
-
-
-def full_name(branch: object) -> str:
-    return str(branch.GetName())
-
-
-if __name__ == "__main__":
-    main()

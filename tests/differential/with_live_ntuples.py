@@ -1,9 +1,7 @@
-"""Writes files with RNTuples and trees with ROOT, and copies them in the middle; or says what ROOT reads of the copies.
+"""Writes files of RNTuples and trees with ROOT and copies them in the middle, or says what ROOT reads of the copies.
 
-Started by test_live_ntuples.py. ``with_live_ntuples.py write DIRECTORY`` writes the copies,
-``look_NAME_NUMBER.root``, whose trees and RNTuples have the number of each entry in ``x``; and of each one whose key
-list is marked as free. ``with_live_ntuples.py read DIRECTORY`` writes ``seen.json``: for each copy the numbers of
-entries that ROOT reads, by the names of what it opens.
+Run in ROOT's process. The copies, ``look_NAME_NUMBER.root``, have the number of each entry in ``x``; of each there is
+one whose key list is marked as free.
 """
 
 from __future__ import annotations
@@ -11,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import struct
-import sys
 from pathlib import Path
+
+from tests.judge import macros
 
 WRITE = r"""
 #include <ROOT/RNTupleModel.hxx>
@@ -243,25 +242,22 @@ def _apart(path: Path) -> dict[str, int] | None:
     return found
 
 
-def main() -> None:
-    task, directory = sys.argv[1], Path(sys.argv[2])
-    import root_session
-
-    root_session.start(directory)
+def write() -> None:
+    """Write the files, with a copy at each look."""
     import ROOT
 
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
-    if task == "write":
-        ROOT.gInterpreter.Declare(WRITE)
-        ROOT.write_all()
-        for path in sorted(directory.glob("look_*.root")):
-            _free_key_list(path)
-        return
-    ROOT.gInterpreter.Declare(READ)
-    _seen(directory / "nothing.root")  # compiles what all need
-    seen = {path.name: _apart(path) for path in sorted(directory.glob("look_*.root"))}
-    (directory / "seen.json").write_text(json.dumps(seen))
+    macros.declare(WRITE)
+    ROOT.write_all()
+    for path in sorted(Path.cwd().glob("look_*.root")):
+        _free_key_list(path)
 
 
-if __name__ == "__main__":
-    main()
+def read() -> dict[str, dict[str, int] | None]:
+    """Return what ROOT reads of each copy: entries by name."""
+    import ROOT
+
+    ROOT.gErrorIgnoreLevel = ROOT.kFatal
+    macros.declare(READ)
+    _seen(Path("nothing.root"))  # compiles what all need
+    return {path.name: _apart(path) for path in sorted(Path.cwd().glob("look_*.root"))}

@@ -1,16 +1,10 @@
-"""Writes a file with ROOT until it is ended, saving what it has in all ways; or says what ROOT reads of copies of it.
-
-Started by test_live_writer.py. ``with_live_writer.py write DIRECTORY`` writes ``live.root``, whose tree ``T`` has the
-number of each entry in ``x`` and so many times its number in ``v``, and begins anew with a larger file after a while.
-``with_live_writer.py read DIRECTORY`` writes ``seen.json``: for each ``look_*.root`` there how many entries ROOT
-reads, null where it opens no file or tree.
-"""
+"""Writes a file with ROOT, saving it in all ways, or says what ROOT reads of copies of it: run in its process."""
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
+
+from tests.judge import macros
 
 WRITE = r"""
 void write_forever() {
@@ -70,20 +64,20 @@ def _entries(path: Path) -> int | None:
     return n_entries
 
 
-def main() -> None:
-    task, directory = sys.argv[1], Path(sys.argv[2])
-    import root_session
+def write() -> None:
+    """Write ``live.root`` forever; after a while it begins anew, with a larger file.
 
-    root_session.start(directory)
+    Its tree ``T`` has the number of each entry in ``x``, and so many times its number in ``v``.
+    """
     import ROOT
 
-    if task == "write":
-        ROOT.gInterpreter.Declare(WRITE)
-        ROOT.write_forever()
+    macros.declare(WRITE)
+    ROOT.write_forever()
+
+
+def read() -> dict[str, int | None]:
+    """Return for each ``look_*.root`` how many entries ROOT reads; None where it opens no file or tree."""
+    import ROOT
+
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
-    seen = {path.name: _entries(path) for path in sorted(directory.glob("look_*.root"))}
-    (directory / "seen.json").write_text(json.dumps(seen))
-
-
-if __name__ == "__main__":
-    main()
+    return {path.name: _entries(path) for path in sorted(Path.cwd().glob("look_*.root"))}

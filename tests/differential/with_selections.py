@@ -1,20 +1,12 @@
-"""Writes trees with ROOT, and which entries its own selections choose. Started by test_root_filters.py.
-
-``with_selections.py DIRECTORY`` writes ``selections.root`` (the same entries as TTree "T" and RNTuple "N"),
-``friends.root`` and ``selections.json``: of each expression the entries that TTree::Draw or RDataFrame selects, and the
-values of friends that TTree::Draw finds.
-"""
+"""Writes trees with ROOT, and says which entries its own selections choose: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import re
-import sys
-from pathlib import Path
+from typing import Any
 
-import ROOT
+from tests.judge import macros
 
 N_ENTRIES = 1200
 N_RANDOM = 150
@@ -160,14 +152,16 @@ def random_condition(rng: random.Random, depth: int) -> str:
     return f"{random_condition(rng, depth - 1)} {rng.choice(['&&', '||'])} {random_condition(rng, depth - 1)}"
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    os.chdir(directory)
-    ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gROOT.SetBatch(True)
-    if not ROOT.gInterpreter.Declare(WRITE):
-        raise SystemExit("the code does not compile")
-    path = str(directory / "selections.root")
+def write() -> dict[str, Any]:
+    """Write ``selections.root`` (the same entries as TTree "T" and RNTuple "N") and ``friends.root``.
+
+    Returns: of each expression the entries that TTree::Draw or RDataFrame selects, and the values of friends that
+    TTree::Draw finds.
+    """
+    import ROOT
+
+    macros.declare(WRITE)
+    path = "selections.root"
     ROOT.selections.write(path, N_ENTRIES)
     file = ROOT.TFile.Open(path)
     tree = file.Get("T")
@@ -177,7 +171,7 @@ def main() -> None:
         text = random_condition(rng, 3)
         if re.search(r"\b([ijusxynvw]|fixed)\b", text):  # without a column it is no condition on entries
             texts.append(text)
-    document = {
+    document: dict[str, Any] = {
         "drawn": [[text, [int(entry) for entry in ROOT.selections.drawn(tree, text)]] for text in texts],
         "frames": [
             [
@@ -188,7 +182,7 @@ def main() -> None:
         ],
         "friends": {},
     }
-    friends = str(directory / "friends.root")
+    friends = "friends.root"
     ROOT.selections.friends(friends, 400)
     for name in ("by_two", "by_one", "plain"):
         with_friends = ROOT.TFile.Open(friends)
@@ -197,8 +191,4 @@ def main() -> None:
         n = main_tree.Draw("f.value", "", "goff")
         values = main_tree.GetV1()
         document["friends"][name] = [values[k] for k in range(n)]
-    (directory / "selections.json").write_text(json.dumps(document))
-
-
-if __name__ == "__main__":
-    main()
+    return document

@@ -1,17 +1,9 @@
-"""Writes histograms, graphs and other objects with ROOT, and what ROOT says of them. Started by test_things.py.
-
-``with_things.py DIRECTORY`` writes ``things.root``, ``things.json`` (for each key ROOT's JSON of the object) and
-``bins.json`` (for each histogram contents and errors of all bins, flow bins included, and the edges), and
-``polygons.json`` (the same of those whose bins are polygons).
-"""
+"""Writes histograms, graphs and other objects with ROOT, and says what they are: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from array import array
-from pathlib import Path
 from typing import Any
 
 N_FILLS = 200
@@ -74,11 +66,12 @@ std::map<std::string, TObject *> ar_collections() {
 """
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    import root_session
+def write() -> dict[str, dict[str, Any]]:
+    """Write ``things.root``.
 
-    root_session.start(directory)
+    Returns: by the names of keys ROOT's JSON of the objects; of histograms contents and errors of all bins, flow bins
+    included, and the edges; and the same of those whose bins are polygons.
+    """
     import ROOT
 
     ROOT.TH1.AddDirectory(False)
@@ -112,9 +105,7 @@ def main() -> None:
             polygon_bins[name] = polygon_bins_of(thing)
         elif isinstance(thing, ROOT.TH1) and name not in BUFFERED:
             bins[name] = bins_of(thing)
-    Path("bins.json").write_text(json.dumps(bins))
-    Path("polygons.json").write_text(json.dumps(polygon_bins))
-    Path("things.json").write_text(json.dumps(texts))
+    return {"bins": bins, "polygons": polygon_bins, "things": texts}
 
 
 def bins_of(h: Any) -> dict[str, Any]:
@@ -392,7 +383,3 @@ def own_ways(root: Any) -> dict[str, Any]:
         "tree_index": tree.GetTreeIndex(),
         "chain": chain,
     }
-
-
-if __name__ == "__main__":
-    main()

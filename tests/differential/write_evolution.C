@@ -276,7 +276,8 @@ void read(const char *file_name, const char *tree_name, const char *class_name, 
   }
 }
 
-void read(const char *file_name, const char *name, const char *version, std::vector<std::string> &lines) {
+std::vector<std::string> read(const char *file_name, const char *name, const char *version) {
+  std::vector<std::string> lines;
   auto tree_name = TString(name) + "_" + version;
   if (TString(name) == "Evolved")
     read<Evolved>(file_name, tree_name, "evo::Evolved", lines);
@@ -286,6 +287,7 @@ void read(const char *file_name, const char *name, const char *version, std::vec
     read<Arrays>(file_name, tree_name, "evo::Arrays", lines);
   else
     read<Replaced>(file_name, tree_name, "evo::Replaced", lines);
+  return lines;
 }
 
 } // namespace evo

@@ -1,4 +1,7 @@
 // Objects in ROOT's collections, and behind pointers to their bases, in branches. Compiled by ACLiC.
+#include <ROOT/RField.hxx>
+#include <ROOT/RNTupleModel.hxx>
+#include <ROOT/RNTupleWriter.hxx>
 #include <TBufferJSON.h>
 #include <TClonesArray.h>
 #include <TFile.h>
@@ -10,6 +13,7 @@
 #include <TObjString.h>
 #include <TTree.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -200,7 +204,8 @@ void write(const char *path, int n_entries, int split, int n_flush) {
   tree.Write();
 }
 
-void read(const char *path, std::vector<std::string> &lines) {
+std::vector<std::string> read(const char *path) {
+  std::vector<std::string> lines;
   TFile file(path);
   auto *tree = file.Get<TTree>("T");
   for (Long64_t i = 0; i < tree->GetEntries(); ++i) {
@@ -208,6 +213,29 @@ void read(const char *path, std::vector<std::string> &lines) {
     b.address(*tree);
     tree->GetEntry(i);
     b.say(lines);
+    tree->ResetBranchAddresses();
+  }
+  return lines;
+}
+
+// An RNTuple whose fields ROOT's streamers fill.
+void write_ntuple(const char *from, const char *to, int n_flush) {
+  auto model = ROOT::RNTupleModel::CreateBare();
+  model->AddField(std::make_unique<ROOT::RStreamerField>("event", "held::Event"));
+  model->AddField(std::make_unique<ROOT::RStreamerField>("late", "TObjArray"));
+  auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "N", to);
+  TFile file(from);
+  auto *tree = file.Get<TTree>("T");
+  for (Long64_t i = 0; i < tree->GetEntries(); ++i) {
+    Branches b;
+    b.address(*tree);
+    tree->GetEntry(i);
+    auto entry = writer->CreateEntry();
+    entry->BindRawPtr("event", b.event);
+    entry->BindRawPtr("late", b.late);
+    writer->Fill(*entry);
+    if (i % n_flush == n_flush - 1)
+      writer->CommitCluster();
     tree->ResetBranchAddresses();
   }
 }

@@ -1,5 +1,5 @@
 // Writes an RNTuple for each case of root-project/rntuple-validation, with values of our own, and beside it what is in it
-// as JSON. Called by with_root_ntuple_classes.py.
+// as JSON. Called by with_root_ntuples.py.
 
 #include "write_ntuples.C"
 

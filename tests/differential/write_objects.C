@@ -275,7 +275,8 @@ std::string json(const void *object, const char *name) {
 }
 
 /// One line of JSON for each entry and branch, in turn.
-void write(const char *path, int n_entries, int split, bool member_wise, std::vector<std::string> &lines) {
+std::vector<std::string> write(const char *path, int n_entries, int split, bool member_wise) {
+  std::vector<std::string> lines;
   TVirtualStreamerInfo::SetStreamMemberWise(member_wise);
   TFile file(path, "RECREATE");
   TTree tree("T", "");
@@ -320,6 +321,7 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
   }
   tree.Write();
   TVirtualStreamerInfo::SetStreamMemberWise(true);
+  return lines;
 }
 
 struct Nothing {

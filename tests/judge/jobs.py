@@ -33,7 +33,6 @@ def leave(status: int) -> None:
 def warn() -> str:
     import ROOT
 
-    ROOT.gErrorIgnoreLevel = ROOT.kWarning
     ROOT.Warning("warn", "of the usual")
     ROOT.gInterpreter.ProcessLine('Error("warn", "of another kind");')
     return "done"

@@ -44,17 +44,38 @@ def load(source: str) -> None:
         done.touch()
 
 
-def dictionaries(names: list[str], headers: list[str]) -> None:
-    """Load the dictionaries of classes; compile them if no job has yet."""
+def dictionaries(names: list[str], headers: list[str]) -> bool:
+    """Load the dictionaries of classes; compile them if no job has yet. Returns: True unless there is no compiler."""
     includes = "".join(f"#include <{header}>\n" for header in headers)
     links = "".join(f"#pragma link C++ class {name}+;\n" for name in names)
-    load(f"{includes}#ifdef __CLING__\n{links}#endif\n")
+    try:
+        load(f"{includes}#ifdef __CLING__\n{links}#endif\n")
+    except NoCompilerError:
+        return False
+    return True
 
 
-def call(source: str, name: str, *arguments: Any) -> Any:
-    """Load C++ and call a function of it: ``namespace.function``. Vectors and texts that it returns become Python's."""
-    load(source)
-    return plain(operator.attrgetter(name)(importlib.import_module("ROOT"))(*arguments))
+def declare(source: str) -> None:
+    """Give C++ to the interpreter of a job: cheaper than to compile it, where it runs once and needs no dictionaries.
+
+    Raises: RuntimeError if it is no C++.
+    """
+    import ROOT
+
+    if not ROOT.gInterpreter.Declare(source):
+        raise RuntimeError(f"what begins with {source[:200]!r} is not taken")
+
+
+def call(source: str, calls: list[tuple[Any, ...]], is_compiled: bool) -> list[Any]:
+    """Call functions of C++, each named as in ``("space.function<type>", argument, ...)``; return what they return."""
+    (load if is_compiled else declare)(source)
+    root = importlib.import_module("ROOT")
+    found = []
+    for name, *arguments in calls:
+        path, _, types = name.partition("<")
+        function = operator.attrgetter(path)(root)
+        found.append(plain((function[types[:-1]] if types else function)(*arguments)))
+    return found
 
 
 def plain(value: Any) -> Any:

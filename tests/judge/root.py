@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from . import macros
 from .server import LENGTH_BYTES
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: The beginnings of ROOT's messages, but for those that only tell.
 COMPLAINTS = ("Error in <", "Warning in <", "SysError in <", "Fatal in <", "Break in <", "*** Break ***")
+#: Messages of ROOT about files that it wrote itself, too.
+SAID_OF_ITS_OWN = (
+    "Merging RNTuples is experimental",
+    "RNTuple Attributes are experimental",
+    "Sources and Target have different compression settings",
+)
 TIMEOUT_S = 900  # ROOT compiles what it writes with; a busy machine takes its time
 
 
@@ -60,14 +67,14 @@ class Server:
             command = [python, "-B", "-W", "ignore", "-m", "tests.judge.server", str(theirs.fileno())]
             self.process = subprocess.Popen(command, cwd=REPOSITORY, pass_fds=[theirs.fileno()])
 
-    def begin(self, function: Callable[..., Any], directory: Path, arguments: tuple[Any, ...]) -> Job:
-        """Start a job."""
-        pickled = pickle.dumps((function, directory, arguments))
+    def begin(self, *job: Any) -> Job:
+        """Start a job: a function, its directory and arguments, and True if ROOT is to say more than errors."""
+        pickled = pickle.dumps(job)
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self.control, [len(pickled).to_bytes(LENGTH_BYTES, "big")], [theirs.fileno()])
         self.control.sendall(pickled)
-        return Job(function.__qualname__, Connection(ours.detach()))
+        return Job(job[0].__qualname__, Connection(ours.detach()))
 
     def close(self) -> None:
         """End the process and its jobs."""
@@ -146,17 +153,52 @@ def run(
 
     Raises: RootFailed with what ROOT said, if the function raises, crashes, hangs or complains.
     """
-    return _server().begin(function, directory, arguments).wait(timeout_s, complaints_but)
+    job = _server().begin(function, directory, arguments, complaints_but is not None)
+    return job.wait(timeout_s, complaints_but)
+
+
+def compiled(directory: Path, source: str | Path, *calls: tuple[Any, ...], **options: Any) -> list[Any]:
+    """Call functions of C++, compiled with its dictionaries, as :func:`macros.call` and :func:`run` do."""
+    text = source.read_text() if isinstance(source, Path) else source
+    found: list[Any] = run(macros.call, directory, text, list(calls), True, **options)
+    return found
+
+
+def interpreted(directory: Path, source: str | Path, *calls: tuple[Any, ...], **options: Any) -> list[Any]:
+    """Call functions of C++ that ROOT interprets, as :func:`macros.call` and :func:`run` do."""
+    text = source.read_text() if isinstance(source, Path) else source
+    found: list[Any] = run(macros.call, directory, text, list(calls), False, **options)
+    return found
 
 
 @contextmanager
 def running(function: Callable[..., Any], directory: Path, *arguments: Any) -> Iterator[Job]:
     """Run a function beside the test, which is ended with the block."""
-    job = _server().begin(function, directory, arguments)
+    job = _server().begin(function, directory, arguments, False)
     try:
         yield job
     finally:
         job.close()
+
+
+def program(name: str, *arguments: Path | str, but: Iterable[str] = ()) -> str:
+    """Run one of ROOT's programs; it may complain of nothing else. Returns what it prints."""
+    need_root()
+    spec = importlib.util.find_spec("ROOT")
+    origin = spec.origin if spec else None
+    path = Path(origin).parent / "bin" / name if origin else None
+    if path is None or not path.exists():
+        pytest.skip(f"NO {name} HERE: ROOT's wheel has it")
+    libraries = os.pathsep.join(
+        filter(None, (str(path.parents[1] / "lib"), os.environ.get("LD_LIBRARY_PATH")))
+    )
+    done = subprocess.run(
+        [path, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        env={**os.environ, "LD_LIBRARY_PATH": libraries, "PYTHONPATH": str(path.parents[2])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert complaints(done.stdout + done.stderr, (*SAID_OF_ITS_OWN, *but)) == []
+    return done.stdout
 
 
 def complaints(text: str, but: Iterable[str]) -> list[str]:

@@ -1,9 +1,9 @@
 """The process that imports ROOT and forks a child for each job: ``python -m tests.judge.server SOCKET``.
 
 A message is the length of a pickled job in eight bytes, with the socket for its answers, and the job: function,
-directory and arguments. The child sends ``("returned", value)``, ``("raised", text)`` or ``("no compiler", text)``, and
-the server ``("ended", status, output)`` when the child is dead. A job whose socket the client closes is killed, and all
-are when the client is gone.
+directory, arguments, and True if ROOT is to say more than errors. The child sends ``("returned", value)``,
+``("raised", text)`` or ``("no compiler", text)``, and the server ``("ended", status, output)`` when the child is dead.
+A job whose socket the client closes is killed, and all are when the client is gone.
 """
 
 from __future__ import annotations
@@ -72,8 +72,12 @@ def do(job: bytes, answers: socket.socket, output: BinaryIO) -> None:
         os.dup2(output.fileno(), descriptor)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        function, directory, arguments = pickle.loads(job)
+        function, directory, arguments, says_all = pickle.loads(job)
         os.chdir(directory)
+        if says_all:
+            import ROOT
+
+            ROOT.gErrorIgnoreLevel = ROOT.kPrint
         answer = pickle.dumps(("returned", function(*arguments)))
     except NoCompilerError as error:
         answer = pickle.dumps(("no compiler", str(error)))

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.differential import root_peer
+from tests.judge import root
 
 from .run import KINDS, Result, run_seeds
 
@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="directory that keeps the files")
     parser.add_argument("--quiet", action="store_true", help="no line for each finding")
     options = parser.parse_args()
-    if root_peer.python_with_root() is None:
+    if root.python_with_root() is None:
         print("no ROOT found: pip install root, or set ARROWROOT_ROOT_PYTHON", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,19 +1,18 @@
-"""Writes the schemas of seeds with ROOT, some at a time in a process of their own, and compares."""
+"""Writes the schemas of seeds with ROOT, some at a time, and compares."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.differential import root_peer
+from tests.judge import root
 
 from . import compare, generate, ntuple_compare, ntuple_generate
+from .write import write_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from .compare import Finding
 
@@ -25,11 +24,10 @@ KINDS: dict[str, tuple[Any, Any]] = {
 
 #: ROOT 6.40 writes memory that is no object's where an unordered_multimap holds containers: many MB for a few entries.
 MAX_FILE_BYTES = 4_000_000
-#: ROOT keeps all classes: a process that made many is slow.
-PER_PROCESS = 50
-#: A process, and each schema beside, have so long: ROOT 6.40 does not come back from some.
+#: ROOT keeps all classes: a job that made many is slow.
+PER_JOB = 50
+#: A job, and each schema beside, have so long: ROOT 6.40 does not come back from some.
 TIMEOUT_S, TIMEOUT_OF_SCHEMA_S = 60, 4
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @dataclass
@@ -61,7 +59,7 @@ def run_seeds(
     result = result or Result()
     generator, findings = KINDS[kind]
     while result.n_schemas < n_schemas:
-        now = list(range(seed, seed + min(PER_PROCESS, n_schemas - result.n_schemas)))
+        now = list(range(seed, seed + min(PER_JOB, n_schemas - result.n_schemas)))
         seed = now[-1] + 1
         missing = [n for n in now if not (directory / f"{n}.root").exists()]
         refused = write(kind, missing, directory) if missing else {}
@@ -85,36 +83,20 @@ def run_seeds(
             for finding in result.findings:
                 if finding.seed in now:
                     say(str(finding))
-        if len(result.refused) > result.n_schemas + PER_PROCESS:
+        if len(result.refused) > result.n_schemas + PER_JOB:
             raise RuntimeError(f"ROOT refuses most schemas: {refused}")
     return result
 
 
 def write(kind: str, seeds: list[int], directory: Path) -> dict[int, str]:
     """Lets ROOT write the files; returns which ones it did not write without errors, and what it said."""
-    python = root_peer.python_with_root()
-    assert python is not None, "ask python_with_root first"
-    command = [
-        python,
-        "-B",
-        "-W",
-        "ignore",
-        "-m",
-        f"{__package__}.write",
-        kind,
-        str(directory),
-        *map(str, seeds),
-    ]
-    timeout_s = TIMEOUT_S + TIMEOUT_OF_SCHEMA_S * len(seeds)
     try:
-        subprocess.run(command, capture_output=True, timeout=timeout_s, check=True, cwd=REPOSITORY)
-    except subprocess.CalledProcessError as error:
-        why = f"it ends with status {error.returncode}"
-    except subprocess.TimeoutExpired:
-        why = f"it does not end in {timeout_s} s"
+        timeout_s = TIMEOUT_S + TIMEOUT_OF_SCHEMA_S * len(seeds)
+        found: dict[int, str] = root.run(write_seeds, directory, kind, seeds, timeout_s=timeout_s)
+    except root.RootFailed as error:
+        why = str(error)
     else:
-        refused = json.loads((directory / "refused.json").read_text())
-        return {int(seed): why for seed, why in refused.items()}
+        return found
     if len(seeds) == 1:
         return {seeds[0]: why}
     # One of them brings ROOT down, or keeps it.

@@ -1,15 +1,11 @@
-"""Lets ROOT write the files of some schemas: ``python -m tests.differential.schemas.write KIND DIRECTORY SEED...``.
-
-Writes ``SEED.root`` for each seed, and ``refused.json``: for each seed that ROOT has errors about, what it says.
-"""
+"""Lets ROOT write the files of some schemas: run in its process."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.judge import macros
 
 from . import cpp, generate, ntuple_cpp, ntuple_generate
 
@@ -22,17 +18,15 @@ KINDS: dict[str, tuple[Any, Any, str]] = {
 TOGETHER = 10
 
 
-def main() -> None:
-    generator, code, header = KINDS[sys.argv[1]]
-    directory, seeds = Path(sys.argv[2]).resolve(), [int(seed) for seed in sys.argv[3:]]
-    os.chdir(directory)
-    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+def write_seeds(kind: str, seeds: list[int]) -> dict[int, str]:
+    """Write ``SEED.root`` for each seed. Returns: for each seed that ROOT has errors about, what it says."""
+    generator, code, header = KINDS[kind]
     import ROOT
 
-    ROOT.gROOT.SetBatch(True)
+    ROOT.gErrorIgnoreLevel = ROOT.kPrint
     ROOT.gInterpreter.ProcessLine(".O 0")  # compiling takes longest
-    ROOT.gInterpreter.Declare(f'#include "{Path(__file__).parent / header}"\n')
-    ROOT.gInterpreter.Declare(ERRORS)
+    macros.declare(f'#include "{Path(__file__).parent / header}"\n')
+    macros.declare(ERRORS)
     ROOT.fuzz.keep_errors()
     refused: dict[int, str] = {}
     known: set[str] = set()
@@ -48,13 +42,13 @@ def main() -> None:
             ROOT.fuzz.errors().clear()
             space.describe()
             try:
-                space.write(str(directory / f"{schema.seed}.root"))
+                space.write(f"{schema.seed}.root")
             except ROOT.std.exception as error:
                 refused[schema.seed] = str(error)
             # Of an RNTuple's classes ROOT has errors about what it would not stream: fields do not need that.
-            if sys.argv[1] == "tree" and ROOT.fuzz.errors().size():
+            if kind == "tree" and ROOT.fuzz.errors().size():
                 refused[schema.seed] = "\n".join(sorted({str(e) for e in ROOT.fuzz.errors()}))
-    (directory / "refused.json").write_text(json.dumps(refused))
+    return refused
 
 
 QUIET = '#pragma clang diagnostic ignored "-Wundefined-inline"\n'
@@ -69,6 +63,3 @@ inline void keep(int level, Bool_t, const char *where, const char *what) {
 inline void keep_errors() { SetErrorHandler(keep); }
 }
 """
-
-if __name__ == "__main__":
-    main()

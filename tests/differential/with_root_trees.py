@@ -1,20 +1,13 @@
-"""Writes files with ROOT and says what it reads in them. Started by root_peer.py, in a Python that has ROOT.
-
-``with_root.py DIRECTORY`` writes the files and ``expected.json``:
-``{file: {tree path: {"n_entries": int, "columns": {branch: {"type": str, "values": [...]}}}}}``, values in
-the conformance suite's canonical form.
-"""
+"""Writes files with ROOT and says what it reads in them: run in its process."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
-import ROOT
+from tests.judge import macros
 
 HERE = Path(__file__).resolve().parent
 CODECS = {
@@ -54,6 +47,8 @@ def plain(value):
 
 def leaf_values(leaf):
     """What the leaf holds after GetEntry, flat, with the type of the leaf."""
+    import ROOT
+
     kind = leaf.GetTypeName()
     if leaf.ClassName() == "TLeafC":
         return str(ROOT.arrowroot_test.text_of(leaf))
@@ -106,26 +101,25 @@ def dump(tree):
 
 
 def dump_file(path, trees):
+    import ROOT
+
     file = ROOT.TFile(str(path), "READ")
     return {name: dump(file.Get(name)) for name in trees}
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gROOT.SetBatch(True)
-    if not ROOT.gInterpreter.Declare(f'#include "{HERE / "write_trees.C"}"'):
-        raise SystemExit("write_trees.C does not compile")
+def write() -> dict[str, dict[str, Any]]:
+    """Write the files.
+
+    Returns: ``{file: {tree path: {"n_entries": int, "columns": {branch: {"type": str, "values": [...]}}}}}``, values in
+    the conformance suite's canonical form.
+    """
+    import ROOT
+
+    directory = Path.cwd()
+    # Without a compiler ROOT does not write all nested vectors.
+    macros.dictionaries(NESTED, ["vector", "string"])
+    macros.declare((HERE / "write_trees.C").read_text())
     w = ROOT.arrowroot_test
-    os.chdir(directory if directory.is_dir() else directory.parent)  # where ROOT leaves what it compiles
-    if len(sys.argv) > 2:  # a process that does not live to close its file
-        how, option = sys.argv[2:4]
-        {"unclosed": lambda: w.unclosed(str(directory), option, 70, 100),
-         "reopened": lambda: w.reopened(str(directory), option),
-         "nested": lambda: w.nested(str(directory), option)}[how]()  # fmt: skip
-    ROOT.gInterpreter.GenerateDictionary(";".join(NESTED), "vector;string")
-    if not all(ROOT.TClass.GetClass(name).GetCollectionProxy() for name in NESTED):
-        print("no compiler for dictionaries: ROOT does not write all nested vectors", file=sys.stderr)
     expected = {}
 
     def add(name, write, *arguments, trees=("T",)):
@@ -170,14 +164,14 @@ def main() -> None:
     for option in ("", "SaveSelf"):
         for how in ("unclosed", "reopened", "nested"):
             path = directory / f"{how}_{option or 'plain'}.root"
-            subprocess.run([sys.executable, __file__, str(path), how, option], check=False, env=os.environ)
+            child = os.fork()
+            if child == 0:  # a process that does not live to close its file
+                arguments = (70, 100) if how == "unclosed" else ()
+                getattr(w, how)(str(path), option, *arguments)
+            os.waitpid(child, 0)
         path = directory / f"unclosed_{option or 'plain'}.root"
         expected[path.name] = dump_file(path, ("T",))
     w.many_branches(str(directory / "many_branches.root"), 10000, 2)
     for name, setting in (("none", 0), ("zstd", 505), ("lz4", 404), ("zlib", 101)):
         w.big_baskets(str(directory / f"big_{name}.root"), setting, 3_000_000)
-    (directory / "expected.json").write_text(json.dumps(expected))
-
-
-if __name__ == "__main__":
-    main()
+    return expected
