@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pytest
 
 from tests.conformance.reader import plain_values
+from tests.judge import macros, root
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -21,8 +24,24 @@ class RootFiles:
     directory: Path
     expected: Any
 
-    def path(self, name: str) -> str:
-        return str(self.directory / name)
+    def __truediv__(self, name: str) -> Path:
+        return self.directory / name
+
+
+def written(function: Callable[..., Any], *arguments: Any, scope: Any = "module", **options: Any) -> Any:
+    """Return a fixture: the files that a function writes in ROOT's process, and what it returns. See ``root.run``."""
+
+    @pytest.fixture(scope=scope)
+    def files(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
+        directory = tmp_path_factory.mktemp("root")
+        return RootFiles(directory, root.run(function, directory, *arguments, **options))
+
+    return files
+
+
+def compiled(macro: Path, *calls: tuple[Any, ...]) -> Any:
+    """Return a fixture: the files that functions of a macro write, and what they return."""
+    return written(macros.call, macro.read_text(), list(calls), True)
 
 
 _encode = json.JSONEncoder(sort_keys=True).encode

@@ -106,7 +106,7 @@ def test_roots_classes_are_read_wherever_they_are(
     name = f"{number}_{split}_{mode}"
     lines = base_files.expected[name]
     n_compared = 0
-    with ar.open(base_files.path(f"{name}.root")) as file:
+    with ar.open(base_files / f"{name}.root") as file:
         for place, branch in enumerate(BRANCHES):
             texts = [text.replace(IGNORED, "") for text in lines[place :: len(BRANCHES)]]
             if texts[0] == "null":
@@ -125,7 +125,7 @@ def test_roots_classes_are_read_wherever_they_are(
 def test_every_branch_of_them_can_be_read_alone(base_files: RootFiles, number: int, split: int) -> None:
     by_mode = []
     for mode in MODES:
-        with ar.open(base_files.path(f"{number}_{split}_{mode}.root")) as file:
+        with ar.open(base_files / f"{number}_{split}_{mode}.root") as file:
             tree = file["T"]
             names = [column.name for column in tree.columns]
             columns = {name: pa.table(tree.to_arrow([name]))[name].to_pylist() for name in names}

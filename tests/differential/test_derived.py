@@ -13,7 +13,8 @@ import pytest
 
 import arrowroot as ar
 from arrowroot.cli import main
-from tests.judge import root
+
+from .compare import RootFiles, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,14 +24,14 @@ COLLECTIONS = ["list", "hash_list", "sorted_list", "array", "ordered", "further"
 NAMES = ["n0", "n1", "n2"]
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("derived")
-    files = {"write": "derived", "write_trees": "trees", "write_boxes": "boxes"}
-    calls = [(f"derived.{write}", f"{name}.root") for write, name in files.items()]
-    calls.append(("derived.write_inside",))
-    root.compiled(directory, MACRO, *calls)
-    return directory / "derived.root"
+FILES = {"write": "derived.root", "write_trees": "trees.root", "write_boxes": "boxes.root"}
+CALLS = [(f"derived.{write}", name) for write, name in FILES.items()]
+files = compiled(MACRO, *CALLS, ("derived.write_inside",))
+
+
+@pytest.fixture
+def path(files: RootFiles) -> Path:
+    return files / "derived.root"
 
 
 @pytest.fixture
@@ -125,9 +126,9 @@ def test_show_names_what_is_inside_and_the_own_members(path, key):
         assert all(name in shown for name in NAMES)
 
 
-@pytest.fixture(scope="module")
-def trees(path: Path) -> Path:
-    return path.with_name("trees.root")
+@pytest.fixture
+def trees(files: RootFiles) -> Path:
+    return files / "trees.root"
 
 
 def rows(first: int, n_entries: int) -> list[dict[str, Any]]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import arrowroot as ar
-from tests.judge import root
+
+from .compare import RootFiles, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,16 +21,12 @@ RIGHT = "diamond::Right::diamond::Common::"
 BOTH = "diamond::Both::"
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("diamonds")
-    root.compiled(directory, MACRO, ("diamond.write", "diamonds.root", N_ENTRIES))
-    return directory / "diamonds.root"
+files = compiled(MACRO, ("diamond.write", "diamonds.root", N_ENTRIES))
 
 
 @pytest.fixture
-def file(path: Path) -> Iterator[ar.File]:
-    with ar.open(path) as file:
+def file(files: RootFiles) -> Iterator[ar.File]:
+    with ar.open(files / "diamonds.root") as file:
         yield file
 
 

@@ -6,22 +6,17 @@ import numpy as np
 import pytest
 
 import arrowroot as ar
-from tests.judge import root
 
-from .compare import RootFiles
+from .compare import RootFiles, written
 from .with_entry_lists import CHAIN_LISTS, CHAINS, CONDITIONS, MODULUS, STEP, SYNC_LISTS, write
 
-
-@pytest.fixture(scope="module")
-def lists(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
-    directory = tmp_path_factory.mktemp("lists")
-    return RootFiles(directory, root.run(write, directory))
+lists = written(write)
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_list_holds_what_root_chose(lists: RootFiles, name: str) -> None:
     expected = lists.expected["lists"][name]
-    with ar.open(lists.path("lists.root")) as file:
+    with ar.open(lists / "lists.root") as file:
         for kind in ("event", "entry"):
             found = file[f"{kind}_{name}"]
             assert isinstance(found, ar.EntryList)
@@ -36,7 +31,7 @@ def test_a_list_holds_what_root_chose(lists: RootFiles, name: str) -> None:
 
 def test_of_a_list_of_several_trees_a_tree_takes_its_own(lists: RootFiles) -> None:
     expected = lists.expected["lists"]["few"]
-    with ar.open(lists.path("lists.root")) as file:
+    with ar.open(lists / "lists.root") as file:
         both = file["both"]
         assert file["T"].to_arrow(entries=both)["x"].to_pylist() == [
             entry * STEP % MODULUS for entry in expected
@@ -52,9 +47,9 @@ def test_of_a_list_of_several_trees_a_tree_takes_its_own(lists: RootFiles) -> No
 @pytest.mark.parametrize("name", [*CHAIN_LISTS, "of_one", "of_none"])
 def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: RootFiles, name: str, of: str) -> None:
     expected = lists.expected["chain"][name][of]
-    with ar.open(lists.path("chain.root")) as file:
+    with ar.open(lists / "chain.root") as file:
         chosen = file[name]
-    files = [f"{lists.path(path)}:{tree}" for tree, path in CHAINS[of]]
+    files = [f"{lists / path}:{tree}" for tree, path in CHAINS[of]]
 
     def read() -> list[int]:
         return ar.scan(files, columns="x", entries=chosen).read_all()["x"].to_pylist()
@@ -78,7 +73,7 @@ def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: RootFiles, name: str
 @pytest.mark.parametrize("name", SYNC_LISTS)
 def test_lists_of_one_name_choose_what_root_reads_with_sync(lists: RootFiles, name: str) -> None:
     expected = lists.expected["sync"][name]
-    with ar.open(lists.path("sync.root")) as file:
+    with ar.open(lists / "sync.root") as file:
         chosen = file[name]
-    files = [f"{lists.path(part)}:T" for part, _ in SYNC_LISTS[name]]
+    files = [f"{lists / part}:T" for part, _ in SYNC_LISTS[name]]
     assert ar.scan(files, columns="x", entries=chosen).read_all()["x"].to_pylist() == expected

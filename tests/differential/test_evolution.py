@@ -91,7 +91,7 @@ def with_bases(entries: list[dict[str, Any]], version: str) -> list[dict[str, An
 
 
 def arrow_values(files: RootFiles, file: str, tree: str, *, assemble: bool) -> list[dict[str, Any]]:
-    with ar.open(files.path(file)) as opened:
+    with ar.open(files / file) as opened:
         return plain(pa.table(opened[tree].to_arrow(assemble=assemble)).to_pylist())
 
 
@@ -137,7 +137,7 @@ def test_arrays_that_write_themselves_are_converted_but_bases_stay_apart(evoluti
 def test_objects_of_keys_are_converted_as_those_in_branches(evolution_files, version, name, way):
     reader = version if name in MISREAD else "second"
     wanted = root_values(evolution_files, reader, f"0_{way}.root", f"{name}_{version}")[-1]
-    with ar.open(evolution_files.path(f"0_{way}.root")) as file:
+    with ar.open(evolution_files / f"0_{way}.root") as file:
         one, many = (file[f"{name}_{version}_{key}"] for key in ("one", "many"))
         found = [plain(json.loads(record.to_json())) for record in (one, *many)]
     wanted = [wanted["one"], *wanted["many"]]
@@ -160,6 +160,6 @@ def test_members_that_are_branches_have_the_type_that_they_are_stored_with(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_trees_of_both_versions_have_one_type(evolution_files, name):
-    with ar.open(evolution_files.path("0_0.root")) as file:
+    with ar.open(evolution_files / "0_0.root") as file:
         first, second = (pa.schema(file[f"{name}_{version}"].schema) for version in VERSIONS)
     assert first == second

@@ -9,33 +9,29 @@ import pytest
 
 import arrowroot as ar
 from arrowroot.cli import main
-from tests.judge import root
 
+from .compare import RootFiles, written
 from .with_small_trees import N_FLAGS, write_flags
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(scope="module")
-def flags(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("flags")
-    root.run(write_flags, directory)
-    return directory
+flags = written(write_flags)
 
 
 @pytest.mark.parametrize(
     ("name", "end"),
     [("status_after", N_FLAGS), ("weight", N_FLAGS), ("entry_list", N_FLAGS), ("fewer", 100)],
 )
-def test_what_is_stored_is_read_as_often_as_the_tree_says(flags: Path, name: str, end: int) -> None:
+def test_what_is_stored_is_read_as_often_as_the_tree_says(flags: RootFiles, name: str, end: int) -> None:
     tree = ar.open(flags / f"{name}.root")["T"]
     found = tree.to_arrow()
     assert found["x"].to_pylist() == list(range(end))
     assert found["y"].to_pylist() == list(range(0, 2 * end, 2))
 
 
-def test_a_circular_tree_has_its_last_entries(flags: Path) -> None:
+def test_a_circular_tree_has_its_last_entries(flags: RootFiles) -> None:
     tree = ar.open(flags / "circular.root")["T"]
     assert 0 < tree.num_entries <= 1000
     found = tree.to_arrow()
@@ -52,7 +48,7 @@ def test_a_circular_tree_has_its_last_entries(flags: Path) -> None:
     ],
 )
 def test_branches_without_all_entries_here_are_left_out_with_a_warning(
-    flags: Path, name: str, left_out: list[str], why: str
+    flags: RootFiles, name: str, left_out: list[str], why: str
 ) -> None:
     tree = ar.open(flags / f"{name}.root")["T"]
     with pytest.warns(ar.UnsupportedColumnWarning, match=why):
@@ -62,7 +58,7 @@ def test_branches_without_all_entries_here_are_left_out_with_a_warning(
 
 
 def test_a_tree_without_columns_to_read_does_not_keep_the_others_from_being_converted(
-    flags: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    flags: RootFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.root"
     assert main(["convert", str(flags / "two.root"), str(out), "--verify"]) == 3

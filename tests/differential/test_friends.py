@@ -7,40 +7,35 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import arrowroot as ar
-from tests.judge import root
 
+from .compare import RootFiles, written
 from .with_small_trees import N_FRIENDS, write_friends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import pyarrow as pa
 
 
-@pytest.fixture(scope="module")
-def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("friends")
-    root.run(write_friends, directory)
-    return directory
+friends = written(write_friends)
 
 
 def _pairs(table: pa.Table, names: list[str]) -> list[tuple[float, ...]]:
     return list(zip(*(table[name].to_pylist() for name in names), strict=True))
 
 
-def _add_friend(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
+def _add_friend(folder: RootFiles, main: str, friend: str, index: Any) -> pa.Table:
     tree = ar.open(folder / main)["T"]
     tree.add_friend(ar.open(folder / friend)["F"], "f", index=index)
     return tree.to_arrow(["event", "f.event"])
 
 
-def _scan(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
+def _scan(folder: RootFiles, main: str, friend: str, index: Any) -> pa.Table:
     beside = {"f": ar.Friends(folder / friend, "F", index)}
     return ar.scan(folder / main, "T", ["event", "f.event"], friends=beside).read_all()
 
 
-def _partitions(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
+def _partitions(folder: RootFiles, main: str, friend: str, index: Any) -> pa.Table:
     beside = {"f": ar.Friends(folder / friend, "F", index)}
     (piece,) = ar.partitions(folder / main, "T", ["event", "f.event"], friends=beside)
     return piece.read()
@@ -48,7 +43,7 @@ def _partitions(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
 
 @pytest.mark.parametrize("read", [_add_friend, _scan, _partitions])
 def test_entries_in_no_order_are_not_joined_by_their_numbers(
-    friends: Path, read: Callable[[Path, str, str, Any], pa.Table]
+    friends: RootFiles, read: Callable[[RootFiles, str, str, Any], pa.Table]
 ) -> None:
     in_order = [(float(i), float(i)) for i in range(N_FRIENDS)]
     for main, friend in (
@@ -69,13 +64,13 @@ def test_entries_in_no_order_are_not_joined_by_their_numbers(
     assert sorted(_pairs(found, ["event", "f.event"])) == in_order
 
 
-def test_a_tree_says_whether_its_entries_are_in_no_order(friends: Path) -> None:
+def test_a_tree_says_whether_its_entries_are_in_no_order(friends: RootFiles) -> None:
     for name, expected in (("plain", False), ("indexed", False), ("mixed", True), ("snapshot", True)):
         assert ar.open(friends / f"{name}.root")["F"].entries_reshuffled is expected
 
 
 @pytest.mark.parametrize("suffix", ["", "_indexed"])
-def test_friends_of_friends_are_followed(friends: Path, suffix: str) -> None:
+def test_friends_of_friends_are_followed(friends: RootFiles, suffix: str) -> None:
     tree = ar.open(friends / f"t{suffix}.root")["T"]
     tree.add_recorded_friends()
     assert tree.schema.names == ["event", "x", "F.event", "y", "Z.event", "z"]
@@ -89,13 +84,13 @@ def test_friends_of_friends_are_followed(friends: Path, suffix: str) -> None:
     assert len(list(tree.scan(["x", "z"], batch_size="200 B"))) > 1
 
 
-def test_a_circle_of_friends_ends_where_it_closes(friends: Path) -> None:
+def test_a_circle_of_friends_ends_where_it_closes(friends: RootFiles) -> None:
     tree = ar.open(friends / "first.root")["A"]
     tree.add_recorded_friends()
     assert tree.schema.names == ["event", "a", "B.event", "b"]
 
 
-def test_friends_that_were_given_have_theirs_beside_them(friends: Path) -> None:
+def test_friends_that_were_given_have_theirs_beside_them(friends: RootFiles) -> None:
     last, middle, tree = (
         ar.open(friends / f"{file}.root")[name] for file, name in (("z", "Z"), ("plain", "F"), ("main", "T"))
     )
@@ -116,7 +111,7 @@ def test_friends_that_were_given_have_theirs_beside_them(friends: Path) -> None:
         ("same_name", "its friend 'w' would be the tree itself"),
     ],
 )
-def test_a_recorded_friend_that_was_a_chain_says_what_to_do(friends: Path, name: str, what: str) -> None:
+def test_a_recorded_friend_that_was_a_chain_says_what_to_do(friends: RootFiles, name: str, what: str) -> None:
     tree = ar.open(friends / f"{name}.root")["T"]
     with pytest.raises(ar.ArrowrootError, match=rf"{what}.*if the friend was a TChain.*friends=\{{'w': "):
         tree.add_recorded_friends()

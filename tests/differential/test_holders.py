@@ -116,7 +116,7 @@ def without_bookkeeping(value: Any) -> Any:
 
 @pytest.mark.parametrize("branch", sorted(set(BRANCHES) - {"late", "matrix", "event."}))
 def test_objects_in_branches_are_as_root_reads_them(holder_files, branch):
-    with ar.open(holder_files.path("0.root")) as file:
+    with ar.open(holder_files / "0.root") as file:
         table = pa.table(file["T"].to_arrow([branch]))
         assert table.schema.field(branch).equals(file["T"].schema.field(branch))
     kind = table.schema.field(branch).type
@@ -129,7 +129,7 @@ def test_objects_in_branches_are_as_root_reads_them(holder_files, branch):
 
 
 def test_an_object_that_holds_all_of_them_is_as_root_reads_it(holder_files):
-    with ar.open(holder_files.path("0.root")) as file:
+    with ar.open(holder_files / "0.root") as file:
         table = pa.table(file["T"].to_arrow(["event."]))
     kind = table.schema.field("event.").type
     found = without_bookkeeping(values_of(table, "event."))
@@ -138,7 +138,7 @@ def test_an_object_that_holds_all_of_them_is_as_root_reads_it(holder_files):
 
 def test_members_of_a_split_object_are_as_root_reads_them(holder_files):
     n_compared = 0
-    with ar.open(holder_files.path("99.root")) as file:
+    with ar.open(holder_files / "99.root") as file:
         tree = file["T"]
         for column in tree.columns:
             branch, _, member = column.name.partition("/")
@@ -155,7 +155,7 @@ def test_members_of_a_split_object_are_as_root_reads_them(holder_files):
 
 def test_split_and_unsplit_arrays_of_clones_give_the_same(holder_files):
     def numbers(name: str, **options: Any) -> Any:
-        with ar.open(holder_files.path(name)) as file:
+        with ar.open(holder_files / name) as file:
             return values_of(file["T"].to_arrow(["event."], **options), "event.")
 
     whole, split = numbers("0.root"), numbers("99.root", assemble=True)
@@ -164,7 +164,7 @@ def test_split_and_unsplit_arrays_of_clones_give_the_same(holder_files):
 
 
 def test_a_class_that_the_first_entries_do_not_have_comes_as_bytes(holder_files):
-    with ar.open(holder_files.path("0.root")) as file:
+    with ar.open(holder_files / "0.root") as file:
         found = pa.table(file["T"].to_arrow(["late"])).column("late").to_pylist()
     wanted = expected(holder_files, 0, "late")
     n_late = 0
@@ -182,9 +182,9 @@ def test_a_class_that_the_first_entries_do_not_have_comes_as_bytes(holder_files)
 @pytest.mark.parametrize(("field", "branch"), [("event", "event."), ("late", "late")])
 def test_streamers_write_the_same_into_rntuples(holder_files, field, branch):
     """The classes of objects behind pointers and in collections are learnt from the first ones, as in trees."""
-    with ar.open(holder_files.path("0.root")) as file:
+    with ar.open(holder_files / "0.root") as file:
         wanted = pa.table(file["T"].to_arrow([branch]))
-    with ar.open(holder_files.path("ntuple.root")) as file:
+    with ar.open(holder_files / "ntuple.root") as file:
         found = pa.table(file["N"].to_arrow([field]))
         assert found.schema.field(field).equals(file["N"].schema.field(field))
         assert pa.table(file["N"].to_arrow([field], entries=slice(5, 9))).equals(found.slice(5, 4))
@@ -196,14 +196,14 @@ def test_streamers_write_the_same_into_rntuples(holder_files, field, branch):
 
 
 def test_of_symmetric_matrices_the_upper_half_is_read(holder_files):
-    with ar.open(holder_files.path("0.root")) as file:
+    with ar.open(holder_files / "0.root") as file:
         found = values_of(file["T"].to_arrow(["matrix"]), "matrix")
     assert [matrix["fElements"] for matrix in found] == expected(holder_files, 0, "matrix")
     assert [(matrix["fNrows"], matrix["fNcols"]) for matrix in found] == [(2, 2)] * N_ENTRIES
 
 
 def test_gaps_in_arrays_are_null(holder_files):
-    with ar.open(holder_files.path("0.root")) as file:
+    with ar.open(holder_files / "0.root") as file:
         table = file["T"].to_arrow(["array", "objects"])
     for entry, array in enumerate(values_of(table, "array")):
         places = [place for place, item in enumerate(array["fObjects"]) if item is not None]
@@ -215,7 +215,7 @@ def test_gaps_in_arrays_are_null(holder_files):
 
 @pytest.mark.parametrize("branch", BRANCHES)
 def test_ranges_and_lists_of_entries_are_parts_of_the_whole(holder_files, branch):
-    with ar.open(holder_files.path("0.root")) as file:
+    with ar.open(holder_files / "0.root") as file:
         tree = file["T"]
         whole = values_of(tree.to_arrow([branch]), branch)
         assert values_of(tree.to_arrow([branch], entries=range(5, 15)), branch) == whole[5:15]

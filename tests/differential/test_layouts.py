@@ -8,24 +8,19 @@ import uproot
 
 import arrowroot as ar
 from arrowroot._report.layout import layout_of
-from tests.judge import root
 
+from .compare import written
 from .with_layouts import MEMORY, TREES, write
 
-
-@pytest.fixture(scope="module")
-def of_root(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("layouts")
-    return directory, root.run(write, directory)
+of_root = written(write)
 
 
 @pytest.mark.parametrize("name", TREES)
 def test_baskets_are_optimized_as_root_does(of_root, name):
-    directory, said = of_root
-    with ar.open(directory / f"{name}.root") as file:
+    with ar.open(of_root / f"{name}.root") as file:
         tree = file["T"]
         for memory in MEMORY:
-            of_root_here = said[name][memory]
+            of_root_here = of_root.expected[name][memory]
             told = tree.optimized_baskets(memory)
             branches = told["branches"]
             assert [path.split("/")[-1] for path, *_ in branches] == of_root_here["names"]
@@ -65,7 +60,7 @@ def _spread(values):
 
 @pytest.mark.parametrize("name", ["unflushed", "mixed", "flushed", "by_bytes", "ten", "wide"])
 def test_the_span_of_an_entry_is_that_of_the_baskets_it_is_in(of_root, name):
-    path = of_root[0] / f"{name}.root"
+    path = of_root / f"{name}.root"
     with ar.open(path) as file:
         found = layout_of(file["T"])
     spans, stored, count = _brute_force(uproot.open(path)["T"])
@@ -76,7 +71,7 @@ def test_the_span_of_an_entry_is_that_of_the_baskets_it_is_in(of_root, name):
 
 def test_layouts_differ_as_they_should(of_root):
     def of(name):
-        with ar.open(of_root[0] / f"{name}.root") as file:
+        with ar.open(of_root / f"{name}.root") as file:
             return layout_of(file["T"])
 
     unflushed, ten, flushed = of("mixed"), of("ten"), of("flushed")
@@ -90,7 +85,7 @@ def test_layouts_differ_as_they_should(of_root):
 
 
 def test_an_empty_tree_has_a_layout_of_nothing(of_root):
-    with ar.open(of_root[0] / "empty.root") as file:
+    with ar.open(of_root / "empty.root") as file:
         found = layout_of(file["T"])
     assert (found.n_pieces, found.span_bytes, found.columns) == (0, (0, 0, 0), [])
     assert found.verdict is not None

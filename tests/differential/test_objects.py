@@ -77,7 +77,7 @@ def date(entry: int) -> dict[str, int]:
 @pytest.mark.parametrize("split", [0, 1, 99])
 @pytest.mark.parametrize("branch", ["event.", "deep", "tags", "numbers", "columns", "lorentz", "arrays"])
 def test_whole_objects_are_as_root_wrote_them(object_files, split, mode, branch):
-    with ar.open(object_files.path(f"{split}_{mode}.root")) as file:
+    with ar.open(object_files / f"{split}_{mode}.root") as file:
         table = pa.table(file["T"].to_arrow([branch], assemble=True))
     kind = table.schema.field(branch).type
     found = without_bookkeeping(values_of(table, branch))
@@ -94,7 +94,7 @@ def test_whole_objects_are_as_root_wrote_them(object_files, split, mode, branch)
 def test_columns_of_split_objects_are_their_members(object_files, split, mode):
     name = f"{split}_{mode}"
     wrong, n_compared = [], 0
-    with ar.open(object_files.path(f"{name}.root")) as file:
+    with ar.open(object_files / f"{name}.root") as file:
         tree = file["T"]
         for column in tree.columns:
             branch, _, member = column.name.partition("/")
@@ -129,7 +129,7 @@ def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(
         "bare.": r"nothing in 'bare\.' can be read: ar::Bare has no members",
     }
     counts = list(range(N_ENTRIES))
-    with ar.open(object_files.path("hollow.root")) as file:
+    with ar.open(object_files / "hollow.root") as file:
         tree = file["T"]
         for name, reason in why.items():
             with pytest.raises(ar.UnsupportedError, match=reason):
@@ -204,7 +204,7 @@ def test_split_maps_of_arrays_are_maps_again(object_files: RootFiles) -> None:
     def point(x: float = 0, y: float = 0) -> dict[str, float]:
         return {"x": x, "y": y, "n": 0}
 
-    with ar.open(object_files.path("hollow.root")) as file:
+    with ar.open(object_files / "hollow.root") as file:
         found = values_of(file["T"].to_arrow(["in_map"], assemble=True), "in_map")
     for entry, pairs in enumerate(found):
         assert pairs == [[entry, [point(), point(x=entry)]], [entry + 2, [point(y=entry), point()]]]

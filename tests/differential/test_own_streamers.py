@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import arrowroot as ar
-from tests.judge import root
+
+from .compare import compiled
 
 MACRO = Path(__file__).with_name("write_own_streamers.C")
 #: Entries of a tree and two RNTuples, ``N`` and ``M``, whose fields streamers write. In ``M`` some classes are
@@ -18,11 +19,7 @@ OWN = "{} is most likely written by code of its own"
 GOOD = bytes.fromhex("0003 11223344 55667788")
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("own_streamers")
-    root.compiled(directory, MACRO, *(("own.write", f"{n_entries}.root", n_entries) for n_entries in SIZES))
-    return directory
+files = compiled(MACRO, *(("own.write", f"{n_entries}.root", n_entries) for n_entries in SIZES))
 
 
 @pytest.mark.parametrize("n_entries", SIZES)

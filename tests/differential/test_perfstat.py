@@ -12,13 +12,9 @@ from arrowroot.cli import main
 from tests.judge import root
 
 from . import with_perfstat
+from .compare import written
 
-
-@pytest.fixture(scope="module")
-def of_root(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("perfstat")
-    root.run(with_perfstat.write, directory, complaints_but=())
-    return directory
+of_root = written(with_perfstat.write, complaints_but=())
 
 
 def numbers(text: str) -> dict[str, float]:

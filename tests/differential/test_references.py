@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pytest
 
 import arrowroot as ar
-from tests.judge import root
+from tests.judge import macros
 
-from .compare import RootFiles, values_of
+from .compare import RootFiles, values_of, written
 
 N_ENTRIES = 7
 HAS_UUID = 1 << 5
@@ -60,20 +59,16 @@ std::vector<int> read_references(const char *file_name) {
   return numbers;
 }
 """
+CALLS = [("write_references", "references.root", N_ENTRIES), ("read_references", "references.root")]
 
-
-@pytest.fixture(scope="module")
-def reference_files(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
-    """With three numbers for each entry: true if ``ref`` and the holder's are to objects with a UUID, and ``after``."""
-    directory, name = tmp_path_factory.mktemp("references"), "references.root"
-    calls = (("write_references", name, N_ENTRIES), ("read_references", name))
-    return RootFiles(directory, root.interpreted(directory, CODE, *calls)[1])
+#: With three numbers for each entry: true if ``ref`` and the holder's are to objects with a UUID, and ``after``.
+reference_files = written(macros.call, CODE, CALLS, False)
 
 
 def test_references_are_read_whether_or_not_their_object_has_a_uuid(reference_files: RootFiles) -> None:
-    numbers = reference_files.expected
+    _, numbers = reference_files.expected
     wanted = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
-    with ar.open(reference_files.path("references.root")) as file:
+    with ar.open(reference_files / "references.root") as file:
         table = pa.table(file["T"].to_arrow())
     refs, holders = values_of(table, "ref"), values_of(table, "holder")
     assert len(wanted) == N_ENTRIES
@@ -89,7 +84,7 @@ def test_references_are_read_whether_or_not_their_object_has_a_uuid(reference_fi
 
 def test_members_that_are_branches_are_read_alike(reference_files: RootFiles) -> None:
     names = ("ref", "refs", "after")
-    with ar.open(reference_files.path("references.root")) as file:
+    with ar.open(reference_files / "references.root") as file:
         table = pa.table(file["T"].to_arrow(["holder", *(f"split./split.{name}" for name in names)]))
     holders = values_of(table, "holder")
     for name in names:

@@ -35,7 +35,7 @@ UNCLOSED = pytest.mark.filterwarnings("ignore::arrowroot.RecoveredWarning")
 @pytest.mark.parametrize("name", FILES)
 def test_all_columns_are_as_root_reads_them(root_files, name):
     wrong = []
-    with ar.open(root_files.path(f"{name}.root")) as file:
+    with ar.open(root_files / f"{name}.root") as file:
         for tree_path, tree_expected in root_files.expected[f"{name}.root"].items():
             tree = file[tree_path]
             assert tree.num_entries == tree_expected["n_entries"]
@@ -54,10 +54,10 @@ def test_all_columns_are_as_root_reads_them(root_files, name):
 
 
 def test_leaf_lists_are_declared_with_counters_and_dimensions(root_files):
-    with ar.open(root_files.path("counted_elsewhere.root")) as file:
+    with ar.open(root_files / "counted_elsewhere.root") as file:
         types = {column.name: column.type_name for column in file["T"].columns}
     assert types["data"] == "struct {float x[n]; int y[n]; short pairs[n][2]; double last;}"
-    with ar.open(root_files.path("arrays.root")) as file:
+    with ar.open(root_files / "arrays.root") as file:
         types = {column.name: column.type_name for column in file["T"].columns}
     assert types["inside"] == "struct {int k; float a[k];}"
     assert types["mixed"] == "struct {float a[2]; int b[3]; bool c;}"
@@ -72,7 +72,7 @@ def test_all_nested_vectors_took_part(root_files):
 @pytest.mark.parametrize("codec", ["none", "zstd", "lz4", "zlib"])
 def test_baskets_of_several_compression_blocks(root_files, codec):
     n = 3_000_000
-    with ar.open(root_files.path(f"big_{codec}.root")) as file:
+    with ar.open(root_files / f"big_{codec}.root") as file:
         table = pa.table(file["T"].to_arrow(["slow", "noise"]))
     assert np.array_equal(table["slow"].to_numpy(), np.arange(n) // 8)
     noise, state = table["noise"].to_numpy(), 1
@@ -86,7 +86,7 @@ def test_baskets_of_several_compression_blocks(root_files, codec):
 
 
 def test_ten_thousand_branches(root_files):
-    with ar.open(root_files.path("many_branches.root")) as file:
+    with ar.open(root_files / "many_branches.root") as file:
         tree = file["T"]
         assert len(tree.column_names) == 10000
         table = pa.table(tree.to_arrow(["x9999", "x0", "x5000"]))
@@ -95,7 +95,7 @@ def test_ten_thousand_branches(root_files):
 
 
 def test_objects_are_read_beside_their_neighbours(root_files):
-    with ar.open(root_files.path("beside_objects.root")) as file:
+    with ar.open(root_files / "beside_objects.root") as file:
         tree = file["T"]
         assert values_of(tree.to_arrow(["i"]), "i") == list(range(30))
         everything = pa.table(tree.to_arrow())
@@ -107,19 +107,19 @@ def test_objects_are_read_beside_their_neighbours(root_files):
 def test_recovered_files_say_so(root_files):
     ar.RecoveredWarning.forget()
     with pytest.warns(ar.RecoveredWarning, match="was not closed, and has no key list"):
-        file = ar.open(root_files.path("unclosed_plain.root"))
+        file = ar.open(root_files / "unclosed_plain.root")
     with file:
         assert file.was_recovered
         assert file.damage is None
         assert file["T"].num_entries == 70
-    with ar.open(root_files.path("part0.root")) as file:
+    with ar.open(root_files / "part0.root") as file:
         assert not file.was_recovered
 
 
 def test_baskets_in_the_tree_are_read_whatever_file_their_branch_names(root_files):
-    with ar.open(root_files.path("elsewhere_100.root")) as file:
+    with ar.open(root_files / "elsewhere_100.root") as file:
         assert file["T"].to_arrow("x")["x"].to_pylist() == [i * 0.5 for i in range(100)]
-    with ar.open(root_files.path("elsewhere_5000.root")) as file:
+    with ar.open(root_files / "elsewhere_5000.root") as file:
         tree = file["T"]
         assert tree.to_arrow("i")["i"].to_pylist() == list(range(5000))
         with pytest.raises(ar.UnsupportedError, match=r'branch "x" of type float .*other\.root'):
@@ -129,7 +129,7 @@ def test_baskets_in_the_tree_are_read_whatever_file_their_branch_names(root_file
 @UNCLOSED
 @pytest.mark.parametrize("option", ["plain", "SaveSelf"])
 def test_what_was_written_to_a_file_that_was_not_closed_again_is_found(root_files, option):
-    with ar.open(root_files.path(f"reopened_{option}.root")) as file:
+    with ar.open(root_files / f"reopened_{option}.root") as file:
         assert file.was_recovered == (option == "plain")
         assert file["T"].to_arrow("i")["i"].to_pylist() == list(range(300))
         assert file["d/U"].to_arrow("i")["i"].to_pylist() == list(range(77))
@@ -138,7 +138,7 @@ def test_what_was_written_to_a_file_that_was_not_closed_again_is_found(root_file
 @UNCLOSED
 @pytest.mark.parametrize("option", ["plain", "SaveSelf"])
 def test_trees_in_directories_that_were_not_saved_are_found(root_files, option):
-    with ar.open(root_files.path(f"nested_{option}.root")) as file:
+    with ar.open(root_files / f"nested_{option}.root") as file:
         assert file.was_recovered
         assert [key.path for key in file.key_list() if key.is_directory] == ["d", "d/e"]
         assert file["d/e/T"].to_arrow("i")["i"].to_pylist() == list(range(60))
@@ -146,14 +146,14 @@ def test_trees_in_directories_that_were_not_saved_are_found(root_files, option):
 
 
 def test_keys_give_cycles_and_classes(root_files):
-    with ar.open(root_files.path("directories.root")) as file:
+    with ar.open(root_files / "directories.root") as file:
         found = {(k.path, k.cycle, k.class_name) for k in file.key_list()}
     assert {("T", 1, "TTree"), ("T", 2, "TTree"), ("T", 3, "TTree"), ("h", 1, "TH1F")} <= found
     assert {("a/b c/d.e/T", 1, "TTree"), ("a", 1, "TDirectory")} <= found
 
 
 def test_many_files_are_one_stream(root_files):
-    paths = [root_files.path(f"part{k}.root") for k in range(3)]
+    paths = [root_files / f"part{k}.root" for k in range(3)]
     columns = ["i", "values", "word"]
     table = pa.table(ar.scan(paths, tree="T", columns=columns))
     wanted = {c: [] for c in columns}
@@ -165,12 +165,12 @@ def test_many_files_are_one_stream(root_files):
 
 
 def test_a_glob_is_in_the_order_of_names(root_files):
-    table = pa.table(ar.scan(root_files.path("part*.root"), tree="T", columns=["i"]))
+    table = pa.table(ar.scan(root_files / "part*.root", tree="T", columns=["i"]))
     assert table["i"].to_pylist() == [*range(40), *range(50, 91), *range(100, 142)]
 
 
 def test_recorded_friends_are_opened_and_longer_ones_cut(root_files):
-    with ar.open(root_files.path("friends.root")) as file:
+    with ar.open(root_files / "friends.root") as file:
         tree, few = file["T"], file["few"]
     assert tree.recorded_friends == [("near", "near", ""), ("f", "far", "friends_other.root")]
     tree.add_recorded_friends()
@@ -182,7 +182,7 @@ def test_recorded_friends_are_opened_and_longer_ones_cut(root_files):
 
 
 def test_recorded_aliases_are_told(root_files, capsys):
-    path = root_files.path("friends.root")
+    path = root_files / "friends.root"
     with ar.open(path) as file:
         tree = file["T"]
         assert tree.aliases == {"twice": "2 * closeness", "shifted": "x + 1"}
@@ -204,7 +204,7 @@ def test_recorded_aliases_are_told(root_files, capsys):
 
 
 def test_branches_of_one_name_are_told_apart(root_files):
-    with ar.open(root_files.path("friends.root")) as file:
+    with ar.open(root_files / "friends.root") as file:
         tree = file["T"]
     assert tree.column_names == ["x", "x;2"]
     table = tree.to_arrow()
@@ -213,7 +213,7 @@ def test_branches_of_one_name_are_told_apart(root_files):
 
 
 def test_friends_are_read_side_by_side(root_files):
-    with ar.open(root_files.path("directories.root")) as file:
+    with ar.open(root_files / "directories.root") as file:
         tree = file["a/T"]
         tree.add_friend(file["a/b c/T"], "other")
         table = pa.table(tree.to_arrow(["i", "other.values"]))

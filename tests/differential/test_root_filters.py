@@ -6,21 +6,17 @@ import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
-from tests.judge import root
 
+from .compare import written
 from .with_selections import write
 
-
-@pytest.fixture(scope="module")
-def selections(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("selections")
-    return directory, root.run(write, directory)
+selections = written(write)
 
 
 @pytest.mark.parametrize("tree", ["T", "N"])
 def test_text_selects_what_root_selects(selections, tree):
-    directory, expected = selections
-    found = ar.open(directory / "selections.root")[tree]
+    expected = selections.expected
+    found = ar.open(selections / "selections.root")[tree]
     assert len(expected["drawn"]) > 150
     n_selective = 0
     for text, entries in [*expected["drawn"], *expected["frames"]]:
@@ -31,7 +27,7 @@ def test_text_selects_what_root_selects(selections, tree):
 
 
 def test_both_formats_deliver_the_same_in_two_passes(selections):
-    with ar.open(selections[0] / "selections.root") as file:
+    with ar.open(selections / "selections.root") as file:
         tree, ntuple = file["T"], file["N"]
     for text in ("j == 3 && any(v > 4)", "n == 0", "j == 3 || j == 9"):
         columns = ["i", "v", "y", "w"]
@@ -53,8 +49,8 @@ def test_both_formats_deliver_the_same_in_two_passes(selections):
 
 @pytest.mark.parametrize("name", ["by_two", "by_one", "plain"])
 def test_friends_have_the_partners_that_root_gives_them(selections, name):
-    directory, expected = selections
-    with ar.open(directory / "friends.root") as file:
+    expected = selections.expected
+    with ar.open(selections / "friends.root") as file:
         main, friend = file["main"], file[name]
     if name == "by_one":
         # Its index is of a column that means another thing in the main tree.
@@ -66,13 +62,13 @@ def test_friends_have_the_partners_that_root_gives_them(selections, name):
     assert friend.recorded_index == {"by_two": ("run", "event"), "plain": None}[name]
     main.add_friend(friend, "f")
     assert main.to_arrow("f.value")["f.value"].to_pylist() == expected["friends"][name]
-    by_number = ar.open(directory / "friends.root")["main"]
+    by_number = ar.open(selections / "friends.root")["main"]
     by_number.add_friend(friend, "f", index=False)
     assert by_number.to_arrow("f.value")["f.value"].to_pylist()[0] == 209.5
 
 
 def test_an_index_of_a_formula_is_refused_with_what_helps(selections):
-    with ar.open(selections[0] / "friends.root") as file:
+    with ar.open(selections / "friends.root") as file:
         main, friend = file["main"], file["by_formula"]
     with pytest.raises(ar.UnsupportedError, match=r"index of run \* 1000 \+ event and 0.*say index="):
         main.add_friend(friend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +11,10 @@ import pytest
 
 import arrowroot as ar
 from arrowroot.cli import main
-from tests.judge import root
 from tests.robustness.mutations import find_regions
 
-from .compare import assert_same_values, values_of
+from .compare import assert_same_values, values_of, written
 from .with_root_ntuples import write_classes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TWO = ["fundamental", "nested"]
 COMPILED = ["set", "multiset", "unordered_set", "unordered_multiset",
@@ -41,11 +37,7 @@ PAGE_LIST = 3
 INDEXES = ["Index32", "Index64", "SplitIndex32", "SplitIndex64"]
 
 
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("ntuple_classes")
-    root.run(write_classes, path)
-    return path
+files = written(write_classes)
 
 
 def projected(name: str, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -71,8 +63,8 @@ def test_no_case_is_forgotten():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_case_is_read_as_it_was_written(directory, name):
-    path = directory / f"{name}.root"
+def test_a_case_is_read_as_it_was_written(files, name):
+    path = files / f"{name}.root"
     if name.split(".")[1] in COMPILED and not path.exists():
         pytest.skip("no compiler for dictionaries: ROOT does not write maps and sets")
     expected = json.loads(path.with_suffix(".root.json").read_text())
@@ -86,16 +78,16 @@ def test_a_case_is_read_as_it_was_written(directory, name):
         assert_same_values(values_of(table, column), values, f"{name}: {column}")
 
 
-def test_a_page_of_several_compression_blocks_is_read(directory):
-    tree = ar.open(directory / "compression.block.big.root")["ntpl"]
+def test_a_page_of_several_compression_blocks_is_read(files):
+    tree = ar.open(files / "compression.block.big.root")["ntpl"]
     values = tree.to_numpy(["Int64"])["Int64"]
     assert np.array_equal(values, np.arange((40 << 20) // 8) * 7)
     # Of the last of its blocks alone.
     assert tree.to_numpy(["Int64"], entries=slice(-3, None))["Int64"].tolist() == values[-3:].tolist()
 
 
-def test_attribute_sets_are_read_as_trees(directory):
-    tree = ar.open(directory / "structure.attributes.root")["ntpl"]
+def test_attribute_sets_are_read_as_trees(files):
+    tree = ar.open(files / "structure.attributes.root")["ntpl"]
     assert tree.attribute_sets == ["Attributes"]
     attributes = tree.attribute_set("Attributes")
     assert attributes.num_entries == 3
@@ -114,10 +106,10 @@ def test_attribute_sets_are_read_as_trees(directory):
         tree.attribute_set("Atributes")
 
 
-def test_only_the_page_lists_of_what_is_read_are_looked_at(directory, tmp_path):
+def test_only_the_page_lists_of_what_is_read_are_looked_at(files, tmp_path):
     """Choosing columns by name or pattern needs none, whatever they would tell of sizes."""
-    whole = (directory / "structure.cluster_groups.root").read_bytes()
-    expected = ar.open(directory / "structure.cluster_groups.root")["ntpl"].to_numpy()["Int32"][:2].tolist()
+    whole = (files / "structure.cluster_groups.root").read_bytes()
+    expected = ar.open(files / "structure.cluster_groups.root")["ntpl"].to_numpy()["Int32"][:2].tolist()
     page_lists = [start for start, _ in find_regions(whole).envelopes if whole[start] == PAGE_LIST]
     assert len(page_lists) > 2
     damaged = bytearray(whole)
@@ -133,8 +125,8 @@ def test_only_the_page_lists_of_what_is_read_are_looked_at(directory, tmp_path):
         tree.to_numpy(["Int32"])
 
 
-def test_members_are_listed_under_their_field_and_counted_once(directory, capsys):
-    path = directory / "types.user.class.root"
+def test_members_are_listed_under_their_field_and_counted_once(files, capsys):
+    path = files / "types.user.class.root"
     assert main(["ls", "--long", str(path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("format 1.0.") and "ROOT" in line for line in lines)
@@ -147,13 +139,13 @@ def test_members_are_listed_under_their_field_and_counted_once(directory, capsys
     assert rows[-1][:3] == ["total:", "2", "columns"]
     tree = ar.open(path)["ntpl"]
     assert sum(column.stored_bytes for column in tree.columns) == tree.stored_bytes
-    assert main(["ls", str(directory / "structure.attributes.root")]) == 0
+    assert main(["ls", str(files / "structure.attributes.root")]) == 0
     assert "attribute sets: Attributes" in capsys.readouterr().out
 
 
-def test_an_unknown_feature_flag_is_refused_by_its_number(directory):
+def test_an_unknown_feature_flag_is_refused_by_its_number(files):
     with pytest.raises(ar.UnsupportedError, match="feature flag 100"):
-        ar.open(directory / "structure.feature_flag.root")["ntpl"]
+        ar.open(files / "structure.feature_flag.root")["ntpl"]
 
 
 def streamed(number: int) -> dict[str, Any]:
@@ -162,8 +154,8 @@ def streamed(number: int) -> dict[str, Any]:
             "last": {"n": -number, "weights": []}}  # fmt: skip
 
 
-def test_objects_of_streamers_become_structs(directory):
-    tree = ar.open(directory / "streamed.root")["ntpl"]
+def test_objects_of_streamers_become_structs(files):
+    tree = ar.open(files / "streamed.root")["ntpl"]
     wanted = {
         "object": [streamed(i) for i in range(30)],
         "named": [
@@ -177,16 +169,16 @@ def test_objects_of_streamers_become_structs(directory):
         assert table.to_pydict() == {name: values[entries] for name, values in wanted.items()}
 
 
-def test_a_structure_of_arrays_is_a_list_of_structs(directory):
-    tree = ar.open(directory / "soa.root")["ntpl"]
+def test_a_structure_of_arrays_is_a_list_of_structs(files):
+    tree = ar.open(files / "soa.root")["ntpl"]
     table = pa.table(tree.to_arrow(["points", "points.c"]))
     points = [[{"x": i + 0.5 * k, "c": 10 * i + k} for k in range(i % 4)] for i in range(20)]
     assert table["points"].to_pylist() == points
     assert table["points.c"].to_pylist() == [[point["c"] for point in entry] for entry in points]
 
 
-def test_representations_take_turns(directory):
-    tree = ar.open(directory / "representations.root")["ntpl"]
+def test_representations_take_turns(files):
+    tree = ar.open(files / "representations.root")["ntpl"]
     wanted = {
         "number": [0.5 * i for i in range(40)],
         "list": [[-i] * (i % 3) for i in range(40)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,35 +12,27 @@ import pytest
 
 import arrowroot as ar
 from tests.conformance.reader import plain_values
-from tests.judge import root
 
-from .compare import as_bytes, assert_same_values, values_of
+from .compare import RootFiles, as_bytes, assert_same_values, values_of, written
 from .with_root_ntuples import write_kinds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KINDS = ["none", "zlib", "lzma", "lz4", "zstd", "small_pages", "empty"]
 FILES = [*(f"kinds_{name}" for name in KINDS), "encodings", "encodings_none", "classes", "extension"]
 
 
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("ntuples")
-    root.run(write_kinds, path)
-    return path
+files = written(write_kinds)
 
 
-def opened(directory: Path, name: str) -> tuple[Any, dict[str, list[Any]]]:
-    expected = json.loads((directory / f"{name}.root.json").read_text())
-    tree = ar.open(directory / f"{name}.root")["Events"]
+def opened(files: RootFiles, name: str) -> tuple[Any, dict[str, list[Any]]]:
+    expected = json.loads((files / f"{name}.root.json").read_text())
+    tree = ar.open(files / f"{name}.root")["Events"]
     assert tree.num_entries == expected["n_entries"]
     return tree, expected["columns"]
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_all_fields_hold_what_was_filled(directory, name):
-    tree, columns = opened(directory, name)
+def test_all_fields_hold_what_was_filled(files, name):
+    tree, columns = opened(files, name)
     table = pa.table(tree.to_arrow(list(columns)))
     table.validate(full=True)
     for column, wanted in columns.items():
@@ -48,8 +40,8 @@ def test_all_fields_hold_what_was_filled(directory, name):
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "kinds_empty"])
-def test_parts_of_the_entries_are_parts_of_the_values(directory, name):
-    tree, columns = opened(directory, name)
+def test_parts_of_the_entries_are_parts_of_the_values(files, name):
+    tree, columns = opened(files, name)
     n = tree.num_entries
     generator = random.Random(name)
     ranges = [sorted((generator.randrange(n + 1), generator.randrange(n + 1))) for _ in range(5)]
@@ -67,8 +59,8 @@ def test_parts_of_the_entries_are_parts_of_the_values(directory, name):
         )
 
 
-def test_filters_of_pyarrow_select_among_variants(directory):
-    tree, columns = opened(directory, "kinds_zstd")
+def test_filters_of_pyarrow_select_among_variants(files):
+    tree, columns = opened(files, "kinds_zstd")
     number = next(field.name for field in tree.schema if pa.types.is_integer(field.type))
     wanted = [value > 0 for value in values_of(tree.to_arrow([number]), number)]
     assert 0 < sum(wanted) < len(wanted)
@@ -78,16 +70,16 @@ def test_filters_of_pyarrow_select_among_variants(directory):
         assert_same_values(found, picked, name)
 
 
-def test_variants_are_refused_by_name_where_dask_awkward_loses_them(directory):
+def test_variants_are_refused_by_name_where_dask_awkward_loses_them(files):
     ard = pytest.importorskip("arrowroot.dask")
     pytest.importorskip("dask_awkward")
     with pytest.raises(ar.UnsupportedError, match=r"variants; leave out 'variant', 'v_variant'"):
-        ard.awkward(directory / "kinds_zstd.root", "Events", ["variant", "v_variant"])
+        ard.awkward(files / "kinds_zstd.root", "Events", ["variant", "v_variant"])
 
 
-def test_picked_entries_are_read_once(directory):
+def test_picked_entries_are_read_once(files):
     """The pages with the ends of lists tell which others are needed: the scan has them from its plan."""
-    tree, columns = opened(directory, "kinds_small_pages")
+    tree, columns = opened(files, "kinds_small_pages")
     scan = tree.scan(list(columns), entries=[17, 18, 300, 41], trace=True)
     values = pa.table(scan)
     for column, wanted in columns.items():
@@ -105,14 +97,14 @@ def test_picked_entries_are_read_once(directory):
 
 
 @pytest.mark.parametrize("name", ["kinds_small_pages", "classes", "extension"])
-def test_the_number_of_threads_changes_no_byte(directory, name):
-    tree, columns = opened(directory, name)
+def test_the_number_of_threads_changes_no_byte(files, name):
+    tree, columns = opened(files, name)
     one, two = (as_bytes(tree.to_arrow(list(columns), n_threads=n)) for n in (1, 2))
     assert one == two
 
 
-def test_members_and_projected_fields_are_columns(directory):
-    tree, columns = opened(directory, "classes")
+def test_members_and_projected_fields_are_columns(files):
+    tree, columns = opened(files, "classes")
     hits = columns["hits"]
     table = tree.to_arrow(
         ["hits.x", "hits.weights", "hit.label", "n_hits", "hits_x", "vv_hit.color", "opt_hit.id"]
@@ -134,9 +126,9 @@ def test_members_and_projected_fields_are_columns(directory):
     assert {"hit", "hits"} <= set(pa.table(tree.to_arrow()).column_names)
 
 
-def test_a_changed_page_is_found_by_its_checksum(directory, tmp_path):
-    data = bytearray((directory / "kinds_none.root").read_bytes())
-    tree, _ = opened(directory, "kinds_none")
+def test_a_changed_page_is_found_by_its_checksum(files, tmp_path):
+    data = bytearray((files / "kinds_none.root").read_bytes())
+    tree, _ = opened(files, "kinds_none")
     scan = tree.scan(["i64"], trace=True)
     offset, n_bytes = scan.plan.windows[0].ranges[0]
     data[offset + n_bytes // 2] ^= 1

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 import arrowroot as ar
-from tests.judge import root
 
+from .compare import RootFiles, written
 from .with_small_trees import N_BESIDE_SHORT, N_SHORT, write_short
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> ar.Tree:
-    directory = tmp_path_factory.mktemp("short")
-    root.run(write_short, directory)
-    found = ar.open(directory / "short.root")["T"]
+files = written(write_short)
+
+
+@pytest.fixture
+def tree(files: RootFiles) -> ar.Tree:
+    found = ar.open(files / "short.root")["T"]
     assert isinstance(found, ar.Tree)
     return found
 

@@ -11,9 +11,8 @@ import uproot
 
 import arrowroot as ar
 from arrowroot.cli import main
-from tests.judge import root
 
-from .compare import RootFiles
+from .compare import RootFiles, written
 from .with_things import BUFFERED, write
 
 if TYPE_CHECKING:
@@ -30,15 +29,12 @@ NOT_IN_JSON = (
 NOT_AS_STORED = ("fBits", "fPID", "fModified")
 
 
-@pytest.fixture(scope="module")
-def things(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
-    directory = tmp_path_factory.mktemp("things")
-    return RootFiles(directory, root.run(write, directory))
+things = written(write)
 
 
 @pytest.fixture(scope="module")
 def file(things: RootFiles) -> ar.File:
-    return ar.open(things.path("things.root"))
+    return ar.open(things / "things.root")
 
 
 def flat(array: Any) -> list[float]:
@@ -75,7 +71,7 @@ def test_histograms_agree_with_uproot(things: RootFiles, file: ar.File) -> None:
     names = things.expected["bins"]
     # uproot takes no notice of buffers, of negative contents, and of profiles of three dimensions.
     left_out = {name for name in names if name.startswith(("limits", "wait"))} | {"negative"}
-    with uproot.open(things.path("things.root")) as other:
+    with uproot.open(things / "things.root") as other:
         for name in names.keys() - left_out:
             theirs, ours = other[name], file[name]
             if name.startswith("profile3"):
@@ -123,7 +119,7 @@ def test_polygons_are_shown_one_by_one_or_as_a_map(
     things: RootFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def shown(name: str) -> list[str]:
-        assert main(["show", f"{things.path('things.root')}:{name}"]) == 0
+        assert main(["show", f"{things / 'things.root'}:{name}"]) == 0
         return capsys.readouterr().out.splitlines()
 
     few = shown("poly")
@@ -317,7 +313,7 @@ def test_a_fit_has_its_parameters_and_shows_them_by_name(
     assert sorted(parameters) == ["c", "f", "m", "s"]
     assert all(one["_error"] > 0 for one in parameters.values())
     assert fit["_CM"].class_name.startswith("TMatrixTSym")
-    assert main(["show", f"{things.path('things.root')}:fit"]) == 0
+    assert main(["show", f"{things / 'things.root'}:fit"]) == 0
     shown = capsys.readouterr().out
     assert all(f"─ {name}  RooRealVar: " in shown for name in parameters), shown
 

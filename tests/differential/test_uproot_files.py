@@ -121,7 +121,7 @@ def test_random_schemas(tmp_path, *, schema, sizes, codec, level, seed):
 
 def test_a_read_as_uproot_reads(root_files):
     """The same columns through both libraries, for what uproot reads rightly."""
-    path = root_files.path("numbers.root")
+    path = root_files / "numbers.root"
     with uproot.open(path) as theirs, ar.open(path) as ours:
         table = pa.table(ours["T"].to_arrow())
         for name, array in theirs["T"].arrays(library="np").items():

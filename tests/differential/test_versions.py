@@ -72,7 +72,7 @@ def objects(array: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.parametrize("tree", ["first", "second"])
 def test_trees_of_two_versions_are_read_as_root_reads_them(version_files, tree):
-    with ar.open(version_files.path("both.root")) as file:
+    with ar.open(version_files / "both.root") as file:
         table = pa.table(file[tree].to_arrow())
         assert table.schema == pa.table(file["first"].to_arrow()).schema
     things, arrays = said(version_files, "second", tree)
@@ -85,7 +85,7 @@ def test_trees_of_two_versions_are_read_as_root_reads_them(version_files, tree):
 
 
 def test_what_the_later_version_dropped_is_read_as_the_earlier_one_reads_it(version_files):
-    with ar.open(version_files.path("both.root")) as file:
+    with ar.open(version_files / "both.root") as file:
         table = file["first"].to_arrow()
     things, _ = said(version_files, "first", "first")
     found = values_of(table, "thing")
@@ -95,7 +95,7 @@ def test_what_the_later_version_dropped_is_read_as_the_earlier_one_reads_it(vers
 
 
 def test_one_branch_of_two_versions_is_read_as_root_reads_it(version_files):
-    with ar.open(version_files.path("merged.root")) as file:
+    with ar.open(version_files / "merged.root") as file:
         arrays = [objects(array) for array in values_of(file["T"].to_arrow(["things"]), "things")]
     _, wanted = said(version_files, "second", "T")
     assert len(arrays) == len(wanted) == 2 * N_ENTRIES
@@ -107,7 +107,7 @@ def test_one_branch_of_two_versions_is_read_as_root_reads_it(version_files):
 
 
 def test_an_array_that_became_a_number_is_null_in_the_earlier_version(version_files):
-    with ar.open(version_files.path("changed.root")) as file:
+    with ar.open(version_files / "changed.root") as file:
         found = values_of(file["second"].to_arrow(["changed"]), "changed")
         assert [(value["n"], value["x"]) for value in found] == [(i, 10 * i) for i in range(N_ENTRIES)]
         found = values_of(file["first"].to_arrow(["changed"]), "changed")

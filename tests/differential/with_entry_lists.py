@@ -6,6 +6,8 @@ from array import array
 from pathlib import Path
 from typing import Any
 
+from tests.judge.lazy import ROOT
+
 N_ENTRIES = 150_000
 #: Of ``x``, for each entry.
 STEP, MODULUS = 7919, 1000
@@ -49,8 +51,6 @@ def write() -> dict[str, dict[str, Any]]:
 
 def write_lists(directory: Path) -> dict[str, list[int]]:
     """Write a tree, two kinds of lists for each condition, and one of two trees. Returns: the entries by condition."""
-    import ROOT
-
     path = str(directory / "lists.root")
     frame = ROOT.RDataFrame(N_ENTRIES).Define("x", f"int((rdfentry_ * {STEP}) % {MODULUS})")
     frame.Snapshot("T", path, ["x"])
@@ -77,8 +77,6 @@ def write_lists(directory: Path) -> dict[str, list[int]]:
 
 
 def _chain(name: str, directory: Path) -> Any:
-    import ROOT
-
     chain = ROOT.TChain(CHAINS[name][0][0])
     for tree, file in CHAINS[name]:
         chain.Add(f"{directory / file}?#{tree}")
@@ -98,8 +96,6 @@ def write_chains(directory: Path) -> dict[str, dict[str, list[int] | None]]:
 
     Returns: what a TChain that is given them reads, by the list and by the trees of the chain.
     """
-    import ROOT
-
     for number in range(3):
         file = ROOT.TFile(str(directory / f"part{number}.root"), "RECREATE")
         for place in (file, file.mkdir("dir")):
@@ -138,8 +134,6 @@ def write_chains(directory: Path) -> dict[str, dict[str, list[int] | None]]:
 
 def write_sync(directory: Path) -> dict[str, list[int] | None]:
     """Write lists of chains that have a file several times. Returns: what ROOT reads by its option "sync"."""
-    import ROOT
-
     kept = ROOT.TFile(str(directory / "sync.root"), "RECREATE")
     found = {}
     for name, parts in SYNC_LISTS.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 N_BRANCHES, N_ENTRIES, BASKET_BYTES = 20, 2000, 2000
 #: ROOT's number of entries after which all baskets are written; 0: each when it is full.
@@ -43,8 +44,6 @@ void write_events(const char* path, int n_branches, int n_entries, int basket_by
 
 def offsets(path: str, columns: list[str] | None, entries: list[int] | None) -> list[int]:
     """Return where ROOT's reads begin, as its own TTreePerfStats counts them, in their order."""
-    import ROOT
-
     file = ROOT.TFile.Open(path)
     tree: Any = file.Get("events")
     tree.SetCacheSize(0)
@@ -65,8 +64,6 @@ def write() -> dict[str, dict[str, list[int]]]:
 
     Returns: for each file and job the offsets of ROOT's reads without a cache.
     """
-    import ROOT
-
     macros.declare(_WRITE)
     order: dict[str, dict[str, list[int]]] = {}
     for name, flush in FILES.items():

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 CODE = r"""
 #include <TFile.h>
@@ -91,27 +92,25 @@ def write() -> dict[str, dict[int, dict[str, object]]]:
     Returns: by name and memory the sizes of the baskets of all branches before and after, which of them are no longer
     compressed, and the sums that ROOT prints.
     """
-    import ROOT
-
     macros.declare(CODE)
     said = {}
     for name, arguments in TREES.items():
         ROOT.write_tree(f"{name}.root", *arguments)
-        said[name] = {memory: optimized(ROOT, Path(f"{name}.root"), memory) for memory in MEMORY}
+        said[name] = {memory: optimized(Path(f"{name}.root"), memory) for memory in MEMORY}
     return said
 
 
-def optimized(root: object, path: Path, memory: int) -> dict[str, object]:
+def optimized(path: Path, memory: int) -> dict[str, object]:
     """Open a tree anew, optimise its baskets, and return what became of them."""
-    file = root.TFile(str(path))
+    file = ROOT.TFile(str(path))
     tree = file.Get("T")
     branches: list[object] = []
     collect(tree.GetListOfBranches(), branches)
     before = [branch.GetBasketSize() for branch in branches]
     printed = path.with_suffix(f".{memory}.txt")
-    root.gErrorIgnoreLevel = root.kInfo
-    root.optimize(tree, memory, str(printed))
-    root.gErrorIgnoreLevel = root.kError
+    ROOT.gErrorIgnoreLevel = ROOT.kInfo
+    ROOT.optimize(tree, memory, str(printed))
+    ROOT.gErrorIgnoreLevel = ROOT.kError
     text = printed.read_text()
     sums = re.findall(r"old(?:Memsize|Baskets) = (\d+),\s+new(?:Memsize|Baskets) = (\d+)", text)
     found = {

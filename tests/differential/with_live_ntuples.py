@@ -12,6 +12,7 @@ import struct
 from pathlib import Path
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 WRITE = r"""
 #include <ROOT/RNTupleModel.hxx>
@@ -209,8 +210,6 @@ def _free_key_list(path: Path) -> None:
 
 
 def _seen(path: Path) -> dict[str, int]:
-    import ROOT
-
     seen = {name: ROOT.by_name(str(path), name) for name in NAMES}
     try:
         file = ROOT.TFile.Open(str(path))
@@ -244,8 +243,6 @@ def _apart(path: Path) -> dict[str, int] | None:
 
 def write() -> None:
     """Write the files, with a copy at each look."""
-    import ROOT
-
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
     macros.declare(WRITE)
     ROOT.write_all()
@@ -255,8 +252,6 @@ def write() -> None:
 
 def read() -> dict[str, dict[str, int] | None]:
     """Return what ROOT reads of each copy: entries by name."""
-    import ROOT
-
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
     macros.declare(READ)
     _seen(Path("nothing.root"))  # compiles what all need

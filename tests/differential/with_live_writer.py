@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 WRITE = r"""
 void write_forever() {
@@ -42,8 +43,6 @@ void write_forever() {
 
 
 def _entries(path: Path) -> int | None:
-    import ROOT
-
     try:
         file = ROOT.TFile.Open(str(path))
     except OSError:
@@ -69,15 +68,11 @@ def write() -> None:
 
     Its tree ``T`` has the number of each entry in ``x``, and so many times its number in ``v``.
     """
-    import ROOT
-
     macros.declare(WRITE)
     ROOT.write_forever()
 
 
 def read() -> dict[str, int | None]:
     """Return for each ``look_*.root`` how many entries ROOT reads; None where it opens no file or tree."""
-    import ROOT
-
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
     return {path.name: _entries(path) for path in sorted(Path.cwd().glob("look_*.root"))}

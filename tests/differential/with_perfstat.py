@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 
 def write() -> None:
     """Write ``tree.root``, ``perfstat.root`` and ``printed.txt``, what ROOT prints of it."""
-    import ROOT
-
     file = ROOT.TFile("tree.root", "recreate")
     tree = ROOT.TTree("T", "")
     tree.SetAutoFlush(500)
@@ -51,8 +50,6 @@ void print_to(TTreePerfStats &stats, const char *path)
 
 
 def printed(stats: Any) -> str:
-    import ROOT
-
     macros.declare(PRINTED)
     ROOT.print_to(stats, "printed.txt")
     return Path("printed.txt").read_text()
@@ -60,8 +57,6 @@ def printed(stats: Any) -> str:
 
 def show(path: Path) -> tuple[str, dict[str, Any]]:
     """Draw what a file has to ``drawn.png``. Returns: what ROOT prints of it, and what its members are."""
-    import ROOT
-
     file = ROOT.TFile(str(path))
     stats = file.Get("ioperf")
     text = printed(stats)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 HERE = Path(__file__).resolve().parent
 # ROOT writes these only with a compiled dictionary.
@@ -36,8 +37,6 @@ COMPILED_CLASSES = [
 
 def write_kinds() -> None:
     """Write files of all kinds of fields; maps and sets only where there is a compiler."""
-    import ROOT
-
     headers = ["map", "optional", "set", "unordered_map", "unordered_set", "vector", "string"]
     has_compiler = macros.dictionaries(COMPILED_KINDS, headers)
     macros.declare(f'#include "{HERE / "write_ntuples.C"}"')
@@ -54,8 +53,6 @@ def write_kinds() -> None:
 
 def write_classes() -> None:
     """Write a file for each case of root-project/rntuple-validation, and some of what has no case there."""
-    import ROOT
-
     headers = ["map", "set", "unordered_map", "unordered_set", "string"]
     has_compiler = macros.dictionaries(COMPILED_CLASSES, headers)
     macros.declare(f'#include "{HERE / "write_ntuple_classes.C"}"')

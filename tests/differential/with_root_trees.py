@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 HERE = Path(__file__).resolve().parent
 CODECS = {
@@ -47,8 +48,6 @@ def plain(value):
 
 def leaf_values(leaf):
     """What the leaf holds after GetEntry, flat, with the type of the leaf."""
-    import ROOT
-
     kind = leaf.GetTypeName()
     if leaf.ClassName() == "TLeafC":
         return str(ROOT.arrowroot_test.text_of(leaf))
@@ -101,8 +100,6 @@ def dump(tree):
 
 
 def dump_file(path, trees):
-    import ROOT
-
     file = ROOT.TFile(str(path), "READ")
     return {name: dump(file.Get(name)) for name in trees}
 
@@ -113,8 +110,6 @@ def write() -> dict[str, dict[str, Any]]:
     Returns: ``{file: {tree path: {"n_entries": int, "columns": {branch: {"type": str, "values": [...]}}}}}``, values in
     the conformance suite's canonical form.
     """
-    import ROOT
-
     directory = Path.cwd()
     # Without a compiler ROOT does not write all nested vectors.
     macros.dictionaries(NESTED, ["vector", "string"])

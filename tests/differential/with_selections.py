@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 N_ENTRIES = 1200
 N_RANDOM = 150
@@ -158,8 +159,6 @@ def write() -> dict[str, Any]:
     Returns: of each expression the entries that TTree::Draw or RDataFrame selects, and the values of friends that
     TTree::Draw finds.
     """
-    import ROOT
-
     macros.declare(WRITE)
     path = "selections.root"
     ROOT.selections.write(path, N_ENTRIES)

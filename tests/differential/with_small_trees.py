@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from tests.judge.lazy import ROOT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -13,8 +15,6 @@ N_FLAGS, N_FRIENDS, N_BESIDE_SHORT, N_SHORT = 5000, 60, 10, 6
 
 def write_short() -> None:
     """Write a tree with a branch that has fewer entries."""
-    import ROOT
-
     file = ROOT.TFile("short.root", "recreate")
     tree = ROOT.TTree("T", "")
     number = array("i", [0])
@@ -35,8 +35,6 @@ def _numbers(
     name: str, before: Callable[[Any], object] | None = None, after: Callable[[Any], object] | None = None
 ) -> None:
     """Write ``x``, the number of the entry, and ``y``, twice that."""
-    import ROOT
-
     file = ROOT.TFile(f"{name}.root", "RECREATE")
     tree = ROOT.TTree("T", "")
     x, y = array("i", [0]), array("i", [0])
@@ -53,7 +51,6 @@ def _numbers(
 
 def write_flags() -> None:
     """Write trees whose bits and numbers say something about their data."""
-    import ROOT
 
     def with_list(tree: Any) -> object:
         chosen = ROOT.TEntryList("chosen", "", "T", "entry_list.root")
@@ -82,8 +79,6 @@ def write_flags() -> None:
 def _events(
     file: str, name: str, column: str, events: Iterable[int], also: Callable[[Any], object] | None = None
 ) -> None:
-    import ROOT
-
     written = ROOT.TFile(file, "RECREATE")
     tree = ROOT.TTree(name, "")
     event, value = array("i", [0]), array("d", [0])
@@ -103,8 +98,6 @@ def write_friends() -> None:
 
     Each has a column ``event``, and one of its own that is 10 times as large.
     """
-    import ROOT
-
     order = range(N_FRIENDS)
     mixed = [(7 * i) % N_FRIENDS for i in order]
 

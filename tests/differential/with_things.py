@@ -6,6 +6,8 @@ import math
 from array import array
 from typing import Any
 
+from tests.judge.lazy import ROOT
+
 N_FILLS = 200
 #: Entries that wait for limits which are not found in the usual way.
 BUFFERED = ("waiting_integers", "waiting_powers")
@@ -72,19 +74,17 @@ def write() -> dict[str, dict[str, Any]]:
     Returns: by the names of keys ROOT's JSON of the objects; of histograms contents and errors of all bins, flow bins
     included, and the edges; and the same of those whose bins are polygons.
     """
-    import ROOT
-
     ROOT.TH1.AddDirectory(False)
     ROOT.gRandom.SetSeed(7)
     file = ROOT.TFile("things.root", "recreate")
     made = {
-        **histograms(ROOT),
-        **profiles(ROOT),
-        **graphs(ROOT),
-        **small(ROOT),
-        **polygons(ROOT),
-        **functions(ROOT),
-        **own_ways(ROOT),
+        **histograms(),
+        **profiles(),
+        **graphs(),
+        **small(),
+        **polygons(),
+        **functions(),
+        **own_ways(),
     }
     bins, polygon_bins, texts = {}, {}, {}
     for name, thing in made.items():
@@ -137,16 +137,16 @@ def polygon_bins_of(h: Any) -> dict[str, Any]:
     }
 
 
-def with_limits_to_find(root: Any, name: str) -> Any:
+def with_limits_to_find(name: str) -> Any:
     """Return a histogram whose limits ROOT is to find, of few or many bins and values of any size."""
-    random = root.gRandom
+    random = ROOT.gRandom
     n_bins = [1, 2, 3, 5, 6, 7, 10, 12, 20, 50, 64, 100, 200, 1000][random.Integer(14)]
     scale = 10.0 ** random.Integer(14) * 1e-5 * random.Uniform(0.5, 5)
     middle = [0, 1, -1, 100, -1e5][random.Integer(5)] * scale
     is_flat, is_weighted, has_odd = (random.Integer(2) == 0 for _ in range(3))
     in_two = random.Integer(4) == 0
     kind = "DDIS"[random.Integer(4)]
-    one, two = getattr(root, f"TH1{kind}"), getattr(root, f"TH2{kind}")
+    one, two = getattr(ROOT, f"TH1{kind}"), getattr(ROOT, f"TH2{kind}")
     h = two(name, "", n_bins, 0, 0, 3, 0, 1) if in_two else one(name, "", n_bins, 0, 0)
     h.SetBuffer(1000)
     for i in range(1 + random.Integer(80)):
@@ -158,44 +158,44 @@ def with_limits_to_find(root: Any, name: str) -> Any:
     return h
 
 
-def histograms(root: Any) -> dict[str, Any]:
-    random = root.gRandom
+def histograms() -> dict[str, Any]:
+    random = ROOT.gRandom
     made: dict[str, Any] = {}
     for kind in "CSILFD":
-        one = getattr(root, f"TH1{kind}")(f"h1{kind}", "one;x title;y title", 10, -2, 3)
-        two = getattr(root, f"TH2{kind}")(f"h2{kind}", "two", 4, -2, 3, 3, 0, 1)
-        three = getattr(root, f"TH3{kind}")(f"h3{kind}", "three", 4, -2, 3, 3, 0, 1, 2, -1, 1)
+        one = getattr(ROOT, f"TH1{kind}")(f"h1{kind}", "one;x title;y title", 10, -2, 3)
+        two = getattr(ROOT, f"TH2{kind}")(f"h2{kind}", "two", 4, -2, 3, 3, 0, 1)
+        three = getattr(ROOT, f"TH3{kind}")(f"h3{kind}", "three", 4, -2, 3, 3, 0, 1, 2, -1, 1)
         for _ in range(N_FILLS):
             one.Fill(random.Gaus())
             two.Fill(random.Gaus(), random.Uniform(1.2))
             three.Fill(random.Gaus(), random.Uniform(1.2), random.Gaus())
         made |= {one.GetName(): one, two.GetName(): two, three.GetName(): three}
     edges = array("d", [0, 0.5, 2, 7, 7.25])
-    made["variable"] = root.TH1D("variable", "", 4, edges)
-    made["variable2"] = root.TH2F("variable2", "", 4, edges, 2, 0, 1)
-    made["weighted"] = root.TH1F("weighted", "with Sumw2", 6, 0, 6)
+    made["variable"] = ROOT.TH1D("variable", "", 4, edges)
+    made["variable2"] = ROOT.TH2F("variable2", "", 4, edges, 2, 0, 1)
+    made["weighted"] = ROOT.TH1F("weighted", "with Sumw2", 6, 0, 6)
     made["weighted"].Sumw2()
-    made["negative"] = root.TH1D("negative", "without Sumw2", 6, 0, 6)
-    made["labels"] = root.TH1I("labels", "", 3, 0, 3)
-    made["some_labels"] = root.TH2I("some_labels", "", 3, 0, 3, 2, 0, 2)
-    made["empty"] = root.TH1F("empty", "", 1, 0, 1)
-    made["latin"] = root.TH1F("latin", b"caf\xe9".decode("latin-1"), 2, 0, 1)
-    made["limits"] = root.TH1F("limits", "a buffer, limits known", 5, 0, 5)
+    made["negative"] = ROOT.TH1D("negative", "without Sumw2", 6, 0, 6)
+    made["labels"] = ROOT.TH1I("labels", "", 3, 0, 3)
+    made["some_labels"] = ROOT.TH2I("some_labels", "", 3, 0, 3, 2, 0, 2)
+    made["empty"] = ROOT.TH1F("empty", "", 1, 0, 1)
+    made["latin"] = ROOT.TH1F("latin", b"caf\xe9".decode("latin-1"), 2, 0, 1)
+    made["limits"] = ROOT.TH1F("limits", "a buffer, limits known", 5, 0, 5)
     made["limits"].SetBuffer(100)
-    made["limits_weighted"] = root.TH2D("limits_weighted", "", 5, 0, 5, 3, 0, 3)
+    made["limits_weighted"] = ROOT.TH2D("limits_weighted", "", 5, 0, 5, 3, 0, 3)
     made["limits_weighted"].SetBuffer(100)
-    made["waiting"] = root.TH1D("waiting", "limits not known yet", 5, 0, 0)
-    made["waiting2"] = root.TH2D("waiting2", "", 5, 0, 0, 5, 0, 0)
+    made["waiting"] = ROOT.TH1D("waiting", "limits not known yet", 5, 0, 0)
+    made["waiting2"] = ROOT.TH2D("waiting2", "", 5, 0, 0, 5, 0, 0)
     # Values on the edges of bins, which rounding would put below them.
-    made["limits_edges"] = root.TH1D("limits_edges", "", 7, 100, 100.3)
+    made["limits_edges"] = ROOT.TH1D("limits_edges", "", 7, 100, 100.3)
     made["limits_edges"].SetBuffer(100)
     for i in range(8):
         made["limits_edges"].Fill(100 + i * ((100.3 - 100) / 7))
-    made["waiting_integers"] = root.TH1D("waiting_integers", "", 5, 0, 0)
-    made["waiting_integers"].GetXaxis().SetBit(root.TAxis.kIsInteger)
-    made["waiting_powers"] = root.TH1D("waiting_powers", "", 5, 0, 0)
-    made["waiting_powers"].SetBit(root.TH1.kAutoBinPTwo)
-    made |= {f"waits{i}": with_limits_to_find(root, f"waits{i}") for i in range(N_WAITING)}
+    made["waiting_integers"] = ROOT.TH1D("waiting_integers", "", 5, 0, 0)
+    made["waiting_integers"].GetXaxis().SetBit(ROOT.TAxis.kIsInteger)
+    made["waiting_powers"] = ROOT.TH1D("waiting_powers", "", 5, 0, 0)
+    made["waiting_powers"].SetBit(ROOT.TH1.kAutoBinPTwo)
+    made |= {f"waits{i}": with_limits_to_find(f"waits{i}") for i in range(N_WAITING)}
     for i in range(N_FILLS):
         made["variable"].Fill(random.Uniform(-1, 8))
         made["variable2"].Fill(random.Uniform(-1, 8), random.Uniform(1))
@@ -213,21 +213,21 @@ def histograms(root: Any) -> dict[str, Any]:
         made["labels"].Fill(label, i + 1)
     made["some_labels"].GetYaxis().SetBinLabel(2, "up")
     made["some_labels"].Fill(1, "up", 1)
-    fitted = root.TH1D("fitted", "with a function", 20, -3, 3)
+    fitted = ROOT.TH1D("fitted", "with a function", 20, -3, 3)
     fitted.FillRandom("gaus", 500)
     fitted.Fit("gaus", "Q0")
     made["fitted"] = fitted
     return made
 
 
-def profiles(root: Any) -> dict[str, Any]:
-    random = root.gRandom
+def profiles() -> dict[str, Any]:
+    random = ROOT.gRandom
     made: dict[str, Any] = {}
     for mode in ("", "s", "i", "g"):
-        made[f"profile{mode}"] = root.TProfile(f"profile{mode}", "p", 8, 0, 4, mode)
-        made[f"profile2{mode}"] = root.TProfile2D(f"profile2{mode}", "p", 4, 0, 4, 3, 0, 3, mode)
-        made[f"profile3{mode}"] = root.TProfile3D(f"profile3{mode}", "p", 2, 0, 2, 2, 0, 2, 2, 0, 2, mode)
-        made[f"weighted_profile{mode}"] = root.TProfile(f"weighted_profile{mode}", "p", 8, 0, 4, mode)
+        made[f"profile{mode}"] = ROOT.TProfile(f"profile{mode}", "p", 8, 0, 4, mode)
+        made[f"profile2{mode}"] = ROOT.TProfile2D(f"profile2{mode}", "p", 4, 0, 4, 3, 0, 3, mode)
+        made[f"profile3{mode}"] = ROOT.TProfile3D(f"profile3{mode}", "p", 2, 0, 2, 2, 0, 2, 2, 0, 2, mode)
+        made[f"weighted_profile{mode}"] = ROOT.TProfile(f"weighted_profile{mode}", "p", 8, 0, 4, mode)
         for i in range(N_FILLS):
             x, y, z = (random.Uniform(-0.2, 4) for _ in range(3))
             # Bin 1 has values that are all the same.
@@ -239,60 +239,60 @@ def profiles(root: Any) -> dict[str, Any]:
     return made
 
 
-def graphs(root: Any) -> dict[str, Any]:
+def graphs() -> dict[str, Any]:
     n = 4
     points = [array("d", [i * scale + 0.25 for i in range(n)]) for scale in (1, 2, 3, 4, 5, 6, 7)]
     x, y, *errors = points
-    multi = root.TGraphMultiErrors("multi", "", n, x, y, *errors[:4])
-    both = root.TMultiGraph("both", "two graphs")
-    both.Add(root.TGraph(n, x, y), "lp")
-    both.Add(root.TGraphErrors(n, x, y, errors[0], errors[1]))
+    multi = ROOT.TGraphMultiErrors("multi", "", n, x, y, *errors[:4])
+    both = ROOT.TMultiGraph("both", "two graphs")
+    both.Add(ROOT.TGraph(n, x, y), "lp")
+    both.Add(ROOT.TGraphErrors(n, x, y, errors[0], errors[1]))
     made = {
-        "graph": root.TGraph(n, x, y),
-        "graph_errors": root.TGraphErrors(n, x, y, errors[0], errors[1]),
-        "graph_asymmetric": root.TGraphAsymmErrors(n, x, y, *errors[:4]),
-        "graph_bent": root.TGraphBentErrors(n, x, y, *errors[:4], *errors[:4]),
+        "graph": ROOT.TGraph(n, x, y),
+        "graph_errors": ROOT.TGraphErrors(n, x, y, errors[0], errors[1]),
+        "graph_asymmetric": ROOT.TGraphAsymmErrors(n, x, y, *errors[:4]),
+        "graph_bent": ROOT.TGraphBentErrors(n, x, y, *errors[:4], *errors[:4]),
         "graph_multi": multi,
-        "graph2d": root.TGraph2D(n, x, y, errors[0]),
-        "graph2d_errors": root.TGraph2DErrors(n, x, y, errors[0], errors[1], errors[2], errors[3]),
+        "graph2d": ROOT.TGraph2D(n, x, y, errors[0]),
+        "graph2d_errors": ROOT.TGraph2DErrors(n, x, y, errors[0], errors[1], errors[2], errors[3]),
         "multigraph": both,
-        "no_points": root.TGraph(),
+        "no_points": ROOT.TGraph(),
     }
     made["graph_errors"].SetTitle("with errors;x;y")
     return made
 
 
-def small(root: Any) -> dict[str, Any]:
+def small() -> dict[str, Any]:
     made: dict[str, Any] = {
-        "named": root.TNamed("named", "a title"),
-        "text": root.TObjString("text with\nlines " * 30),
-        "lorentz": root.TLorentzVector(1, 2, 3, 4),
-        "vector": root.TVectorD(3, array("d", [1, 2, 3])),
-        "matrix": root.TMatrixD(2, 3, array("d", range(6))),
-        "macro": root.TMacro("macro", "a macro"),
-        "symmetric": root.TMatrixDSym(3, array("d", [1, 2, 3, 2, 4, 5, 3, 5, 6])),
+        "named": ROOT.TNamed("named", "a title"),
+        "text": ROOT.TObjString("text with\nlines " * 30),
+        "lorentz": ROOT.TLorentzVector(1, 2, 3, 4),
+        "vector": ROOT.TVectorD(3, array("d", [1, 2, 3])),
+        "matrix": ROOT.TMatrixD(2, 3, array("d", range(6))),
+        "macro": ROOT.TMacro("macro", "a macro"),
+        "symmetric": ROOT.TMatrixDSym(3, array("d", [1, 2, 3, 2, 4, 5, 3, 5, 6])),
     }
     made["macro"].AddLine("int main() {}")
     numbers = {"bool": True, "int": -7, "long": 2**40, "Long64_t": -(2**50), "float": 0.5, "double": 1e-300}
     for kind, value in numbers.items():
-        made[f"parameter_{kind}"] = root.TParameter[kind](f"p_{kind}", value)
-    root.gInterpreter.Declare(COLLECTIONS)
-    return made | {str(pair.first): pair.second for pair in root.ar_collections()}
+        made[f"parameter_{kind}"] = ROOT.TParameter[kind](f"p_{kind}", value)
+    ROOT.gInterpreter.Declare(COLLECTIONS)
+    return made | {str(pair.first): pair.second for pair in ROOT.ar_collections()}
 
 
-def polygons(root: Any) -> dict[str, Any]:
-    random = root.gRandom
+def polygons() -> dict[str, Any]:
+    random = ROOT.gRandom
 
     def shape(*corners: tuple[float, float]) -> Any:
         xs, ys = (array("d", values) for values in zip(*corners, strict=True))
-        return root.TGraph(len(corners), xs, ys)
+        return ROOT.TGraph(len(corners), xs, ys)
 
     triangle = shape((0, 1), (1, 1), (0.5, 2))
-    parts = root.TMultiGraph()
+    parts = ROOT.TMultiGraph()
     for part in (shape((-1, -1), (-0.5, -1), (-0.5, -0.5), (-1, -0.5)), shape((2, 2), (2.5, 2), (2, 2.5))):
         parts.Add(part)
-    made = {name: root.TH2Poly(name, "", -1, 3, -1, 3) for name in ("poly", "poly_weighted", "poly_late")}
-    made |= {f"poly_profile{mode}": root.TProfile2Poly("p", "", -1, 3, -1, 3) for mode in ("", "s", "i", "g")}
+    made = {name: ROOT.TH2Poly(name, "", -1, 3, -1, 3) for name in ("poly", "poly_weighted", "poly_late")}
+    made |= {f"poly_profile{mode}": ROOT.TProfile2Poly("p", "", -1, 3, -1, 3) for mode in ("", "s", "i", "g")}
     for name, h in made.items():
         for one in (triangle, parts, shape((1, 0), (2, 0), (2, 1), (1, 1)), shape((2, 0), (3, 0), (3, 1))):
             h.AddBin(one.Clone())
@@ -307,64 +307,64 @@ def polygons(root: Any) -> dict[str, Any]:
         made["poly_late"].Fill(x, y, weight if i > N_FILLS / 2 else 1)
         for mode in ("", "s", "i", "g"):
             made[f"poly_profile{mode}"].Fill(x, y, 3 if x < 1 else random.Gaus(5), weight)
-    honeycomb = root.TH2Poly("honeycomb", "many;x title;y title", 0, 10, 0, 8)
+    honeycomb = ROOT.TH2Poly("honeycomb", "many;x title;y title", 0, 10, 0, 8)
     honeycomb.Honeycomb(0.5, 0.5, 0.5, 9, 7)
     for _ in range(N_FILLS):
         honeycomb.Fill(random.Gaus(5, 2), random.Gaus(4, 2))
     # Above the range in y, and below that in x.
-    corner = root.TH2Poly("corner", "", 0, 1, 0, 1)
+    corner = ROOT.TH2Poly("corner", "", 0, 1, 0, 1)
     corner.AddBin(shape((0, 0), (1, 0), (1, 1)))
     corner.Fill(-0.5, 1.5)
-    empty = root.TH2Poly("no_polygons", "", 0, 1, 0, 1)
+    empty = ROOT.TH2Poly("no_polygons", "", 0, 1, 0, 1)
     return made | {"honeycomb": honeycomb, "polygons": corner, "no_polygons": empty}
 
 
-def functions(root: Any) -> dict[str, Any]:
-    passed, total = root.TH1D("passed", "", 4, 0, 4), root.TH1D("total", "", 4, 0, 4)
+def functions() -> dict[str, Any]:
+    passed, total = ROOT.TH1D("passed", "", 4, 0, 4), ROOT.TH1D("total", "", 4, 0, 4)
     for i in range(40):
         total.Fill(i % 4)
         if i % 3:
             passed.Fill(i % 4)
-    stack = root.THStack("stack", "two histograms")
+    stack = ROOT.THStack("stack", "two histograms")
     stack.Add(passed)
     stack.Add(total)
-    sparse = root.THnSparseD("sparse", "", 2, array("i", [4, 5]), array("d", [0, 0]), array("d", [1, 1]))
+    sparse = ROOT.THnSparseD("sparse", "", 2, array("i", [4, 5]), array("d", [0, 0]), array("d", [1, 1]))
     sparse.Fill(array("d", [0.1, 0.9]), 2.5)
-    canvas = root.TCanvas("canvas", "a canvas", 300, 200)
+    canvas = ROOT.TCanvas("canvas", "a canvas", 300, 200)
     passed.DrawCopy()
     canvas.Update()
     return {
-        "f1": root.TF1("f1", "[0]*x + sin(x)", 0, 3),
-        "f2": root.TF2("f2", "x*y*[0]", 0, 1, 0, 1),
-        "formula": root.TFormula("formula", "x*x"),
-        "efficiency": root.TEfficiency(passed, total),
+        "f1": ROOT.TF1("f1", "[0]*x + sin(x)", 0, 3),
+        "f2": ROOT.TF2("f2", "x*y*[0]", 0, 1, 0, 1),
+        "formula": ROOT.TFormula("formula", "x*x"),
+        "efficiency": ROOT.TEfficiency(passed, total),
         "stack": stack,
         "sparse": sparse,
         "canvas": canvas,
-        "pave": root.TPaveText(0, 0, 1, 1),
+        "pave": ROOT.TPaveText(0, 0, 1, 1),
     }
 
 
-def own_ways(root: Any) -> dict[str, Any]:
+def own_ways() -> dict[str, Any]:
     """Objects of classes whose own streamers do not write what the file says of them."""
-    root.RooMsgService.instance().setGlobalKillBelow(root.RooFit.ERROR)
-    workspace = root.RooWorkspace("workspace")
+    ROOT.RooMsgService.instance().setGlobalKillBelow(ROOT.RooFit.ERROR)
+    workspace = ROOT.RooWorkspace("workspace")
     workspace.factory(
         "SUM::model(f[0.4,0,1]*Gaussian::g(x[-10,10],m[0.5,-1,1],s[2,0.1,5]),Exponential::e(x,c[-0.2,-1,0]))"
     )
     workspace.factory("category[one=1,two=2]")
     x, model = workspace.var("x"), workspace.pdf("model")
     x.setBins(8)
-    data = model.generate(root.RooArgSet(x), 50)
+    data = model.generate(ROOT.RooArgSet(x), 50)
     data.SetName("data")
     workspace.Import(data)
     workspace.Import(data.binnedClone("binned"))
-    fit = model.fitTo(data, root.RooFit.Save(), root.RooFit.PrintLevel(-1))
-    line, markers = root.TPolyLine3D(4), root.TPolyMarker3D(3)
+    fit = model.fitTo(data, ROOT.RooFit.Save(), ROOT.RooFit.PrintLevel(-1))
+    line, markers = ROOT.TPolyLine3D(4), ROOT.TPolyMarker3D(3)
     for points in (line, markers):
         for i in range(points.GetN()):
             points.SetPoint(i, i, 2 * i, 0.5)
-    tree = root.TTree("indexed", "")
+    tree = ROOT.TTree("indexed", "")
     run, event = array("i", [3]), array("i", [0])
     tree.Branch("run", run, "run/I")
     tree.Branch("event", event, "event/I")
@@ -372,7 +372,7 @@ def own_ways(root: Any) -> dict[str, Any]:
         event[0] = number
         tree.Fill()
     tree.BuildIndex("run", "event")
-    chain = root.TChain("Events")
+    chain = ROOT.TChain("Events")
     chain.AddFile("first.root")
     chain.AddFile("second.root")
     return {

@@ -19,16 +19,17 @@ from bench.parallel_output import scale
 from bench.reading import told
 from bench.run import complain
 from bench.write import tables
+from tests.judge import root
 
 REPOSITORY = Path(__file__).parents[2]
 ROOTS = {"bench": REPOSITORY, "arrowroot_servers": REPOSITORY / "lab"}
-SOURCES = [path for folder, root in ROOTS.items() for path in sorted((root / folder).rglob("*.py"))]
+SOURCES = [path for folder, below in ROOTS.items() for path in sorted((below / folder).rglob("*.py"))]
 #: Imports of each that may not be.
 FORBIDDEN = {"bench": {"tests"}, "arrowroot_servers": {"tests", "bench", "arrowroot"}}
 
 
 def below_root(path):
-    return path.relative_to(next(root / name for name, root in ROOTS.items() if name in path.parts).parent)
+    return path.relative_to(next(below / name for name, below in ROOTS.items() if name in path.parts).parent)
 
 
 def module_name(path):
@@ -336,12 +337,8 @@ def test_memory_may_grow_by_the_record_of_the_tree_and_by_nothing_else():
     assert complaints(400, 10_000, 60) == ["a run: memory grows from 100 to 400 MB"]
 
 
-def test_the_version_of_root_is_its_own_and_not_that_of_its_wheel():
+def test_the_version_of_root_is_its_own_and_not_that_of_its_wheel(tmp_path):
     pytest.importorskip("ROOT")
-    done = subprocess.run(
-        [sys.executable, "-c", "import ROOT; print(ROOT.gROOT.GetVersion())"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert machine.packages().startswith(f"ROOT {done.stdout.strip()}, ")
+    code = "std::string version() { return gROOT->GetVersion(); }"
+    (version,) = root.interpreted(tmp_path, code, ("version",))
+    assert machine.packages().startswith(f"ROOT {version}, ")

@@ -8,21 +8,20 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .lazy import ROOT
+
 
 def add(one: int, other: int) -> dict[str, Any]:
-    return {"sum": one + other, "directory": Path.cwd(), "process": os.getpid(), "has": "ROOT" in sys.modules}
+    found: dict[str, Any] = {"sum": one + other, "directory": Path.cwd(), "has": "ROOT" in sys.modules}
+    return found | {"process": os.getpid(), "server": os.getppid()}
 
 
 def fail() -> None:
-    import ROOT
-
     ROOT.Error("fail", "something is wrong")
     raise ValueError("of the job")
 
 
 def crash() -> None:
-    import ROOT
-
     ROOT.gInterpreter.ProcessLine('printf("before the end\\n"); raise(SIGSEGV);')
 
 
@@ -31,10 +30,8 @@ def leave(status: int) -> None:
 
 
 def warn() -> str:
-    import ROOT
-
-    ROOT.Warning("warn", "of the usual")
-    ROOT.gInterpreter.ProcessLine('Error("warn", "of another kind");')
+    ROOT.gROOT.Warning("warn", "of the usual")
+    ROOT.gROOT.Error("warn", "of another kind")
     return "done"
 
 
@@ -48,18 +45,22 @@ def hang() -> None:
         time.sleep(3600)
 
 
+def leave_process() -> int:
+    """Return while a process that was started waits."""
+    child = os.fork()
+    if child == 0:
+        time.sleep(3600)
+    return child
+
+
 def declare(members: str) -> int:
     """Declare a class of the same name with other members."""
-    import ROOT
-
     assert ROOT.gInterpreter.Declare(f"struct Twice {{ {members} }};")
     return int(ROOT.gInterpreter.ProcessLine("sizeof(Twice)"))
 
 
 def answer(source: str) -> tuple[int, bool]:
     """Load C++, and return what ``judged::answer()`` does and whether its class has a dictionary."""
-    import ROOT
-
     from . import macros
 
     macros.load(source)

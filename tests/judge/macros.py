@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import importlib
 import operator
 import shutil
 from pathlib import Path
 from typing import Any
+
+from .lazy import ROOT
 
 #: ``make clean`` removes it.
 KEPT = Path(__file__).resolve().parents[2] / "target" / "judge"
@@ -23,8 +24,6 @@ def load(source: str) -> None:
 
     Raises: NoCompilerError, RuntimeError if it does not compile.
     """
-    import ROOT
-
     which = (ROOT.gROOT.GetVersion(), str(ROOT.TROOT.GetRootSys()), source)
     folder = KEPT / hashlib.sha256("\0".join(map(str, which)).encode()).hexdigest()[:20]
     folder.mkdir(parents=True, exist_ok=True)
@@ -60,8 +59,6 @@ def declare(source: str) -> None:
 
     Raises: RuntimeError if it is no C++.
     """
-    import ROOT
-
     if not ROOT.gInterpreter.Declare(source):
         raise RuntimeError(f"what begins with {source[:200]!r} is not taken")
 
@@ -69,11 +66,10 @@ def declare(source: str) -> None:
 def call(source: str, calls: list[tuple[Any, ...]], is_compiled: bool) -> list[Any]:
     """Call functions of C++, each named as in ``("space.function<type>", argument, ...)``; return what they return."""
     (load if is_compiled else declare)(source)
-    root = importlib.import_module("ROOT")
     found = []
     for name, *arguments in calls:
         path, _, types = name.partition("<")
-        function = operator.attrgetter(path)(root)
+        function = operator.attrgetter(path)(ROOT)
         found.append(plain((function[types[:-1]] if types else function)(*arguments)))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import importlib.util
 import os
@@ -10,7 +11,6 @@ import pickle
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,8 @@ class Server:
 
     def close(self) -> None:
         """End the process and its jobs."""
-        self.control.close()
+        with self.control, contextlib.suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)  # a process that was forked from this one has it, too
         self.process.wait()
 
 
@@ -100,7 +101,7 @@ class Job:
                     _, status, output = received
                     break
                 answer = received
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             raise RootFailed(f"ROOT's process ended before {self.name}: does it import?") from None
         finally:
             self._answers.close()
@@ -132,10 +133,17 @@ class Job:
 
 
 @functools.cache
-def _server() -> Server:
+def _started() -> Server:
     server = Server()
     atexit.register(server.close)
     return server
+
+
+def _server() -> Server:
+    """Return ROOT's process, another one if something has ended it."""
+    if _started().process.poll() is not None:
+        _started.cache_clear()
+    return _started()
 
 
 def run(
@@ -171,7 +179,7 @@ def interpreted(directory: Path, source: str | Path, *calls: tuple[Any, ...], **
     return found
 
 
-@contextmanager
+@contextlib.contextmanager
 def running(function: Callable[..., Any], directory: Path, *arguments: Any) -> Iterator[Job]:
     """Run a function beside the test, which is ended with the block."""
     job = _server().begin(function, directory, arguments, False)

@@ -34,6 +34,8 @@ def start_root() -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
     ROOT.gROOT.SetBatch(True)
     ROOT.gEnv.SetValue("Root.Stacktrace", "no")
+    # Python's makes warnings of Python of ROOT's, which nobody shows.
+    ROOT.gInterpreter.ProcessLine("SetErrorHandler(DefaultErrorHandler);")
 
 
 @dataclass

@@ -77,6 +77,11 @@ def test_a_job_that_hangs_ends_with_all_that_it_has_started(tmp_path):
             job.wait(0.1)
 
 
+def test_what_a_job_leaves_behind_ends_with_it(tmp_path):
+    left = root.run(jobs.leave_process, tmp_path)
+    wait_until(lambda: ended(left))
+
+
 def test_jobs_end_with_the_process_that_asked(tmp_path):
     asks = f"""
 from pathlib import Path
@@ -91,11 +96,19 @@ root.run(jobs.hang, Path({str(tmp_path)!r}))
         asker.wait()
 
 
+def test_another_process_of_root_is_started_where_one_was_ended(tmp_path):
+    first = root.run(jobs.add, tmp_path, 1, 1)["server"]
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: ended(first))
+    assert root.run(jobs.add, tmp_path, 1, 1)["server"] != first
+
+
 def test_complaints_of_root_are_errors_but_for_those_that_are_expected(tmp_path):
     assert root.run(jobs.warn, tmp_path) == "done"
     assert root.run(jobs.warn, tmp_path, complaints_but=("usual", "another kind")) == "done"
-    with pytest.raises(root.RootFailed, match=r"ROOT said:\nError in <warn>: of another kind$"):
-        root.run(jobs.warn, tmp_path, complaints_but=("of the usual",))
+    for one, other in (("Error", "another kind"), ("Warning", "the usual")):
+        with pytest.raises(root.RootFailed, match=rf"ROOT said:\n{one} in <TROOT::warn>: of {other}$"):
+            root.run(jobs.warn, tmp_path, complaints_but={"another kind", "the usual"} - {other})
 
 
 def test_classes_of_one_name_may_differ(tmp_path):

@@ -6,16 +6,14 @@ Of files as ROOT writes them, with the tree's record behind the baskets. uproot 
 from __future__ import annotations
 
 import time
-from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arrowroot
-from tests.differential import root_peer
+from tests.judge import root
 
-from . import data, places
+from . import data, places, with_root
 from .conftest import EVENTS
 
 #: Tried one after the other: on a busy machine the work of an opening is little beside the longest.
@@ -29,8 +27,7 @@ FIELDS = {"few.ntpl.root": 10, "many.ntpl.root": 1000}
 
 @pytest.fixture(scope="module")
 def of_root(served, started_places):
-    files = [(served / name, str(n_columns)) for name, n_columns in (BRANCHES | FIELDS).items()]
-    root_peer.run(str(Path(__file__).with_name("with_root.py")), *chain.from_iterable(files))
+    root.run(with_root.write, served, BRANCHES | FIELDS)
     started_places("s3")
     for kind in KINDS:
         for name in BRANCHES | FIELDS:

@@ -1,13 +1,11 @@
-"""Lets ROOT write files with many branches or fields: with_root.py PATH N_BRANCHES ... Run by a Python that has ROOT.
+"""Writes files with many branches or fields: run in ROOT's process."""
 
-A path that ends with ``.ntpl.root`` becomes an RNTuple.
-"""
+from __future__ import annotations
 
 import random
-import sys
 from array import array
 
-import ROOT
+from tests.judge.lazy import ROOT
 
 N_ENTRIES = 200
 
@@ -41,5 +39,7 @@ def write_ntuple(path: str, n_fields: int) -> None:
             writer.Fill(entry)
 
 
-for path, n_columns in zip(sys.argv[1::2], map(int, sys.argv[2::2]), strict=True):
-    (write_ntuple if path.endswith(".ntpl.root") else write_tree)(path, n_columns)
+def write(files: dict[str, int]) -> None:
+    """Write files of so many columns; a name that ends with ``.ntpl.root`` is one of an RNTuple."""
+    for path, n_columns in files.items():
+        (write_ntuple if path.endswith(".ntpl.root") else write_tree)(path, n_columns)

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.conformance.suite import suite_directory
-from tests.differential import root_peer
 from tests.differential.schemas import run as schemas
 from tests.differential.schemas.ntuple_generate import Generator
+from tests.judge import root
 
 from . import own_files
 from .mutations import Regions, find_regions, mutate
@@ -244,7 +244,7 @@ def main() -> int:
     parser.add_argument("--own", action="store_true", help="damage only files of our own writing")
     parser.add_argument("--replay", metavar="NAME", help="make one mutation again")
     options = parser.parse_args()
-    if options.ntuples and root_peer.python_with_root() is None:
+    if options.ntuples and root.python_with_root() is None:
         print("no ROOT found: pip install root, or set ARROWROOT_ROOT_PYTHON", file=sys.stderr)
         return 2
     if options.ntuples or options.own:

@@ -7,8 +7,6 @@ import random
 
 import pytest
 
-from tests.differential import root_peer
-
 from . import mutate as driver
 from . import own_files
 from .mutations import find_regions, mend, mutate
@@ -26,8 +24,6 @@ def test_damage_depends_on_the_seed_alone():
 
 
 def test_mended_checksums_are_those_of_a_sound_file(tmp_path):
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     (file,) = driver.written_ntuples(tmp_path, 1)
     mended = bytearray(file.data)
     for _, stop in file.regions.envelopes:
@@ -51,8 +47,6 @@ def test_damaged_files_give_errors_or_values(tmp_path, record_property):
 
 
 def test_damaged_ntuples_give_errors_or_values(tmp_path, record_property):
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     files = driver.written_ntuples(tmp_path, N_NTUPLES)
     assert all(len(file.regions.envelopes) >= 2 and file.regions.anchors for file in files)
     summary = driver.run(files, N_MUTATIONS, SEED)

@@ -1,19 +1,14 @@
-"""Runs in a Python that has ROOT: writes an object of each of many classes, and says what two files have in them.
-
-``any_object_with_root.py write FILE``; ``any_object_with_root.py show OUT FILE...`` writes to OUT, as JSON, for each
-file what ROOT's own JSON says of each of its objects. ``any_object_with_root.py write-circle FILE`` writes a histogram
-whose legend leads back to it, ``show-circle OUT FILE...`` says whether those of the files do.
-"""
+"""Writes an object of each of many classes, and says what files have in them: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge import macros
+from tests.judge.lazy import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CODE = r"""
 #include <TArrow.h>
@@ -109,53 +104,39 @@ void write_objects(const char *path)
 """
 
 
-def shown(root: object, path: str) -> dict[str, str]:
-    file = root.TFile(path)
+def show(path: Path) -> dict[str, str]:
+    """Return what ROOT's own JSON says of each object of a file."""
+    file = ROOT.TFile(str(path))
     found = {}
     for key in file.GetListOfKeys():
         object_ = key.ReadObj()
-        found[str(key.GetName())] = str(root.TBufferJSON.ToJSON(object_)) if object_ else "nothing"
+        found[str(key.GetName())] = str(ROOT.TBufferJSON.ToJSON(object_)) if object_ else "nothing"
     return found
 
 
-def write_circle(root: object, path: str) -> None:
-    file = root.TFile(path, "recreate", "", 0)
-    histogram = root.TH1D("circle", "with its legend", 1000, 0, 1)
+def write_circle(path: Path) -> None:
+    """Write a histogram whose legend leads back to it."""
+    file = ROOT.TFile(str(path), "recreate", "", 0)
+    histogram = ROOT.TH1D("circle", "with its legend", 1000, 0, 1)
     histogram.Fill(0.5)
-    legend = root.TLegend(0.1, 0.2, 0.3, 0.4)
+    legend = ROOT.TLegend(0.1, 0.2, 0.3, 0.4)
     legend.AddEntry(histogram, "of the histogram", "l")
-    root.SetOwnership(legend, False)  # the histogram deletes it
+    ROOT.SetOwnership(legend, False)  # the histogram deletes it
     histogram.GetListOfFunctions().Add(legend)
     histogram.Write()
     file.Close()
 
 
-def shown_circle(root: object, path: str) -> dict[str, object]:
-    file = root.TFile(path)
+def show_circle(path: Path) -> dict[str, Any]:
+    """Return whether the legend leads back to its histogram, and what else they have."""
+    file = ROOT.TFile(str(path))
     histogram = file.Get("circle")
     entry = histogram.GetListOfFunctions().At(0).GetListOfPrimitives().At(0)
-    is_same = root.addressof(entry.GetObject()) == root.addressof(histogram)
+    is_same = ROOT.addressof(entry.GetObject()) == ROOT.addressof(histogram)
     return {"text": str(entry.GetLabel()), "leads_back": is_same, "n": histogram.GetEntries()}
 
 
-def main() -> None:
-    what, *arguments = sys.argv[1:]
-    start(Path(arguments[0]).parent)
-    import ROOT
-
-    ROOT.gErrorIgnoreLevel = ROOT.kPrint
-    if what == "write":
-        ROOT.gInterpreter.Declare(CODE)
-        ROOT.write_objects(arguments[0])
-    elif what == "write-circle":
-        write_circle(ROOT, arguments[0])
-    else:
-        out, *files = arguments
-        show = shown_circle if what == "show-circle" else shown
-        Path(out).write_text(json.dumps([show(ROOT, path) for path in files]))
-    # ROOT's objects delete each other at the end of Python, in an order that is none of our business.
-    sys.stdout.flush()
-    os._exit(0)
-
-
-main()
+def write(path: Path) -> None:
+    """Write an object of each class."""
+    macros.declare(CODE)
+    ROOT.write_objects(str(path))

@@ -1,17 +1,11 @@
-"""Runs in a Python that has ROOT: ``classes_with_root.py JOBS OUT`` reads trees of similar classes in one process.
-
-JOBS is a JSON list of ``[path, table, names, is_split]``; OUT gets for each what RDataFrame, TTreeReader and Draw read.
-"""
+"""Reads trees of similar classes in one process: run in ROOT's."""
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 CODE = r"""
 #include <TTreeReader.h>
@@ -29,8 +23,8 @@ template <class T> std::vector<double> values_of(TTree &tree, const char *name)
 """
 
 
-def read(root: Any, path: str, table: str, names: list[str], is_split: bool) -> dict[str, Any]:
-    file = root.TFile.Open(path)
+def read(path: str, table: str, names: list[str], is_split: bool) -> dict[str, Any]:
+    file = ROOT.TFile.Open(path)
     tree = file.Get(table)
     found: dict[str, Any] = {"Draw": {}, "TTreeReader": {}, "RDataFrame": {}}
     for name in names:
@@ -38,26 +32,20 @@ def read(root: Any, path: str, table: str, names: list[str], is_split: bool) -> 
         drawn = tree.GetV1()
         found["Draw"][name] = [drawn[place] for place in range(n_values)]
         if is_split:
-            kind = str(root.RDataFrame(table, path).GetColumnType(name))
+            kind = str(ROOT.RDataFrame(table, path).GetColumnType(name))
             is_list = "RVec" in kind
             of = kind.rpartition("<")[2].rstrip("> ")
-            values = root.RDataFrame(table, path).AsNumpy([name])[name]
+            values = ROOT.RDataFrame(table, path).AsNumpy([name])[name]
             found["RDataFrame"][name] = [
                 float(one) for entry in values for one in (entry if is_list else [entry])
             ]
             if is_list:
-                found["TTreeReader"][name] = list(root.values_of[of](tree, name))
+                found["TTreeReader"][name] = list(ROOT.values_of[of](tree, name))
     file.Close()
     return found
 
 
-def main() -> None:
-    jobs, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    start(out.parent)
-    import ROOT
-
-    ROOT.gInterpreter.Declare(CODE)
-    out.write_text(json.dumps([read(ROOT, *job) for job in jobs]))
-
-
-main()
+def read_all(trees: list[tuple[str, str, list[str], bool]]) -> list[dict[str, Any]]:
+    """Return what RDataFrame, TTreeReader and Draw read of trees: path, table, names, and True if they are split."""
+    macros.declare(CODE)
+    return [read(*tree) for tree in trees]

@@ -1,25 +1,21 @@
-"""Runs in a Python that has ROOT: looks at lists, maps and sparse histograms, and writes such.
-
-``collections_with_root.py lists OUT FILE``, ``... write-sparse FILE``, ``... show-sparse OUT FILE...``
-"""
+"""Looks at lists, maps and sparse histograms, and writes such: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import sys
 from array import array
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge.lazy import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KINDS = "DFLISC"
 
 
-def lists(root: object, path: str) -> dict[str, object]:
-    file = root.TFile(path)
+def lists(path: Path) -> dict[str, Any]:
+    file = ROOT.TFile(str(path))
 
     def size(one: object) -> int:
         return int(one.GetEntries()) if hasattr(one, "GetEntries") else 0
@@ -28,7 +24,7 @@ def lists(root: object, path: str) -> dict[str, object]:
     pairs = file.Get("dir/map")
     return {
         "list": [[str(one.ClassName()), str(one.GetName()), size(one)] for one in found],
-        "is one object": root.AddressOf(found[2])[0] == root.AddressOf(found[3])[0],
+        "is one object": ROOT.AddressOf(found[2])[0] == ROOT.AddressOf(found[3])[0],
         "map": {
             str(key.GetName()): [str(pairs.GetValue(key).ClassName()), size(pairs.GetValue(key))]
             for key in pairs
@@ -38,17 +34,17 @@ def lists(root: object, path: str) -> dict[str, object]:
     }
 
 
-def write_sparse(root: object, path: str) -> None:
-    file = root.TFile(path, "recreate")
+def write_sparse(path: Path) -> None:
+    file = ROOT.TFile(str(path), "recreate")
     n_bins, low, high = array("i", [3, 70, 2]), array("d", [0, 0, -1]), array("d", [1, 2, 1])
-    random = root.TRandom3(3)
+    random = ROOT.TRandom3(3)
     for kind in KINDS:
         name = f"sparse_{kind}"
-        sparse = getattr(root, f"THnSparse{kind}")(name, "title", 3, n_bins, low, high)
+        sparse = getattr(ROOT, f"THnSparse{kind}")(name, "title", 3, n_bins, low, high)
         for _ in range(50):
             sparse.Fill(array("d", [random.Uniform(-0.1, 1.1), random.Uniform(2), random.Uniform(-1, 1)]))
         sparse.Write()
-    weighted = root.THnSparseF("weighted", "", 3, n_bins, low, high, 16)
+    weighted = ROOT.THnSparseF("weighted", "", 3, n_bins, low, high, 16)
     weighted.Sumw2()
     for i in range(60):
         weighted.Fill(array("d", [random.Uniform(1), random.Uniform(2), 0]), 0.5 + i)
@@ -56,8 +52,8 @@ def write_sparse(root: object, path: str) -> None:
     file.Close()
 
 
-def shown(root: object, path: str) -> dict[str, object]:
-    file = root.TFile(path)
+def show_sparse(path: Path) -> dict[str, Any]:
+    file = ROOT.TFile(str(path))
     found = {}
     for key in file.GetListOfKeys():
         sparse = key.ReadObj()
@@ -80,24 +76,3 @@ def shown(root: object, path: str) -> dict[str, object]:
             "projection": [projection.GetBinContent(i) for i in range(5)],
         }
     return found
-
-
-def main() -> None:
-    what, *arguments = sys.argv[1:]
-    start(Path(arguments[0]).parent)
-    import ROOT
-
-    ROOT.gErrorIgnoreLevel = ROOT.kPrint
-    if what == "lists":
-        out, path = arguments
-        Path(out).write_text(json.dumps(lists(ROOT, path)))
-    elif what == "write-sparse":
-        write_sparse(ROOT, arguments[0])
-    else:
-        out, *paths = arguments
-        Path(out).write_text(json.dumps([shown(ROOT, path) for path in paths]))
-    sys.stdout.flush()
-    os._exit(0)
-
-
-main()

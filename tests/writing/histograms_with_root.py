@@ -1,22 +1,16 @@
-"""Runs in a Python that has ROOT: what ROOT says of histograms that others wrote.
-
-``histograms_with_root.py OUT FILE``: writes to OUT, as JSON, for each histogram of FILE its class, contents and errors
-of all bins, axes, labels, entries and statistics.
-"""
+"""What ROOT says of histograms that others wrote: run in its process."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge.lazy import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def shown(root: Any, histogram: Any) -> dict[str, Any]:
+def shown(histogram: Any) -> dict[str, Any]:
     n_dimensions = histogram.GetDimension()
     axes = [histogram.GetXaxis(), histogram.GetYaxis(), histogram.GetZaxis()][:n_dimensions]
     cells = range(histogram.GetNcells())
@@ -49,23 +43,15 @@ def shown(root: Any, histogram: Any) -> dict[str, Any]:
     found["added"] = both.GetBinContent(1)
     if n_dimensions == 1:
         histogram.Rebin(1, "again")
-    canvas = root.TCanvas("c", "c")
+    canvas = ROOT.TCanvas("c", "c")
     histogram.Draw()
     canvas.Update()
+    canvas.Close()
     return found
 
 
-def main() -> None:
-    out, path = sys.argv[1:]
-    start(Path(out).parent)
-    import ROOT
-
-    ROOT.gErrorIgnoreLevel = ROOT.kPrint
-    file = ROOT.TFile(path)
+def show(path: Path) -> dict[str, dict[str, Any]]:
+    """Return for each histogram its class, contents and errors of all bins, axes, labels, entries and statistics."""
+    file = ROOT.TFile(str(path))
     keys = [key for key in file.GetListOfKeys() if key.GetClassName().startswith(("TH", "TProfile"))]
-    Path(out).write_text(json.dumps({str(key.GetName()): shown(ROOT, key.ReadObj()) for key in keys}))
-    sys.stdout.flush()
-    os._exit(0)
-
-
-main()
+    return {str(key.GetName()): shown(key.ReadObj()) for key in keys}

@@ -1,30 +1,26 @@
-"""Runs in a Python that has ROOT: ``identity_with_root.py DIRECTORY FIRST LAST`` writes the cases of those seeds.
+"""Writes cases with ROOT: run in its process, each case in one of its own.
 
-Each case has a process of its own: ROOT numbers the descriptions of classes as they come in a process, and writes
-them in that order.
+ROOT numbers the descriptions of classes as they come in a process, and writes them in that order.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
-from tests.writing.identity_cases import Case, Column, draw_case
+from tests.judge.lazy import ROOT
+
+from .identity_cases import Column, draw_case
 
 #: ``TTree::fAutoSave`` as it is made.
 AUTO_SAVE = -300_000_000
 
 
-def write(case: Case) -> None:
+def write(seed: int) -> None:
     """Write a case with the name that a reproducible file has."""
-    import ROOT
-
+    case = draw_case(seed)
     file = ROOT.TFile.Open(f"{case.file_name}?reproducible={case.file_name}", "recreate", "", 0)
     directory = file
     for part in filter(None, case.directory.split("/")):
@@ -82,25 +78,3 @@ def _entries(column: Column, n_entries: int) -> tuple[Any, Any, Any]:
         counts = counts * int(np.prod(column.dims))
     ends = np.concatenate([[0], np.cumsum(counts)])
     return np.zeros(max(counts.max(initial=1), 1), values.dtype), values, ends
-
-
-def main() -> None:
-    """Write all of them."""
-    directory, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    start(directory)
-    for seed in range(first, last):
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                write(draw_case(seed))
-                status = 0
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(status)
-        if os.waitpid(child, 0)[1]:
-            raise SystemExit(f"case {seed} failed")
-
-
-main()

@@ -1,21 +1,11 @@
-"""Runs in a Python that has ROOT: ``io_features_with_root.py DIRECTORY`` writes and reads the trees of ``trees.json``.
-
-ROOT writes each as ``NAME-root.root``. What it reads of that file, and of ``NAME-ours.root``, is in ``read.json`` then:
-lists by file and way. Draw gives the numbers of all entries in one list.
-"""
+"""Writes and reads trees that store no offsets: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
 
 
 def write(root: Any, path: str, tree: dict[str, Any]) -> None:
@@ -74,20 +64,19 @@ def read_in_order(root: Any, path: str, names: list[str]) -> dict[str, list[Any]
     return found
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    start(directory)
+def write_and_read(trees: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Write each tree as ``NAME-root.root``.
+
+    Returns: what ROOT reads of that file, and of ``NAME-ours.root``: lists by file and way. Draw gives the numbers of
+    all entries in one list.
+    """
     import ROOT
 
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
     told = {}
-    for name, tree in json.loads(Path("trees.json").read_text()).items():
+    for name, tree in trees.items():
         write(ROOT, f"{name}-root.root", tree)
         for path in (f"{name}-root.root", f"{name}-ours.root"):
-            told[path] = read(ROOT, path, "v") | {
-                "together": read_in_order(ROOT, path, list(tree["columns"]))
-            }
-    Path("read.json").write_text(json.dumps(told))
-
-
-main()
+            together = read_in_order(ROOT, path, list(tree["columns"]))
+            told[path] = read(ROOT, path, "v") | {"together": together}
+    return told

@@ -1,19 +1,13 @@
-"""Runs in a Python that has ROOT: ``layouts_with_root.py DIRECTORY`` writes the trees of ``layout_cases`` there.
-
-The classes are compiled, as ROOT refuses vectors of others. A case is written if the schema that arrowroot recorded for
-it is there; ``versions.json`` has the versions that it gave the classes.
-"""
+"""Writes the trees of ``layout_cases`` with ROOT: run in its process."""
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start_with
-from tests.writing.layout_cases import (
+from tests.judge import macros
+
+from .layout_cases import (
     OBJECTS,
     Array,
     Case,
@@ -116,19 +110,16 @@ def write(root: Any, case: Case) -> None:
     file.Close()
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    path = directory / "Classes.C"
-    versions = json.loads((directory / "versions.json").read_text())
-    classes = dict.fromkeys(line for kind in OBJECTS.values() for line in declared(kind, versions))
-    links = [f"#pragma link C++ class {name}+;" for name in linked()]
-    path.write_text("\n".join([CODE, *classes, "#ifdef __CLING__", *links, "#endif", ""]))
-    start_with(path, directory)
+def write_all(versions: dict[str, int]) -> None:
+    """Write the cases whose schema, as arrowroot recorded it, is there, with the versions that it gave the classes.
+
+    The classes are compiled, as ROOT refuses vectors of others.
+    """
     import ROOT
 
+    classes = dict.fromkeys(line for kind in OBJECTS.values() for line in declared(kind, versions))
+    links = [f"#pragma link C++ class {name}+;" for name in linked()]
+    macros.load("\n".join([CODE, *classes, "#ifdef __CLING__", *links, "#endif", ""]))
     for case in cases():
         if Path(case.schema_name).exists():
             write(ROOT, case)
-
-
-main()

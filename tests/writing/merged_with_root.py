@@ -1,21 +1,14 @@
-"""Runs in a Python that has ROOT: merges histograms that others wrote, and the same that ROOT fills.
-
-``merged_with_root.py OUT CASES ADDED FILE...``: CASES is JSON, by name: for each file the axes and the entries of a
-histogram. ADDED: what hadd made of the files. Writes to OUT, as JSON, for each case what is in ADDED, what TFileMerger
-makes of the files, and what it makes of ROOT's own.
-"""
+"""Merges histograms that others wrote, and the same that ROOT fills: run in its process."""
 
 from __future__ import annotations
 
 import array
-import json
-import os
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge.lazy import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def axes_of(histogram: Any) -> list[Any]:
@@ -24,7 +17,7 @@ def axes_of(histogram: Any) -> list[Any]:
     return [histogram.GetXaxis(), histogram.GetYaxis(), histogram.GetZaxis()][: histogram.GetDimension()]
 
 
-def made(root: Any, name: str, case: dict[str, Any]) -> Any:
+def made(name: str, case: dict[str, Any]) -> Any:
     """Return a histogram of ROOT, filled with the entries: (place on each axis, the value of a profile, weight)."""
     axes, n = case["axes"], len(case["axes"])
     n_bins = [max(1, axis["n_bins"]) for axis in axes]
@@ -34,11 +27,11 @@ def made(root: Any, name: str, case: dict[str, Any]) -> Any:
     )
     if n > 3:
         counts = array.array("i", n_bins)
-        found = root.THnSparseD(name, "", n, counts, array.array("d", low), array.array("d", high))
+        found = ROOT.THnSparseD(name, "", n, counts, array.array("d", low), array.array("d", high))
     else:
         kind = ("TProfile", "TProfile2D", "TProfile3D")[n - 1] if case["is_profile"] else f"TH{n}D"
         bounds = [number for one in zip(n_bins, low, high, strict=True) for number in one]
-        found = getattr(root, kind)(name, "", *bounds)
+        found = getattr(ROOT, kind)(name, "", *bounds)
     if case["is_weighted"]:
         found.Sumw2()
     for axis, told in zip(axes_of(found), axes, strict=True):
@@ -96,36 +89,31 @@ def told(histogram: Any) -> dict[str, Any]:
     }
 
 
-def merged(root: Any, files: list[str], out: str) -> None:
-    merger = root.TFileMerger(False, False)
+def merged(files: list[str], out: str) -> None:
+    merger = ROOT.TFileMerger(False, False)
     merger.SetPrintLevel(0)
     assert merger.OutputFile(out, "RECREATE")
     assert all(merger.AddFile(file) for file in files)
     assert merger.Merge()
 
 
-def main() -> None:
-    out, cases, added, *files = sys.argv[1:]
-    start(Path(out).parent)
-    import ROOT
+def merge_all(cases: dict[str, list[dict[str, Any]]], added: Path, files: list[Path]) -> dict[str, Any]:
+    """Merge files, and ROOT's own histograms of cases: by name, for each file the axes and entries of a histogram.
 
+    added: what hadd made of the files. Returns: for each case what hadd and TFileMerger make of it, and of ROOT's own.
+    """
     ROOT.TH1.AddDirectory(False)
     own = []
     for number in range(len(files)):
         own.append(f"own{number}.root")
         file = ROOT.TFile(own[-1], "RECREATE")
-        for name, case in json.loads(Path(cases).read_text()).items():
-            file.WriteObject(made(ROOT, name, case[number]), name)
+        for name, case in cases.items():
+            file.WriteObject(made(name, case[number]), name)
         file.Close()
-    merged(ROOT, own, "own.root")
-    merged(ROOT, files, "merged.root")
+    merged(own, "own.root")
+    merged(list(map(str, files)), "merged.root")
     found = {}
-    for name, path in {"own": "own.root", "TFileMerger": "merged.root", "hadd": added}.items():
+    for name, path in {"own": "own.root", "TFileMerger": "merged.root", "hadd": str(added)}.items():
         file = ROOT.TFile(path)
         found[name] = {str(key.GetName()): told(key.ReadObj()) for key in file.GetListOfKeys()}
-    Path(out).write_text(json.dumps(found))
-    sys.stdout.flush()
-    os._exit(0)
-
-
-main()
+    return found

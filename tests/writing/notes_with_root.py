@@ -1,33 +1,28 @@
-"""Runs in a Python that has ROOT: uses what trees record besides their columns, and writes the same itself.
-
-``notes_with_root.py use OUT DIRECTORY``: of ``notes.root`` says, as JSON, what ROOT makes of it.
-``notes_with_root.py find OUT FILE``: says the expressions of an index, and what ROOT finds by it in a friend.
-``notes_with_root.py write FILE``: writes a tree of its own with aliases, an index, friends and user info.
-"""
+"""Uses what trees record besides their columns, and writes the same: run in ROOT's process."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from array import array
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge.lazy import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def drawn(tree: object, expression: str) -> list[float]:
+def drawn(tree: Any, expression: str) -> list[float]:
     n = tree.Draw(expression, "", "goff")
     values = tree.GetV1()
     return [values[i] for i in range(n)]
 
 
-def use(root: object) -> dict[str, object]:
-    file = root.TFile("notes.root")
+def use() -> dict[str, Any]:
+    """Return what ROOT makes of ``notes.root``."""
+    file = ROOT.TFile("notes.root")
     tree = file.Get("dir/Events")
     info = tree.GetUserInfo()
-    found: dict[str, object] = {
+    found: dict[str, Any] = {
         "aliases": {str(alias.GetName()): str(alias.GetTitle()) for alias in tree.GetListOfAliases()},
         "by alias": drawn(tree, "pt"),
         "by nested alias": drawn(tree, "twice"),
@@ -55,9 +50,9 @@ def use(root: object) -> dict[str, object]:
     }
     plain = file.Get("plain")
     found["plain"] = [
-        plain.GetListOfAliases() == root.nullptr,
-        plain.GetTreeIndex() == root.nullptr,
-        plain.GetListOfFriends() == root.nullptr,
+        plain.GetListOfAliases() == ROOT.nullptr,
+        plain.GetTreeIndex() == ROOT.nullptr,
+        plain.GetListOfFriends() == ROOT.nullptr,
     ]
     texts = file.Get("texts").GetUserInfo()
     found["texts"] = [[str(one.ClassName()), str(one.GetName())] for one in texts]
@@ -67,20 +62,22 @@ def use(root: object) -> dict[str, object]:
     return found
 
 
-def find(root: object, path: str) -> dict[str, object]:
-    file = root.TFile(path)
+def find(path: Path) -> dict[str, Any]:
+    """Return the expressions of an index, and what ROOT finds by it in a friend."""
+    file = ROOT.TFile(str(path))
     index = file.Get("Events").GetTreeIndex()
     plain = file.Get("plain")
-    plain.AddFriend("e = Events", path)
+    plain.AddFriend("e = Events", str(path))
     return {
         "names": [str(index.GetMajorName()), str(index.GetMinorName())],
         "friend by index": drawn(plain, "e.px"),
     }
 
 
-def write(root: object, path: str) -> None:
-    file = root.TFile(path, "recreate", "", 0)
-    tree = root.TTree("Events", "")
+def write(path: Path) -> None:
+    """Write a tree with aliases, an index, friends and user info."""
+    file = ROOT.TFile(str(path), "recreate", "", 0)
+    tree = ROOT.TTree("Events", "")
     run, event, px = array("i", [0]), array("i", [0]), array("d", [0])
     for name, place, code in (("run", run, "I"), ("event", event, "I"), ("px", px, "D")):
         tree.Branch(name, place, f"{name}/{code}")
@@ -90,28 +87,9 @@ def write(root: object, path: str) -> None:
     tree.SetAlias("pt", "sqrt(px*px)")
     tree.BuildIndex("run", "event")
     tree.AddFriend("far = Far", "far.root")
-    keep = [root.TParameter("double")("lumi", 12.5), root.TNamed("note", "text")]
+    keep = [ROOT.TParameter("double")("lumi", 12.5), ROOT.TNamed("note", "text")]
     for one in keep:
-        root.SetOwnership(one, False)  # the tree deletes them
+        ROOT.SetOwnership(one, False)  # the tree deletes them
         tree.GetUserInfo().Add(one)
     tree.Write()
     file.Close()
-
-
-def main() -> None:
-    what, path, *rest = sys.argv[1:]
-    start(Path(rest[0]) if what == "use" else Path(path).parent)
-    import ROOT
-
-    ROOT.gErrorIgnoreLevel = ROOT.kPrint
-    if what == "use":
-        Path(path).write_text(json.dumps(use(ROOT)))
-    elif what == "find":
-        Path(path).write_text(json.dumps(find(ROOT, rest[0])))
-    else:
-        write(ROOT, path)
-    sys.stdout.flush()
-    os._exit(0)
-
-
-main()

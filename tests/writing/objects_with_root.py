@@ -1,17 +1,12 @@
-"""Runs in a Python that has ROOT: writes objects of all the classes that arrowroot writes, with values from a seed.
-
-``objects_with_root.py DIRECTORY N`` writes ``objects-0.root`` to ``objects-(N-1).root``, with nothing in them that
-depends on the day.
-"""
+"""Writes objects of all the classes that arrowroot writes, with values from a seed: run in ROOT's process."""
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
+import time
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 CODE = r"""
 #include <TFile.h>
@@ -126,21 +121,13 @@ void write_objects(const char *path, unsigned seed)
 """
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    start(directory)
-    import ROOT
+def write(seed: int) -> None:
+    """Write ``objects-SEED.root``, with nothing in it that depends on the day, nor on where it is.
 
-    ROOT.gInterpreter.Declare(CODE)
-    for seed in range(int(sys.argv[2])):
-        name = f"objects-{seed}.root"
-        # In a process of its own: ROOT orders its descriptions of classes by when it first made them.
-        child = os.fork()
-        if not child:
-            ROOT.write_objects(f"{name}?reproducible={name}", seed)
-            os._exit(0)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-            raise SystemExit(f"{name} was not written")
-
-
-main()
+    ROOT orders its descriptions of classes by when it first made them: each file has a process of its own.
+    """
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    macros.declare(CODE)
+    name = f"objects-{seed}.root"
+    ROOT.write_objects(f"{name}?reproducible={name}", seed)

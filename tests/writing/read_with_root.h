@@ -1,5 +1,21 @@
 // What ROOT reads in a column, as JSON: by RDataFrame, TTreeReader and RNTupleReader, for the types that columns usually have.
 // Floats are hexadecimal texts, so that nothing is rounded.
+//
+// It is compiled, as to interpret it takes half a minute. The interpreter sees what is called from Python alone, unless
+// INTERPRETED is defined: then templates make functions for all types.
+#include <string>
+
+class TTree;
+
+namespace judge {
+void add_all();
+void add_members();
+std::string evaluated(TTree &tree, const std::string &name);
+std::string read_by(const std::string &way, const std::string &type, const std::string &table, const std::string &path,
+                    const std::string &name);
+} // namespace judge
+
+#if defined(INTERPRETED) || !defined(__CLING__)
 #include <ROOT/RDataFrame.hxx>
 #include <ROOT/RNTupleReader.hxx>
 #include <ROOT/RNTupleView.hxx>
@@ -122,7 +138,7 @@ template <class T> std::string view(const std::string &table, const std::string 
 }
 
 // A text as Draw and Scan evaluate it.
-inline std::string evaluated(TTree &tree, const std::string &name)
+std::string evaluated(TTree &tree, const std::string &name)
 {
    TTreeFormula formula("formula", name.c_str(), &tree);
    if (formula.GetNdim() <= 0) throw std::runtime_error("Draw does not know it");
@@ -130,7 +146,9 @@ inline std::string evaluated(TTree &tree, const std::string &name)
    for (Long64_t entry = 0; entry < tree.GetEntries(); ++entry) {
       tree.LoadTree(entry);
       if (out.size() > 1) out += ',';
-      show(out, formula.GetNdata() > 0 ? std::string(formula.EvalStringInstance(0)) : std::string());
+      const char *text = formula.GetNdata() > 0 ? formula.EvalStringInstance(0) : "";
+      if (!text) throw std::runtime_error("Draw has no text of it");
+      show(out, std::string(text));
    }
    return out + ']';
 }
@@ -153,7 +171,7 @@ template <class S> void add(const std::string &name)
    views["vector<optional<" + name + ">>"] = view<std::vector<std::optional<S>>>;
 }
 
-inline void add_all()
+void add_all()
 {
    add<bool>("bool"); add<char>("char"); add<signed char>("signed char"); add<unsigned char>("unsigned char");
    add<short>("short"); add<unsigned short>("unsigned short"); add<int>("int"); add<unsigned int>("unsigned int");
@@ -176,7 +194,7 @@ template <class S> void add_member(const std::string &name)
       readers["RVec<" + name + ">"] = read_array<S>;
    }
 }
-inline void add_members()
+void add_members()
 {
    add_member<bool>("bool"); add_member<int>("int"); add_member<float>("float"); add_member<std::string>("string");
    takers["RVec<vector<float>>"] = take<ROOT::VecOps::RVec<std::vector<float>>>;
@@ -185,10 +203,12 @@ inline void add_members()
 }
 
 // "" if there is nothing for the type.
-inline std::string read_by(const std::map<std::string, Way> &ways, const std::string &type, const std::string &table,
-                           const std::string &path, const std::string &name)
+std::string read_by(const std::string &way, const std::string &type, const std::string &table, const std::string &path,
+                    const std::string &name)
 {
+   const auto &ways = way == "take" ? takers : way == "view" ? views : readers;
    auto found = ways.find(type);
    return found == ways.end() ? "" : found->second(table, path, name);
 }
 } // namespace judge
+#endif

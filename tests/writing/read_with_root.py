@@ -1,12 +1,4 @@
-"""Runs in a Python that has ROOT: what RDataFrame, TTreeReader and RNTupleReader read in many files.
-
-``read_with_root.py JOBS OUT``: JOBS is a JSON list of ``{"path", "table", "layout"}``, with ``names`` and their types
-in C++ if those are read instead of all columns, by Draw too, and in processes of their own, or with ``only`` the names
-of some columns, which Draw reads, too, but for those of ``undrawn``. OUT gets one JSON line for each file: ``{"path",
-"columns": {ROUTE: {COLUMN: {"type", "values"}}}}``; instead of values there may be ``error``, or ``skipped`` for types
-that read_with_root.h has no function for. A line is written when a file is done, so what makes ROOT crash is the first
-file that has none.
-"""
+"""What RDataFrame, TTreeReader and RNTupleReader read in many files: run in ROOT's process."""
 
 from __future__ import annotations
 
@@ -14,16 +6,19 @@ import json
 import os
 import re
 import signal
-import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge import macros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEADER = Path(__file__).resolve().with_name("read_with_root.h")
+#: What is called from Python does not tell ROOT that read_with_root.h needs them.
+LIBRARIES = ("libROOTDataFrame", "libROOTNTuple", "libTreePlayer")
 #: Bytes taken for others may be a great many items.
 HANGS_AFTER_S = 120
 #: Status of a process in which not ROOT went wrong, but this script.
@@ -58,19 +53,16 @@ def told(what: Any) -> dict[str, Any]:
 class Route:
     """A way to read columns: its functions by type, and the template that makes more of them."""
 
-    def __init__(self, root: Any, ways: Any, template: Any, job: dict[str, Any]) -> None:
-        self.root, self.ways, self.template, self.job = root, ways, template, job
+    def __init__(self, root: Any, template: str, job: dict[str, Any]) -> None:
+        self.root, self.template, self.job = root, template, job
 
     def read(self, name: str, kind: str) -> dict[str, Any]:
         """A column; of a type without a function only if the job asks for all, as compiling one takes a second."""
         where = self.job["table"], self.job["path"], name
-        found = told(lambda: self.root.judge.read_by(self.ways, spelled(kind), *where))
+        found = told(lambda: self.root.judge.read_by(self.template, spelled(kind), *where))
         if "skipped" in found and self.job.get("all"):
-            found = told(
-                lambda: self.template[re.sub(r"(?<![:\w])(vector|string|map|pair)\b", r"std::\1", kind)](
-                    *where
-                )
-            )
+            types = re.sub(r"(?<![:\w])(vector|string|map|pair)\b", r"std::\1", kind)
+            found = told(lambda: getattr(self.root.judge, self.template)[types](*where))
         return {"type": kind} | found
 
 
@@ -83,21 +75,19 @@ def get_ready(root: Any, job: dict[str, Any]) -> None:
     read_name(root, job | {"names": {name: "string"}}, "Draw", name)
 
 
-def read_apart(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The outcome of each route for names that ROOT may crash of, or does not list: members of objects.
+def apart(items: list[Any], do: Callable[[Any], Any]) -> list[Any]:
+    """Return what a function returns of items of which ROOT may crash.
 
-    A process of its own reads them, and another those after the one that it crashed of.
+    A process of its own takes them, and another those after the one that it crashed of, of which there is an error.
     """
-    left = [(route, name) for route in ("RDataFrame", "TTreeReader", "Draw") for name in job["names"]]
-    found: dict[str, dict[str, Any]] = {route: {} for route, _ in left}
-    while left:
+    found: list[Any] = []
+    while len(found) < len(items):
         with tempfile.TemporaryFile() as lines:
             child = os.fork()
             if child == 0:
                 try:
-                    for route, name in left:
-                        signal.alarm(HANGS_AFTER_S)
-                        lines.write(json.dumps(read_name(root, job, route, name)).encode() + b"\n")
+                    for item in items[len(found) :]:
+                        lines.write(json.dumps(do(item)).encode() + b"\n")
                         lines.flush()
                     os._exit(0)
                 except BaseException:
@@ -107,21 +97,28 @@ def read_apart(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
                     os._exit(FAILED)
             _, status = os.waitpid(child, 0)
             if os.waitstatus_to_exitcode(status) == FAILED:
-                raise RuntimeError(f"{job['path']} was not read")
+                raise RuntimeError("ROOT did not crash, and something went wrong")
             lines.seek(0)
-            told_of = [json.loads(line) for line in lines]
-        if len(told_of) < len(left):
-            told_of.append({"type": "", "error": f"ROOT ended with status {status}"})
-        for (route, name), one in zip(left, told_of, strict=False):
-            found[route][name] = one
-        left = left[len(told_of) :]
+            found += [json.loads(line) for line in lines]
+        if len(found) < len(items):
+            found.append({"type": "", "error": f"ROOT ended with status {status}"})
+    return found
+
+
+def read_names(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The outcome of each route for names that ROOT may crash of, or does not list: members of objects."""
+    asked = [(route, name) for route in ("RDataFrame", "TTreeReader", "Draw") for name in job["names"]]
+    found: dict[str, dict[str, Any]] = {route: {} for route, _ in asked}
+    for (route, name), one in zip(asked, apart(asked, lambda of: read_name(root, job, *of)), strict=True):
+        found[route][name] = one
     return found
 
 
 def read_name(root: Any, job: dict[str, Any], route: str, name: str) -> dict[str, Any]:
+    signal.alarm(HANGS_AFTER_S)
     kind = job["names"][name]
     if route == "TTreeReader":
-        route = Route(root, root.judge.readers, root.judge.read_value, job)
+        route = Route(root, "read_value", job)
         found = route.read(name, kind)
         return found if "values" in found else route.read(name, kind.replace("RVec", "TTreeReaderArray"))
     if route == "RDataFrame":
@@ -129,30 +126,29 @@ def read_name(root: Any, job: dict[str, Any], route: str, name: str) -> dict[str
             kind = str(root.RDataFrame(job["table"], job["path"]).GetColumnType(name))
         except Exception as error:  # noqa: BLE001 - whatever ROOT throws is the answer
             return {"type": kind, "error": str(error)[:300]}
-        return Route(root, root.judge.takers, root.judge.take, job).read(name, kind)
+        return Route(root, "take", job).read(name, kind)
     file = root.TFile.Open(job["path"])
     return {"type": kind} | drawn(root, file.Get(job["table"]), name, kind)
 
 
 def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
     if "names" in job:
-        return read_apart(root, job)
-    judge = root.judge
+        return read_names(root, job)
     frame = root.RDataFrame(job["table"], job["path"])
     listed = [str(name) for name in frame.GetColumnNames()]
     if "only" in job:
         # RDataFrame lists no member of an object that is an array.
         listed = [name for name in job["only"] if name in listed]
     names = [(name, str(frame.GetColumnType(name))) for name in listed]
-    route = Route(root, judge.takers, judge.take, job)
+    route = Route(root, "take", job)
     found = {"RDataFrame": {name: route.read(name, kind) for name, kind in names}}
     if job["layout"] == "rntuple":
-        route = Route(root, judge.views, judge.view, job)
+        route = Route(root, "view", job)
         viewed = {
             name: route.read(name, kind.replace("ROOT::VecOps::RVec", "std::vector")) for name, kind in names
         }
         return found | {"RNTupleReader": viewed}
-    route = Route(root, judge.readers, judge.read_value, job)
+    route = Route(root, "read_value", job)
     found["TTreeReader"] = {name: route.read(name, kind) for name, kind in names}
     file = root.TFile.Open(job["path"])
     tree = file.Get(job["table"])
@@ -190,22 +186,29 @@ def drawn(root: Any, tree: Any, name: str, kind: str) -> dict[str, Any]:
     return {"values": [float(values[place]).hex() for place in range(n_values)]}
 
 
-def main() -> None:
-    jobs, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    start(out.parent)
+def read_all(jobs: list[dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
+    """Read many files: ``{"path", "table", "layout"}``.
+
+    With ``names`` and their types in C++ those are read instead of all columns, by Draw too, and in processes of their
+    own. With ``only`` the names of some columns are, which Draw reads, too, but for those of ``undrawn``. With ``all``
+    columns of any type are.
+
+    Returns: for each file ``{ROUTE: {COLUMN: {"type", "values"}}}``. Instead of values there may be ``error``, or
+    ``skipped`` for types that read_with_root.h has no function for. A file that ROOT crashes of has an ``error`` alone.
+    """
     import ROOT
 
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
-    ROOT.gInterpreter.Declare(f'#include "{HEADER}"')
-    if "names" not in jobs[0]:
-        ROOT.judge.add_all()
+    code = HEADER.read_text()
+    for library in LIBRARIES:
+        ROOT.gSystem.Load(library)
+    if jobs[0].get("all"):
+        macros.declare(f"#define INTERPRETED\n{code}")
     else:
+        macros.load(code)
+    if "names" in jobs[0]:
         ROOT.judge.add_members()
         get_ready(ROOT, jobs[0])
-    with out.open("w") as lines:
-        for job in jobs:
-            lines.write(json.dumps({"path": job["path"], "columns": read(ROOT, job)}) + "\n")
-            lines.flush()
-
-
-main()
+        return [read(ROOT, job) for job in jobs]
+    ROOT.judge.add_all()
+    return apart(jobs, lambda job: read(ROOT, job))

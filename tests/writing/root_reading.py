@@ -1,18 +1,15 @@
-"""Values that ROOT reads in files, asked of one process for many of them."""
+"""Values that ROOT reads in files, asked for many of them at once."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.judge import root
 
-from tests.differential import root_peer
+from . import read_with_root
 
-HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 3000
 
 
@@ -45,9 +42,6 @@ def read_all(
 
     A file that makes ROOT crash has one route, "crash", without columns. Skips the test without ROOT.
     """
-    python = root_peer.python_with_root()
-    if python is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     jobs = [
         {"path": str(path), "table": table, "layout": layout, "all": all_types}
         | ({"names": names[path]} if names and path in names else {})
@@ -55,30 +49,16 @@ def read_all(
         | ({"undrawn": undrawn[path]} if undrawn and path in undrawn else {})
         for path, table, layout in files
     ]
-    found: dict[Path, dict[str, dict[str, RootColumn]]] = {}
-    while jobs:
-        asked, out = directory / "jobs.json", directory / "read.jsonl"
-        asked.write_text(json.dumps(jobs))
-        out.unlink(missing_ok=True)
-        done = subprocess.run(
-            [python, "-B", "-W", "ignore", str(HERE / "read_with_root.py"), str(asked), str(out)],
-            capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
-        if not out.exists():
-            raise RuntimeError(f"ROOT failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
-        for line in out.read_text().splitlines():
-            told = json.loads(line)
-            found[Path(told["path"])] = {
-                route: {name: _column(column) for name, column in columns.items()}
-                for route, columns in told["columns"].items()
-            }
-        left = [job for job in jobs if Path(job["path"]) not in found]
-        if left and done.returncode == 0:
-            raise RuntimeError(f"ROOT read only {len(found)} of {len(files)} files:\n{done.stderr}")
-        if left:
-            found[Path(left[0]["path"])] = {"crash": {}}
-        jobs = left[1:]
-    return found
+    read = root.run(read_with_root.read_all, directory, jobs, timeout_s=TIMEOUT_S)
+    return {
+        Path(job["path"]): {"crash": {}}
+        if "error" in routes
+        else {
+            route: {name: _column(column) for name, column in columns.items()}
+            for route, columns in routes.items()
+        }
+        for job, routes in zip(jobs, read, strict=True)
+    }
 
 
 def _column(told: dict[str, Any]) -> RootColumn:

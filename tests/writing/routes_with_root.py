@@ -1,20 +1,12 @@
-"""Runs in a Python that has ROOT: the ways in which ROOT goes through trees and RNTuples of others.
-
-``routes_with_root.py OUT DIRECTORY``: looks at ``a.root`` and ``b.root`` there, each with a tree ``Events`` of branches
-``run``, ``event``, ``met``, ``nMuon``, ``Muon_pt``, ``label``, at a friend of it in ``friend.root``, and at RNTuples in
-``a_rntuple.root`` and ``b_rntuple.root``. Writes what each way finds to OUT, as JSON.
-"""
+"""The ways in which ROOT goes through trees and RNTuples of others: run in its process."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
+from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,18 +91,18 @@ std::vector<double> made(const char *path)
 """
 
 
-def ways(root: Any) -> dict[str, Callable[[], Any]]:
+def ways() -> dict[str, Callable[[], Any]]:
     """Each way by its name."""
 
     def tree(path: str = "a.root") -> Any:
-        file = root.TFile.Open(path)
-        assert not file.TestBit(root.TFile.kRecovered)
+        file = ROOT.TFile.Open(path)
+        assert not file.TestBit(ROOT.TFile.kRecovered)
         found = file.Get("Events")
         found.file = file
         return found
 
     def chain() -> Any:
-        found = root.TChain("Events")
+        found = ROOT.TChain("Events")
         found.Add("a.root")
         found.Add("b.root")
         return found
@@ -122,11 +114,11 @@ def ways(root: Any) -> dict[str, Callable[[], Any]]:
 
     def copied(option: str | None) -> Any:
         found = tree()
-        out = root.TFile(f"copied-{option}.root", "recreate")
+        out = ROOT.TFile(f"copied-{option}.root", "recreate")
         copy = found.CopyTree("run > 3") if option is None else found.CloneTree(-1, option)
         out.Write()
         entries = copy.GetEntries()
-        sums = list(root.with_addresses(copy))
+        sums = list(ROOT.with_addresses(copy))
         out.Close()
         return [entries, *sums[1:]]
 
@@ -153,12 +145,12 @@ def ways(root: Any) -> dict[str, Callable[[], Any]]:
         assert found.MakeClass("Made") == 0
         found.file.Close()
         text = Path("Made.h").read_text()
-        assert root.gROOT.LoadMacro("Made.C") == 0
-        root.gInterpreter.Declare(MADE)
-        return [*root.made("b.root"), "Muon_pt[" in text]
+        assert ROOT.gROOT.LoadMacro("Made.C") == 0
+        ROOT.gInterpreter.Declare(MADE)
+        return [*ROOT.made("b.root"), "Muon_pt[" in text]
 
     def frame(*files: str) -> Any:
-        found = root.RDataFrame("Events", files).Define("sum", "ROOT::VecOps::Sum(Muon_pt)")
+        found = ROOT.RDataFrame("Events", files).Define("sum", "ROOT::VecOps::Sum(Muon_pt)")
         return [found.Count().GetValue(), *(found.Sum(name).GetValue() for name in ("run", "met", "sum"))]
 
     def printed() -> Any:
@@ -168,10 +160,10 @@ def ways(root: Any) -> dict[str, Callable[[], Any]]:
         return True
 
     return {
-        "reader": lambda: list(root.with_reader(tree())),
-        "reader of a chain": lambda: list(root.with_reader(chain())),
-        "addresses": lambda: list(root.with_addresses(tree())),
-        "addresses of a chain": lambda: list(root.with_addresses(chain())),
+        "reader": lambda: list(ROOT.with_reader(tree())),
+        "reader of a chain": lambda: list(ROOT.with_reader(chain())),
+        "addresses": lambda: list(ROOT.with_addresses(tree())),
+        "addresses of a chain": lambda: list(ROOT.with_addresses(chain())),
         "draw": lambda: draw(tree(), "met"),
         "draw lists": lambda: draw(tree(), "Muon_pt", "nMuon > 1"),
         "draw of a chain": lambda: draw(chain(), "Muon_pt[0]"),
@@ -185,22 +177,17 @@ def ways(root: Any) -> dict[str, Callable[[], Any]]:
         "made class": made_class,
         "frame": lambda: frame("a.root", "b.root"),
         "printed": printed,
-        "ntuple reader": lambda: list(root.with_ntuple_reader("a_rntuple.root")),
-        "ntuple inspector": lambda: list(root.inspected("a_rntuple.root")),
+        "ntuple reader": lambda: list(ROOT.with_ntuple_reader("a_rntuple.root")),
+        "ntuple inspector": lambda: list(ROOT.inspected("a_rntuple.root")),
         "frame of ntuples": lambda: frame("a_rntuple.root", "b_rntuple.root"),
     }
 
 
-def main() -> None:
-    out, directory = sys.argv[1:]
-    start(Path(directory))
-    import ROOT
+def find() -> dict[str, Any]:
+    """Return what each way finds.
 
-    ROOT.gErrorIgnoreLevel = ROOT.kWarning
-    ROOT.gInterpreter.Declare(CODE)
-    Path(out).write_text(json.dumps({name: way() for name, way in ways(ROOT).items()}))
-    sys.stdout.flush()
-    os._exit(0)
-
-
-main()
+    In ``a.root`` and ``b.root`` are trees ``Events`` of branches ``run``, ``event``, ``met``, ``nMuon``, ``Muon_pt``,
+    ``label``, in ``friend.root`` is a friend of them, and in ``a_rntuple.root`` and ``b_rntuple.root`` are RNTuples.
+    """
+    macros.declare(CODE)
+    return {name: way() for name, way in ways().items()}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import any_object_with_root
 from .invariants import violations
 
-SCRIPT = str(Path(__file__).with_name("any_object_with_root.py"))
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def assert_as_sound(ours: Path, theirs: Path) -> None:
@@ -21,15 +22,14 @@ def assert_as_sound(ours: Path, theirs: Path) -> None:
 
 
 def test_objects_of_many_classes_are_for_root_what_they_were(tmp_path):
-    theirs, ours, shown = (tmp_path / name for name in ("theirs.root", "ours.root", "shown.json"))
-    root_peer.run(SCRIPT, "write", theirs)
+    theirs, ours = tmp_path / "theirs.root", tmp_path / "ours.root"
+    root.run(any_object_with_root.write, tmp_path, theirs)
     with ar.open(theirs) as file, ar.create(ours) as out:
         keys = file.key_list()
         assert len(keys) > 30
         for key in keys:
             out[key.path] = file[key.path]
-    root_peer.run(SCRIPT, "show", shown, theirs, ours)
-    before, after = json.loads(shown.read_text())
+    before, after = (root.run(any_object_with_root.show, tmp_path, path) for path in (theirs, ours))
     assert set(before) == set(after)
     for name, text in after.items():
         assert text == before[name], name
@@ -37,12 +37,14 @@ def test_objects_of_many_classes_are_for_root_what_they_were(tmp_path):
 
 
 def test_an_object_that_leads_back_to_itself_is_one_object(tmp_path):
-    theirs, ours, shown = (tmp_path / name for name in ("theirs.root", "ours.root", "shown.json"))
-    root_peer.run(SCRIPT, "write-circle", theirs)
+    theirs, ours = tmp_path / "theirs.root", tmp_path / "ours.root"
+    root.run(any_object_with_root.write_circle, tmp_path, theirs)
     with ar.open(theirs) as file, ar.create(ours, compression=None) as out:
         out["circle"] = file["circle"]
-    root_peer.run(SCRIPT, "show-circle", shown, theirs, ours, complaints_but=())
-    before, after = json.loads(shown.read_text())
+    before, after = (
+        root.run(any_object_with_root.show_circle, tmp_path, path, complaints_but=())
+        for path in (theirs, ours)
+    )
     assert after == before
     assert after["leads_back"]
     with ar.open(theirs) as their_file, ar.open(ours) as our_file:

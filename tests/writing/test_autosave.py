@@ -14,11 +14,13 @@ import pytest
 import uproot
 
 import arrowroot as ar
+from tests.judge import root
 
+from . import go_on_with_root
 from .invariants import assert_sound
 from .invariants.container import Container
 from .invariants.reading import Findings
-from .test_root_goes_on import assert_holds, root, table_of
+from .test_root_goes_on import assert_holds, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +90,7 @@ def test_uproot_reads_what_a_killed_writer_leaves(left):
 
 
 def test_root_goes_on_with_what_a_killed_writer_leaves(left, tmp_path):
-    root("update", "ttree", tmp_path / "updated.root", left)
+    root.run(go_on_with_root.update, tmp_path, tmp_path / "updated.root", left)
     with ar.open(left) as file:
         told = {name: file[name].to_arrow() for name in ("deep/Events", "Objects")}
     with ar.open(tmp_path / "updated.root") as file:
@@ -114,7 +116,7 @@ def test_a_file_that_was_saved_on_the_way_is_sound_and_the_same_from_any_number_
     assert len(gaps) >= 3
     assert sum(end - start for start, end in gaps) < 0.1 * len(files[0])
     assert_holds(path, pa.concat_tables(batches(20)))
-    root("update", "ttree", tmp_path / "updated.root", path)
+    root.run(go_on_with_root.update, tmp_path, tmp_path / "updated.root", path)
     assert_holds(tmp_path / "updated.root", pa.concat_tables(batches(20)))
 
 
@@ -158,7 +160,7 @@ def test_a_tree_that_several_threads_fill_is_saved_beside_other_tables_and_root_
                 job.result()
     assert_sound(path)
     assert Container(path, Findings()).gaps
-    root("update", "ttree", tmp_path / "updated.root", path)
+    root.run(go_on_with_root.update, tmp_path, tmp_path / "updated.root", path)
     for name in (path, tmp_path / "updated.root"):
         with ar.open(name) as read:
             found = sorted(map(str, read["Events"].to_arrow().to_pylist()))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 import uproot
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import classes_with_root
 from .invariants import assert_sound
 
-pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
+if TYPE_CHECKING:
+    from pathlib import Path
 
-SCRIPT = str(Path(__file__).with_name("classes_with_root.py"))
+pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 
 
 def struct(**members: pa.DataType) -> pa.DataType:
@@ -78,15 +78,13 @@ def flat(kind: str, layout: str, member: str) -> list[float]:
 def test_root_reads_both_and_says_nothing(tmp_path, order):
     # Of classes that are named ROOT without a dictionary keeps the members of the first file, whatever the version is.
     files = write_all(tmp_path, order, is_named=False)
-    jobs = [
-        [str(path), f"T{order[0]}", [f"x.{name}" for name in KINDS[kind].names], "split" in layout]
+    trees = [
+        (str(path), f"T{order[0]}", [f"x.{name}" for name in KINDS[kind].names], "split" in layout)
         for path, kind, layout in files
     ]
-    (tmp_path / "jobs.json").write_text(json.dumps(jobs))
     # ROOT says of each class that it has no dictionary of it.
     but = ("no dictionary for class",)
-    root_peer.run(SCRIPT, tmp_path / "jobs.json", tmp_path / "found.json", complaints_but=but)
-    found = json.loads((tmp_path / "found.json").read_text())
+    found = root.run(classes_with_root.read_all, tmp_path, trees, complaints_but=but)
     for (path, kind, layout), told in zip(files, found, strict=True):
         for route, read in told.items():
             for name, values in read.items():

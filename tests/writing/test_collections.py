@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import hist
 import numpy as np
 import pytest
 import uproot
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
-SCRIPT = str(Path(__file__).with_name("collections_with_root.py"))
+from . import collections_with_root
 
 
 def test_lists_and_dictionaries_are_those_of_root(tmp_path):
@@ -27,8 +24,7 @@ def test_lists_and_dictionaries_are_those_of_root(tmp_path):
         out["dir/map"] = {"histogram": h, "text": "of mine", "read": read, "inside": {"a": "b"}}
         out["empty"] = []
         out["table"] = {"x": np.arange(3), "texts": ["a", "b", "c"]}
-    root_peer.run(SCRIPT, "lists", tmp_path / "said.json", tmp_path / "lists.root", complaints_but=())
-    said = json.loads((tmp_path / "said.json").read_text())
+    said = root.run(collections_with_root.lists, tmp_path, tmp_path / "lists.root", complaints_but=())
     assert said["list"] == [
         ["TObjString", "text", 0],
         ["TH1D", "list_1", 3],
@@ -73,14 +69,16 @@ def test_what_cannot_be_in_a_list_is_named(tmp_path):
 
 def test_sparse_histograms_of_any_type_are_for_root_what_they_were(tmp_path):
     theirs, ours = tmp_path / "theirs.root", tmp_path / "ours.root"
-    root_peer.run(SCRIPT, "write-sparse", theirs)
+    root.run(collections_with_root.write_sparse, tmp_path, theirs)
     with ar.open(theirs) as file, ar.create(ours) as out:
         names = [key.path for key in file.key_list(cycles=False)]
         assert names == ["sparse_D", "sparse_F", "sparse_L", "sparse_I", "sparse_S", "sparse_C", "weighted"]
         for name in names:
             out[name] = file[name]
-    root_peer.run(SCRIPT, "show-sparse", tmp_path / "said.json", theirs, ours, complaints_but=())
-    before, after = json.loads((tmp_path / "said.json").read_text())
+    before, after = (
+        root.run(collections_with_root.show_sparse, tmp_path, path, complaints_but=())
+        for path in (theirs, ours)
+    )
     assert after == before
     assert before["weighted"]["errors"]
 
@@ -97,8 +95,7 @@ def test_histograms_of_more_than_three_axes_become_sparse_ones(tmp_path):
     with ar.create(path) as file:
         file["h"] = h
         file["plain"] = plain
-    root_peer.run(SCRIPT, "show-sparse", tmp_path / "said.json", path, complaints_but=())
-    (said,) = json.loads((tmp_path / "said.json").read_text())
+    said = root.run(collections_with_root.show_sparse, tmp_path, path, complaints_but=())
     for name, one in (("h", h), ("plain", plain)):
         view = one.view(flow=True)
         values = view["value"] if name == "h" else view

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.differential import root_peer
+from tests.judge import root
 
 from .invariants import assert_sound, violations
 from .invariants.container import Container
@@ -43,7 +43,16 @@ SOMETIMES = {"fMaximum", "fEntryOffsetLen", "fIsRange"}
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory: Path = tmp_path_factory.mktemp("sound")
-    root_peer.run(str(HERE / "with_root.py"), directory)
+    codecs = {"none": 0, "zlib": 101, "lzma": 207, "lz4": 404, "zstd": 505}
+    trees = {**codecs, "clusters": 505, "empty": 0}
+    sizes = {"clusters": (3000, 300), "empty": (0, 0)}
+    calls = [
+        ("write_tree", f"tree-{name}.root", codec, *sizes.get(name, (3000, 0)))
+        for name, codec in trees.items()
+    ]
+    calls += [("write_ntuple", f"ntuple-{name}.root", codec, 3000) for name, codec in codecs.items()]
+    calls += [("write_ntuple", "ntuple-empty.root", 505, 0), ("write_objects", "objects.root")]
+    root.interpreted(directory, HERE / "write_sound.C", *calls)
     return directory
 
 

@@ -5,19 +5,21 @@ A test that fails because ROOT reads rightly calls for another text there and in
 
 from __future__ import annotations
 
-import json
 import random
 import warnings
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
-SCRIPT = Path(__file__).with_name("io_features_with_root.py")
+from . import io_features_with_root
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PARTS = ("RDataFrame, filtered", "RDataFrame, from 2", "Draw, cut", "Draw, from 2")
 ALL = ("RDataFrame", "TTreeReader", "Draw")
 #: How many items the lists have.
@@ -60,14 +62,13 @@ def read(trees, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str,
     directory = tmp_path_factory.mktemp("features")
     for name, tree in trees.items():
         write(directory / f"{name}-ours.root", tree)
-    (directory / "trees.json").write_text(json.dumps(trees))
-    root_peer.run(str(SCRIPT), directory)
+    by_root: dict[str, Any] = root.run(io_features_with_root.write_and_read, directory, trees)
     for name, tree in trees.items():
         for path in directory.glob(f"{name}-*.root"):
             with ar.open(path) as file:
                 found = file["t"].to_arrow(list(tree["columns"])).to_pydict()
             assert found == tree["columns"], path.name
-    return json.loads((directory / "read.json").read_text())
+    return by_root
 
 
 def write(path: Path, tree: dict[str, Any]) -> None:

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from tests.judge import root
 
+from . import go_on_with_root
 from .invariants import assert_sound
-from .test_root_goes_on import assert_holds, root
-from .test_routes_in_root import program
+from .test_root_goes_on import assert_holds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,12 @@ def write(path: Path, table: pa.Table, layout: str, **options: Any) -> Path:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_file_that_root_updated_has_what_it_had(tmp_path, layout):
     table = table_of(3)
-    root("update", "ttree", tmp_path / "updated.root", write(tmp_path / "file.root", table, layout))
+    root.run(
+        go_on_with_root.update,
+        tmp_path,
+        tmp_path / "updated.root",
+        write(tmp_path / "file.root", table, layout),
+    )
     assert_holds(tmp_path / "updated.root", table)
     # The part that ROOT frees at the end stays there, after fEND.
     assert_sound(tmp_path / "updated.root", but=["file-end"])
@@ -67,7 +73,7 @@ def test_hadd_merges_files_with_objects(tmp_path, layout):
     tables = [table_of(seed) for seed in (1, 2)]
     files = [write(tmp_path / f"{seed}.root", table, layout) for seed, table in enumerate(tables)]
     # It has no dictionary of the classes, and says so.
-    program("hadd", tmp_path / "merged.root", *files, but=("no dictionary for class Events_",))
+    root.program("hadd", tmp_path / "merged.root", *files, but=("no dictionary for class Events_",))
     with ar.open(tmp_path / "merged.root") as file:
         assert file["Events"].to_arrow().equals(pa.concat_tables(tables))
     assert_sound(tmp_path / "merged.root", but=["info-once"])

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 import uproot
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import layouts_with_root
 from .invariants import assert_sound
 from .layout_cases import OBJECTS, Array, Case, Class, Kind, Packed, Vector, cases, precision_of
 from .root_reading import read_all
 from .test_root_identity import recorded_schema, records
 from .test_who_reads_what import as_drawn
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 
-SCRIPT = Path(__file__).with_name("layouts_with_root.py")
 ARROW = {
     "bool": pa.bool_(), "unsigned char": pa.uint8(), "short": pa.int16(), "unsigned short": pa.uint16(),
     "int": pa.int32(), "unsigned int": pa.uint32(), "Long64_t": pa.int64(), "ULong64_t": pa.uint64(),
@@ -91,8 +92,7 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         schema = recorded_schema((ours / case.file_name).read_bytes())
         assert schema is not None
         (of_root / case.schema_name).write_text(schema)
-    (of_root / "versions.json").write_text(json.dumps(versions))
-    root_peer.run(str(SCRIPT), of_root)
+    root.run(layouts_with_root.write_all, of_root, versions)
     return ours, of_root
 
 
@@ -101,10 +101,10 @@ def test_baskets_and_tree_are_what_root_writes(directories, case):
     ours, of_root = (directory / case.file_name for directory in directories)
     assert_sound(ours)
     pairs = zip(parts_of(ours), parts_of(of_root), strict=True)
-    for (name, our), (other, root) in pairs:
+    for (name, our), (other, theirs) in pairs:
         assert name == other
-        differs = [place for place, (a, b) in enumerate(zip(our, root, strict=False)) if a != b]
-        assert our == root, f"{name}: {len(our)} bytes, not {len(root)}; they differ at {differs[:20]}"
+        differs = [place for place, (a, b) in enumerate(zip(our, theirs, strict=False)) if a != b]
+        assert our == theirs, f"{name}: {len(our)} bytes, not {len(theirs)}; they differ at {differs[:20]}"
 
 
 def parts_of(path: Path) -> list[tuple[str, bytes]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boost_histogram as bh
@@ -12,13 +10,14 @@ import numpy as np
 import pytest
 
 import arrowroot as ar
-from tests.differential import root_peer
-from tests.writing.test_routes_in_root import program
+from tests.judge import root
+
+from . import merged_with_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-SCRIPT = str(Path(__file__).with_name("merged_with_root.py"))
 N_DRAWN, N_FILES = 60, 3
 TEXTS = ["ee", "mm", "tt", "em", "µτ", "a b"]
 #: Axes whose bins may be others in every file.
@@ -108,11 +107,9 @@ def merged(directory: Path, cases: dict[str, list[dict[str, Any]]]) -> dict[str,
         with ar.create(path) as out:
             for name, case in cases.items():
                 out[name] = filled(case[number])
-    (directory / "cases.json").write_text(json.dumps(cases))
     added = directory / "added.root"
-    program("hadd", added, *files)
-    root_peer.run(SCRIPT, directory / "told.json", directory / "cases.json", added, *files)
-    told: dict[str, Any] = json.loads((directory / "told.json").read_text())
+    root.program("hadd", added, *files)
+    told: dict[str, Any] = root.run(merged_with_root.merge_all, directory, cases, added, files)
     return told
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +13,14 @@ import uproot
 
 import arrowroot as ar
 from arrowroot._layout.precision import parse_precision
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import precision_with_root
 from .invariants import assert_sound
 
-SCRIPT = str(Path(__file__).with_name("precision_with_root.py"))
+if TYPE_CHECKING:
+    from pathlib import Path
+
 N_ENTRIES = 20_000 if os.environ.get("ARROWROOT_SOAK") else 2_000
 OF_FLOATS = {
     "ttree": ["Float16", "Float16[0,0,7]", "Float16[-8,8,11]", "mantissa:10", "mantissa:3"],
@@ -95,7 +97,7 @@ def test_no_value_is_further_away_than_its_precision_says(written, layout):
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])
 def test_root_reads_what_arrowroot_reads(written, layout):
     if not list(written.glob("*.npz")):
-        root_peer.run(SCRIPT, written, complaints_but=("experimental",))
+        root.run(precision_with_root.read, written, complaints_but=("experimental",))
     of_root = np.load(written / f"{layout}.npz")
     with ar.open(written / f"{layout}.root") as file:
         read = file["t"].to_arrow()

@@ -22,8 +22,9 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import producers_with_root
 from .invariants import assert_sound
 from .producers_worker import SCHEMA, MishapError, batch_of, draw, has_index, is_by_chance, numbered
 
@@ -106,23 +107,14 @@ def test_each_entry_is_there_once_and_in_the_promised_order(told):
 
 def test_root_reads_the_same(told):
     directory, runs = told
-    python = root_peer.python_with_root()
-    if python is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     jobs = [
         (str(directory / f"{seed}.root"), f"T{table}", draw(seed)["layout"])
         for seed, found in runs.items()
         if found["error"] is None
         for table in range(len(draw(seed)["fills"]))
     ]
-    asked, out = directory / "jobs.json", directory / "read.jsonl"
-    asked.write_text(json.dumps(jobs))
-    command = [python, "-B", "-W", "ignore", str(HERE / "producers_with_root.py"), str(asked), str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False)
-    assert done.returncode == 0, done.stderr
-    read = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [(path, table) for path, table, _ in read] == [(path, table) for path, table, _ in jobs]
-    for path, table, numbers in read:
+    read = root.run(producers_with_root.read_all, directory, jobs)
+    for (path, table, _), numbers in zip(jobs, read, strict=True):
         check_order(draw(int(Path(path).stem)), int(table[1:]), np.array(numbers))
 
 

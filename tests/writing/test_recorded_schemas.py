@@ -9,7 +9,6 @@ import json
 import math
 import os
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,11 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._writing import notes
-from tests.differential import root_peer
+from tests.judge import root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 LAYOUTS = ("ttree", "rntuple")
 
@@ -250,6 +250,24 @@ def record(schema: pa.Schema) -> str:
     return base64.b64encode(schema.serialize().to_pybytes()).decode()
 
 
+WRITE_RECORDED = r"""
+#include <TFile.h>
+#include <TNamed.h>
+#include <TTree.h>
+
+void write_recorded(const char *path, const char *text)
+{
+   TFile file(path, "recreate");
+   TTree tree("T", "");
+   int x, y;
+   tree.Branch("x", &x, "x/I"); tree.Branch("y", &y, "y/I");
+   for (x = 0; x < 3; ++x) { y = 10 * x; tree.Fill(); }
+   tree.GetUserInfo()->Add(new TNamed("ARROW:schema", text));
+   tree.Write();
+}
+"""
+
+
 def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
     texts = {
         "dates": record(pa.schema([pa.field("y", pa.date32(), nullable=False)])),
@@ -261,9 +279,8 @@ def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
             pa.schema([pa.field("x", pa.list_(pa.field("item", INT, nullable=False)), nullable=False)])
         ),
     }
-    (tmp_path / "texts.json").write_text(json.dumps(texts))
-    script = Path(__file__).with_name("record_with_root.py")
-    root_peer.run(str(script), tmp_path, tmp_path / "texts.json")
+    calls = (("write_recorded", f"{name}.root", text) for name, text in texts.items())
+    root.interpreted(tmp_path, WRITE_RECORDED, *calls)
     with ar.open(f"{tmp_path}/dates.root") as file:
         # Columns that somebody added come behind those of the record.
         read = file["T"].to_arrow()

@@ -14,8 +14,9 @@ import pytest
 import uproot
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import go_on_with_root
 from .expected import shown, stored_values
 from .invariants import assert_sound
 
@@ -46,10 +47,6 @@ def write(path: Path, table: pa.Table, layout: str, **options: Any) -> Path:
     return path
 
 
-def root(what: str, layout: str, out: Path, *files: Path) -> None:
-    root_peer.run(str(HERE / "go_on_with_root.py"), what, layout, out, *files)
-
-
 def assert_holds(path: Path, table: pa.Table) -> None:
     with ar.open(str(path)) as file:
         read = file["Events"].to_arrow()
@@ -63,7 +60,7 @@ def assert_holds(path: Path, table: pa.Table) -> None:
 def test_merged_files_have_all_entries_in_order(tmp_path, layout, what):
     tables = [table_of(seed) for seed in (1, 2, 3)]
     files = [write(tmp_path / f"{k}.root", table, layout) for k, table in enumerate(tables)]
-    root(what, layout, tmp_path / "merged.root", *files)
+    root.run(getattr(go_on_with_root, what.replace("-", "_")), tmp_path, tmp_path / "merged.root", *files)
     assert_holds(tmp_path / "merged.root", pa.concat_tables(tables))
 
 
@@ -111,7 +108,7 @@ def test_merged_files_keep_names_and_the_types_that_the_page_says(tmp_path, layo
     arrays = [pa.array(values, kind) for kind, _, values, _ in RECORDED]
     table = pa.table(arrays, schema=pa.schema(fields))
     files = [write(tmp_path / f"{k}.root", table, layout) for k in range(2)]
-    root("merge", layout, tmp_path / "merged.root", *files)
+    root.run(go_on_with_root.merge, tmp_path, tmp_path / "merged.root", *files)
     read = ar.open(tmp_path / "merged.root")["Events"].to_arrow()
     twice = pa.concat_tables([table, table])
     assert read.column_names == table.column_names
@@ -139,7 +136,7 @@ def test_files_of_different_codecs_are_merged(tmp_path, layout):
         write(tmp_path / f"{k}.root", table, layout, compression=codec)
         for k, (table, codec) in enumerate(zip(tables, ["lz4", "lzma:2"], strict=True))
     ]
-    root("merge", layout, tmp_path / "merged.root", *files)
+    root.run(go_on_with_root.merge, tmp_path, tmp_path / "merged.root", *files)
     assert_holds(tmp_path / "merged.root", pa.concat_tables(tables))
 
 
@@ -150,7 +147,7 @@ def test_a_snapshot_has_the_same_values(tmp_path, layout):
     of_tree, of_ntuple = table.drop_columns(["label", "hits"]), table.append_column("a.b é", table["met"])
     table = of_tree if layout == "ttree" else of_ntuple
     file = write(tmp_path / "ours.root", table, layout)
-    root("snapshot", layout, tmp_path / "snapshot.root", file)
+    root.run(go_on_with_root.snapshot, tmp_path, layout, tmp_path / "snapshot.root", file)
     assert_holds(tmp_path / "snapshot.root", table)
 
 
@@ -158,7 +155,7 @@ def test_a_snapshot_has_the_same_values(tmp_path, layout):
 def test_an_updated_file_has_what_it_had_and_what_was_added(tmp_path, layout):
     table = table_of(1)
     file = write(tmp_path / "ours.root", table, layout)
-    root("update", layout, tmp_path / "updated.root", file)
+    root.run(go_on_with_root.update, tmp_path, tmp_path / "updated.root", file)
     assert_holds(tmp_path / "updated.root", table)
     # What ROOT frees at the end stays there, after fEND.
     assert_sound(tmp_path / "updated.root", but=["file-end"])
@@ -185,7 +182,7 @@ def test_zlib_makes_lists_as_small_as_root_does(tmp_path):
     ours, plain, theirs = (tmp_path / name for name in ("ours.root", "plain.root", "theirs.root"))
     ar.write(f"{ours}:Events", table, compression="zlib:1")
     ar.write(f"{plain}:Events", table, compression=None)
-    root("zlib", "ttree", theirs, plain)
+    root.run(go_on_with_root.zlib, tmp_path, theirs, plain)
     assert ours.stat().st_size <= 1.02 * theirs.stat().st_size
 
 

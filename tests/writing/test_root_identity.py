@@ -8,21 +8,24 @@ from __future__ import annotations
 import os
 import struct
 import warnings
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import identity_with_root
 from .identity_cases import Case, Column, draw_case
 from .invariants import assert_sound
 from .invariants.container import Container
 from .invariants.reading import Findings
 
-SCRIPT = Path(__file__).with_name("identity_with_root.py")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 N_CASES = 200 if os.environ.get("ARROWROOT_SOAK") else 10
 
 
@@ -30,13 +33,14 @@ N_CASES = 200 if os.environ.get("ARROWROOT_SOAK") else 10
 def directories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """With the files of arrowroot and those of ROOT."""
     ours, of_root = tmp_path_factory.mktemp("ours"), tmp_path_factory.mktemp("root")
-    for case in map(draw_case, range(N_CASES)):
+    for seed in range(N_CASES):
+        case = draw_case(seed)
         path = ours / case.file_name
         write(case, path)
         schema = recorded_schema(path.read_bytes())
         if schema is not None:
             (of_root / case.schema_name).write_text(schema)
-    root_peer.run(str(SCRIPT), of_root, "0", str(N_CASES))
+        root.run(identity_with_root.write, of_root, seed)
     return ours, of_root
 
 
@@ -115,9 +119,9 @@ def test_every_record_is_what_root_writes(directories, seed):
         return
     our_records, root_records = records(ours), records(of_root)
     assert [name for name, _ in our_records] == [name for name, _ in root_records]
-    for (name, our), (_, root) in zip(our_records, root_records, strict=True):
-        differs = [place for place, (a, b) in enumerate(zip(our, root, strict=False)) if a != b]
-        assert our == root, f"{name}: {len(our)} bytes, not {len(root)}; they differ at {differs[:20]}"
+    for (name, our), (_, theirs) in zip(our_records, root_records, strict=True):
+        differs = [place for place, (a, b) in enumerate(zip(our, theirs, strict=False)) if a != b]
+        assert our == theirs, f"{name}: {len(our)} bytes, not {len(theirs)}; they differ at {differs[:20]}"
     raise AssertionError("the files differ between their records")
 
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import os
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,18 +10,12 @@ import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
+from . import routes_with_root
 from .invariants import assert_sound
 from .test_root_goes_on import assert_holds, table_of
 
-SCRIPT = str(Path(__file__).with_name("routes_with_root.py"))
-#: Messages of ROOT about files that it wrote itself, too.
-SAID_OF_ITS_OWN = (
-    "Merging RNTuples is experimental",
-    "RNTuple Attributes are experimental",
-    "Sources and Target have different compression settings",
-)
 LAYOUTS = ("ttree", "rntuple")
 
 
@@ -44,8 +33,7 @@ def found(tmp_path_factory: pytest.TempPathFactory, tables: list[pa.Table]) -> d
             path = directory / f"{name}{ending}.root"
             ar.write(f"{path}:Events", table, layout=layout, flush=90, titles=titles, title="of two")
     ar.write(f"{directory}/friend.root:Events", {"other": np.arange(500.0)})
-    root_peer.run(SCRIPT, directory / "found.json", directory, complaints_but=SAID_OF_ITS_OWN)
-    read: dict[str, Any] = json.loads((directory / "found.json").read_text())
+    read: dict[str, Any] = root.run(routes_with_root.find, directory, complaints_but=root.SAID_OF_ITS_OWN)
     return read
 
 
@@ -105,27 +93,6 @@ def test_the_inspector_of_an_rntuple_knows_it(found):
     assert found["ntuple inspector"] == [500, 1, 1, 1]
 
 
-def program(name: str, *arguments: Path | str, but: tuple[str, ...] = ()) -> str:
-    """Run one of ROOT's programs; it may complain of nothing else. Returns what it prints."""
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root")
-    spec = importlib.util.find_spec("ROOT")
-    origin = spec.origin if spec else None
-    path = Path(origin).parent / "bin" / name if origin else None
-    if path is None or not path.exists():
-        pytest.skip(f"NO {name} HERE: ROOT's wheel has it")
-    libraries = os.pathsep.join(
-        filter(None, (str(path.parents[1] / "lib"), os.environ.get("LD_LIBRARY_PATH")))
-    )
-    done = subprocess.run(
-        [path, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=root_peer.TIMEOUT_S,
-        env={**os.environ, "LD_LIBRARY_PATH": libraries, "PYTHONPATH": str(path.parents[2])},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert root_peer.complaints(done.stdout + done.stderr, (*SAID_OF_ITS_OWN, *but)) == []
-    return done.stdout
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("options", [(), ("-ff",), ("-f404",), ("-O",), ("-fk",)], ids=" ".join)
 def test_hadd_merges_files_of_ours(tmp_path, layout, options):
@@ -139,7 +106,7 @@ def test_hadd_merges_files_of_ours(tmp_path, layout, options):
             out.tree(name, layout=layout, flush=100, compression=["zstd", "lz4", None][number]).append(table)
             out["h"] = np.histogram(np.arange(10), 5)
     merged = tmp_path / "merged.root"
-    program("hadd", *options, merged, *files)
+    root.program("hadd", *options, merged, *files)
     with ar.open(merged) as file:
         assert file["h"].values().tolist() == [6, 6, 6, 6, 6]
         events = file[name].to_arrow()
@@ -155,8 +122,8 @@ def test_rootls_lists_what_there_is(tmp_path):
         out.tree("deep/Events", layout="ttree", title="of mine").append({"x": [1.0]})
         out.tree("Other", layout="rntuple").append({"x": [1.0]})
         out["h"] = np.histogram(np.arange(10), 5)
-    listed = program("rootls", "-l", path)
+    listed = root.program("rootls", "-l", path)
     assert "RNTuple" in listed
     assert "TH1D" in listed
     assert "TDirectory" in listed
-    assert "x" in program("rootls", "-t", f"{path}:deep/Events")
+    assert "x" in root.program("rootls", "-t", f"{path}:deep/Events")

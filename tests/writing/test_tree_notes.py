@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
 import uproot
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
-SCRIPT = str(Path(__file__).with_name("notes_with_root.py"))
+from . import notes_with_root
+
 N_ENTRIES = 20
 RUN, EVENT = 3 - np.arange(N_ENTRIES) % 4, np.arange(N_ENTRIES) // 4
 PX, PY = np.arange(N_ENTRIES, dtype=float), np.full(N_ENTRIES, 2.0)
@@ -44,8 +42,7 @@ def written(tmp_path):
 
 
 def test_root_uses_what_a_tree_records(written):
-    root_peer.run(SCRIPT, "use", written / "said.json", written, complaints_but=())
-    said = json.loads((written / "said.json").read_text())
+    said = root.run(notes_with_root.use, written, complaints_but=())
     assert said["aliases"] == NOTES["aliases"]
     np.testing.assert_allclose(said["by alias"], np.hypot(PX, PY))
     np.testing.assert_allclose(said["by nested alias"], 2 * np.hypot(PX, PY))
@@ -106,8 +103,7 @@ def test_an_index_is_by_columns_of_any_name(tmp_path):
         with file.tree("Look", index="a_x2e_b") as tree:
             tree.append({"a_x2e_b": EVENT, "px": PX})
         file["plain"] = {"run.n": RUN[::-1].copy(), "événement": EVENT[::-1].copy()}
-    root_peer.run(SCRIPT, "find", tmp_path / "said.json", path, complaints_but=())
-    assert json.loads((tmp_path / "said.json").read_text()) == {
+    assert root.run(notes_with_root.find, tmp_path, path, complaints_but=()) == {
         "names": ["run_x2e_n", "_u00e9_v_u00e9_nement"],
         "friend by index": list(PX[::-1]),
     }
@@ -123,7 +119,7 @@ def test_records_are_as_root_writes_them(tmp_path):
     """The record of a tree behind its leaves is the same, byte for byte, and so are the classes described."""
     theirs, ours = tmp_path / "theirs.root", tmp_path / "ours.root"
     ar.write(f"{tmp_path}/far.root:Far", {"z": PX})
-    root_peer.run(SCRIPT, "write", theirs)
+    root.run(notes_with_root.write, tmp_path, theirs)
     with (
         ar.create(ours, compression="none") as file,
         file.tree(

@@ -6,7 +6,6 @@ jsroot must be there (``jsroot.py``).
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,14 +20,21 @@ from .invariants import assert_sound
 from .jsroot import HAS_JSROOT
 from .root_reading import RootColumn, read_all
 from .test_random_schemas import plain
-from .test_who_reads_what import DOCUMENT, as_drawn, compared, judged, lists, read_by_us, table_of
+from .test_who_reads_what import (
+    as_drawn,
+    assert_documented,
+    compared,
+    judged,
+    lists,
+    read_by_us,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 
-BEGIN, END = "<!-- who-reads-layouts:begin -->", "<!-- who-reads-layouts:end -->"
 OF_ROOT = ["RDataFrame", "TTreeReader", "Draw"]
 ROUTES = [*OF_ROOT, "uproot", "arrowroot", "jsroot"]
 #: Rows of a type: the split level, and whether collections are stored member by member.
@@ -227,19 +233,7 @@ def test_jsroot_reads_numbers_of_objects_in_any_layout(cells):
 
 
 def test_the_table_of_the_document_is_what_was_tried(cells):
-    shown_table = markdown(cells)
-    document = DOCUMENT.read_text(encoding="utf-8")
-    before, _, rest = document.partition(BEGIN)
-    inside, _, after = rest.partition(END)
-    if os.environ.get("ARROWROOT_UPDATE_DOCS"):
-        assert HAS_JSROOT, "set ARROWROOT_JSROOT to the folder of its package: the table has a column of it"
-        DOCUMENT.write_text(f"{before}{BEGIN}\n{shown_table}\n{END}{after}", encoding="utf-8")
-        return
-    if not HAS_JSROOT:
-        inside = jsroot.without_column(inside)
-    assert inside.strip() == shown_table, (
-        "run ARROWROOT_UPDATE_DOCS=1 pytest tests/writing/test_who_reads_layouts.py"
-    )
+    assert_documented("layouts", markdown(cells), n_of_jsroot=1)
 
 
 def markdown(cells: dict[tuple[str, str], dict[str, str]]) -> str:

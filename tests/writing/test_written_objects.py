@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import arrowroot as ar
-from tests.differential import root_peer
+from tests.judge import root
 
-HERE = Path(__file__).resolve().parent
+from . import objects_with_root
+
 N_OBJECTS = 30
 
 
@@ -35,9 +34,8 @@ def paths_of(file):
 def of_root(tmp_path_factory):
     """Files of ROOT by seed; with ROOT's fixed date for a clock in UTC."""
     directory = tmp_path_factory.mktemp("objects")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        root_peer.run(str(HERE / "objects_with_root.py"), directory, "5")
+    for seed in range(5):
+        root.run(objects_with_root.write, directory, seed)
     return directory
 
 
@@ -50,8 +48,8 @@ def test_objects_are_written_as_root_writes_them(of_root, tmp_path, seed):
         for name in paths:
             out[name] = file[name]
     ours, theirs = (tmp_path / path.name).read_bytes(), path.read_bytes()
-    for mine, root in zip(records(ours), records(theirs), strict=False):
-        assert mine == root
+    for mine, other in zip(records(ours), records(theirs), strict=False):
+        assert mine == other
     assert ours == theirs
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 from . import cpp, generate, ntuple_cpp, ntuple_generate
 
@@ -21,8 +22,6 @@ TOGETHER = 10
 def write_seeds(kind: str, seeds: list[int]) -> dict[int, str]:
     """Write ``SEED.root`` for each seed. Returns: for each seed that ROOT has errors about, what it says."""
     generator, code, header = KINDS[kind]
-    import ROOT
-
     ROOT.gErrorIgnoreLevel = ROOT.kPrint
     ROOT.gInterpreter.ProcessLine(".O 0")  # compiling takes longest
     macros.declare(f'#include "{Path(__file__).parent / header}"\n')

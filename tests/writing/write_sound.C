@@ -1,19 +1,4 @@
-"""Runs in a Python that has ROOT: writes files of plain trees, objects and RNTuples, with every codec.
-
-``with_root.py DIRECTORY`` writes ``tree-CODEC.root``, ``ntuple-CODEC.root`` and ``objects.root``.
-"""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.differential.root_session import start
-
-CODECS = {"none": 0, "zlib": 101, "lzma": 207, "lz4": 404, "zstd": 505}
-
-CODE = r"""
+// Plain trees, RNTuples and objects. ROOT interprets it.
 #include <TFile.h>
 #include <TTree.h>
 #include <TH1.h>
@@ -96,22 +81,3 @@ void write_objects(const char *path)
    TNamed("named", "title").Write();
    TParameter<double>("parameter", 2.5).Write();
 }
-"""
-
-
-def main() -> None:
-    directory = Path(sys.argv[1])
-    start(directory)
-    import ROOT
-
-    ROOT.gInterpreter.Declare(CODE)
-    for codec, number in CODECS.items():
-        ROOT.write_tree(f"tree-{codec}.root", number, 3000, 0)
-        ROOT.write_ntuple(f"ntuple-{codec}.root", number, 3000)
-    ROOT.write_tree("tree-clusters.root", 505, 3000, 300)
-    ROOT.write_tree("tree-empty.root", 0, 0, 0)
-    ROOT.write_ntuple("ntuple-empty.root", 505, 0)
-    ROOT.write_objects("objects.root")
-
-
-main()
