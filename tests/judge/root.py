@@ -96,7 +96,7 @@ class Job:
             while True:
                 if not self._answers.poll(timeout_s):
                     raise RootFailed(f"ROOT did not end {self.name} in {timeout_s} s")
-                received = pickle.loads(self._answers.recv_bytes())
+                received = pickle.loads(self._answers.recv_bytes())  # noqa: S301 - from our own process
                 if received[0] == "ended":
                     _, status, output = received
                     break
