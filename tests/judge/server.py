@@ -8,6 +8,7 @@ A job whose socket the client closes is killed, and all are when the client is g
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pickle
@@ -34,7 +35,7 @@ def start_root() -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
     ROOT.gROOT.SetBatch(True)
     ROOT.gEnv.SetValue("Root.Stacktrace", "no")
-    # Python's makes warnings of Python of ROOT's, which nobody shows.
+    # PyROOT's handler makes warnings of Python of ROOT's, which nobody shows.
     ROOT.gInterpreter.ProcessLine("SetErrorHandler(DefaultErrorHandler);")
 
 
@@ -59,12 +60,10 @@ class Job:
         _, status = os.waitpid(self.child, 0)
         self.output.seek(0)
         text = self.output.read().decode(errors="replace")
-        try:
-            with Connection(self.answers.detach()) as connection:
-                connection.send_bytes(pickle.dumps(("ended", os.waitstatus_to_exitcode(status), text)))
-        except BrokenPipeError:
-            pass  # nobody waits for it
         self.output.close()
+        # Nobody may wait for it.
+        with contextlib.suppress(ConnectionError), Connection(self.answers.detach()) as connection:
+            connection.send_bytes(pickle.dumps(("ended", os.waitstatus_to_exitcode(status), text)))
 
 
 def do(job: bytes, answers: socket.socket, output: BinaryIO) -> None:

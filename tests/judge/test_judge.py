@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -142,3 +143,14 @@ def test_without_a_compiler_or_root_tests_are_skipped(tmp_path, monkeypatch):
     monkeypatch.setattr(root, "python_with_root", lambda: None)
     with pytest.raises(pytest.skip.Exception, match="NO ROOT FOUND"):
         root.Server()
+
+
+def test_nobody_else_imports_root():
+    """What makes the files of ``tests/fixtures`` is run by hand, with ROOT's Python."""
+    tests = Path(__file__).parents[1]
+    imports = {
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("*.py")
+        if re.search(r"^\s*(import|from) ROOT\b", path.read_text(), re.MULTILINE)
+    }
+    assert {path for path in imports if not path.startswith("fixtures/")} == {"judge/server.py"}

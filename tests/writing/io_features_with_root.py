@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tests.judge.lazy import ROOT
 
-def write(root: Any, path: str, tree: dict[str, Any]) -> None:
-    file = root.TFile.Open(path, "recreate")
-    made = root.TTree("t", "")
-    features = root.ROOT.TIOFeatures()
+
+def write(path: str, tree: dict[str, Any]) -> None:
+    file = ROOT.TFile.Open(path, "recreate")
+    made = ROOT.TTree("t", "")
+    features = ROOT.ROOT.TIOFeatures()
     features.Set("kGenerateOffsetMap")
     made.SetIOFeatures(features)
     made.SetAutoFlush(0)
@@ -32,19 +34,19 @@ def write(root: Any, path: str, tree: dict[str, Any]) -> None:
     file.Close()
 
 
-def read(root: Any, path: str, name: str) -> dict[str, list[Any]]:
-    lists = root.ROOT.RVec["int"]
+def read(path: str, name: str) -> dict[str, list[Any]]:
+    lists = ROOT.ROOT.RVec["int"]
     # Each has a loop of its own: another action would read all entries.
     frames = {
-        "RDataFrame": root.RDataFrame("t", path),
-        "RDataFrame, filtered": root.RDataFrame("t", path).Filter("nv > 2"),
-        "RDataFrame, from 2": root.RDataFrame("t", path).Range(2, 0),
+        "RDataFrame": ROOT.RDataFrame("t", path),
+        "RDataFrame, filtered": ROOT.RDataFrame("t", path).Filter("nv > 2"),
+        "RDataFrame, from 2": ROOT.RDataFrame("t", path).Range(2, 0),
     }
     found = {way: frame.Take[lists](name) for way, frame in frames.items()}
     told = {way: [[int(item) for item in one] for one in values.GetValue()] for way, values in found.items()}
-    told["TTreeReader"] = read_in_order(root, path, [name])[name]
+    told["TTreeReader"] = read_in_order(path, [name])[name]
     for way, cut, first in (("Draw", "", 0), ("Draw, cut", "nv > 2", 0), ("Draw, from 2", "", 2)):
-        file = root.TFile.Open(path)
+        file = ROOT.TFile.Open(path)
         tree = file.Get("t")
         n_values = tree.Draw(name, cut, "goff", tree.GetEntries(), first)
         told[way] = [int(tree.GetV1()[place]) for place in range(n_values)]
@@ -52,11 +54,11 @@ def read(root: Any, path: str, name: str) -> dict[str, list[Any]]:
     return told
 
 
-def read_in_order(root: Any, path: str, names: list[str]) -> dict[str, list[Any]]:
+def read_in_order(path: str, names: list[str]) -> dict[str, list[Any]]:
     """The columns, entry by entry, by one TTreeReader."""
-    file = root.TFile.Open(path)
-    reader = root.TTreeReader("t", file)
-    arrays = {name: root.TTreeReaderArray["int"](reader, name) for name in names}
+    file = ROOT.TFile.Open(path)
+    reader = ROOT.TTreeReader("t", file)
+    arrays = {name: ROOT.TTreeReaderArray["int"](reader, name) for name in names}
     found: dict[str, list[Any]] = {name: [] for name in names}
     while reader.Next():
         for name, array in arrays.items():
@@ -70,13 +72,11 @@ def write_and_read(trees: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
     Returns: what ROOT reads of that file, and of ``NAME-ours.root``: lists by file and way. Draw gives the numbers of
     all entries in one list.
     """
-    import ROOT
-
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
     told = {}
     for name, tree in trees.items():
-        write(ROOT, f"{name}-root.root", tree)
+        write(f"{name}-root.root", tree)
         for path in (f"{name}-root.root", f"{name}-ours.root"):
-            together = read_in_order(ROOT, path, list(tree["columns"]))
-            told[path] = read(ROOT, path, "v") | {"together": together}
+            together = read_in_order(path, list(tree["columns"]))
+            told[path] = read(path, "v") | {"together": together}
     return told

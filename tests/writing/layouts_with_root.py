@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 from .layout_cases import (
     OBJECTS,
@@ -81,17 +82,17 @@ def set_array(array: Any, values: list[Any]) -> None:
             array[place] = value
 
 
-def write(root: Any, case: Case) -> None:
+def write(case: Case) -> None:
     """Write a case with the name that a reproducible file has."""
-    file = root.TFile.Open(f"{case.file_name}?reproducible={case.file_name}", "recreate", "", 0)
-    tree = root.TTree("T", "")
+    file = ROOT.TFile.Open(f"{case.file_name}?reproducible={case.file_name}", "recreate", "", 0)
+    tree = ROOT.TTree("T", "")
     # ROOT would write the tree in between.
     tree.SetAutoSave(0)
     tree.SetAutoFlush(case.flush or 0)
     kind = OBJECTS[case.kind]
-    root.TVirtualStreamerInfo.SetStreamMemberWise(case.memberwise)
-    value = getattr(root, kind.name)() if isinstance(kind, Class) else root.std.vector[spelled(kind.of)]()
-    root.make_branch(tree, case.branch_name, value, case.basket_size, case.split)
+    ROOT.TVirtualStreamerInfo.SetStreamMemberWise(case.memberwise)
+    value = getattr(ROOT, kind.name)() if isinstance(kind, Class) else ROOT.std.vector[spelled(kind.of)]()
+    ROOT.make_branch(tree, case.branch_name, value, case.basket_size, case.split)
     for entry, values in enumerate(case.values):
         if isinstance(kind, Class):
             set_members(value, kind, values)
@@ -103,8 +104,8 @@ def write(root: Any, case: Case) -> None:
             # ROOT has fitted the sizes of baskets to the first cluster.
             tree.SetBasketSize("*", case.basket_size)
     tree.SetAutoSave(AUTO_SAVE)
-    named = root.TNamed("ARROW:schema", Path(case.schema_name).read_text())
-    root.SetOwnership(named, False)  # it is the tree's
+    named = ROOT.TNamed("ARROW:schema", Path(case.schema_name).read_text())
+    ROOT.SetOwnership(named, False)  # it is the tree's
     tree.GetUserInfo().Add(named)
     tree.Write()
     file.Close()
@@ -115,11 +116,9 @@ def write_all(versions: dict[str, int]) -> None:
 
     The classes are compiled, as ROOT refuses vectors of others.
     """
-    import ROOT
-
     classes = dict.fromkeys(line for kind in OBJECTS.values() for line in declared(kind, versions))
     links = [f"#pragma link C++ class {name}+;" for name in linked()]
     macros.load("\n".join([CODE, *classes, "#ifdef __CLING__", *links, "#endif", ""]))
     for case in cases():
         if Path(case.schema_name).exists():
-            write(ROOT, case)
+            write(case)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.judge import macros
+from tests.judge.lazy import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,26 +54,26 @@ def told(what: Any) -> dict[str, Any]:
 class Route:
     """A way to read columns: its functions by type, and the template that makes more of them."""
 
-    def __init__(self, root: Any, template: str, job: dict[str, Any]) -> None:
-        self.root, self.template, self.job = root, template, job
+    def __init__(self, template: str, job: dict[str, Any]) -> None:
+        self.template, self.job = template, job
 
     def read(self, name: str, kind: str) -> dict[str, Any]:
         """A column; of a type without a function only if the job asks for all, as compiling one takes a second."""
         where = self.job["table"], self.job["path"], name
-        found = told(lambda: self.root.judge.read_by(self.template, spelled(kind), *where))
+        found = told(lambda: ROOT.judge.read_by(self.template, spelled(kind), *where))
         if "skipped" in found and self.job.get("all"):
             types = re.sub(r"(?<![:\w])(vector|string|map|pair)\b", r"std::\1", kind)
-            found = told(lambda: getattr(self.root.judge, self.template)[types](*where))
+            found = told(lambda: getattr(ROOT.judge, self.template)[types](*where))
         return {"type": kind} | found
 
 
-def get_ready(root: Any, job: dict[str, Any]) -> None:
+def get_ready(job: dict[str, Any]) -> None:
     """Let ROOT compile once what each process would compile for itself. The first file is one that ROOT takes."""
     name, kind = next(iter(job["names"].items()))
     for route in ("RDataFrame", "TTreeReader", "Draw"):
-        read_name(root, job, route, name)
-        read_name(root, job | {"names": {"nothing": kind}}, route, "nothing")
-    read_name(root, job | {"names": {name: "string"}}, "Draw", name)
+        read_name(job, route, name)
+        read_name(job | {"names": {"nothing": kind}}, route, "nothing")
+    read_name(job | {"names": {name: "string"}}, "Draw", name)
 
 
 def apart(items: list[Any], do: Callable[[Any], Any]) -> list[Any]:
@@ -105,52 +106,56 @@ def apart(items: list[Any], do: Callable[[Any], Any]) -> list[Any]:
     return found
 
 
-def read_names(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def read_names(job: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The outcome of each route for names that ROOT may crash of, or does not list: members of objects."""
+
+    def of_one(asked: tuple[str, str]) -> dict[str, Any]:
+        signal.alarm(HANGS_AFTER_S)
+        return read_name(job, *asked)
+
     asked = [(route, name) for route in ("RDataFrame", "TTreeReader", "Draw") for name in job["names"]]
     found: dict[str, dict[str, Any]] = {route: {} for route, _ in asked}
-    for (route, name), one in zip(asked, apart(asked, lambda of: read_name(root, job, *of)), strict=True):
+    for (route, name), one in zip(asked, apart(asked, of_one), strict=True):
         found[route][name] = one
     return found
 
 
-def read_name(root: Any, job: dict[str, Any], route: str, name: str) -> dict[str, Any]:
-    signal.alarm(HANGS_AFTER_S)
+def read_name(job: dict[str, Any], route: str, name: str) -> dict[str, Any]:
     kind = job["names"][name]
     if route == "TTreeReader":
-        route = Route(root, "read_value", job)
+        route = Route("read_value", job)
         found = route.read(name, kind)
         return found if "values" in found else route.read(name, kind.replace("RVec", "TTreeReaderArray"))
     if route == "RDataFrame":
         try:
-            kind = str(root.RDataFrame(job["table"], job["path"]).GetColumnType(name))
+            kind = str(ROOT.RDataFrame(job["table"], job["path"]).GetColumnType(name))
         except Exception as error:  # noqa: BLE001 - whatever ROOT throws is the answer
             return {"type": kind, "error": str(error)[:300]}
-        return Route(root, "take", job).read(name, kind)
-    file = root.TFile.Open(job["path"])
-    return {"type": kind} | drawn(root, file.Get(job["table"]), name, kind)
+        return Route("take", job).read(name, kind)
+    file = ROOT.TFile.Open(job["path"])
+    return {"type": kind} | drawn(file.Get(job["table"]), name, kind)
 
 
-def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def read(job: dict[str, Any]) -> dict[str, dict[str, Any]]:
     if "names" in job:
-        return read_names(root, job)
-    frame = root.RDataFrame(job["table"], job["path"])
+        return read_names(job)
+    frame = ROOT.RDataFrame(job["table"], job["path"])
     listed = [str(name) for name in frame.GetColumnNames()]
     if "only" in job:
         # RDataFrame lists no member of an object that is an array.
         listed = [name for name in job["only"] if name in listed]
     names = [(name, str(frame.GetColumnType(name))) for name in listed]
-    route = Route(root, "take", job)
+    route = Route("take", job)
     found = {"RDataFrame": {name: route.read(name, kind) for name, kind in names}}
     if job["layout"] == "rntuple":
-        route = Route(root, "view", job)
+        route = Route("view", job)
         viewed = {
             name: route.read(name, kind.replace("ROOT::VecOps::RVec", "std::vector")) for name, kind in names
         }
         return found | {"RNTupleReader": viewed}
-    route = Route(root, "read_value", job)
+    route = Route("read_value", job)
     found["TTreeReader"] = {name: route.read(name, kind) for name, kind in names}
-    file = root.TFile.Open(job["path"])
+    file = ROOT.TFile.Open(job["path"])
     tree = file.Get(job["table"])
     for leaf in tree.GetListOfLeaves():
         for columns in found.values():
@@ -158,7 +163,7 @@ def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
                 columns[leaf.GetName()]["is_text"] = True
     if job.get("all") or "only" in job:
         found["Draw"] = {
-            name: {"type": kind} | drawn(root, tree, name, kind_of(tree, name, kind))
+            name: {"type": kind} | drawn(tree, name, kind_of(tree, name, kind))
             for name, kind in names
             if name not in job.get("undrawn", ())
         }
@@ -173,10 +178,10 @@ def kind_of(tree: Any, name: str, kind: str) -> str:
     return "string" if leaf.ClassName() == "TLeafC" else str(leaf.GetTypeName())
 
 
-def drawn(root: Any, tree: Any, name: str, kind: str) -> dict[str, Any]:
+def drawn(tree: Any, name: str, kind: str) -> dict[str, Any]:
     """The values that TTree::Draw draws: numbers of all entries as doubles in one list, or texts, one an entry."""
     if kind == "string":
-        return told(lambda: root.judge.evaluated(tree, name))
+        return told(lambda: ROOT.judge.evaluated(tree, name))
     if "string" in kind:
         return {"error": "Draw shows one number for it"}
     n_values = tree.Draw(name, "", "goff")
@@ -196,8 +201,6 @@ def read_all(jobs: list[dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
     Returns: for each file ``{ROUTE: {COLUMN: {"type", "values"}}}``. Instead of values there may be ``error``, or
     ``skipped`` for types that read_with_root.h has no function for. A file that ROOT crashes of has an ``error`` alone.
     """
-    import ROOT
-
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
     code = HEADER.read_text()
     for library in LIBRARIES:
@@ -208,7 +211,7 @@ def read_all(jobs: list[dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
         macros.load(code)
     if "names" in jobs[0]:
         ROOT.judge.add_members()
-        get_ready(ROOT, jobs[0])
-        return [read(ROOT, job) for job in jobs]
+        get_ready(jobs[0])
+        return [read(job) for job in jobs]
     ROOT.judge.add_all()
-    return apart(jobs, lambda job: read(ROOT, job))
+    return apart(jobs, read)
