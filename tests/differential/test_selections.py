@@ -22,7 +22,7 @@ TREES = [
 @pytest.fixture(params=TREES, ids=[name for name, _ in TREES])
 def tree(request, root_files):
     name, path = request.param
-    with ar.open(root_files.path(f"{name}.root")) as file:
+    with ar.open(root_files / f"{name}.root") as file:
         yield file[path]
 
 
@@ -98,7 +98,7 @@ def test_any_choice_of_columns_in_any_order(tree, whole):
 
 
 def test_an_entry_list_touches_only_its_baskets(root_files):
-    with ar.open(root_files.path("numbers.root")) as file:
+    with ar.open(root_files / "numbers.root") as file:
         tree = file["T"]
         everything = tree.scan(["D"]).plan
         one = tree.scan(["D"], entries=[200]).plan
