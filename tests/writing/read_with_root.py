@@ -73,7 +73,6 @@ def get_ready(job: dict[str, Any]) -> None:
     for route in ("RDataFrame", "TTreeReader", "Draw"):
         read_name(job, route, name)
         read_name(job | {"names": {"nothing": kind}}, route, "nothing")
-    read_name(job | {"names": {name: "string"}}, "Draw", name)
 
 
 def apart(items: list[Any], do: Callable[[Any], Any]) -> list[Any]:

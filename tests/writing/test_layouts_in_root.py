@@ -15,9 +15,9 @@ from tests.judge import root
 from . import layouts_with_root
 from .invariants import assert_sound
 from .layout_cases import OBJECTS, Array, Case, Class, Kind, Packed, Vector, cases, precision_of
+from .readers import as_drawn
 from .root_reading import read_all
 from .test_root_identity import recorded_schema, records
-from .test_who_reads_what import as_drawn
 
 if TYPE_CHECKING:
     from pathlib import Path

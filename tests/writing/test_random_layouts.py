@@ -19,11 +19,11 @@ from . import expected
 from .expected import shown
 from .expected_objects import ObjectBranch, has_objects, object_branches
 from .invariants import assert_sound
+from .readers import as_drawn
 from .root_reading import RootColumn, read_all
 from .schemas import MEMBERS, PLAIN_NAMES, draw_array, draw_table, draw_type, in_chunks
 from .seeds import seeds_of
 from .test_random_schemas import SETTINGS, as_texts, assert_equal, must_be_read, plain
-from .test_who_reads_what import as_drawn
 
 if TYPE_CHECKING:
     from collections.abc import Collection

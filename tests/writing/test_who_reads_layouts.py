@@ -6,37 +6,23 @@ jsroot must be there (``jsroot.py``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
-import uproot
 
 import arrowroot as ar
 
-from . import expected, jsroot
+from . import expected
 from .expected_objects import has_objects, object_branches
 from .invariants import assert_sound
 from .jsroot import HAS_JSROOT
-from .root_reading import RootColumn, read_all
-from .test_random_schemas import plain
-from .test_who_reads_what import (
-    as_drawn,
-    assert_documented,
-    compared,
-    judged,
-    lists,
-    read_by_us,
-    table_of,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from .readers import OF_ROOT, Asked, answers
+from .test_who_reads_what import assert_documented, lists, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 
-OF_ROOT = ["RDataFrame", "TTreeReader", "Draw"]
-ROUTES = [*OF_ROOT, "uproot", "arrowroot", "jsroot"]
+ROUTES = [*OF_ROOT["ttree"], "uproot", "arrowroot", "jsroot"]
 #: Rows of a type: the split level, and whether collections are stored member by member.
 LAYOUTS: dict[str, dict[str, Any]] = {
     "split 99": {"split": 99},
@@ -94,38 +80,24 @@ KINDS: dict[str, tuple[pa.DataType, list[Any], list[str]]] = {
 def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, str]]:
     """For each kind and layout: what came of each route."""
     directory = tmp_path_factory.mktemp("layouts")
-    files: dict[tuple[str, str], Path] = {}
+    asked: dict[tuple[str, str], Asked] = {}
     for kind, (of, values, layouts) in KINDS.items():
         for layout in layouts:
-            path = files[kind, layout] = directory / f"{len(files)}.root"
+            path = directory / f"{len(asked)}.root"
             table = table_of(of, values)
             ar.write(f"{path}:Events", table, schema=table.schema, layout=ar.Layout(**LAYOUTS[layout]))
             assert_sound(path)
-    tables = {kind: table_of(*of[:2]) for kind, of in KINDS.items()}
-    parts = {path: parts_of(tables[kind], LAYOUTS[layout]) for (kind, layout), path in files.items()}
-    by_root = read_all(
-        [(path, "Events", "ttree") for path in parts], directory,
-        names={path: {name: cpp_type(of) for name, of in named.items()} for path, named in parts.items()},
-    )  # fmt: skip
-    asked = [
-        (path, list(branches_of(tables[kind], LAYOUTS[layout]))) for (kind, layout), path in files.items()
-    ]
-    read = jsroot.read_all(asked, directory / "jobs.json") if HAS_JSROOT else []
-    by_jsroot = dict(zip(files.values(), read, strict=False))
-    return {
-        (kind, layout): {
-            route: read_by_root(by_root[path][route], parts[path], route)
-            for route in OF_ROOT
-        }
-        | {
-            "uproot": read_by_uproot(
-                path, list(branches_of(tables[kind], LAYOUTS[layout])), parts[path], LAYOUTS[layout]
-            ),
-            "arrowroot": read_by_us(path, tables[kind]),
-        }
-        | ({"jsroot": judged_by_branches(by_jsroot[path], parts[path])} if HAS_JSROOT else {})
-        for (kind, layout), path in files.items()
-    }  # fmt: skip
+            parts = parts_of(table, LAYOUTS[layout])
+            branches = list(branches_of(table, LAYOUTS[layout]))
+            asked[kind, layout] = Asked(path, "ttree", table, parts, branches)
+    types = {one.path: {name: cpp_type(of) for name, of in one.parts.items()} for one in asked.values()}
+    found = dict(zip(asked, answers(list(asked.values()), directory, names=types), strict=True))
+    for (_, layout), words in found.items():
+        # uproot 5.7 reads some whole objects for other values, and sometimes with an error.
+        if LAYOUTS[layout].get("split") == 0 and words["uproot"] != "yes":
+            words["uproot"] = "differently"
+        words |= {route: word.replace("differently", "not rightly") for route, word in words.items()}
+    return found
 
 
 def parts_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]:
@@ -154,57 +126,12 @@ def depth_of(values: Any) -> int:
     return 1 + max(map(depth_of, values), default=0) if isinstance(values, list) else 0
 
 
-def read_by_root(columns: dict[str, RootColumn], parts: dict[str, list[Any]], route: str) -> str:
-    outcomes = []
-    for name, values in parts.items():
-        found = columns[name].values
-        wanted = as_drawn(values) if route == "Draw" else plain(values)
-        outcomes.append("no" if found is None else compared(plain(found), wanted))
-    return judged(outcomes).replace("differently", "not rightly")
-
-
 def branches_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]:
     """The branches that a column becomes, with their values."""
     field = table.schema.field(0)
     if "split" in layout and has_objects(field.type):
         return {one.name: one.values for one in object_branches("x", field, table.column(0), layout["split"])}
     return {name: branch.values for name, branch in expected.branches(table).items()}
-
-
-def judged_by_branches(branches: dict[str, Any], parts: dict[str, list[Any]]) -> str:
-    """Members as a reader of branches has them: those that are none, by the objects that it has of a branch."""
-    outcomes = []
-    for name, values in parts.items():
-        branch = next(one for one in branches if name == one or name.startswith(f"{one}."))
-        read = branches[branch].get("values")
-        if read is None:
-            outcomes.append("no")
-            continue
-        for member in name[len(branch) + 1 :].split(".") if name != branch else ():
-            read = member_of(read, member)
-        outcomes.append(compared(plain(jsroot.typed_as(values, read)), plain(values)))
-    return judged(outcomes).replace("differently", "not rightly")
-
-
-def member_of(values: Any, member: str) -> Any:
-    if isinstance(values, list):
-        return [member_of(one, member) for one in values]
-    return values.get(member) if isinstance(values, dict) else None
-
-
-def read_by_uproot(
-    path: Path, branches: list[str], parts: dict[str, list[Any]], layout: dict[str, Any]
-) -> str:
-    found: dict[str, dict[str, Any]] = {}
-    with uproot.open(path) as file:
-        for name in branches:
-            try:
-                found[name] = {"values": file["Events"][name].array().to_list()}
-            except Exception as error:  # noqa: BLE001 - whatever it raises, it does not read it
-                found[name] = {"error": str(error)}
-    told = judged_by_branches(found, parts)
-    # uproot 5.7 reads some whole objects for other values, and sometimes with an error.
-    return "not rightly" if layout.get("split") == 0 and told != "yes" else told
 
 
 def test_arrowroot_reads_all_exactly(cells):

@@ -11,29 +11,21 @@ import decimal
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
-import uproot
 
 import arrowroot as ar
 
 from . import expected, jsroot
-from .expected import flat, shown
 from .invariants import assert_sound
 from .jsroot import HAS_JSROOT
-from .root_reading import RootColumn, read_all
+from .readers import OF_ROOT, Asked, answers
 from .test_random_schemas import plain
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "writing.md"
-ROUTES = {
-    "ttree": ["RDataFrame", "TTreeReader", "Draw", "uproot", "arrowroot"],
-    "rntuple": ["RDataFrame", "RNTupleReader", "uproot", "arrowroot"],
-}
+ROUTES = {layout: [*routes, "uproot", "arrowroot"] for layout, routes in OF_ROOT.items()}
 
 S = pa.struct([pa.field("pt", pa.float32(), nullable=False), pa.field("n", pa.int32(), nullable=False)])
 T = pa.struct([pa.field("pt", pa.float32(), nullable=False), pa.field("name", pa.string(), nullable=False)])
@@ -110,55 +102,20 @@ def table_of(kind: pa.DataType, values: list[Any]) -> pa.Table:
 def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[str, str], str]]:
     """For each kind: what came of each layout and route."""
     directory = tmp_path_factory.mktemp("kinds")
-    files: dict[tuple[str, str], Path] = {}
+    asked: dict[tuple[str, str], Asked] = {}
     for number, (kind, (of, values)) in enumerate(KINDS.items()):
+        table = table_of(of, values)
         for layout in ROUTES:
-            path = files[kind, layout] = directory / f"{layout}-{number}.root"
-            table = table_of(of, values)
+            path = directory / f"{layout}-{number}.root"
             ar.write(f"{path}:Events", table, schema=table.schema, layout=layout)
             assert_sound(path)
-    asked = [(path, "Events", layout) for (_, layout), path in files.items()]
-    by_root = read_all(asked, directory, all_types=True)
-    parts = {key: parts_of(table_of(*KINDS[key[0]]), key[1]) for key in files}
-    of_files = [(path, list(parts[key])) for key, path in files.items()]
-    read = jsroot.read_all(of_files, directory / "jobs.json") if HAS_JSROOT else []
-    by_jsroot = dict(zip(files, read, strict=False))
-    found: dict[str, dict[tuple[str, str], str]] = {}
-    for kind, (of, values) in KINDS.items():
-        table = table_of(of, values)
-        found[kind] = {}
-        for layout, routes in ROUTES.items():
-            path = files[kind, layout]
-            for route in routes:
-                if route == "arrowroot":
-                    cell = read_by_us(path, table)
-                elif route == "uproot":
-                    cell = read_by_uproot(path, table, layout)
-                elif "crash" in by_root[path]:
-                    cell = "crash"
-                else:
-                    cell = read_by_root(by_root[path][route], table, layout, route)
-                found[kind][layout, route] = cell
-        for layout in ROUTES if HAS_JSROOT else ():
-            cell = read_by_jsroot(by_jsroot[kind, layout], parts[kind, layout])
-            found[kind][layout, "jsroot"] = cell
+            parts = parts_of(table, layout)
+            asked[kind, layout] = Asked(path, layout, table, parts, list(parts))
+    found: dict[str, dict[tuple[str, str], str]] = {kind: {} for kind in KINDS}
+    words = answers(list(asked.values()), directory, all_types=True)
+    for (kind, layout), routes in zip(asked, words, strict=True):
+        found[kind] |= {(layout, route): word for route, word in routes.items()}
     return found
-
-
-def read_by_jsroot(read: dict[str, Any], parts: dict[str, list[Any]]) -> str:
-    outcomes = []
-    for name, values in parts.items():
-        values_read = read[name].get("values")
-        found = jsroot.typed_as(values, values_read)
-        outcomes.append("no" if values_read is None else compared(plain(found), plain(values)))
-    return judged(outcomes)
-
-
-def read_by_us(path: Path, table: pa.Table) -> str:
-    with ar.open(str(path)) as file:
-        read = file["Events"].to_arrow()
-    same = shown(expected.stored_values(read.column("x"))) == shown(expected.stored_values(table.column("x")))
-    return "yes" if same and str(read.schema) == str(table.schema) else "differently"
 
 
 def parts_of(table: pa.Table, layout: str) -> dict[str, list[Any]]:
@@ -182,62 +139,6 @@ def _fields(name: str, field: pa.Field, values: list[Any], depth: int, found: di
             _fields(f"{name}.{member.name}", member, inner, depth + is_list, found)
     else:
         found[name] = values
-
-
-def judged(outcomes: list[str]) -> str:
-    """One word for a column, from those for its parts."""
-    if len(set(outcomes)) == 1:
-        return outcomes[0]
-    return "differently" if "differently" in outcomes else "in part"
-
-
-def read_by_root(columns: dict[str, RootColumn], table: pa.Table, layout: str, route: str) -> str:
-    outcomes = []
-    for name, values in parts_of(table, layout).items():
-        column = columns.get(name)
-        if column is None or column.values is None:
-            outcomes.append("no")
-        elif route == "Draw":
-            outcomes.append(compared(plain(column.values), as_drawn(values)))
-        else:
-            read = as_texts(column.values) if column.is_text else column.values
-            outcomes.append(compared(plain(read), plain(values)))
-    return judged(outcomes)
-
-
-def as_texts(values: list[Any]) -> list[str]:
-    return [bytes(one & 0xFF for one in letters).partition(b"\0")[0].decode() for letters in values]
-
-
-def as_drawn(values: list[Any]) -> Any:
-    """All values as doubles in a row."""
-    return [one if isinstance(one, str) else float(one).hex() for one in flat(values)]
-
-
-def read_by_uproot(path: Path, table: pa.Table, layout: str) -> str:
-    with uproot.open(path) as file:
-        events = file["Events"]
-        if layout == "rntuple":
-            wanted = plain(expected.stored_values(table.column("x")))
-            return tried(lambda: events.arrays(["x"])["x"], wanted)
-        return judged(
-            [
-                tried(lambda name=name: events[name].array(), plain(values))
-                for name, values in parts_of(table, layout).items()
-            ]
-        )
-
-
-def tried(read: Callable[[], Any], wanted: Any) -> str:
-    try:
-        found = read().to_list()
-    except Exception:  # noqa: BLE001 - whatever it raises, it does not read it
-        return "no"
-    return compared(plain(found), wanted)
-
-
-def compared(found: Any, wanted: Any) -> str:
-    return "yes" if found == wanted or flat(found) == flat(wanted) != [] else "differently"
 
 
 #: What all readers must take.
