@@ -21,8 +21,8 @@ enum Kind {
     Even(u64),
     /// Before each value, and before the end.
     Before(Vec<u64>),
-    /// The end of each run, and the bytes before it; within a run values are alike.
-    Runs(Vec<(u64, u64)>),
+    /// In a row.
+    Runs(Vec<Run>),
     /// Lists among items.
     Lists32(ScalarBuffer<i32>, Box<Kind>),
     Lists64(ScalarBuffer<i64>, Box<Kind>),
@@ -30,6 +30,14 @@ enum Kind {
     Fixed(usize, Box<Kind>),
     /// Members.
     Members(Vec<Kind>),
+}
+
+/// Values that are alike: where they end, the bytes before that, and those of each.
+#[derive(Debug)]
+struct Run {
+    end: u64,
+    bytes_before_end: u64,
+    each: u64,
 }
 
 /// Returns whether values of a type may take more once they are stored than they do in an array.
@@ -157,16 +165,21 @@ impl Kind {
         let (mut before, mut sum) = (0, 0_u64);
         let of_runs = runs.run_ends().values().iter().enumerate().map(|(run, end)| {
             // Ends count from before the slice on.
-            let end = end.as_usize().saturating_sub(start).min(len) as u64;
-            let n_bytes = values.between(run, run + 1).saturating_mul(end.saturating_sub(before));
-            (before, sum) = (end.max(before), sum.saturating_add(n_bytes));
-            (before, sum)
+            let end = before.max(end.as_usize().saturating_sub(start).min(len) as u64);
+            let each = values.between(run, run + 1);
+            sum = sum.saturating_add(each.saturating_mul(end - before));
+            before = end;
+            Run { end, bytes_before_end: sum, each }
         });
         Kind::Runs(of_runs.collect())
     }
 
     fn between(&self, start: usize, end: usize) -> u64 {
-        self.before(end).saturating_sub(self.before(start))
+        match self.before(end) {
+            // Nobody has counted further.
+            u64::MAX if start < end => u64::MAX,
+            before_end => before_end.saturating_sub(self.before(start)),
+        }
     }
 
     fn before(&self, place: usize) -> u64 {
@@ -175,10 +188,10 @@ impl Kind {
             Kind::Before(before) => before.get(place).or(before.last()).copied().unwrap_or_default(),
             Kind::Runs(runs) => {
                 let place = place as u64;
-                let run = runs.partition_point(|&(end, _)| end <= place);
-                let (start, before) = run.checked_sub(1).map_or((0, 0), |last| runs[last]);
-                let Some(&(end, up_to)) = runs.get(run) else { return before };
-                let each = (up_to - before) / (end - start).max(1);
+                let run = runs.partition_point(|run| run.end <= place);
+                let (start, before) =
+                    run.checked_sub(1).map_or((0, 0), |last| (runs[last].end, runs[last].bytes_before_end));
+                let each = runs.get(run).map_or(0, |run| run.each);
                 before.saturating_add(each.saturating_mul(place - start))
             }
             Kind::Lists32(offsets, items) => Kind::of_lists(offsets, items, place),
@@ -235,7 +248,8 @@ mod tests {
         ));
         let ends = OffsetBuffer::new(vec![1, 1, 3, 4, 4, 5, 6].into());
         let lists: ArrayRef = Arc::new(ListArray::new(field(&of_texts), ends, Arc::clone(&of_texts), None));
-        let structs = StructArray::from(vec![(field(&runs), runs.slice(0, 6)), (field(&lists), Arc::clone(&lists))]);
+        let other = Arc::new(Field::new("other", runs.data_type().clone(), false));
+        let structs = StructArray::from(vec![(other, runs.slice(0, 6)), (field(&lists), Arc::clone(&lists))]);
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..12));
         let fixed = FixedSizeListArray::new(field(&numbers), 2, Arc::clone(&numbers), None);
         let of_numbers = RunArray::try_new(&Int32Array::from(vec![4, 6]), &Int64Array::from(vec![1, 2])).unwrap();

@@ -146,7 +146,7 @@ fn irregular_clusters_follow_the_compression_of_one_a_fixed_number_before() {
 fn regular_clusters_have_the_entries_of_the_first_unless_it_was_far_off() {
     let regular = |n_bytes, encoded_bytes| {
         let mut borders = Borders::new(Flush::Bytes(1000), 16_000, true);
-        assert_eq!(borders.border(None), Border { n_bytes: 2000, n_entries: u64::MAX });
+        assert_eq!(borders.border(None), Border { n_bytes: 2000, n_entries: MAX_ENTRIES });
         borders.ended(80);
         assert_eq!(borders.border(None), Border { n_bytes: 16_000, n_entries: 80 });
         assert_eq!((borders.depends_on(3), borders.depends_on(4), borders.depends_on(5)), (None, Some(0), None));
@@ -162,7 +162,7 @@ fn regular_clusters_have_the_entries_of_the_first_unless_it_was_far_off() {
     // An eighth of what is allowed is left for entries that are larger than the first.
     assert_eq!(regular(2000, 10), 80 * 14_000 / 2000);
     let mut borders = Borders::new(Flush::Bytes(1 << 40), 16_000, true);
-    assert_eq!(borders.border(None), Border { n_bytes: 14_000, n_entries: u64::MAX });
+    assert_eq!(borders.border(None), Border { n_bytes: 14_000, n_entries: MAX_ENTRIES });
     borders.ended(80);
     assert_eq!(borders.depends_on(4), None);
     assert_eq!(borders.border(None), Border { n_bytes: 16_000, n_entries: 80 });
@@ -174,5 +174,5 @@ fn entries_and_no_flushes_ask_for_no_compression() {
     assert_eq!(borders.border(None), Border { n_bytes: u64::MAX, n_entries: 7 });
     assert_eq!(borders.depends_on(10), None);
     let mut borders = Borders::new(Flush::Never, 100, true);
-    assert_eq!(borders.border(None), Border { n_bytes: 100, n_entries: u64::MAX });
+    assert_eq!(borders.border(None), Border { n_bytes: 100, n_entries: MAX_ENTRIES });
 }
