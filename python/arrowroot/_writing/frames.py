@@ -76,6 +76,7 @@ def _with_index(arrays: dict[str, Any], frame: Any, *, copied: bool) -> tuple[pa
     levels = {} if found is not None and _is_plain(found) else _levels_of(frame.index, arrays)
     for name, level in levels.items():
         with by_column(name):
+            _check_codes(frame.index, level)
             arrays[name] = _array_of(name, frame.index.get_level_values(level), copied=copied)
     table = pa.table(arrays).replace_schema_metadata(_metadata_of(frame, list(levels), found))
     unnamed = tuple(name for name, level in levels.items() if frame.index.names[level] is None)
@@ -87,6 +88,18 @@ def _array_of(name: str, values: Any, *, copied: bool) -> pa.Array | pa.ChunkedA
     # For the metadata pyarrow looks at it.
     array.slice(0, 1).validate(full=True)
     return array
+
+
+def _check_codes(index: Any, level: int) -> None:
+    """Raise InvalidRequestError for codes of a level that are none of its values: pandas may go by them unseen."""
+    if isinstance(index, sys.modules["pandas"].MultiIndex) and len(index):
+        codes, n_values = index.codes[level], len(index.levels[level])
+        least, most = codes.min(), codes.max()
+        if least < -1 or most >= n_values:
+            code = least if least < -1 else most
+            raise InvalidRequestError(
+                f"code {code} of the index is none of the {n_values} values of its level"
+            )
 
 
 def with_counted(frame: Any, schema: pa.Schema | None) -> Any:
