@@ -2,8 +2,6 @@
 //!
 //! The file is written by `tests/fixtures/make_events.py`: 350 entries in clusters of 100.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
@@ -11,7 +9,7 @@ use arrow_select::concat::concat_batches;
 use arrowroot::storage::MemorySource;
 use arrowroot::{Entries, File, Order, Request, Table, Tree};
 
-static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
+static EVENTS: &[u8] = include_bytes!("../../../../tests/fixtures/events.root");
 
 fn events() -> Tree {
     Tree::open(&File::from_source(Arc::new(MemorySource::new("events.root", EVENTS))).unwrap(), "events").unwrap()

@@ -1,7 +1,5 @@
 //! Tables that are filled by several threads, read back.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,10 +14,7 @@ use arrowroot_writer::{
     Format, Order, Policy, ROOT_DIRECTORY, Step, TableFormat, TableSettings, TableWriter,
 };
 
-mod numbered;
-mod reading;
-
-use numbered::{batch, numbers, schema};
+use crate::numbered::{batch, numbers, schema};
 
 fn file_in(sink: Arc<dyn Sink>, n_threads: usize, buffer_bytes: usize) -> Arc<FileWriter> {
     let settings = FileSettings {

@@ -1,7 +1,5 @@
 //! Scans of a store that is far away: windows are fetched ahead, in order, within bounds, and nobody waits without end.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrowroot::storage::{AccessProfile, Error, Ledgers, MemorySource, Opened, Options, Part, Result, Source};
 use arrowroot::{Entries, File, Order, Request, Scan, Table, Tree};
 
-static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
+static EVENTS: &[u8] = include_bytes!("../../../../tests/fixtures/events.root");
 
 /// A store that takes its time, notes what it is asked for, and can be told to fail or to stall.
 struct FarAway {
@@ -269,7 +267,7 @@ const NO_THREADS: (&str, &str) = ("RUST_MIN_STACK", "1000000000000000");
 #[test]
 fn threads_that_do_not_start_are_an_error_of_their_own_each_time() {
     if std::env::var(NO_THREADS.0).as_deref() != Ok(NO_THREADS.1) {
-        let name = "threads_that_do_not_start_are_an_error_of_their_own_each_time";
+        let name = "fetching::threads_that_do_not_start_are_an_error_of_their_own_each_time";
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
         let done = again.args(["--exact", name, "--test-threads=1"]).env(NO_THREADS.0, NO_THREADS.1).output().unwrap();
         let told = String::from_utf8_lossy(&done.stdout);

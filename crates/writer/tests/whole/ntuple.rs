@@ -1,7 +1,5 @@
 //! RNTuples that were written: their values come back, and their metadata are what ROOT writes.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, cast::AsArray, types};
@@ -14,13 +12,10 @@ use arrowroot_format::rntuple::{Anchor, Blob, Footer, PageList};
 use arrowroot_writer::{FileSettings, FileWriter, Flush, Format, TableSettings, TableWriter};
 use proptest::prelude::*;
 
-mod any_array;
-#[path = "ntuple/envelopes.rs"]
 mod envelopes;
-mod reading;
 
-use any_array::{any_type, batch_of, item};
-use reading::batches;
+use crate::any_array::{any_type, batch_of, item};
+use crate::reading::batches;
 
 /// A value, whatever its type calls it.
 #[derive(Debug, Clone, PartialEq)]

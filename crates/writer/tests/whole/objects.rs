@@ -1,7 +1,5 @@
 //! Trees of objects that were written: their values come back at each split level, and their classes are described.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -13,11 +11,8 @@ use arrowroot_writer::settings::{Baskets, ColumnLayout, Lists};
 use arrowroot_writer::{Error, FileSettings, FileWriter, Flush, Format, TableSettings, TableWriter};
 use proptest::prelude::*;
 
-mod any_array;
-mod reading;
-
-use any_array::{any_type, batch_of, item};
-use reading::batches;
+use crate::any_array::{any_type, batch_of, item};
+use crate::reading::batches;
 
 /// A file with trees of these batches, by their names.
 fn written(trees: &[(&str, &[RecordBatch], TableSettings)]) -> Result<Vec<u8>, Error> {

@@ -1,7 +1,5 @@
 //! Trees that are saved on the way while others fill the same file: what stands there if the process is killed at any write.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -14,10 +12,7 @@ use arrowroot_writer::{
     TableWriter, TreeNotes, Written,
 };
 
-mod numbered;
-mod reading;
-
-use numbered::{batch, numbers, schema};
+use crate::numbered::{batch, numbers, schema};
 
 const N_PRODUCERS: i64 = 4;
 const N_FILLS: i64 = 60;

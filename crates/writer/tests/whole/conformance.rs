@@ -1,7 +1,5 @@
 //! Records of real files: what is written of what was read is what was there.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

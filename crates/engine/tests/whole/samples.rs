@@ -1,7 +1,5 @@
 //! Columns whose types the data tell: what is read for that may fail, and may be wrong.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +8,7 @@ use arrow_schema::Schema;
 use arrowroot::storage::{AccessProfile, Error as StorageError, MemorySource, Part, Result as StorageResult, Source};
 use arrowroot::{Entries, Error, File, Ntuple, Order, Request, Table, TextForm, Tree, format};
 
-static OBJECTS: &[u8] = include_bytes!("../../../tests/fixtures/objects.root");
+static OBJECTS: &[u8] = include_bytes!("../../../../tests/fixtures/objects.root");
 
 /// A store one range of which cannot be read for the next time.
 struct FailsOnce {

@@ -1,7 +1,5 @@
 //! Scans under every strategy: the same table, and the requests that the strategy is known for, with names instead of offsets.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +9,7 @@ use arrowroot::storage::testing::Disguised;
 use arrowroot::storage::{AccessProfile, Ledgers, MemorySource, Opened, Options, ReadEvent, Source, Strategy};
 use arrowroot::{Entries, File, Order, Request, Scan, Table, Tree};
 
-static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
+static EVENTS: &[u8] = include_bytes!("../../../../tests/fixtures/events.root");
 const FAR: AccessProfile = AccessProfile {
     is_remote: true,
     latency: Duration::from_millis(50),
