@@ -117,7 +117,7 @@ def test_head_shows_a_table_that_fits(sample, arrowroot_command):
 
 def test_head_prints_all_types_as_json(tmp_path, arrowroot_command, monkeypatch):
     # A file of others may have times in any zone.
-    monkeypatch.setattr("arrowroot._writing.table.check_zones", lambda field, where: None)  # noqa: ARG005
+    monkeypatch.setattr("arrowroot._writing.schema.check_zones", lambda field, where: None)  # noqa: ARG005
     day, ages = dt.date(2020, 1, 2), pa.map_(pa.string(), pa.float64())
     columns = {
         "at": (pa.array([1700000000123456789, None], pa.timestamp("ns", "No/Where")), "2023-11-14 22:13:20.123456789Z"),

@@ -424,7 +424,7 @@ def test_secrets_are_never_shown(monkeypatch, arrowroot_command):
     assert secret not in repr(configuration)
     token = next(option for option in configuration.options if option.name == "token")
     assert (token.value, token.origin) == (None, "argument")
-    assert secret not in repr(config.resolve([""], {"token": secret})[1])
+    assert secret not in repr(config.resolve([], {"token": secret})[1])
     monkeypatch.setenv("ARROWROOT_TOKEN", secret)
     for arguments in (["config"], ["config", "--json"], ["config", f"https://h/f?arrowroot.token={secret}"]):
         assert secret not in arrowroot_command(*arguments).stdout

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 /// Bytes in buffers that the process keeps while nobody uses them, at most.
-const KEPT_BYTES: usize = 16 << 20;
+const KEPT_BYTES: usize = 8 << 20;
 /// The most of them that are kept, whatever their size.
 const MAX_KEPT: usize = 256;
 /// A buffer of so many bytes is lent to whoever asks for less.

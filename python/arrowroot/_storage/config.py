@@ -125,9 +125,9 @@ def configuration(url: str = "", **options: Unpack[StorageOptions]) -> Configura
 
     Nothing is opened. Raises: InvalidRequestError, StorageError as ``open``.
     """
-    urls, settings = resolve([url], options)
+    urls, settings = resolve([url] if url else [], options)
     return Configuration(
-        _native.redacted(urls[0]),
+        _native.redacted(urls[0]) if urls else "",
         files(),
         in_force(settings),
         [name for name in SHARED_VARIABLES if os.environ.get(name)],
