@@ -132,8 +132,8 @@ class Conformer:
         if sorted(given.names) != sorted(names):
             return _Way(given, False, False, False, [], [], [])
         places = [given.get_field_index(name) for name in names]
-        types = [given.types[place] for place in places]
-        pairs = list(zip(types, self.schema.types, strict=True))
+        types = given.types  # made anew each time
+        pairs = [(types[place], kind) for place, kind in zip(places, self.schema.types, strict=True)]
         is_other = [not has_layout(one, kind) for one, kind in pairs]
         is_cast = [
             is_one and not has_layout(stored_type(one), stored_type(kind))
