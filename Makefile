@@ -64,6 +64,12 @@ demo: build $(VENV)/.demo ## make a sample of event data, read it, report the co
 .PHONY: test
 test: check-ci lint test-rust test-python test-oldest ## lint, cargo test, pytest: everything that must hold
 
+.PHONY: quick
+quick: build $(VENV)/.dependencies ## what says in three minutes if a change is worth make test: no servers, no ROOT, no long tests
+	$(BIN)/ruff check --quiet $(PYTHON_CODE)
+	RUST_TEST_THREADS=$(RUST_TEST_THREADS) cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python --lib
+	$(BIN)/python $(PYTEST) --quick tests $(PYTEST_ARGS)
+
 .PHONY: lint
 lint: lint-python lint-rust ## formatting, clippy, ruff, mypy, import contracts
 

@@ -8,6 +8,39 @@ os.environ.setdefault("EXTRA_CLING_ARGS", "-O0")
 os.environ.pop("COLUMNS", None)
 
 
+#: Rooms of tests that ``--quick`` leaves out, as they ask ROOT or servers,
+_WITH_JUDGES = {"conformance", "differential", "judge", "remote", "servers"}
+#: and files of others that do, start many processes, or take long.
+_SLOW = {
+    "lab": {
+        "adl", "batch", "browser", "check", "datasets", "import", "killed_runs", "plan", "push", "runners", "running",
+        "storages", "store", "wan", "watch",
+    },
+    "python": {"chunks", "convert", "dask_writing", "processes", "replacing", "replay", "replicas", "sample", "stress"},
+    "robustness": {"bounds", "interrupt", "memory", "mutations"},
+    "writing": {
+        "autosave", "classes_in_one_process", "collections", "end_of_program", "failing_disks", "histograms_in_root",
+        "invariants", "io_features", "layouts_go_on", "layouts_in_root", "memory", "merged_histograms", "precision",
+        "producers", "producers_that_stop", "random_layouts", "random_schemas", "root_goes_on", "root_identity",
+        "routes_in_root", "tree_notes", "who_reads_layouts", "who_reads_what", "whole_files", "written_objects",
+    },
+}  # fmt: skip
+
+
+def pytest_addoption(parser):
+    """Have pytest know ``--quick``."""
+    parser.addoption("--quick", action="store_true", help="leave out what takes long: servers, ROOT, soaks")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out what ``--quick`` does."""
+    if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
+        return None
+    room = collection_path.parent.name
+    is_slow = collection_path.stem.removeprefix("test_") in _SLOW.get(room, ())
+    return True if is_slow or room in _WITH_JUDGES else None
+
+
 def pytest_terminal_summary(terminalreporter):
     """Print what tests recorded as ``told``: what a worker of pytest-xdist prints is not seen."""
     for reports in list(terminalreporter.stats.values()):
