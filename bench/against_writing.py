@@ -1,4 +1,4 @@
-"""What ``against_worker.py`` writes: tables made from seeds, alike for both commits, and the way that they take."""
+"""Tables that ``against_worker.py`` writes, made from seeds, alike for both commits, and the way that they take."""
 
 from __future__ import annotations
 

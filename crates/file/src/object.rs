@@ -81,7 +81,7 @@ impl File {
     /// classes, and no tree is among them.
     ///
     /// # Errors
-    /// Those of reading class descriptions and objects. An object that cannot be read yet, or compresses too well for what nobody
+    /// All of reading class descriptions and objects. An object that cannot be read yet, or compresses too well for what nobody
     /// asked for, has no trees.
     pub fn trees_inside(&self, paths: &[String]) -> Result<Vec<String>> {
         let mut keys = Vec::new();

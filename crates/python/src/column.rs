@@ -52,7 +52,7 @@ const _: () = assert!(size_of::<Schema>() == size_of::<FFI_ArrowSchema>());
 /// More levels of arrays than pyarrow takes.
 const MAX_LEVELS: usize = 100;
 
-/// What a batch of one column points to.
+/// Memory that a batch of one column points to.
 struct Kept {
     column: FFI_ArrowArray,
     columns: [*mut FFI_ArrowArray; 1],
@@ -197,7 +197,7 @@ impl PyStream {
     }
 }
 
-/// What a stream answers that lacks a function.
+/// Status of a stream that lacks a function.
 const MISSING: c_int = -1;
 
 impl PyStream {

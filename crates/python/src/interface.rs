@@ -83,7 +83,7 @@ pub(crate) fn array_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArra
     Ok(unsafe { FFI_ArrowArray::from_raw(pointer.as_ptr()) })
 }
 
-/// Whether the values of two types are stored alike: they differ at most in how arrays have them, in what they say of missing values,
+/// True if the values of two types are stored alike: they differ at most in how arrays have them, in what they say of missing values,
 /// in metadata, and in how the items of lists are called.
 fn is_stored_alike(one: &Field, other: &Field) -> bool {
     use DataType as T;

@@ -1,4 +1,4 @@
-//! What the values of arrays take once each is written out, before any is.
+//! Bytes that the values of arrays take once each is written out, told before any is.
 //!
 //! Runs, dictionaries and views say a value once that stands in many entries: a file of some hundred bytes may say terabytes.
 
@@ -60,7 +60,7 @@ pub fn is_folded(data_type: &ArrowType) -> bool {
 }
 
 impl Sizes {
-    /// Those of an array. Takes 8 bytes of memory for each value of a dictionary, view or run, and none for others.
+    /// The sizes of an array. Takes 8 bytes of memory for each value of a dictionary, view or run, and none for others.
     #[must_use]
     pub fn of(array: &dyn Array) -> Self {
         Sizes(Kind::of(array))

@@ -23,7 +23,7 @@ pub(super) struct User {
     pub(super) is_spread: bool,
 }
 
-/// What stands before a place where a user may.
+/// Characters before a place where a user may stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begin {
     Scheme,
@@ -44,7 +44,7 @@ const SCHEMES: [&str; 13] =
     ["http", "https", "root", "roots", "xroot", "xroots", "s3", "s3+http", "s3+https", "dav", "davs", "ftp", "ftps"];
 /// Marks that end a user.
 const ENDS: [&str; 4] = ["@", "%40", "%2540", "\u{ff20}"];
-/// What was typed for a colon.
+/// Spellings of a colon.
 const COLONS: [char; 4] = [':', ';', ',', '|'];
 /// More of them say nothing new.
 const MOST_MARKS: usize = 64;

@@ -287,12 +287,12 @@ impl<'b> Pieces<'b> {
         Pieces { batch, first_entry, start: 0, all, folded }
     }
 
-    /// What all columns become that take more memory then.
+    /// Bytes that all columns become of which the values take more memory then.
     fn unfolded_bytes(&self) -> u64 {
         self.bytes(self.folded.iter().copied(), self.batch.num_rows())
     }
 
-    /// What so many entries become, in some columns.
+    /// Bytes that so many entries become, in some columns.
     fn bytes(&self, columns: impl Iterator<Item = usize>, n_entries: usize) -> u64 {
         let of_column =
             |column: usize| self.all.get(column).map_or(0, |sizes| sizes.between(self.start, self.start + n_entries));
