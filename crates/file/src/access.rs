@@ -5,6 +5,7 @@ use std::ops::Range;
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source};
 use format::codec::Decompressor;
+use format::container::{Directory, FileHeader, RootRecord};
 
 use crate::error::{Error, Result};
 
@@ -36,6 +37,22 @@ pub fn read_range(source: &dyn Source, offset: u64, n_bytes: u64) -> Result<Vec<
 /// stored. Those of large files are compressed to a third or a tenth.
 const MAX_METADATA_BYTES: u64 = 8 << 20;
 const MAX_METADATA_RATIO: u64 = 16;
+
+/// Reads the root directory, from the `head` of the file if it is in it.
+pub(crate) fn root_record(source: &dyn Source, head: &[u8], header: &FileHeader) -> Result<Directory> {
+    let n_bytes = RootRecord::max_bytes(header) as u64;
+    let begin = usize::try_from(header.begin).unwrap_or(usize::MAX);
+    let record = match head.get(begin..) {
+        Some(rest) if rest.len() as u64 >= n_bytes => rest.to_vec(),
+        _ => {
+            let left = source.size_bytes().saturating_sub(header.begin);
+            read_range(source, header.begin, n_bytes.min(left))?
+        }
+    };
+    RootRecord::parse(header, &record)
+        .map(|root| root.directory)
+        .map_err(|error| format_error(source, "root directory", error))
+}
 
 /// As [`check_size`] for what is read as a whole before anybody asks for a part of it: descriptions of classes, the record of a
 /// tree, the envelopes of an RNTuple. A few bytes of these would take any memory.

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use arrowroot_format as format;
 use arrowroot_storage::{Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
-use format::container::{Directory, FileHeader, Key, RootRecord};
+use format::container::{Directory, FileHeader, Key};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
-use crate::access::{check_metadata, check_metadata_bytes, check_size, format_error, read_range, unpack};
+use crate::access::{check_metadata, check_metadata_bytes, check_size, format_error, read_range, root_record, unpack};
 use crate::elsewhere::Twins;
 use crate::error::{Error, Result, permanent};
 use crate::fitness::fitness;
@@ -95,7 +95,7 @@ impl File {
         let header = FileHeader::parse(&head).map_err(in_file)?;
         // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
         let is_whole = header.end <= source.size_bytes();
-        let (root_directory, root_fault) = match permanent(Self::root_record(source.as_ref(), &head, &header))? {
+        let (root_directory, root_fault) = match permanent(root_record(source.as_ref(), &head, &header))? {
             Ok(root) => (Some(root).filter(|root| root.has_keys() && is_whole), None),
             Err(error) => (None, Some(("root directory".to_owned(), error))),
         };
@@ -112,21 +112,6 @@ impl File {
             twins: Twins::default(),
         };
         Ok(File { inner: Arc::new(inner) })
-    }
-
-    pub(crate) fn root_record(source: &dyn Source, head: &[u8], header: &FileHeader) -> Result<Directory> {
-        let n_bytes = RootRecord::max_bytes(header) as u64;
-        let begin = usize::try_from(header.begin).unwrap_or(usize::MAX);
-        let record = match head.get(begin..) {
-            Some(rest) if rest.len() as u64 >= n_bytes => rest.to_vec(),
-            _ => {
-                let left = source.size_bytes().saturating_sub(header.begin);
-                read_range(source, header.begin, n_bytes.min(left))?
-            }
-        };
-        RootRecord::parse(header, &record)
-            .map(|root| root.directory)
-            .map_err(|error| format_error(source, "root directory", error))
     }
 
     /// What was opened.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use arrowroot_format::container::{FileHeader, HEADER_BYTES, KeyList};
 use arrowroot_storage::{Fitness, Ledger, Opened, Preloaded, Source};
 
-use crate::access::read_range;
-use crate::file::File;
+use crate::access::{read_range, root_record};
 
 /// What a replica is good for, by its beginning, its size, and what is there of its metadata without a request: it may be a
 /// login page, cut short, or have blocks that were never written.
@@ -36,7 +35,7 @@ fn has_gap(opened: &Opened, header: &FileHeader, head: &[u8]) -> bool {
     {
         return true;
     }
-    let Ok(root) = File::root_record(&source, head, header) else { return true };
+    let Ok(root) = root_record(&source, head, header) else { return true };
     if !root.has_keys() {
         return false;
     }

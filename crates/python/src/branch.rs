@@ -7,9 +7,8 @@ use pyo3::prelude::*;
 
 use crate::ending::without_lock;
 use crate::errors::to_python;
-use crate::file::is_remote;
 use crate::interface::{MAX_TYPE_BYTES, type_name};
-use crate::patience::{patiently, reading};
+use crate::patience::{is_remote, patiently, reading};
 
 /// A branch or field, described when something of it is asked for that takes more than a look at its record.
 #[pyclass(name = "Branch", module = "arrowroot._native", frozen)]

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use arrowroot::storage::{Ledger, Ledgers, Opened, Operation, Source, open_again};
+use arrowroot::storage::{Ledgers, Opened, Source, open_again};
 use arrowroot::{File, FileKey, find_inside, open_table};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::ending::without_lock;
 use crate::errors::to_python;
+use crate::ledgers::ledgers_as_dicts;
 use crate::object::Maker;
 use crate::options::{OptionText, options_of};
-use crate::patience::{patiently, reading, warn_of_mended};
+use crate::patience::{patiently, reading, take_mended, takes_long, warn_of_mended};
 use crate::protocol::PyProtocol;
 use crate::python_source::PythonSource;
 use crate::table::PyTable;
@@ -77,20 +78,6 @@ impl PyFile {
 /// Larger objects of a local file are read where a signal can end the waiting for them.
 const MAX_AT_ONCE_BYTES: u32 = 1 << 20;
 
-/// What of a file was damaged in one replica and read from another since this was asked for the last time.
-pub(crate) fn take_mended(file: &File) -> Vec<String> {
-    file.stack().replicas().map_or_else(Vec::new, |replicas| replicas.take_mended())
-}
-
-pub(crate) fn is_remote(file: &File) -> bool {
-    file.stack().base().access_profile().is_remote
-}
-
-/// Whether what a file says of itself may take long to be read: because of the line, or of how much it is.
-pub(crate) fn takes_long(file: &File) -> bool {
-    is_remote(file) || file.has_long_metadata()
-}
-
 /// Opens a file that a Python object reads.
 #[pyfunction]
 pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<OptionText>) -> PyResult<PyFile> {
@@ -123,30 +110,6 @@ pub(crate) fn open_file(py: Python<'_>, urls: Vec<OsString>, options: Vec<Option
         }
     })?;
     opened.map(|file| PyFile { file }).map_err(to_python)
-}
-
-/// What passed some layer boundaries: a dictionary for each kind of operation that there was.
-pub(crate) fn ledgers_as_dicts<'py>(py: Python<'py>, ledgers: &[Arc<Ledger>]) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for ledger in ledgers {
-        for operation in Operation::ALL {
-            let totals = ledger.totals(operation);
-            if totals.n_attempted == 0 {
-                continue;
-            }
-            let dict = PyDict::new(py);
-            dict.set_item("layer", ledger.layer())?;
-            dict.set_item("operation", operation.name())?;
-            dict.set_item("n_attempted", totals.n_attempted)?;
-            dict.set_item("n_successful", totals.n_successful)?;
-            dict.set_item("bytes", totals.bytes)?;
-            dict.set_item("total_ns", totals.total_ns)?;
-            dict.set_item("min_ns", totals.min_ns)?;
-            dict.set_item("max_ns", totals.max_ns)?;
-            list.append(dict)?;
-        }
-    }
-    Ok(list)
 }
 
 #[pymethods]

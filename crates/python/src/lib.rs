@@ -8,6 +8,7 @@ mod file;
 mod fill;
 mod incoming;
 mod interface;
+mod ledgers;
 mod members;
 mod object;
 mod options;

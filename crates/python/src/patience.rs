@@ -9,10 +9,23 @@ use pyo3::prelude::*;
 
 use crate::ending::{Ongoing, without_lock};
 use crate::errors::{ending, panicked, to_python};
-use crate::file::{take_mended, takes_long};
 
 /// How long to wait before looking for a signal.
 const PATIENCE: Duration = Duration::from_millis(20);
+
+/// What of a file was damaged in one replica and read from another since this was asked for the last time.
+pub(crate) fn take_mended(file: &File) -> Vec<String> {
+    file.stack().replicas().map_or_else(Vec::new, |replicas| replicas.take_mended())
+}
+
+pub(crate) fn is_remote(file: &File) -> bool {
+    file.stack().base().access_profile().is_remote
+}
+
+/// True if what a file says of itself may take long to be read: because of the line, or of how much it is.
+pub(crate) fn takes_long(file: &File) -> bool {
+    is_remote(file) || file.has_long_metadata()
+}
 
 /// Does work on a file without the interpreter's lock, as [`patiently`], and warns of what was damaged on the way.
 pub(crate) fn reading<T, W>(py: Python<'_>, file: &File, work: W) -> PyResult<T>

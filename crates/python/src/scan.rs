@@ -14,8 +14,8 @@ use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
 
 use crate::ending::{let_go, without_lock};
 use crate::errors::to_python;
-use crate::file::ledgers_as_dicts;
 use crate::interface::{batch_capsules, schema_capsule, stream_capsule};
+use crate::ledgers::ledgers_as_dicts;
 use crate::patience::warn_of_mended;
 
 #[pyclass(name = "Scan", module = "arrowroot._native", frozen)]

@@ -11,9 +11,8 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use crate::branch::PyBranch;
 use crate::ending::without_lock;
 use crate::errors::to_python;
-use crate::file::{take_mended, takes_long as file_takes_long};
 use crate::interface::schema_capsule;
-use crate::patience::{patiently, warn_of_mended};
+use crate::patience::{patiently, take_mended, takes_long as file_takes_long, warn_of_mended};
 use crate::pieces::pieces_to_python;
 use crate::scan::PyScan;
 

@@ -18,9 +18,9 @@ use pyo3::types::{PyDict, PyList, PyMapping};
 
 use crate::ending::{let_go, note_file, without_lock};
 use crate::errors::{invalid, writing_to_python};
-use crate::file::ledgers_as_dicts;
 use crate::fill::{PyFillContext, reports_as_dicts, settings_of};
 use crate::interface::{batch_in, schema_in};
+use crate::ledgers::ledgers_as_dicts;
 use crate::members::objects_of;
 use crate::patience::patiently;
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::http::credentials::{NOT_SENDABLE, bare_token, is_sendable};
 use crate::secret::{Secret, redacted, redacted_place};
 use crate::sizes::parse_size;
 use crate::source::AccessProfile;
@@ -261,6 +260,24 @@ fn path(path: &str) -> Result<Option<PathBuf>, String> {
     Ok(text(path)?.map(PathBuf::from))
 }
 
+/// The fault of a token that is not sendable.
+pub(crate) const NOT_SENDABLE: &str =
+    "it has characters that no request takes, as line breaks or letters beyond ASCII; a token is one line of ASCII";
+
+/// True if the head of a request takes a token (RFC 9110, section 5.5).
+pub(crate) fn is_sendable(token: &str) -> bool {
+    token.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+}
+
+/// A token, without the word that stands before it in the head of a request: it is added there.
+pub(crate) fn bare_token(text: &str) -> &str {
+    let text = text.trim();
+    match text.split_once(char::is_whitespace) {
+        Some((word, token)) if word.eq_ignore_ascii_case("bearer") => token.trim(),
+        _ => text,
+    }
+}
+
 fn token(token: &str) -> Result<Option<Secret>, String> {
     if !is_sendable(bare_token(token)) {
         return Err(NOT_SENDABLE.to_owned());
@@ -382,6 +399,12 @@ mod tests {
         assert!(
             Options::default().set("strategy", "fast", "argument").unwrap_err().to_string().contains("lazy-download")
         );
+    }
+
+    #[test]
+    fn options_are_shown_in_urls_unless_they_take_a_secret_or_a_url() {
+        let shown = OPTIONS.iter().filter(|info| !info.is_secret && info.takes != "a URL").map(|info| info.name);
+        assert_eq!(shown.collect::<Vec<_>>(), crate::secret::SHOWN_OPTIONS);
     }
 
     #[test]

@@ -21,10 +21,8 @@ use crate::options::Options;
 use crate::requests::Protocol;
 use crate::secret::redacted;
 use crate::shared::Shared;
-use crate::source::{AccessProfile, Opened, Part, Source, Speculation};
+use crate::source::{AccessProfile, HEAD_BYTES, Opened, Part, Source, Speculation};
 
-/// So many first bytes are compared: what identifies a file is in its header (the UUID of a ROOT file).
-pub(crate) const HEAD_BYTES: usize = 512;
 /// Names of ledgers; more replicas than these share the last.
 const LAYERS: [&str; 4] = ["replica 1", "replica 2", "replica 3", "replica 4"];
 

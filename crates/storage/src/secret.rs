@@ -10,7 +10,6 @@ use base64::engine::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use twox_hash::XxHash64;
 
-use crate::options::OPTIONS;
 use crate::percent;
 
 use users::{is_edge, is_known_scheme, users};
@@ -55,6 +54,29 @@ const SHORTEST_SECRET: usize = 6;
 
 /// More looks at a text that somebody made find nothing new.
 const MOST_LOOKS: usize = 4;
+
+/// Options whose values may be shown where a query sets them: all that take no secret and no URL.
+pub(crate) const SHOWN_OPTIONS: [&str; 19] = [
+    "strategy",
+    "cache_size",
+    "max_gap",
+    "max_span",
+    "prefetch",
+    "learn_entries",
+    "download_dir",
+    "download_size",
+    "block_cache",
+    "block_cache_size",
+    "timeout",
+    "deadline",
+    "retries",
+    "connections",
+    "certificate",
+    "key",
+    "authorities",
+    "s3_region",
+    "credentials_for",
+];
 
 /// A URL without what gives access: no user and password, nothing of its query or fragment but names, and the values of
 /// known harmless ones. URLs inside it, chained (`zip://in.root::https://...`) or nested (`root://proxy//root://...`), are
@@ -406,9 +428,7 @@ fn pieces_of_pair(pair: &str) -> Vec<Piece<'_>> {
 }
 
 fn is_harmless(name: &str, value: &str) -> bool {
-    let is_harmless_option =
-        |name| OPTIONS.iter().any(|info| info.name == name && !info.is_secret && info.takes != "a URL");
-    let is_known = name.strip_prefix("arrowroot.").is_some_and(is_harmless_option)
+    let is_known = name.strip_prefix("arrowroot.").is_some_and(|name| SHOWN_OPTIONS.contains(&name))
         || matches!(name, "xrdcl.requuid" | "oss.asize");
     is_known && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/%+ ".contains(&byte))
 }

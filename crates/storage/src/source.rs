@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 use crate::extent::Extent;
 use crate::requests::Protocol;
 
+/// So many first bytes identify a file: the UUID of a ROOT file is in its header.
+pub(crate) const HEAD_BYTES: usize = 512;
+
 /// One range of a vector read, and where its bytes go.
 #[derive(Debug)]
 pub struct Part<'b> {

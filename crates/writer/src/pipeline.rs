@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arrowroot_arrow::Stored;
 
 use crate::cluster::Cluster;
-use crate::contexts::Collected;
 use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
@@ -38,7 +37,7 @@ pub(crate) trait Pipeline: Send {
     fn cutter(&self) -> Cutter;
 
     /// Gives a cluster that was collected elsewhere its place in the table. `held` is let go of when it is compressed.
-    fn cut(&mut self, collected: Collected, held: Held) -> Result<Submission>;
+    fn cut(&mut self, cutter: Cutter, producer: Producer, held: Held) -> Result<Submission>;
 
     /// Notes that the order of the entries is by chance.
     fn be_reshuffled(&mut self);
@@ -295,8 +294,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         Cutter::new(self.cutter.n_columns())
     }
 
-    fn cut(&mut self, collected: Collected, held: Held) -> Result<Submission> {
-        let Collected { mut cutter, mut producer, .. } = collected;
+    fn cut(&mut self, mut cutter: Cutter, mut producer: Producer, held: Held) -> Result<Submission> {
         let n_bytes = cutter.n_bytes();
         let ticket = producer.next_ticket();
         self.submission(cutter.end(), n_bytes, ticket, Some(held))

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::basket::{Embedded, EmbeddedBasket};
 use super::branch::Branch;
 use super::objects::{Slot, read_array_head};
-use super::record::Reading;
+use super::reading::Reading;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::output::Output;

@@ -8,7 +8,7 @@ use super::baskets::{BasketTable, read_basket_table, read_embedded_baskets};
 use super::ids::{BranchId, LeafId};
 use super::leaf::read_leaf_pointer;
 use super::objects::{Object, Slot, read_array_head, read_named};
-use super::record::Reading;
+use super::reading::Reading;
 use crate::codec::CompressionSetting;
 use crate::cursor::{Cursor, VersionFrame};
 use crate::error::{Error, Result, Within};

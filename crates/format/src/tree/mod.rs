@@ -10,6 +10,7 @@ mod ids;
 mod leaf;
 mod objects;
 mod optimize;
+mod reading;
 mod record;
 
 pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttributes};

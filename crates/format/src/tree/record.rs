@@ -4,7 +4,8 @@ use super::attributes::{FillAttributes, LineAttributes, MarkerAttributes};
 use super::branch::{Branch, read_branches, read_counter, read_io_features};
 use super::ids::{BranchId, LeafId};
 use super::leaf::Leaf;
-use super::objects::{Objects, read_named};
+use super::objects::read_named;
+use super::reading::Reading;
 use crate::MAX_PATH_BYTES;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
@@ -105,29 +106,6 @@ pub struct TreeRecord {
     /// `fBits` of `fBranches` and `fLeaves`.
     array_bits: [u32; 2],
     tail: Tail,
-}
-
-/// What is collected while a record is read.
-pub(super) struct Reading<'a> {
-    pub(super) objects: Objects<'a>,
-    /// `None` while a branch is being read.
-    pub(super) branches: Vec<Option<Branch>>,
-    /// Whether a branch is in a list already: a second place would make walks over the tree endless.
-    pub(super) is_listed: Vec<bool>,
-    pub(super) leaves: Vec<Leaf>,
-}
-
-impl Reading<'_> {
-    pub(super) fn new(key_bytes: usize) -> Self {
-        Reading { objects: Objects::new(key_bytes), branches: Vec::new(), is_listed: Vec::new(), leaves: Vec::new() }
-    }
-
-    /// Takes memory for so many branches more, with a leaf each.
-    pub(super) fn reserve(&mut self, n_branches: usize) {
-        self.branches.reserve(n_branches);
-        self.is_listed.reserve(n_branches);
-        self.leaves.reserve(n_branches);
-    }
 }
 
 /// That the paths of all branches can be written down.

@@ -12,7 +12,7 @@ use url::Url;
 use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
 use super::credential_scope::{CredentialScope, carry_user};
-use super::credentials::{Credentials, NOT_SENDABLE, is_sendable};
+use super::credentials::Credentials;
 use super::lookup::AtConnecting;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
@@ -24,7 +24,7 @@ use super::trial::Trial;
 use crate::account::{Ledger, Operation};
 use crate::descriptors;
 use crate::error::{Error, Result, reason};
-use crate::options::Network;
+use crate::options::{NOT_SENDABLE, Network, is_sendable};
 use crate::tls_failure;
 
 const MAX_REDIRECTS: usize = 10;

@@ -23,7 +23,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore, SignatureScheme};
 
 use crate::error::{Error, Result};
-use crate::options::Network;
+use crate::options::{Network, bare_token};
 use crate::secret::{Secret, redacted};
 
 /// Files larger than this are no certificates and no tokens.
@@ -63,15 +63,6 @@ enum Token {
     Given(Secret),
     Variable(Secret),
     File(PathBuf),
-}
-
-/// A token, without the word that stands before it in the head of a request: it is added there.
-pub(crate) fn bare_token(text: &str) -> &str {
-    let text = text.trim();
-    match text.split_once(char::is_whitespace) {
-        Some((word, token)) if word.eq_ignore_ascii_case("bearer") => token.trim(),
-        _ => text,
-    }
 }
 
 fn user_id() -> u32 {
@@ -262,15 +253,6 @@ impl Credentials {
     }
 }
 
-/// The fault of a token that is not sendable.
-pub(crate) const NOT_SENDABLE: &str =
-    "it has characters that no request takes, as line breaks or letters beyond ASCII; a token is one line of ASCII";
-
-/// Whether the head of a request takes a token (RFC 9110, section 5.5).
-pub(crate) fn is_sendable(token: &str) -> bool {
-    token.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
-}
-
 /// A path that the environment names, if there is something: what was to be the content of a file is set at times.
 fn shown_path(path: &Path) -> String {
     if path.exists() { redacted(&path.to_string_lossy()) } else { "a file that is not there".to_owned() }
@@ -354,6 +336,7 @@ fn client_certificate(certificate: &Path, key: &Path, provider: &CryptoProvider)
 mod tests {
     use super::*;
     use crate::Options;
+    use crate::options::is_sendable;
 
     fn found(options: &[(&str, &str)], variables: &[(&str, &str)], tmp: &Path) -> Credentials {
         let mut network = Options::default();

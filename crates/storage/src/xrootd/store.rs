@@ -15,13 +15,12 @@ use super::vectors::{Fallback, Vectors};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
-use crate::replicas::HEAD_BYTES;
 use crate::requests::Protocol;
 use crate::requests::xrootd::VectorLimits;
 use crate::retry::{Attempt, open_attempts};
 use crate::secret::{hidden_distinction, redacted};
 use crate::shared::Shared;
-use crate::source::{AccessProfile, Opened, Part, Source, Speculation, check_range};
+use crate::source::{AccessProfile, HEAD_BYTES, Opened, Part, Source, Speculation, check_range};
 
 /// Connections of one file, at most.
 const MAX_LANES: usize = 16;

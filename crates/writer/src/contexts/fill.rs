@@ -298,7 +298,9 @@ impl Fill {
             }
             let waker = filling.file.queue().waker();
             let held = Arc::new(InUse { filling: Arc::downgrade(filling), waker, number });
-            let submission = lock(&filling.pipeline).cut(collected, held).inspect_err(|error| filling.stop(error))?;
+            let Collected { cutter, producer, .. } = collected;
+            let submission = lock(&filling.pipeline).cut(cutter, producer, held);
+            let submission = submission.inspect_err(|error| filling.stop(error))?;
             let kind = Some(Kind::Submit(Box::new(submission)));
             return Ok(Step::Work(Work { inner: Arc::clone(&self.inner), kind }));
         }

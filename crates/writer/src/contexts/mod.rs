@@ -96,10 +96,10 @@ pub struct Checked {
 }
 
 /// The entries in a buffer.
-pub(crate) struct Collected {
-    pub(crate) cutter: Cutter,
-    pub(crate) border: Border,
-    pub(crate) producer: Producer,
+struct Collected {
+    cutter: Cutter,
+    border: Border,
+    producer: Producer,
 }
 
 /// A buffer whose entries are being compressed: it is empty again when the last task that has this is done.

@@ -2,7 +2,6 @@
 //!
 //! Source: `TBranchRef`, `TRefTable` (ROOT 6.40).
 
-use super::Reading;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::{Output, Reference};
@@ -10,6 +9,7 @@ use crate::streamer::object_base;
 use crate::tree::branch::{Branch, read_base};
 use crate::tree::ids::BranchId;
 use crate::tree::objects::{Object, Slot, begin_array, read_array_head};
+use crate::tree::reading::Reading;
 
 /// The `TBranchRef` of a tree: a branch that is in no list, and whose baskets only ROOT's `TRef`s look at.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,14 +2,15 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use super::TreeRecord;
 use super::references::{Found, read_references};
-use super::{Reading, TreeRecord};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::streamer::{name_text, object_base};
 use crate::tree::leaf::read_leaf_pointer;
 use crate::tree::objects::{List, Slot, read_array_head, read_named};
+use crate::tree::reading::Reading;
 
 /// Version of `TFriendElement` from which on it says whether it opens the file itself.
 const FRIEND_OWNS_FILE: u16 = 2;

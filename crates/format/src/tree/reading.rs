@@ -1,0 +1,28 @@
+//! A record of a tree while it is read.
+
+use super::branch::Branch;
+use super::leaf::Leaf;
+use super::objects::Objects;
+
+/// What is collected while a record is read.
+pub(super) struct Reading<'a> {
+    pub(super) objects: Objects<'a>,
+    /// `None` while a branch is being read.
+    pub(super) branches: Vec<Option<Branch>>,
+    /// True if a branch is in a list already: a second place would make walks over the tree endless.
+    pub(super) is_listed: Vec<bool>,
+    pub(super) leaves: Vec<Leaf>,
+}
+
+impl Reading<'_> {
+    pub(super) fn new(key_bytes: usize) -> Self {
+        Reading { objects: Objects::new(key_bytes), branches: Vec::new(), is_listed: Vec::new(), leaves: Vec::new() }
+    }
+
+    /// Takes memory for so many branches more, with a leaf each.
+    pub(super) fn reserve(&mut self, n_branches: usize) {
+        self.branches.reserve(n_branches);
+        self.is_listed.reserve(n_branches);
+        self.leaves.reserve(n_branches);
+    }
+}
