@@ -29,7 +29,7 @@ pub use data_type::data_type;
 pub use error::{Result, StoreError};
 pub use fields::of_field;
 pub use names::{member_name, original_name, stored_name};
-pub use objects::{Held, Member, ObjectClass, Value, item_type_name};
+pub use objects::{CppType, Member, ObjectClass, Value, item_type_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD};
 pub use restore::{delivered_type, restore};
 pub use sizes::{Sizes, is_folded};

@@ -33,13 +33,13 @@ struct Pending {
 
 struct Node {
     entry: FileKey,
-    state: State,
+    state: KeyState,
     /// Places of the keys inside, if it is a directory.
     inside: Vec<usize>,
 }
 
 /// How far a key was looked into.
-enum State {
+enum KeyState {
     /// Its class may be that of a directory: its payload tells.
     Unread,
     /// A directory whose list was not read.
@@ -110,7 +110,7 @@ impl Listing {
     pub(crate) fn list_more(&mut self, source: &dyn Source, n_directories: usize) -> Result<()> {
         let mut first = 0;
         while first < self.nodes.len() {
-            let is_open = |place: &usize| !matches!(self.nodes[*place].state, State::Done);
+            let is_open = |place: &usize| !matches!(self.nodes[*place].state, KeyState::Done);
             let n_left = n_directories.saturating_sub(self.seen.len());
             let places: Vec<usize> = (first..self.nodes.len()).filter(is_open).take(n_left).collect();
             first = self.nodes.len();
@@ -143,7 +143,7 @@ impl Listing {
     fn open(&mut self, source: &dyn Source, places: &[usize]) -> Result<()> {
         self.look_into(source, places)?;
         let pending = places.iter().filter_map(|&place| {
-            let Node { entry, state: State::Unlisted(directory), .. } = &self.nodes[place] else { return None };
+            let Node { entry, state: KeyState::Unlisted(directory), .. } = &self.nodes[place] else { return None };
             let path = format!("{}/", entry.path());
             Some(Pending { directory: directory.as_ref().clone(), path, depth: entry.depth + 1, parent: Some(place) })
         });
@@ -200,7 +200,7 @@ impl Listing {
         self.n_without_list += 1;
         self.fault.get_or_insert_with(|| (pending.name().to_owned(), error.at(pending.directory.seek_keys)));
         if let Some(parent) = pending.parent {
-            self.nodes[parent].state = State::Done;
+            self.nodes[parent].state = KeyState::Done;
         }
     }
 
@@ -210,20 +210,20 @@ impl Listing {
         self.list_bytes += u64::from(pending.directory.n_bytes_keys);
         let places: Vec<usize> = (self.nodes.len()..).take(list.len()).collect();
         for key in list {
-            let state = if may_be_of_directory(&key) { State::Unread } else { State::Done };
+            let state = if may_be_of_directory(&key) { KeyState::Unread } else { KeyState::Done };
             let entry = FileKey { directory: pending.path.clone(), depth: pending.depth, key, is_directory: false };
             self.nodes.push(Node { entry, state, inside: Vec::new() });
             self.paths.add(self.nodes.len() - 1, |place| &self.nodes[place].entry);
         }
         match pending.parent.map(|parent| &mut self.nodes[parent]) {
-            Some(parent) => (parent.inside, parent.state) = (places, State::Done),
+            Some(parent) => (parent.inside, parent.state) = (places, KeyState::Done),
             None => self.top = places,
         }
     }
 
     /// Reads which of some keys are directories. Frameworks have classes of their own for them.
     fn look_into(&mut self, source: &dyn Source, places: &[usize]) -> Result<()> {
-        let is_unread = |place: &usize| matches!(self.nodes[*place].state, State::Unread);
+        let is_unread = |place: &usize| matches!(self.nodes[*place].state, KeyState::Unread);
         let unread: Vec<usize> = places.iter().copied().filter(is_unread).collect();
         let ranges = unread.iter().map(|&place| {
             let key = &self.nodes[place].entry.key;
@@ -241,19 +241,19 @@ impl Listing {
                 looks_like_directory(key, &payload)
             };
             if !node.entry.is_directory {
-                node.state = State::Done;
+                node.state = KeyState::Done;
                 continue;
             }
             let directory = Directory::parse(&mut format::Cursor::new(&payload));
             let fault = match directory {
                 Ok(directory) if directory.has_keys() => {
-                    node.state = State::Unlisted(Box::new(directory));
+                    node.state = KeyState::Unlisted(Box::new(directory));
                     continue;
                 }
                 Ok(directory) => zeros_in(&directory).map(|error| (key.name.clone(), error.placed(key.object_place()))),
                 Err(error) => Some((key.name.clone(), error.placed(key.object_place()))),
             };
-            node.state = State::Done;
+            node.state = KeyState::Done;
             self.n_without_list += 1;
             self.fault = self.fault.take().or(fault);
         }

@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<Schema>() == size_of::<FFI_ArrowSchema>());
 const MAX_LEVELS: usize = 100;
 
 /// Memory that a batch of one column points to.
-struct Kept {
+struct KeptColumn {
     column: FFI_ArrowArray,
     columns: [*mut FFI_ArrowArray; 1],
     buffers: [*const c_void; 1],
@@ -239,7 +239,7 @@ fn with_column(py: Python<'_>, schema: FFI_ArrowSchema) -> PyResult<Bound<'_, Py
 fn batch_of(column: FFI_ArrowArray) -> FFI_ArrowArray {
     // Lengths of C may be negative: this one is as it came.
     let length = column.len().cast_signed() as i64;
-    let kept = Box::into_raw(Box::new(Kept { column, columns: [ptr::null_mut()], buffers: [ptr::null()] }));
+    let kept = Box::into_raw(Box::new(KeptColumn { column, columns: [ptr::null_mut()], buffers: [ptr::null()] }));
     // SAFETY: it is ours alone, and stays where it is until it is released.
     let (columns, buffers) = unsafe {
         (*kept).columns[0] = &raw mut (*kept).column;
@@ -264,7 +264,7 @@ fn batch_of(column: FFI_ArrowArray) -> FFI_ArrowArray {
 unsafe extern "C" fn release(batch: *mut Array) {
     // SAFETY: the interface calls it once, with the array that `batch_of` made, wherever it was moved to.
     unsafe {
-        drop(Box::from_raw((*batch).private_data.cast::<Kept>()));
+        drop(Box::from_raw((*batch).private_data.cast::<KeptColumn>()));
         (*batch).release = None;
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn objects_of(
     itself: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Object>> {
     let places = itself.map(|itself| (itself.as_ptr() as usize, 0)).into_iter().collect();
-    let mut found = Found { places, waiting: vec![(class_name, members.clone().into_any())] };
+    let mut found = FoundObjects { places, waiting: vec![(class_name, members.clone().into_any())] };
     let mut objects: Vec<Object> = Vec::new();
     while let Some((class, members)) = found.waiting.get(objects.len()).cloned() {
         let items = members.cast::<PyMapping>()?.items()?;
@@ -32,12 +32,12 @@ pub(crate) fn objects_of(
 }
 
 /// The objects that were found, in order, and where each is: those after the last that was made wait for it.
-struct Found<'py> {
+struct FoundObjects<'py> {
     places: HashMap<usize, usize>,
     waiting: Vec<(String, Bound<'py, PyAny>)>,
 }
 
-impl<'py> Found<'py> {
+impl<'py> FoundObjects<'py> {
     fn value(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Value> {
         if value.is_none() {
             return Ok(Value::Null);

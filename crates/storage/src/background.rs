@@ -24,12 +24,12 @@ struct Shared {
     inner: Arc<dyn Source>,
     ledger: Arc<Ledger>,
     style: ReadStyle,
-    state: Mutex<State>,
+    state: Mutex<FetchState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct FetchState {
     /// The ranges of each window, by offset.
     windows: Vec<Vec<Range<u64>>>,
     n_ahead: usize,
@@ -118,12 +118,12 @@ fn copy(pieces: &[(u64, Vec<u8>)], range: &Range<u64>, buffer: &mut [u8]) -> boo
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FetchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the threads at the first read. With fewer than wanted it is slower, with none it is not done.
-    fn start(shared: &Arc<Shared>, state: &mut State) {
+    fn start(shared: &Arc<Shared>, state: &mut FetchState) {
         if state.n_threads > 0 {
             return;
         }

@@ -116,16 +116,16 @@ impl Drop for Entry {
 
 /// A file or connection that counts among the descriptors that can be given back.
 #[derive(Debug)]
-pub(crate) struct Held<T>(T);
+pub(crate) struct HeldDescriptor<T>(T);
 
-impl<T> Held<T> {
-    fn new(value: T) -> Held<T> {
+impl<T> HeldDescriptor<T> {
+    fn new(value: T) -> HeldDescriptor<T> {
         N_HELD.fetch_add(1, Ordering::Relaxed);
-        Held(value)
+        HeldDescriptor(value)
     }
 }
 
-impl<T> Deref for Held<T> {
+impl<T> Deref for HeldDescriptor<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -133,7 +133,7 @@ impl<T> Deref for Held<T> {
     }
 }
 
-impl<T> Drop for Held<T> {
+impl<T> Drop for HeldDescriptor<T> {
     fn drop(&mut self) {
         N_HELD.fetch_sub(1, Ordering::Relaxed);
     }
@@ -143,12 +143,12 @@ impl<T> Drop for Held<T> {
 ///
 /// # Errors
 /// Those of `open`. For want of descriptors it fails only if none come back within some seconds.
-pub(crate) fn held<T, E: Scarcity>(open: impl FnMut() -> Result<T, E>) -> Result<Held<T>, E> {
+pub(crate) fn held<T, E: Scarcity>(open: impl FnMut() -> Result<T, E>) -> Result<HeldDescriptor<T>, E> {
     let share = limit() / 2;
     if N_HELD.load(Ordering::Relaxed) >= share {
         give_back(share);
     }
-    opened(open).map(Held::new)
+    opened(open).map(HeldDescriptor::new)
 }
 
 /// Opens what is needed for a moment, or cannot be given back.

@@ -16,7 +16,7 @@ const LOCK: &str = "evict.lock";
 const FREE_SHARE: u64 = 20;
 
 /// A block's file.
-struct Found {
+struct BlockFile {
     path: PathBuf,
     used: SystemTime,
     n_bytes: u64,
@@ -77,7 +77,7 @@ fn lock(directory: &Path) -> std::io::Result<Option<File>> {
 }
 
 /// The blocks of one directory. What disappears meanwhile is no error.
-fn list(directory: &Path, found: &mut Vec<Found>) {
+fn list(directory: &Path, found: &mut Vec<BlockFile>) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
@@ -90,7 +90,7 @@ fn list(directory: &Path, found: &mut Vec<Found>) {
                 let _ = std::fs::remove_file(&path);
             }
         } else if stem.len() > 17 && stem.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
-            found.push(Found { used, n_bytes: metadata.len(), path });
+            found.push(BlockFile { used, n_bytes: metadata.len(), path });
         }
     }
 }

@@ -25,7 +25,7 @@ use twox_hash::XxHash64;
 
 use crate::account::{Ledger, Operation};
 use crate::copies::{ABANDONED, Nameless, Room, own_file};
-use crate::descriptors::{Held, held, opened};
+use crate::descriptors::{HeldDescriptor, held, opened};
 use crate::error::{Error, Result};
 use crate::lent_file::{LentFile, Whereabouts};
 use crate::secret::redacted;
@@ -249,7 +249,7 @@ impl Download {
         let lock_path = self.directory.join(format!("{name}{LOCK}"));
         sweep(&self.directory, name);
         for _ in 0..MAX_TRIES {
-            let content: Held<File> = held(|| own_file().create(true).open(&path))
+            let content: HeldDescriptor<File> = held(|| own_file().create(true).open(&path))
                 .map_err(self.failed("cannot open the file that processes share"))?;
             content.lock_shared().map_err(self.failed("cannot lock the file that processes share"))?;
             let identity = identity_of(&content.metadata().map_err(self.failed("cannot look at its file"))?);

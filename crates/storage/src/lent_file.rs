@@ -6,7 +6,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use crate::descriptors::{Cost, Entry, Held, Holder, held};
+use crate::descriptors::{Cost, Entry, HeldDescriptor, Holder, held};
 use crate::error::Result;
 
 /// How a file is left and found again.
@@ -31,13 +31,13 @@ pub(crate) struct LentFile<W: Whereabouts + 'static> {
 
 /// What there is of a file that is open.
 struct Open {
-    file: Held<File>,
+    file: HeldDescriptor<File>,
     _entry: Entry,
 }
 
 impl<W: Whereabouts> LentFile<W> {
     /// Lends a file that is open.
-    pub(crate) fn new(whereabouts: W, file: Held<File>) -> Arc<LentFile<W>> {
+    pub(crate) fn new(whereabouts: W, file: HeldDescriptor<File>) -> Arc<LentFile<W>> {
         Arc::new_cyclic(|own: &Weak<LentFile<W>>| LentFile {
             whereabouts,
             open: RwLock::new(Some(Open { file, _entry: Entry::of(Cost::File, Weak::clone(own) as Weak<dyn Holder>) })),

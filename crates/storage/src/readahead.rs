@@ -67,10 +67,10 @@ impl ReadAheadWindow {
 pub struct ReadAhead {
     inner: Arc<dyn Source>,
     ledger: Arc<Ledger>,
-    state: Mutex<State>,
+    state: Mutex<ReadAheadState>,
 }
 
-struct State {
+struct ReadAheadState {
     window: ReadAheadWindow,
     /// Offset in the file of `bytes`, which are what the window held before the steps that it decided on.
     start: u64,
@@ -81,10 +81,10 @@ impl ReadAhead {
     /// A window of `window_bytes` before `inner`. Reads that need nothing from below are entered in `ledger` as cache hits.
     pub fn new(inner: Arc<dyn Source>, window_bytes: u64, ledger: Arc<Ledger>) -> Self {
         let window = ReadAheadWindow::new(window_bytes, inner.size_bytes());
-        ReadAhead { inner, ledger, state: Mutex::new(State { window, start: 0, bytes: Vec::new() }) }
+        ReadAhead { inner, ledger, state: Mutex::new(ReadAheadState { window, start: 0, bytes: Vec::new() }) }
     }
 
-    fn refill(&self, state: &mut State, range: &Range<u64>) -> Result<()> {
+    fn refill(&self, state: &mut ReadAheadState, range: &Range<u64>) -> Result<()> {
         let n_bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         state.start = range.start;
         state.bytes.clear();

@@ -8,11 +8,11 @@ use std::time::Instant;
 /// Who comes while it is being made waits for as long as they have time, and shares what comes of it. So does who waits
 /// for one that cannot be made: of ten who want something of a silent server each waits as long as one, not as long as ten.
 pub(crate) struct Shared<T, E> {
-    state: Mutex<State<T, E>>,
+    state: Mutex<SharedState<T, E>>,
     made: Condvar,
 }
 
-struct State<T, E> {
+struct SharedState<T, E> {
     value: Option<T>,
     is_being_made: bool,
     /// Times that it was made, or could not be.
@@ -23,7 +23,7 @@ struct State<T, E> {
 
 impl<T, E> Default for Shared<T, E> {
     fn default() -> Self {
-        let state = State { value: None, is_being_made: false, n_made: 0, failure: None };
+        let state = SharedState { value: None, is_being_made: false, n_made: 0, failure: None };
         Shared { state: Mutex::new(state), made: Condvar::new() }
     }
 }
@@ -92,7 +92,7 @@ impl<T: Clone, E: Clone> Shared<T, E> {
 }
 
 impl<T, E> Shared<T, E> {
-    fn locked(&self) -> MutexGuard<'_, State<T, E>> {
+    fn locked(&self) -> MutexGuard<'_, SharedState<T, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

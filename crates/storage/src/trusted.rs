@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::error::{Error, Result};
 use crate::secret::redacted_place;
-use crate::xrootd::Target;
+use crate::xrootd::FileAddress;
 
 /// Scheme, host and port. Of S3 the host is the bucket, of file systems that are not ours whatever stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Origin {
             }
             "s3" => new(&scheme, rest.split(['/', '?']).next()?, None).filter(|origin| !origin.host.is_empty()),
             "root" | "roots" | "xroot" | "xroots" => {
-                let target = Target::parse(url).ok()?;
+                let target = FileAddress::parse(url).ok()?;
                 let host = encoded(&target.host).to_ascii_lowercase();
                 new(if target.is_secure { "roots" } else { "root" }, &host, Some(target.port))
             }

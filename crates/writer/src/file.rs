@@ -66,10 +66,10 @@ pub struct FileWriter {
     stalls: Arc<Stalls>,
     behind: Behind,
     queue: Queue,
-    state: Mutex<State>,
+    state: Mutex<FileState>,
 }
 
-struct State {
+struct FileState {
     /// `None` once the file is complete or given up.
     appender: Option<Appender>,
     /// Owns a file that is complete and not published yet.
@@ -97,7 +97,8 @@ impl FileWriter {
         let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
         appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
         let classes = Classes::default();
-        let state = State { appender: Some(appender), complete: None, directories, classes, saved: Saved::default() };
+        let state =
+            FileState { appender: Some(appender), complete: None, directories, classes, saved: Saved::default() };
         let queue =
             Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
@@ -127,7 +128,7 @@ impl FileWriter {
     pub fn directory(&self, path: &str) -> Result<DirectoryId> {
         let _turn = self.queue.turn()?;
         let mut state = self.lock();
-        let State { appender, directories, .. } = &mut *state;
+        let FileState { appender, directories, .. } = &mut *state;
         let mut directory = ROOT_DIRECTORY;
         for name in path.split('/').filter(|name| !name.is_empty()) {
             directory = match directories.child(directory, name) {
@@ -219,7 +220,7 @@ impl FileWriter {
         let _turn = self.queue.turn()?;
         let (key, payload) = self.pack(self.is_large(), [class, name, title], setting, write)?;
         let mut state = self.lock();
-        let State { appender, directories, saved, .. } = &mut *state;
+        let FileState { appender, directories, saved, .. } = &mut *state;
         self.append(appender, |appender| {
             let key = directories.list(directory, key, appender.position())?;
             append_record(appender, &key, &payload)?;
@@ -285,7 +286,7 @@ impl FileWriter {
     /// [`Error::Format`] if the record has no room for the table, [`Error::Storage`], [`Error::Closed`].
     pub(crate) fn save(&self, saving: Saving) -> Result<()> {
         let mut state = self.lock();
-        let State { appender, directories, classes, saved, .. } = &mut *state;
+        let FileState { appender, directories, classes, saved, .. } = &mut *state;
         self.append(appender, |appender| {
             let Saving { directory, texts: [class, name, title], compression, write, needed } = saving;
             let is_large = appender.position() > START_OF_LARGE;
@@ -326,7 +327,7 @@ impl FileWriter {
             return Err(error);
         }
         let mut state = self.lock();
-        let State { appender, complete, directories, classes, saved } = &mut *state;
+        let FileState { appender, complete, directories, classes, saved } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
         saved.clear();
         let gaps = saved.segments();
@@ -470,7 +471,7 @@ impl FileWriter {
         Error::Closed { what: self.url().to_owned() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FileState> {
         // What a panic left is still in order: state changes after what may fail.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

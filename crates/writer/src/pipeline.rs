@@ -37,7 +37,7 @@ pub(crate) trait Pipeline: Send {
     fn cutter(&self) -> Cutter;
 
     /// Gives a cluster that was collected elsewhere its place in the table. `held` is let go of when it is compressed.
-    fn cut(&mut self, cutter: Cutter, producer: Producer, held: Held) -> Result<Submission>;
+    fn cut(&mut self, cutter: Cutter, producer: Producer, held: TaskGuard) -> Result<Submission>;
 
     /// Notes that the order of the entries is by chance.
     fn be_reshuffled(&mut self);
@@ -79,7 +79,7 @@ pub(crate) struct TablePipeline<F: TableFormat> {
 }
 
 /// Something that lives as long as a task of a cluster that it belongs to.
-pub(crate) type Held = Arc<dyn Any + Send + Sync>;
+pub(crate) type TaskGuard = Arc<dyn Any + Send + Sync>;
 
 /// A cluster that has its place, and is to be compressed.
 #[must_use = "others wait for it"]
@@ -169,7 +169,13 @@ impl<F: TableFormat> TablePipeline<F> {
     }
 
     /// Gives a cluster the next place.
-    fn submission(&mut self, cluster: Cluster, n_bytes: u64, ticket: Ticket, held: Option<Held>) -> Result<Submission> {
+    fn submission(
+        &mut self,
+        cluster: Cluster,
+        n_bytes: u64,
+        ticket: Ticket,
+        held: Option<TaskGuard>,
+    ) -> Result<Submission> {
         self.borders.ended(cluster.n_entries as u64);
         let number = self.written.n_clusters;
         let cluster = Cluster { first_entry: self.written.n_entries, ..cluster };
@@ -194,7 +200,7 @@ impl<F: TableFormat> TablePipeline<F> {
         cluster: Cluster,
         tasks: Vec<EncodeTask<F::Pieces>>,
         (n_cluster_bytes, encoded_bytes): (u64, Arc<AtomicU64>),
-        held: Option<Held>,
+        held: Option<TaskGuard>,
     ) -> (Vec<Task>, Place) {
         let slots: Vec<Slot<F::Pieces>> = tasks.iter().map(|_| Arc::default()).collect();
         let task = |(task, slot): (EncodeTask<F::Pieces>, &Slot<F::Pieces>)| {
@@ -294,7 +300,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         Cutter::new(self.cutter.n_columns())
     }
 
-    fn cut(&mut self, mut cutter: Cutter, mut producer: Producer, held: Held) -> Result<Submission> {
+    fn cut(&mut self, mut cutter: Cutter, mut producer: Producer, held: TaskGuard) -> Result<Submission> {
         let n_bytes = cutter.n_bytes();
         let ticket = producer.next_ticket();
         self.submission(cutter.end(), n_bytes, ticket, Some(held))

@@ -88,7 +88,7 @@ struct Shared {
     settings: QueueSettings,
     pool: Pool,
     started: Instant,
-    state: Mutex<State>,
+    state: Mutex<TaskQueueState>,
     changed: Condvar,
     /// The alarms of those who stand in a line behind others, and need not look whenever something changes.
     alarms: Mutex<Vec<Alarm>>,
@@ -101,7 +101,7 @@ struct Shared {
     max_helping: usize,
 }
 
-type State = state::State<Task, Place, Error>;
+type TaskQueueState = state::QueueState<Task, Place, Error>;
 
 impl Queue {
     /// An empty queue. Its threads are started by the first ticket that is submitted.
@@ -265,7 +265,7 @@ impl Drop for Queue {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TaskQueueState> {
         // Nothing in here panics while it has the lock but for want of memory.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -296,7 +296,7 @@ impl Shared {
     }
 
     /// Looks at how much waits.
-    fn watch(&self, state: &mut State) {
+    fn watch(&self, state: &mut TaskQueueState) {
         let (n_tasks, n_bytes) = (state.n_tasks(), state.report.bytes);
         state.growth.look(nanoseconds(self.started.elapsed()), n_tasks, n_bytes);
     }
@@ -316,7 +316,7 @@ impl Shared {
     }
 
     /// Takes a task that nobody has begun.
-    fn take_task(&self, state: &mut State) -> Option<(TaskId, Task)> {
+    fn take_task(&self, state: &mut TaskQueueState) -> Option<(TaskId, Task)> {
         let taken = state.take_task()?;
         self.watch(state);
         Some(taken)
@@ -346,7 +346,7 @@ impl Shared {
     }
 
     /// Places what is ready, in order. One thread does at a time; others leave theirs to it.
-    fn place_ready<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+    fn place_ready<'a>(&'a self, mut state: MutexGuard<'a, TaskQueueState>) {
         while let Some(mut ready) = state.next_ready() {
             drop(state);
             let place = || ready.place.as_mut().map_or(Ok(()), |place| place(ready.n_tasks, ready.is_last));
@@ -366,7 +366,7 @@ impl Shared {
         }
     }
 
-    fn fail(&self, mut state: MutexGuard<'_, State>, error: Error) {
+    fn fail(&self, mut state: MutexGuard<'_, TaskQueueState>, error: Error) {
         // Dropped without the lock: they hold a lot.
         let waiting = state.fail(error);
         drop(state);
@@ -397,7 +397,7 @@ impl Shared {
     }
 
     /// Waits in this manner until something is so.
-    fn wait_as(&self, manner: &mut Manner<'_>, is_so: impl Fn(&State) -> bool) -> Result<()> {
+    fn wait_as(&self, manner: &mut Manner<'_>, is_so: impl Fn(&TaskQueueState) -> bool) -> Result<()> {
         self.wait_until(manner.patience(), self.max_helping, |state| is_so(state).then_some(())).map(drop)
     }
 
@@ -407,7 +407,7 @@ impl Shared {
     }
 
     /// Does tasks, or sleeps if there are none, until something is so.
-    fn help_until(&self, is_so: impl Fn(&State) -> bool) -> Result<()> {
+    fn help_until(&self, is_so: impl Fn(&TaskQueueState) -> bool) -> Result<()> {
         let mut manner = Manner::helping();
         self.wait_until(manner.patience(), usize::MAX, |state| is_so(state).then_some(())).map(drop)
     }
@@ -417,7 +417,7 @@ impl Shared {
         &self,
         patience: Patience<'_>,
         max_helping: usize,
-        mut found: impl FnMut(&State) -> Option<T>,
+        mut found: impl FnMut(&TaskQueueState) -> Option<T>,
     ) -> Result<Option<T>> {
         self.check_process()?;
         let Patience { helps, is_cancelled, mut note, line } = patience;

@@ -32,12 +32,12 @@ pub struct Value {
     /// The way from the values around: to a member of theirs, and to what is there.
     pub steps: Vec<Step>,
     /// Its type.
-    pub held: Held,
+    pub held: CppType,
 }
 
 /// A type of C++.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum CppType {
     /// A number or bool, or fixed arrays of them.
     Numbers {
         /// [`Content::Values`] or [`Content::Validity`].
@@ -95,16 +95,16 @@ pub struct Member {
 impl Value {
     /// An object of a class.
     pub fn object(class: &Arc<ObjectClass>) -> Value {
-        Value { steps: Vec::new(), held: Held::Object(Arc::clone(class)) }
+        Value { steps: Vec::new(), held: CppType::Object(Arc::clone(class)) }
     }
 
     /// The value of a draft.
     pub(super) fn of(draft: &Draft) -> Value {
         let held = match &draft.class {
-            Some(class) => Held::Object(Arc::clone(class)),
-            None if draft.content == Content::Text => Held::Text,
+            Some(class) => CppType::Object(Arc::clone(class)),
+            None if draft.content == Content::Text => CppType::Text,
             None => {
-                let numbers = |dims, inner: &[Step]| Held::Numbers {
+                let numbers = |dims, inner: &[Step]| CppType::Numbers {
                     content: draft.content,
                     dims,
                     inner: inner.to_vec(),
@@ -122,10 +122,10 @@ impl Value {
     }
 
     /// A value with vectors around it.
-    fn inside(path: &[Step], around: &[Around], held: Held) -> Value {
+    fn inside(path: &[Step], around: &[Around], held: CppType) -> Value {
         let (steps, rest) = path.split_at(to_items(path));
         let held = match (around.split_first(), rest.split_first()) {
-            (Some((around, inner)), Some((_, rest))) => Held::Vector {
+            (Some((around, inner)), Some((_, rest))) => CppType::Vector {
                 item: Box::new(Value::inside(rest, inner, held)),
                 is_fixed: matches!(around, Around::Fixed(_)),
             },
@@ -137,10 +137,10 @@ impl Value {
     /// ROOT's name for its type.
     pub fn type_name(&self) -> String {
         match &self.held {
-            Held::Numbers { content, .. } => content.primitive().map_or("", item_type_name).to_owned(),
-            Held::Text => "string".to_owned(),
-            Held::Object(class) => class.name.clone(),
-            Held::Vector { item, .. } => {
+            CppType::Numbers { content, .. } => content.primitive().map_or("", item_type_name).to_owned(),
+            CppType::Text => "string".to_owned(),
+            CppType::Object(class) => class.name.clone(),
+            CppType::Vector { item, .. } => {
                 let item = item.type_name();
                 let space = if item.ends_with('>') { " " } else { "" };
                 format!("vector<{item}{space}>")
@@ -158,8 +158,8 @@ impl Value {
     /// ROOT would split fixed lists of objects, too, which are vectors: a count that is always the same is not worth a branch.
     pub(super) fn split_items(&self) -> Option<(&Value, &Arc<ObjectClass>)> {
         match &self.held {
-            Held::Vector { item, is_fixed: false } => match &item.held {
-                Held::Object(class) => Some((item, class)),
+            CppType::Vector { item, is_fixed: false } => match &item.held {
+                CppType::Object(class) => Some((item, class)),
                 _ => None,
             },
             _ => None,
@@ -169,15 +169,17 @@ impl Value {
     /// The description of a member of this type.
     fn element(&self, name: &str) -> Element {
         match &self.held {
-            Held::Numbers { content, dims, annotation, .. } => {
+            CppType::Numbers { content, dims, annotation, .. } => {
                 Element::of_numbers(name, content.primitive().unwrap_or(Primitive::Bool), dims).packed(annotation)
             }
-            Held::Text => Element::of_text(name),
-            Held::Object(class) => Element::of_object(name, &class.name, class.memory_bytes()),
-            Held::Vector { item, .. } => {
+            CppType::Text => Element::of_text(name),
+            CppType::Object(class) => Element::of_object(name, &class.name, class.memory_bytes()),
+            CppType::Vector { item, .. } => {
                 let of_item = item.type_name();
                 let item = match &item.held {
-                    Held::Numbers { content, .. } => VectorItem::Number(content.primitive().unwrap_or(Primitive::Bool)),
+                    CppType::Numbers { content, .. } => {
+                        VectorItem::Number(content.primitive().unwrap_or(Primitive::Bool))
+                    }
                     _ => VectorItem::Other(&of_item),
                 };
                 Element::of_vector(name, &self.type_name(), item)
@@ -188,21 +190,21 @@ impl Value {
     /// True for objects, and vectors of them.
     pub fn has_objects(&self) -> bool {
         match &self.held {
-            Held::Vector { item, .. } => item.has_objects(),
-            Held::Object(_) => true,
-            Held::Numbers { .. } | Held::Text => false,
+            CppType::Vector { item, .. } => item.has_objects(),
+            CppType::Object(_) => true,
+            CppType::Numbers { .. } | CppType::Text => false,
         }
     }
 
     /// Calls `with` for each class in it, those inside of others after these.
     pub fn for_each_class(&self, with: &mut impl FnMut(&ObjectClass)) {
         match &self.held {
-            Held::Vector { item, .. } => item.for_each_class(with),
-            Held::Object(class) => {
+            CppType::Vector { item, .. } => item.for_each_class(with),
+            CppType::Object(class) => {
                 with(class);
                 class.members.iter().for_each(|member| member.value.for_each_class(with));
             }
-            Held::Numbers { .. } | Held::Text => {}
+            CppType::Numbers { .. } | CppType::Text => {}
         }
     }
 }
@@ -239,7 +241,7 @@ impl ObjectClass {
         let (start, _) = Self::layout_of(&self.members[..id]);
         let Member { name, value } = &self.members[id];
         let alignment = match &value.held {
-            Held::Object(class) => class.layout().1,
+            CppType::Object(class) => class.layout().1,
             _ => value.element(name).alignment(),
         };
         start.checked_next_multiple_of(alignment).unwrap_or(u32::MAX)
@@ -255,7 +257,7 @@ impl ObjectClass {
         for Member { name, value } in members {
             let element = value.element(name);
             let alignment = match &value.held {
-                Held::Object(class) => class.layout().1,
+                CppType::Object(class) => class.layout().1,
                 _ => element.alignment(),
             };
             let start = all.0.checked_next_multiple_of(alignment).unwrap_or(u32::MAX);

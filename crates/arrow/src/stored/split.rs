@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::branches::{BranchForm, Content, PlannedBranch, Step, spend_name};
 use super::error::Result;
-use super::objects::{Held, ObjectClass, Value};
+use super::objects::{CppType, ObjectClass, Value};
 
 /// `fID` of a whole object, and of one that is split.
 const WHOLE: i32 = -1;
@@ -118,7 +118,7 @@ impl Splitting<'_> {
             };
             return self.unroll(within, name, level);
         }
-        let Held::Object(class) = &value.held else {
+        let CppType::Object(class) = &value.held else {
             return self.whole(name, value);
         };
         if level == 0 {
@@ -168,7 +168,7 @@ impl Splitting<'_> {
             return self.unroll(inside, &name, level);
         }
         match &value.held {
-            Held::Object(class) if level > 0 => {
+            CppType::Object(class) if level > 0 => {
                 let element =
                     ElementBranch { node_type: CLASS_MEMBER, title: name.clone(), ..of_member(within, id, level) };
                 let form = (Content::Objects, BranchForm::Group);
@@ -176,7 +176,7 @@ impl Splitting<'_> {
                 let inside = Within { branch, class, parent_class: &class.name, path: &path, counter: None, offset: 0 };
                 self.unroll(inside, &name, level)
             }
-            Held::Text | Held::Vector { .. } => self.values(within, id, name, 0),
+            CppType::Text | CppType::Vector { .. } => self.values(within, id, name, 0),
             _ => self.values(within, id, name, level),
         }
     }
@@ -186,7 +186,7 @@ impl Splitting<'_> {
         for (id, member) in within.class.members.iter().enumerate() {
             let name = format!("{name}.{}", member.name);
             match &member.value.held {
-                Held::Object(class) if level > 1 => {
+                CppType::Object(class) if level > 1 => {
                     let path = [within.path, &member.value.steps].concat();
                     let offset = match within.counter {
                         Some(_) => within.offset.saturating_add(within.class.offset_of(id)),
@@ -194,7 +194,7 @@ impl Splitting<'_> {
                     };
                     self.unroll(Within { class, path: &path, offset, ..within }, &name, level - 1)?;
                 }
-                Held::Vector { .. } if within.counter.is_none() => self.member(within, id, name, level - 1)?,
+                CppType::Vector { .. } if within.counter.is_none() => self.member(within, id, name, level - 1)?,
                 _ => self.values(within, id, name, 0)?,
             }
         }
@@ -206,7 +206,7 @@ impl Splitting<'_> {
         let member = &within.class.members[id];
         let mut path = within.path.to_vec();
         let values = match &member.value.held {
-            Held::Numbers { content, dims, inner, .. } => {
+            CppType::Numbers { content, dims, inner, .. } => {
                 path.extend(member.value.steps.iter().chain(inner));
                 name.extend(dims.iter().map(|dim| format!("[{dim}]")));
                 let form = match within.counter {
@@ -248,7 +248,7 @@ impl Splitting<'_> {
 fn whole(value: &Value, name: &str) -> ElementBranch {
     ElementBranch {
         class: match &value.held {
-            Held::Object(class) => ElementClassName::Described(Arc::clone(class)),
+            CppType::Object(class) => ElementClassName::Described(Arc::clone(class)),
             _ => ElementClassName::Vector(value.type_name()),
         },
         parent_class: String::new(),

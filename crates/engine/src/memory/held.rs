@@ -13,13 +13,13 @@ const OWN_BLOCK_BYTES: usize = 128 << 10;
 
 /// Memory that windows and batches hold, and the windows that are in use.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldMemory {
     bytes: AtomicI64,
     peak: AtomicI64,
     pub(crate) windows: AtomicUsize,
 }
 
-impl Held {
+impl HeldMemory {
     pub(crate) fn add(&self, n_bytes: usize) {
         let n_bytes = i64::try_from(n_bytes).unwrap_or(i64::MAX);
         let now = self.bytes.fetch_add(n_bytes, Ordering::Relaxed).saturating_add(n_bytes);
@@ -38,11 +38,11 @@ impl Held {
 /// The bytes of a window, until the last basket of it is done.
 pub(crate) struct WindowBytes {
     pub(crate) bytes: Block,
-    held: Arc<Held>,
+    held: Arc<HeldMemory>,
 }
 
 impl WindowBytes {
-    pub(crate) fn new(n_bytes: usize, held: &Arc<Held>) -> Result<WindowBytes> {
+    pub(crate) fn new(n_bytes: usize, held: &Arc<HeldMemory>) -> Result<WindowBytes> {
         let bytes = Block::new(n_bytes)?;
         held.windows.fetch_add(1, Ordering::Relaxed);
         held.add(bytes.held_bytes());
@@ -61,7 +61,7 @@ impl Drop for WindowBytes {
 pub(crate) struct HeldBytes {
     bytes: Bytes,
     n_held: usize,
-    held: Arc<Held>,
+    held: Arc<HeldMemory>,
 }
 
 /// Large pieces have mappings: among allocations of other sizes they would leave holes that are as large.
@@ -71,7 +71,7 @@ enum Bytes {
 }
 
 impl HeldBytes {
-    pub(crate) fn copied(bytes: &[u8], held: &Arc<Held>) -> Result<Arc<HeldBytes>> {
+    pub(crate) fn copied(bytes: &[u8], held: &Arc<HeldMemory>) -> Result<Arc<HeldBytes>> {
         let (bytes, n_held) = if bytes.len() < OWN_BLOCK_BYTES {
             (Bytes::Small(bytes.into()), bytes.len())
         } else {

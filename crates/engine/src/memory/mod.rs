@@ -25,7 +25,7 @@ pub(crate) use fill::{
     Edges, complete, incomplete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large, too_many_entries,
     write_bits,
 };
-pub(crate) use held::{Held, HeldBytes, WindowBytes};
+pub(crate) use held::{HeldBytes, HeldMemory, WindowBytes};
 pub(crate) use pages::populate;
 use pages::{Mapping, PAGE_BYTES, POPULATE_BYTES};
 use pool::{POOL, Pool};

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LONGEST_LOCKED: Duration = Duration::from_secs(1);
 
 /// A mapping that nobody uses.
-struct Kept {
+struct KeptMapping {
     mapping: Mapping,
     since: Instant,
 }
@@ -36,7 +36,7 @@ struct Kept {
 /// [`ALWAYS_ALLOWED_BYTES`].
 pub(super) struct Pool {
     /// Oldest first. Whole mappings are put in and taken out; what takes time is done to those that are out.
-    free: Mutex<Vec<Kept>>,
+    free: Mutex<Vec<KeptMapping>>,
     /// The lock was held by a thread that a fork left behind.
     is_lost: AtomicBool,
     /// The process whose memory it is.
@@ -67,7 +67,7 @@ impl Pool {
     }
 
     /// What is kept, for a moment. `None` in a process that was forked while a thread of its parent had it.
-    fn free(&self) -> Option<MutexGuard<'_, Vec<Kept>>> {
+    fn free(&self) -> Option<MutexGuard<'_, Vec<KeptMapping>>> {
         if self.is_lost.load(Ordering::Relaxed) {
             return None;
         }
@@ -132,7 +132,7 @@ impl Pool {
         }
         mapping.is_used = true;
         let Some(mut free) = self.free() else { return };
-        free.push(Kept { mapping, since: Instant::now() });
+        free.push(KeptMapping { mapping, since: Instant::now() });
         let mut given_up = oldest_above(&mut free, self.room_beside(used));
         if free.len() > MAX_KEPT {
             given_up.push(free.remove(0));
@@ -171,7 +171,7 @@ impl Pool {
     }
 
     fn give_up_old(&self) {
-        let old: Vec<Kept> = self.free().map_or_else(Vec::new, |mut free| {
+        let old: Vec<KeptMapping> = self.free().map_or_else(Vec::new, |mut free| {
             let n_old = free.iter().take_while(|kept| kept.since.elapsed() >= self.patience).count();
             free.drain(..n_old).collect()
         });
@@ -184,7 +184,7 @@ impl Pool {
 }
 
 /// Takes the oldest mappings until the others have no more than `n_bytes`.
-fn oldest_above(free: &mut Vec<Kept>, n_bytes: usize) -> Vec<Kept> {
+fn oldest_above(free: &mut Vec<KeptMapping>, n_bytes: usize) -> Vec<KeptMapping> {
     let mut kept_bytes: usize = free.iter().map(|kept| kept.mapping.n_bytes()).sum();
     let mut n_taken = 0;
     while let Some(kept) = free.get(n_taken).filter(|_| kept_bytes > n_bytes) {

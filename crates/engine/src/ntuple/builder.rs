@@ -11,7 +11,7 @@ use arrowroot_arrow::{Fault, TextForm};
 use arrowroot_file::{Error, Result};
 
 use super::assemble::Assembly;
-use super::page::{ItemRun, Items, Stretch, Stretches, Target};
+use super::page::{ItemRun, Items, PageTarget, Stretch, Stretches};
 use super::plan::{NtuplePlan, PlannedSlot, SlotKind};
 use super::runs::BatchRuns;
 use crate::memory::{Arena, Column, Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large};
@@ -48,7 +48,7 @@ pub(crate) struct Builder {
 struct PagePlace {
     /// Number of the page in its slot.
     page: usize,
-    left: Option<(Target, Stretches)>,
+    left: Option<(PageTarget, Stretches)>,
 }
 
 /// Bytes of the buffers of a slot with so many elements.
@@ -140,7 +140,7 @@ impl Builder {
     }
 
     /// The place of a page and the stretches of it that go there; `None` if it has been taken.
-    pub(crate) fn place(&mut self, slot: usize, page: usize) -> Option<(Target, Stretches)> {
+    pub(crate) fn place(&mut self, slot: usize, page: usize) -> Option<(PageTarget, Stretches)> {
         let places = self.places.get_mut(slot)?;
         let found = places.binary_search_by_key(&page, |place| place.page).ok()?;
         places[found].left.take()
@@ -232,15 +232,17 @@ fn wrong_sizes() -> Error {
 }
 
 /// Leases the place of `n_elements` elements, of which the first is number `start` of the batch.
-fn target(filling: &mut Filling, start: usize, n_elements: usize) -> Result<Target> {
+fn target(filling: &mut Filling, start: usize, n_elements: usize) -> Result<PageTarget> {
     Ok(match filling {
-        Filling::Numbers(values, width) => Target::Numbers(values.lease(*width * n_elements).ok_or_else(wrong_sizes)?),
+        Filling::Numbers(values, width) => {
+            PageTarget::Numbers(values.lease(*width * n_elements).ok_or_else(wrong_sizes)?)
+        }
         Filling::Bits(values, edges) => {
             let whole = lease_whole_bytes(values, start, start + n_elements)?;
-            Target::Bits { start_bit: start, whole, edges: Arc::clone(edges) }
+            PageTarget::Bits { start_bit: start, whole, edges: Arc::clone(edges) }
         }
-        Filling::Ends(ends) => Target::Ends(ends.lease(n_elements * 4).ok_or_else(wrong_sizes)?),
-        Filling::Switches(types, offsets) => Target::Switches {
+        Filling::Ends(ends) => PageTarget::Ends(ends.lease(n_elements * 4).ok_or_else(wrong_sizes)?),
+        Filling::Switches(types, offsets) => PageTarget::Switches {
             types: types.lease(n_elements).ok_or_else(wrong_sizes)?,
             offsets: offsets.lease(n_elements * 4).ok_or_else(wrong_sizes)?,
         },
@@ -249,7 +251,7 @@ fn target(filling: &mut Filling, start: usize, n_elements: usize) -> Result<Targ
 
 /// Puts ends in their places that were all looked up for the plan.
 fn place_ends(filling: &mut Filling, ends: &[i32]) -> Result<()> {
-    let Target::Ends(mut slot) = target(filling, 0, ends.len())? else { return Err(wrong_sizes()) };
+    let PageTarget::Ends(mut slot) = target(filling, 0, ends.len())? else { return Err(wrong_sizes()) };
     for (place, end) in slot.as_chunks_mut::<4>().0.iter_mut().zip(ends) {
         *place = end.to_ne_bytes();
     }
@@ -259,14 +261,14 @@ fn place_ends(filling: &mut Filling, ends: &[i32]) -> Result<()> {
 /// Fills the places of elements from before a column was added: zeros, no items, no alternative.
 fn fill_gap(filling: &mut Filling, start: usize, n_elements: usize, items: Items) -> Result<()> {
     match target(filling, start, n_elements)? {
-        Target::Numbers(mut slot) => slot.fill(0),
-        Target::Bits { mut whole, .. } => whole.fill(0),
-        Target::Ends(mut slot) => {
+        PageTarget::Numbers(mut slot) => slot.fill(0),
+        PageTarget::Bits { mut whole, .. } => whole.fill(0),
+        PageTarget::Ends(mut slot) => {
             let dest = if let Items::List(items) = items { items.dest } else { 0 };
             let end = i32::try_from(dest).map_err(|_| Error::BatchTooLong)?.to_ne_bytes();
             slot.as_chunks_mut::<4>().0.fill(end);
         }
-        Target::Switches { mut types, mut offsets } => {
+        PageTarget::Switches { mut types, mut offsets } => {
             types.fill(0);
             offsets.fill(0);
         }

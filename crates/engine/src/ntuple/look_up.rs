@@ -38,7 +38,7 @@ pub(crate) struct PageId {
 }
 
 /// What was looked up.
-pub(super) struct Found {
+pub(super) struct LookedUp {
     /// Sorted, each once.
     wanted: Vec<Query>,
     /// For each where its values begin, and the end of the last.
@@ -49,7 +49,7 @@ pub(super) struct Found {
     switches: HashMap<usize, Switches>,
 }
 
-impl Found {
+impl LookedUp {
     /// The ends of lists that are wanted, none for what was not looked up.
     ///
     /// `next`: where to look first, 0 in the beginning: whoever asks in order pays no search.
@@ -86,7 +86,7 @@ type PageKey = (usize, usize);
 
 impl LookUp<'_> {
     /// Finds what is wanted. Returns it, and the pages that were read for it.
-    pub(super) fn find(&self, mut wanted: Vec<Query>) -> Result<(Found, Vec<PageId>)> {
+    pub(super) fn find(&self, mut wanted: Vec<Query>) -> Result<(LookedUp, Vec<PageId>)> {
         wanted.sort();
         wanted.dedup();
         let mut starts = Vec::with_capacity(wanted.len() + 1);
@@ -101,7 +101,7 @@ impl LookUp<'_> {
         starts.push(n_values);
         let touched = self.touched(&wanted)?;
         // Zeros before a column that was added later: no lists.
-        let mut found = Found { wanted, starts, values: vec![0; n_values], switches: HashMap::new() };
+        let mut found = LookedUp { wanted, starts, values: vec![0; n_values], switches: HashMap::new() };
         let mut needed: Vec<Needed<'_>> = touched
             .chunk_by(|one, next| one.0 == next.0)
             .map(|touched| {
@@ -177,7 +177,7 @@ impl LookUp<'_> {
         Ok(())
     }
 
-    fn take(&self, needed: &Needed<'_>, stored: &[u8], scratch: &mut Scratch, found: &mut Found) -> Result<()> {
+    fn take(&self, needed: &Needed<'_>, stored: &[u8], scratch: &mut Scratch, found: &mut LookedUp) -> Result<()> {
         let PlannedPage { page, encoding, n_bytes, checksum, .. } = needed.page;
         let slot = &self.slots[needed.id.slot];
         let in_slot = |error| format_error(self.source, &self.ntuple.slot_path(slot.slot), error);

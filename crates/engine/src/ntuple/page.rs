@@ -21,7 +21,7 @@ use crate::scan::{Context, Counters, Payload, PayloadBytes, add_ns};
 const SWITCH_BYTES: usize = 12;
 
 /// Where the elements of a page go.
-pub(crate) enum Target {
+pub(crate) enum PageTarget {
     /// Numbers.
     Numbers(Lease),
     /// Bools as bits: those of whole bytes, and the edges.
@@ -95,7 +95,7 @@ pub(crate) struct PageWork {
     pub(crate) page: PlannedPage,
     pub(crate) payload: Payload,
     pub(crate) stretches: Stretches,
-    pub(crate) target: Target,
+    pub(crate) target: PageTarget,
 }
 
 /// What is done with the checksum behind a page.
@@ -286,11 +286,11 @@ fn place(
     primitive: Primitive,
     page: &PlannedPage,
     stretches: &[Stretch],
-    target: Target,
+    target: PageTarget,
 ) -> format::Result<()> {
     let n = page.page.n_elements as usize;
     match target {
-        Target::Numbers(mut slot) => {
+        PageTarget::Numbers(mut slot) => {
             let width = primitive.stored_bytes();
             let mut rest: &mut [u8] = &mut slot;
             for stretch in stretches {
@@ -300,7 +300,7 @@ fn place(
             }
             Ok(())
         }
-        Target::Bits { start_bit, mut whole, edges } => {
+        PageTarget::Bits { start_bit, mut whole, edges } => {
             if let ([stretch], Encoding::Bit) = (stretches, page.encoding) {
                 copy_bits(plain, &stretch.elements, start_bit, &mut whole, &edges);
                 return Ok(());
@@ -322,7 +322,7 @@ fn place(
             write_bits(start_bit, &mut whole, &edges, &bools);
             Ok(())
         }
-        Target::Ends(mut slot) => {
+        PageTarget::Ends(mut slot) => {
             let Encoding::Index { width, is_delta } = page.encoding else {
                 return Err(format::Error::corrupt(0, "lists without ends"));
             };
@@ -347,7 +347,7 @@ fn place(
             }
             Ok(())
         }
-        Target::Switches { mut types, mut offsets } => {
+        PageTarget::Switches { mut types, mut offsets } => {
             let (mut types, mut offsets): (&mut [u8], &mut [u8]) = (&mut types, &mut offsets);
             for stretch in stretches {
                 let (type_places, after) = take_part(types, stretch.elements.len())?;

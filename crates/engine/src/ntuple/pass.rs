@@ -24,12 +24,12 @@ pub(super) fn scan(ntuple: &Ntuple, request: &Request) -> Result<Scan> {
 }
 
 /// Pages that the next batch needs too.
-type Kept = HashMap<(u32, u32), Payload>;
+type KeptPages = HashMap<(u32, u32), Payload>;
 
 impl Pass for NtuplePlan {
     type Work = PageWork;
     type Fill = Builder;
-    type Kept = Kept;
+    type Kept = KeptPages;
 
     fn begin_scan(&self, context: &Context) {
         for PageId { slot, page } in &self.looked_into {
@@ -40,11 +40,11 @@ impl Pass for NtuplePlan {
         }
     }
 
-    fn begin(&self, context: &Context, number: usize, _kept: &mut Kept) -> Result<(Builder, usize)> {
+    fn begin(&self, context: &Context, number: usize, _kept: &mut KeptPages) -> Result<(Builder, usize)> {
         Builder::new(number, &context.plan, self)
     }
 
-    fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut Kept, window: Window<'_>) -> Result<()> {
+    fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut KeptPages, window: Window<'_>) -> Result<()> {
         let context = placing.context;
         for (piece, range) in window.planned.pieces.iter().zip(&window.fetched.ranges) {
             let (slot, number) = (piece.column as usize, piece.piece as usize);

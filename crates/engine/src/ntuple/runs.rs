@@ -11,7 +11,7 @@ use arrowroot_file::{Error, Result};
 
 use super::Ntuple;
 use super::clusters::Cluster;
-use super::look_up::{Found, LookUp, PageId, Query};
+use super::look_up::{LookUp, LookedUp, PageId, Query};
 use super::plan::PlannedSlot;
 use crate::scan::BatchEntries;
 
@@ -213,13 +213,13 @@ impl Finder<'_> {
         Ok(Some(n_elements / witness.factor))
     }
 
-    /// The runs of a domain in a batch, and with [`Evidence::AllEnds`] the ends of all its lists. `next` is for [`Found`].
+    /// The runs of a domain in a batch, and with [`Evidence::AllEnds`] the ends of all its lists. `next` is for [`LookedUp`].
     fn runs(
         &self,
         place: usize,
         batch: &BatchRuns,
         evidence: Evidence,
-        found: &Found,
+        found: &LookedUp,
         next: &mut usize,
     ) -> Result<(Vec<Run>, Vec<i32>)> {
         let (mut runs, mut ends) = (Vec::new(), Vec::new());

@@ -13,7 +13,7 @@ use super::composition::Composition;
 use super::logical::{LogicalId, LogicalReads};
 use super::plan::{Piece, Plan};
 use super::stats::Counters;
-use crate::memory::Held;
+use crate::memory::HeldMemory;
 
 /// What all threads of a scan see, whatever it reads.
 pub(crate) struct Context {
@@ -21,7 +21,7 @@ pub(crate) struct Context {
     /// What the scan reads through.
     pub(crate) reading: ScanSource,
     pub(crate) counters: Counters,
-    pub(crate) held: Arc<Held>,
+    pub(crate) held: Arc<HeldMemory>,
     pub(crate) text: TextForm,
     /// `None` if no trace was asked for.
     pub(crate) logical: Option<LogicalReads>,

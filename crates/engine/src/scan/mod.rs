@@ -23,7 +23,7 @@ use arrowroot_file::{Error, PooledScratch, Result, Unverified};
 use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
 use crate::clock::thread_cpu_time;
-use crate::memory::Held;
+use crate::memory::HeldMemory;
 use fetch::Fetcher;
 use logical::LogicalReads;
 use threads::{Common, Run, Running};
@@ -75,7 +75,7 @@ impl Scan {
         let context = Context {
             plan,
             counters: Counters::default(),
-            held: Arc::new(Held::default()),
+            held: Arc::new(HeldMemory::default()),
             text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
             unverified: Unverified::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrowroot_file::Result;
 
 use super::keep::Keeping;
-use crate::memory::{Held, HeldBytes, WindowBytes};
+use crate::memory::{HeldBytes, HeldMemory, WindowBytes};
 
 /// Where the payload of a piece is.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl Payload {
     }
 
     /// What the next batch gets of it; `None`: nothing.
-    pub(crate) fn kept(&self, keeping: Keeping, held: &Arc<Held>) -> Result<Option<Payload>> {
+    pub(crate) fn kept(&self, keeping: Keeping, held: &Arc<HeldMemory>) -> Result<Option<Payload>> {
         Ok(match (keeping, self, self.bytes()) {
             (Keeping::Unpacked, Payload::Ready(_), _) | (Keeping::Stored, Payload::Kept(_), _) => Some(self.clone()),
             (Keeping::Stored, Payload::Stored(..), PayloadBytes::Stored(stored)) => {

@@ -58,12 +58,12 @@ pub(crate) trait Running: Send + Sync {
 pub(crate) struct Run<P: Pass> {
     common: Common,
     pass: P,
-    state: Mutex<State<P>>,
+    state: Mutex<ScanState<P>>,
     changed: Condvar,
 }
 
 /// The batches on their way.
-struct State<P: Pass> {
+struct ScanState<P: Pass> {
     tasks: VecDeque<Task<P::Work>>,
     /// `None` while a thread is placing.
     placer: Option<Box<Placer<P>>>,
@@ -218,7 +218,7 @@ impl<P: Pass> Run<P> {
             kept: P::Kept::default(),
             scratch: PooledScratch::default(),
         };
-        let state = State {
+        let state = ScanState {
             tasks: VecDeque::new(),
             placer: Some(Box::new(placer)),
             closing: Vec::new(),
@@ -232,7 +232,7 @@ impl<P: Pass> Run<P> {
         Run { common, pass, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<P>> {
+    fn lock(&self) -> MutexGuard<'_, ScanState<P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -260,7 +260,7 @@ impl<P: Pass> Run<P> {
         ready.batch
     }
 
-    fn next_step(&self, state: &mut State<P>) -> Step<P> {
+    fn next_step(&self, state: &mut ScanState<P>) -> Step<P> {
         if state.is_stopped {
             return Step::Stop;
         }

@@ -13,7 +13,7 @@ use format::streamer::Primitive;
 use format::tree::BasketHead;
 
 use super::Tree;
-use super::builder::Target;
+use super::builder::BasketTarget;
 use super::counts::ItemCounts;
 use super::head::{payload_offset, range_of, same_payload};
 use super::plan::{ReadBranch, fixed_bytes};
@@ -56,7 +56,7 @@ pub(crate) struct BasketWork {
     /// Where each object has an array: their numbers of items.
     pub(crate) item_counts: Option<Arc<ItemCounts>>,
     pub(crate) wanted: Selection,
-    pub(crate) target: Target,
+    pub(crate) target: BasketTarget,
     /// Place of the basket in its column.
     pub(crate) basket: u32,
 }
@@ -125,7 +125,7 @@ impl BasketWork {
             let error = error.placed(place);
             // What values were collected before is not to be told from what came of this basket.
             let is_final = !error.is_doubtful() || location.embedded.is_some();
-            if is_final || matches!(target, Target::Collected { .. }) {
+            if is_final || matches!(target, BasketTarget::Collected { .. }) {
                 return Err(error);
             }
             let Scratch { decompressor, unpacked, .. } = scratch.get();
@@ -247,9 +247,9 @@ impl<'a> Basket<'a> {
             .ok_or_else(|| format::Error::corrupt(0, "entries shorter than their headers"))
     }
 
-    fn decode(&self, wanted: &Selection, target: &mut Target) -> format::Result<()> {
+    fn decode(&self, wanted: &Selection, target: &mut BasketTarget) -> format::Result<()> {
         match (target, self.form) {
-            (Target::Fixed(lease), EntryForm::Fixed { number, dims }) => {
+            (BasketTarget::Fixed(lease), EntryForm::Fixed { number, dims }) => {
                 let entry_bytes = fixed_bytes(dims, number.stored_bytes());
                 if number.is_packed() {
                     self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
@@ -280,7 +280,7 @@ impl<'a> Basket<'a> {
                     }
                 }
             }
-            (Target::Bits { start_bit, whole, edges }, EntryForm::Fixed { dims, .. }) => {
+            (BasketTarget::Bits { start_bit, whole, edges }, EntryForm::Fixed { dims, .. }) => {
                 let start_bit = *start_bit;
                 let entry_bytes = fixed_bytes(dims, 1);
                 match wanted {
@@ -300,7 +300,7 @@ impl<'a> Basket<'a> {
                 }
                 Ok(())
             }
-            (Target::Lists { ends, values, base }, EntryForm::Jagged { header, number, dims }) => {
+            (BasketTarget::Lists { ends, values, base }, EntryForm::Jagged { header, number, dims }) => {
                 let Selection::Range(range) = wanted else {
                     return Err(format::Error::corrupt(0, "lists of single entries have no known place"));
                 };
@@ -318,7 +318,7 @@ impl<'a> Basket<'a> {
                     }
                 }
             }
-            (Target::Collected { part, parts }, form) => {
+            (BasketTarget::Collected { part, parts }, form) => {
                 parts.collect(*part, || form.data_type(), |values| self.collect(wanted, form, values))
             }
             _ => Err(format::Error::corrupt(0, "a basket whose values fit nowhere")),

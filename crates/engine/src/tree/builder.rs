@@ -48,7 +48,7 @@ enum Ends {
 }
 
 /// Where the values of one basket go.
-pub(crate) enum Target {
+pub(crate) enum BasketTarget {
     /// Numbers.
     Fixed(Lease),
     /// Bools as bits: those of whole bytes, and the edges.
@@ -107,19 +107,19 @@ impl Builder {
     /// Sets aside the place for a basket's `n_entries` entries that hold `n_items` items of lists.
     ///
     /// `None` if there is no room left and leases are still in use: finish these and ask again.
-    pub(crate) fn place(&mut self, column: usize, n_entries: usize, n_items: usize) -> Result<Option<Target>> {
+    pub(crate) fn place(&mut self, column: usize, n_entries: usize, n_items: usize) -> Result<Option<BasketTarget>> {
         let arena = &mut self.arena;
         match &mut self.fillings[column] {
             Filling::Fixed { values, entry_bytes } => {
                 let n_bytes = n_entries.checked_mul(*entry_bytes).ok_or_else(too_large)?;
-                values.lease(n_bytes).map(|lease| Some(Target::Fixed(lease))).ok_or_else(too_many_entries)
+                values.lease(n_bytes).map(|lease| Some(BasketTarget::Fixed(lease))).ok_or_else(too_many_entries)
             }
             Filling::Bits { values, entry_bits, n_bits, edges } => {
                 let start_bit = *n_bits;
                 let end_bit = n_entries.checked_mul(*entry_bits).and_then(|more| start_bit.checked_add(more));
                 *n_bits = end_bit.ok_or_else(too_large)?;
                 let whole = lease_whole_bytes(values, start_bit, *n_bits)?;
-                Ok(Some(Target::Bits { start_bit, whole, edges: Arc::clone(edges) }))
+                Ok(Some(BasketTarget::Bits { start_bit, whole, edges: Arc::clone(edges) }))
             }
             Filling::Lists { ends, values, item_bytes, n_items: before, .. } => {
                 let n_bytes = n_items.checked_mul(*item_bytes).ok_or_else(too_large)?;
@@ -140,11 +140,11 @@ impl Builder {
                         None
                     }
                 };
-                Ok(Some(Target::Lists { ends, values: lease, base }))
+                Ok(Some(BasketTarget::Lists { ends, values: lease, base }))
             }
             Filling::Collected { parts, n_parts } => {
                 *n_parts += 1;
-                Ok(Some(Target::Collected { part: *n_parts - 1, parts: Arc::clone(parts) }))
+                Ok(Some(BasketTarget::Collected { part: *n_parts - 1, parts: Arc::clone(parts) }))
             }
         }
     }
@@ -386,13 +386,13 @@ impl Finishing<'_> {
     }
 }
 
-impl Target {
+impl BasketTarget {
     /// Bytes set aside; what is collected apart is not known before.
     pub(crate) fn n_bytes(&self) -> usize {
         match self {
-            Target::Fixed(lease) | Target::Bits { whole: lease, .. } => lease.len(),
-            Target::Lists { ends, values, .. } => ends.as_ref().map_or(0, |ends| ends.len()) + values.len(),
-            Target::Collected { .. } => 0,
+            BasketTarget::Fixed(lease) | BasketTarget::Bits { whole: lease, .. } => lease.len(),
+            BasketTarget::Lists { ends, values, .. } => ends.as_ref().map_or(0, |ends| ends.len()) + values.len(),
+            BasketTarget::Collected { .. } => 0,
         }
     }
 }

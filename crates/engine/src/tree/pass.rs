@@ -10,7 +10,7 @@ use super::Tree;
 use super::basket::BasketWork;
 use super::builder::Builder;
 use super::nested::{self, Nesting};
-use super::place::{Kept, Placer};
+use super::place::{KeptBaskets, Placer};
 use super::plan::{ReadBranch, plan};
 use crate::scan::{Context, Pass, Placing, Request, Scan, Window};
 use crate::table::Table;
@@ -48,15 +48,15 @@ pub(super) fn scan(tree: &Tree, request: &Request) -> Result<Scan> {
 impl Pass for TreePass {
     type Work = BasketWork;
     type Fill = Builder;
-    type Kept = Kept;
+    type Kept = KeptBaskets;
 
-    fn begin(&self, context: &Context, number: usize, kept: &mut Kept) -> Result<(Builder, usize)> {
+    fn begin(&self, context: &Context, number: usize, kept: &mut KeptBaskets) -> Result<(Builder, usize)> {
         kept.begin_batch();
         let entries = &context.plan.batches[number].entries;
         Ok((Builder::new(&self.branches, entries, &self.schema, context.text)?, 0))
     }
 
-    fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut Kept, window: Window<'_>) -> Result<()> {
+    fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut KeptBaskets, window: Window<'_>) -> Result<()> {
         Placer { pass: self, kept, placing, waiting_bytes: 0 }.place(window)
     }
 

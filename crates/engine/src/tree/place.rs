@@ -13,7 +13,7 @@ use format::tree::{BasketHead, EmbeddedBasket};
 
 use super::Tree;
 use super::basket::{Basket, BasketWork, Offsets, Selection, in_basket, in_stored, unpack_record};
-use super::builder::{Builder, Target};
+use super::builder::{BasketTarget, Builder};
 use super::counts::{ItemCounts, read_counts, read_item_counts};
 use super::head::{is_plain, parse_head, payload_offset, range_of, same_payload};
 use super::pass::TreePass;
@@ -46,7 +46,7 @@ struct OpenedBasket<'c> {
 
 /// What the placing thread keeps from window to window.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptBaskets {
     /// Baskets that the next batch needs too.
     baskets: HashMap<(u32, u32), KeptBasket>,
     /// Uncompressed bytes of these.
@@ -55,7 +55,7 @@ pub(crate) struct Kept {
     counts: HashMap<Counter, (Range<u64>, Arc<Vec<u32>>)>,
 }
 
-impl Kept {
+impl KeptBaskets {
     /// Forgets what only one batch needs.
     pub(crate) fn begin_batch(&mut self) {
         self.counts.clear();
@@ -65,7 +65,7 @@ impl Kept {
 /// Sets places aside for the baskets of a window.
 pub(crate) struct Placer<'a, 'p> {
     pub(crate) pass: &'a TreePass,
-    pub(crate) kept: &'a mut Kept,
+    pub(crate) kept: &'a mut KeptBaskets,
     pub(crate) placing: &'a mut Placing<'p, TreePass>,
     /// Uncompressed bytes of baskets that wait to be decoded and that the next batch does not need.
     pub(crate) waiting_bytes: usize,
@@ -149,7 +149,7 @@ impl<'a> Placer<'a, '_> {
     }
 
     /// Sets aside the place of some entries. Where the batch has none left, what was placed is decoded first.
-    fn lease(&mut self, column_place: usize, n_entries: usize, n_items: usize) -> Result<Target> {
+    fn lease(&mut self, column_place: usize, n_entries: usize, n_items: usize) -> Result<BasketTarget> {
         let target = loop {
             match self.placing.batch.fill.place(column_place, n_entries, n_items)? {
                 Some(target) => break target,

@@ -15,13 +15,13 @@ const MAX_BESIDES: usize = 150_000;
 const FREE: usize = 200;
 
 /// A class, or why there is none that can be read.
-pub(crate) type Found = Result<Arc<Class>, Arc<str>>;
+pub(crate) type FoundClass = Result<Arc<Class>, Arc<str>>;
 
 /// Classes of a file by their names: those that are the same wherever they occur. Refusals are kept, too.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled {
     /// Those of branches, and those of object graphs.
-    classes: [Mutex<HashMap<String, Found>>; 2],
+    classes: [Mutex<HashMap<String, FoundClass>>; 2],
     n_spent: AtomicUsize,
     /// Elements that the file describes.
     n_described: usize,
@@ -32,12 +32,12 @@ impl Compiled {
         Compiled { n_described, ..Compiled::default() }
     }
 
-    pub(super) fn get(&self, class: &str, is_linked: bool) -> Option<Found> {
+    pub(super) fn get(&self, class: &str, is_linked: bool) -> Option<FoundClass> {
         let classes = self.classes[usize::from(is_linked)].lock().unwrap_or_else(PoisonError::into_inner);
         classes.get(class).cloned()
     }
 
-    pub(super) fn insert(&self, class: String, is_linked: bool, found: Found) {
+    pub(super) fn insert(&self, class: String, is_linked: bool, found: FoundClass) {
         let mut classes = self.classes[usize::from(is_linked)].lock().unwrap_or_else(PoisonError::into_inner);
         classes.insert(class, found);
     }

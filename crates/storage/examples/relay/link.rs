@@ -10,11 +10,11 @@ const AHEAD: Duration = Duration::from_millis(5);
 /// Round trip and rate, shared by all connections.
 #[derive(Default)]
 pub(crate) struct Link {
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
 }
 
 #[derive(Default, Clone, Copy)]
-struct State {
+struct LinkState {
     round_trip: Duration,
     /// 0: no limit.
     bytes_per_second: f64,
@@ -31,8 +31,12 @@ impl Link {
             return Err(format!("link wants three numbers: {text}"));
         };
         let round_trip = Duration::try_from_secs_f64(latency_ms / 1e3).map_err(|error| error.to_string())?;
-        *self.state() =
-            State { round_trip, bytes_per_second: mb_per_s.max(0.0) * 1e6, handshake: handshake != 0.0, free_at: None };
+        *self.state() = LinkState {
+            round_trip,
+            bytes_per_second: mb_per_s.max(0.0) * 1e6,
+            handshake: handshake != 0.0,
+            free_at: None,
+        };
         Ok(())
     }
 
@@ -63,7 +67,7 @@ impl Link {
         (leaves + state.round_trip, leaves.saturating_duration_since(now).saturating_sub(AHEAD))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

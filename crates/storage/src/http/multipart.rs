@@ -36,7 +36,7 @@ pub trait Receiver {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum MultipartState {
     /// Before a delimiter; what is before the first one is ignored.
     Delimiter {
         is_first: bool,
@@ -55,7 +55,7 @@ enum State {
 #[derive(Debug)]
 pub struct Multipart {
     delimiter: Vec<u8>,
-    state: State,
+    state: MultipartState,
     /// A line that is not whole yet.
     line: Vec<u8>,
     /// Bytes of lines since the last part.
@@ -83,7 +83,7 @@ impl Multipart {
         }
         Some(Multipart {
             delimiter: format!("--{boundary}").into_bytes(),
-            state: State::Delimiter { is_first: true },
+            state: MultipartState::Delimiter { is_first: true },
             line: Vec::new(),
             n_head_bytes: 0,
             line_break: b"\r\n",
@@ -98,15 +98,15 @@ impl Multipart {
     pub fn push(&mut self, mut input: &[u8], receiver: &mut impl Receiver) -> Result<(), Wrong> {
         while !input.is_empty() {
             match self.state {
-                State::Body { offset, n_left } => {
+                MultipartState::Body { offset, n_left } => {
                     let n_bytes = usize::try_from(n_left).unwrap_or(usize::MAX).min(input.len());
                     let (bytes, rest) = input.split_at(n_bytes);
                     receiver.bytes(offset, bytes)?;
                     self.advance(n_bytes);
                     input = rest;
                 }
-                State::Closed => return Ok(()),
-                State::Break | State::Delimiter { .. } | State::Head => {
+                MultipartState::Closed => return Ok(()),
+                MultipartState::Break | MultipartState::Delimiter { .. } | MultipartState::Head => {
                     let n_bytes = input.iter().position(|byte| *byte == b'\n').map_or(input.len(), |place| place + 1);
                     let (piece, rest) = input.split_at(n_bytes);
                     self.n_head_bytes += piece.len();
@@ -127,24 +127,27 @@ impl Multipart {
 
     /// The last delimiter came.
     pub fn is_closed(&self) -> bool {
-        self.state == State::Closed
+        self.state == MultipartState::Closed
     }
 
     /// Offset in the file and number of the bytes that come next, if the middle of a part comes next: they may be put
     /// straight into their place. [`Multipart::advance`] follows.
     pub fn body(&self) -> Option<(u64, u64)> {
         match self.state {
-            State::Body { offset, n_left } => Some((offset, n_left)),
+            MultipartState::Body { offset, n_left } => Some((offset, n_left)),
             _ => None,
         }
     }
 
     /// `n_bytes` of the part were taken.
     pub fn advance(&mut self, n_bytes: usize) {
-        if let State::Body { offset, n_left } = self.state {
+        if let MultipartState::Body { offset, n_left } = self.state {
             let n_left = n_left.saturating_sub(n_bytes as u64);
-            self.state =
-                if n_left == 0 { State::Break } else { State::Body { offset: offset + n_bytes as u64, n_left } };
+            self.state = if n_left == 0 {
+                MultipartState::Break
+            } else {
+                MultipartState::Body { offset: offset + n_bytes as u64, n_left }
+            };
         }
     }
 
@@ -154,10 +157,10 @@ impl Multipart {
     /// If it must not end here.
     pub fn finish(&self) -> Result<(), Wrong> {
         match self.state {
-            State::Closed => Ok(()),
+            MultipartState::Closed => Ok(()),
             // The last line need not end.
-            State::Delimiter { is_first: false } if self.is_closing(self.line.trim_ascii_end()) => Ok(()),
-            State::Body { n_left, .. } => Err(Wrong(format!("it ends {n_left} bytes before its part does"))),
+            MultipartState::Delimiter { is_first: false } if self.is_closing(self.line.trim_ascii_end()) => Ok(()),
+            MultipartState::Body { n_left, .. } => Err(Wrong(format!("it ends {n_left} bytes before its part does"))),
             _ => Err(Wrong("it ends without its last delimiter".to_owned())),
         }
     }
@@ -169,28 +172,32 @@ impl Multipart {
     fn line(&mut self, whole: &[u8], receiver: &mut impl Receiver) -> Result<(), Wrong> {
         let line = whole.trim_ascii_end();
         match self.state {
-            State::Break if whole == self.line_break => self.state = State::Delimiter { is_first: false },
-            State::Break => return Err(Wrong("a part is not followed by a delimiter".to_owned())),
-            State::Delimiter { is_first } => {
+            MultipartState::Break if whole == self.line_break => {
+                self.state = MultipartState::Delimiter { is_first: false }
+            }
+            MultipartState::Break => return Err(Wrong("a part is not followed by a delimiter".to_owned())),
+            MultipartState::Delimiter { is_first } => {
                 if line == self.delimiter {
-                    self.state = State::Head;
+                    self.state = MultipartState::Head;
                 } else if self.is_closing(line) {
-                    self.state = State::Closed;
+                    self.state = MultipartState::Closed;
                 } else if !is_first && !line.is_empty() {
                     return Err(Wrong("a part is not followed by a delimiter".to_owned()));
                 }
             }
-            State::Head if line.is_empty() => {
+            MultipartState::Head if line.is_empty() => {
                 let Some(content) = self.content_range.take() else {
                     return Err(Wrong("a part without a Content-Range".to_owned()));
                 };
                 receiver.part(&content)?;
                 self.n_head_bytes = 0;
                 self.line_break = if whole.ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
-                self.state =
-                    State::Body { offset: content.range.start, n_left: content.range.end - content.range.start };
+                self.state = MultipartState::Body {
+                    offset: content.range.start,
+                    n_left: content.range.end - content.range.start,
+                };
             }
-            State::Head => {
+            MultipartState::Head => {
                 let text = String::from_utf8_lossy(line);
                 if let Some((name, value)) = text.split_once(':')
                     && name.trim().eq_ignore_ascii_case("content-range")
@@ -200,7 +207,7 @@ impl Multipart {
                         Some(content.ok_or_else(|| Wrong("a part whose Content-Range is none".to_owned()))?);
                 }
             }
-            State::Body { .. } | State::Closed => {}
+            MultipartState::Body { .. } | MultipartState::Closed => {}
         }
         Ok(())
     }

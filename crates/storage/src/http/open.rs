@@ -24,13 +24,13 @@ const LONGEST_DOWNLOAD: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Bytes that came with the opening.
 #[derive(Default)]
-struct Pieces {
+struct OpeningBytes {
     pieces: Vec<(u64, Vec<u8>)>,
     total_bytes: Option<u64>,
     n_left: u64,
 }
 
-impl Receiver for Pieces {
+impl Receiver for OpeningBytes {
     fn part(&mut self, content: &ContentRange) -> Result<(), Wrong> {
         let Some(total) = content.total_bytes else { return Err(Wrong("it does not tell the file's size".to_owned())) };
         if self.total_bytes.is_some_and(|known| known != total) {
@@ -58,9 +58,9 @@ impl Receiver for Pieces {
     fn filled(&mut self, _offset: u64, _n_bytes: usize) {}
 }
 
-impl Pieces {
-    fn of_at_most(n_bytes: u64) -> Pieces {
-        Pieces { n_left: n_bytes.saturating_add(MAX_GAP_BYTES), ..Pieces::default() }
+impl OpeningBytes {
+    fn of_at_most(n_bytes: u64) -> OpeningBytes {
+        OpeningBytes { n_left: n_bytes.saturating_add(MAX_GAP_BYTES), ..OpeningBytes::default() }
     }
 
     fn covers(&self, start: u64, end: u64) -> bool {
@@ -74,9 +74,9 @@ impl Pieces {
 }
 
 /// What asking brought.
-enum Found {
+enum Brought {
     /// A part of the file, its size and version.
-    Pieces(Pieces, Version),
+    Part(OpeningBytes, Version),
     /// All of it.
     All(Vec<u8>, Version),
     /// The server answers with the whole file, which is large.
@@ -91,15 +91,17 @@ enum Found {
     Forbidden,
 }
 
-impl Found {
+impl Brought {
     /// Offsets and lengths in bytes of what came.
     fn ranges(&self) -> Vec<(u64, u64)> {
         match self {
-            Found::Pieces(pieces, _) => {
+            Brought::Part(pieces, _) => {
                 pieces.pieces.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect()
             }
-            Found::All(bytes, _) => vec![(0, bytes.len() as u64)],
-            Found::NoRanges | Found::AskAgain | Found::Small(_) | Found::NoSuchRange | Found::Forbidden => Vec::new(),
+            Brought::All(bytes, _) => vec![(0, bytes.len() as u64)],
+            Brought::NoRanges | Brought::AskAgain | Brought::Small(_) | Brought::NoSuchRange | Brought::Forbidden => {
+                Vec::new()
+            }
         }
     }
 }
@@ -155,7 +157,7 @@ type PreloadedBytes = Vec<(u64, Vec<u8>)>;
 
 impl Opening<'_> {
     fn open(&self) -> Result<(Store, PreloadedBytes)> {
-        let mut found = Found::AskAgain;
+        let mut found = Brought::AskAgain;
         let (origin, start) = (self.origin(), Instant::now());
         let may_have_both =
             self.is_multi_range && self.tail_bytes > 0 && origin.takes_suffix() && origin.range_limit() > 1;
@@ -167,31 +169,31 @@ impl Opening<'_> {
             })?;
         }
         match found {
-            Found::AskAgain => {
+            Brought::AskAgain => {
                 found = self.ask_for_each()?;
                 if may_have_both && self.is_again {
                     origin.try_single(true, start);
                 }
             }
-            Found::Forbidden => {
+            Brought::Forbidden => {
                 found = self.ask_for_each()?;
                 origin.refuse(2);
             }
             _ => {}
         }
         // What a server says of ranges that end after a file is not what the file is like.
-        if let Found::Small(n_bytes) = found {
+        if let Brought::Small(n_bytes) = found {
             found = self.ask_for_one(&format!("bytes=0-{}", n_bytes.saturating_sub(1)), n_bytes)?;
         }
-        if matches!(found, Found::Small(_) | Found::NoSuchRange) {
+        if matches!(found, Brought::Small(_) | Brought::NoSuchRange) {
             found = self.ask_for_all()?;
         }
         match found {
-            Found::Pieces(pieces, version) => self.complete(pieces, version),
-            Found::All(bytes, version) => {
+            Brought::Part(pieces, version) => self.complete(pieces, version),
+            Brought::All(bytes, version) => {
                 Ok((Store::Ranges(Box::new(self.store(bytes.len() as u64, version))), vec![(0, bytes)]))
             }
-            Found::NoRanges | Found::AskAgain | Found::Small(_) | Found::NoSuchRange | Found::Forbidden => {
+            Brought::NoRanges | Brought::AskAgain | Brought::Small(_) | Brought::NoSuchRange | Brought::Forbidden => {
                 let start = Instant::now();
                 let file = self.copied();
                 let n_bytes = file.as_ref().map_or(0, |file| file.size_bytes());
@@ -211,10 +213,10 @@ impl Opening<'_> {
     }
 
     /// Makes a request of the opening, and enters what came with it.
-    fn entered(&self, request: impl FnOnce() -> Result<Found>) -> Result<Found> {
+    fn entered(&self, request: impl FnOnce() -> Result<Brought>) -> Result<Brought> {
         let start = Instant::now();
         let found = request();
-        let came = found.as_ref().map_or_else(|_| Vec::new(), Found::ranges);
+        let came = found.as_ref().map_or_else(|_| Vec::new(), Brought::ranges);
         self.ledger.enter_since(start, Operation::Open, came.into_iter(), found)
     }
 
@@ -261,15 +263,15 @@ impl Opening<'_> {
     }
 
     /// Asks for head and tail in one request.
-    fn ask_for_both(&self) -> Result<Found> {
+    fn ask_for_both(&self) -> Result<Brought> {
         let range = format!("bytes=0-{},-{}", self.head_bytes - 1, self.tail_bytes);
         let n_bytes = self.head_bytes.saturating_add(self.tail_bytes);
         self.entered(|| {
-            let mut found = Found::AskAgain;
+            let mut found = Brought::AskAgain;
             let mut answer = self.client.ask(self.question(&range, "opening"))?;
             let origin = Arc::clone(&answer.origin);
             let version = answer.version();
-            let mut pieces = Pieces::of_at_most(n_bytes);
+            let mut pieces = OpeningBytes::of_at_most(n_bytes);
             let kind = match answer.kind() {
                 Ok(kind) => kind,
                 Err(Error::WrongAnswer { .. }) => {
@@ -282,7 +284,7 @@ impl Opening<'_> {
                 Kind::Multi(parts) => match answer.receive_multi(parts, &mut pieces) {
                     Ok(()) => {
                         origin.approve();
-                        found = Found::Pieces(pieces, version);
+                        found = Brought::Part(pieces, version);
                     }
                     Err(Error::WrongAnswer { .. }) => origin.note_fault(answer.asked_at, Fault::Wrong),
                     Err(error) => return Err(error),
@@ -296,13 +298,13 @@ impl Opening<'_> {
                         // seen when it is asked for several.
                         origin.refuse_suffix();
                     }
-                    found = Found::Pieces(pieces, version);
+                    found = Brought::Part(pieces, version);
                 }
                 Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => {
                     found = self.all(&mut answer, length, version)?;
                 }
-                Kind::Whole(_) if answer.refuses_ranges() => found = Found::NoRanges,
-                Kind::Unsatisfiable(Some(0)) => found = Found::All(Vec::new(), version),
+                Kind::Whole(_) if answer.refuses_ranges() => found = Brought::NoRanges,
+                Kind::Unsatisfiable(Some(0)) => found = Brought::All(Vec::new(), version),
                 // Without a length it may dribble on for all the time that there is: it is not worth the connection.
                 Kind::Whole(None) => origin.refuse(2),
                 Kind::Single(_) | Kind::Whole(_) | Kind::Status(400 | 405 | 413 | 414 | 431 | 501) => {
@@ -312,7 +314,7 @@ impl Opening<'_> {
                 // It takes no range that ends after a small file.
                 Kind::Unsatisfiable(Some(total)) if total <= n_bytes => {
                     answer.discard();
-                    found = Found::Small(total);
+                    found = Brought::Small(total);
                 }
                 // No tail in this server's language, or a fault.
                 Kind::Unsatisfiable(_) | Kind::Status(500) => {
@@ -322,7 +324,7 @@ impl Opening<'_> {
                 // Most that are not found are not there: to ask again would cost them a round trip.
                 Kind::Status(status) if may_be_of_several(status) && !matches!(status, 404 | 410) => {
                     answer.discard();
-                    found = Found::Forbidden;
+                    found = Brought::Forbidden;
                 }
                 Kind::Status(_) => return Err(answer.into_error()),
             }
@@ -331,7 +333,7 @@ impl Opening<'_> {
     }
 
     /// Asks for head and tail in two requests at the same time.
-    fn ask_for_each(&self) -> Result<Found> {
+    fn ask_for_each(&self) -> Result<Brought> {
         let tail_range = format!("bytes=-{}", self.tail_bytes);
         let (head, tail) = std::thread::scope(|scope| {
             let ask_tail = || self.ask_for_one(&tail_range, self.tail_bytes);
@@ -342,7 +344,7 @@ impl Opening<'_> {
             (head, tail.flatten().and_then(|tail| tail.join().ok()))
         });
         match (head?, tail) {
-            (Found::Pieces(mut head, version), Some(Ok(Found::Pieces(tail, tail_version)))) => {
+            (Brought::Part(mut head, version), Some(Ok(Brought::Part(tail, tail_version)))) => {
                 if let Some(what) = version.difference(&tail_version) {
                     return Err(Error::Changed { url: self.address.name().to_owned(), what });
                 }
@@ -351,28 +353,28 @@ impl Opening<'_> {
                     return Err(Error::Changed { url: self.address.name().to_owned(), what });
                 }
                 head.pieces.extend(tail.pieces);
-                Ok(Found::Pieces(head, version))
+                Ok(Brought::Part(head, version))
             }
-            (Found::Pieces(..), Some(Err(error))) if Instant::now() >= self.until => Err(error),
+            (Brought::Part(..), Some(Err(error))) if Instant::now() >= self.until => Err(error),
             // A tail that failed is asked for again, by its offsets.
             (found, _) => Ok(found),
         }
     }
 
-    fn ask_for_one(&self, range: &str, n_bytes: u64) -> Result<Found> {
+    fn ask_for_one(&self, range: &str, n_bytes: u64) -> Result<Brought> {
         self.entered(|| {
             let mut answer = self.client.ask(self.question(range, "opening"))?;
             let version = answer.version();
-            let mut pieces = Pieces::of_at_most(n_bytes);
+            let mut pieces = OpeningBytes::of_at_most(n_bytes);
             Ok(match answer.kind()? {
                 Kind::Single(content) if content.total_bytes.is_none() => return Err(self.sizeless()),
                 Kind::Single(content) => {
                     answer.receive_single(&content, &mut pieces)?;
-                    Found::Pieces(pieces, version)
+                    Brought::Part(pieces, version)
                 }
                 Kind::Multi(parts) => {
                     answer.receive_multi(parts, &mut pieces)?;
-                    Found::Pieces(pieces, version)
+                    Brought::Part(pieces, version)
                 }
                 Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => {
                     self.all(&mut answer, length, version)?
@@ -381,17 +383,17 @@ impl Opening<'_> {
                     if range.starts_with("bytes=-") {
                         answer.origin.refuse_suffix();
                     }
-                    Found::NoRanges
+                    Brought::NoRanges
                 }
-                Kind::Unsatisfiable(Some(0)) => Found::All(Vec::new(), version),
+                Kind::Unsatisfiable(Some(0)) => Brought::All(Vec::new(), version),
                 Kind::Unsatisfiable(Some(total)) if total < n_bytes => {
                     answer.discard();
-                    Found::Small(total)
+                    Brought::Small(total)
                 }
                 // Only an empty file has no head, but not all servers mean that.
                 Kind::Unsatisfiable(_) | Kind::Status(400 | 405 | 413 | 501) => {
                     answer.discard();
-                    Found::NoSuchRange
+                    Brought::NoSuchRange
                 }
                 Kind::Status(_) => return Err(answer.into_error()),
             })
@@ -399,30 +401,30 @@ impl Opening<'_> {
     }
 
     /// Asks for the file without a range, and takes it if it is small.
-    fn ask_for_all(&self) -> Result<Found> {
+    fn ask_for_all(&self) -> Result<Brought> {
         self.entered(|| {
             let mut answer = self.client.ask(self.question("", "opening"))?;
             let version = answer.version();
             let n_bytes = self.head_bytes.saturating_add(self.tail_bytes).saturating_add(MAX_GAP_BYTES);
             match answer.kind()? {
                 Kind::Whole(Some(length)) if length <= n_bytes => self.all(&mut answer, length, version),
-                Kind::Whole(_) => Ok(Found::NoRanges),
+                Kind::Whole(_) => Ok(Brought::NoRanges),
                 _ => Err(answer.into_error()),
             }
         })
     }
 
-    fn all(&self, answer: &mut Answer, length: u64, version: Version) -> Result<Found> {
+    fn all(&self, answer: &mut Answer, length: u64, version: Version) -> Result<Brought> {
         let mut bytes = Vec::new();
         answer.receive_whole(length, |chunk| {
             bytes.extend_from_slice(chunk);
             Ok(())
         })?;
-        Ok(Found::All(bytes, version))
+        Ok(Brought::All(bytes, version))
     }
 
     /// Asks for what is missing of head and tail, now that the size is known.
-    fn complete(&self, pieces: Pieces, version: Version) -> Result<(Store, PreloadedBytes)> {
+    fn complete(&self, pieces: OpeningBytes, version: Version) -> Result<(Store, PreloadedBytes)> {
         let size_bytes = pieces.total_bytes.ok_or_else(|| self.sizeless())?;
         let store = self.store(size_bytes, version);
         let head = 0..self.head_bytes.min(size_bytes);

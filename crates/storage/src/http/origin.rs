@@ -19,14 +19,14 @@ const GUESSED_BYTES_PER_SECOND: f64 = 100e6;
 #[derive(Debug)]
 pub(super) struct Origin {
     max_connections: usize,
-    state: Mutex<State>,
+    state: Mutex<OriginState>,
     freed: Condvar,
     /// Held by the one request for several ranges that shows whether they are answered.
     trial_of_several: Mutex<()>,
 }
 
 #[derive(Debug)]
-struct State {
+struct OriginState {
     /// Ranges that it answers at once, as far as is known.
     range_limit: usize,
     /// It takes no range that counts from the end, as XRootD's HTTP does not.
@@ -155,7 +155,7 @@ impl Origin {
     pub(super) fn new(max_connections: usize, is_multi_range: bool) -> Origin {
         Origin {
             max_connections,
-            state: Mutex::new(State {
+            state: Mutex::new(OriginState {
                 range_limit: if is_multi_range { STEPS[0] } else { 1 },
                 ignores_suffix: false,
                 answers_several: false,
@@ -180,7 +180,7 @@ impl Origin {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OriginState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -215,7 +215,7 @@ impl Origin {
     }
 
     /// Connections that would be good where the server takes them.
-    fn most_connections(state: &State) -> usize {
+    fn most_connections(state: &OriginState) -> usize {
         if state.range_limit > 1 {
             return PARALLEL_WITH_RANGES;
         }
@@ -223,14 +223,14 @@ impl Origin {
     }
 
     /// Requests that may be under way now. What somebody has set is that.
-    fn allowed(&self, state: &State) -> usize {
+    fn allowed(&self, state: &OriginState) -> usize {
         match self.max_connections {
             0 => state.connections.allowed(Self::most_connections(state)),
             number => number,
         }
     }
 
-    fn good_for(&self, state: &State) -> usize {
+    fn good_for(&self, state: &OriginState) -> usize {
         match self.max_connections {
             0 => state.connections.good_for(Self::most_connections(state)),
             number => number,
@@ -297,7 +297,7 @@ impl Origin {
         self.freed.notify_all();
     }
 
-    fn limit(state: &mut State, n_ranges: usize) {
+    fn limit(state: &mut OriginState, n_ranges: usize) {
         state.is_limit_new |= n_ranges < state.range_limit;
         state.range_limit = state.range_limit.min(n_ranges);
         state.n_wrong = 0;

@@ -15,14 +15,14 @@ use super::transport::Tls;
 /// Which proxy leads to which server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Proxies {
-    http: Option<Found>,
-    https: Option<Found>,
+    http: Option<FoundProxies>,
+    https: Option<FoundProxies>,
     direct: Vec<Exception>,
 }
 
 /// What a variable says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
+struct FoundProxies {
     variable: &'static str,
     /// `None` if it names no proxy that can be used.
     proxy: Option<Proxy>,
@@ -48,7 +48,7 @@ impl Proxies {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|&name| {
                 let proxy = Proxy::new(value(name)?.trim()).ok();
-                Some(Found { variable: name, proxy: proxy.filter(makes_tunnels) })
+                Some(FoundProxies { variable: name, proxy: proxy.filter(makes_tunnels) })
             })
         };
         let direct = value("no_proxy").or_else(|| value("NO_PROXY")).unwrap_or_default();

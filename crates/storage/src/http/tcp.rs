@@ -21,7 +21,7 @@ use ureq::unversioned::transport::{
 use super::lookup::addresses;
 use super::trial::{self, Entered, Trial};
 use crate::connect::connect_to_any;
-use crate::descriptors::{Cost, Entry, Held, Holder, held};
+use crate::descriptors::{Cost, Entry, HeldDescriptor, Holder, held};
 
 /// Without one of its own a request waits no longer than this.
 const NO_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -71,14 +71,14 @@ pub(super) struct TcpTransport {
 /// like one that the server has closed.
 #[derive(Debug)]
 struct Line {
-    stream: Mutex<Option<Held<TcpStream>>>,
+    stream: Mutex<Option<HeldDescriptor<TcpStream>>>,
     /// No request is under way.
     is_idle: AtomicBool,
     was_used: AtomicBool,
 }
 
 impl Line {
-    fn locked(&self) -> MutexGuard<'_, Option<Held<TcpStream>>> {
+    fn locked(&self) -> MutexGuard<'_, Option<HeldDescriptor<TcpStream>>> {
         self.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,7 +103,7 @@ fn closed() -> io::Error {
 }
 
 impl TcpTransport {
-    fn new(stream: Held<TcpStream>, buffers: LazyBuffers, entered: Entered) -> TcpTransport {
+    fn new(stream: HeldDescriptor<TcpStream>, buffers: LazyBuffers, entered: Entered) -> TcpTransport {
         let line = Arc::new(Line {
             stream: Mutex::new(Some(stream)),
             is_idle: AtomicBool::new(false),

@@ -22,12 +22,12 @@ type Task = Box<dyn FnOnce() + Send>;
 /// Threads, as many as there was work for at one time.
 #[derive(Default)]
 pub(super) struct ThreadPool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     called: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     /// For threads that have been called: there is one waiting for each.
     tasks: VecDeque<Task>,
     /// Threads that wait and were not called.
@@ -76,7 +76,7 @@ impl ThreadPool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

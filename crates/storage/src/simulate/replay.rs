@@ -181,7 +181,7 @@ struct Layers {
     between: Memory,
     /// What came with the opening, sorted, without overlap.
     kept: Vec<Range<u64>>,
-    blocks: Option<Pieces>,
+    blocks: Option<LocalSegments>,
     /// Each piece is a request.
     is_each: bool,
 }
@@ -189,18 +189,18 @@ struct Layers {
 enum Memory {
     Nothing,
     ReadAhead(ReadAheadWindow),
-    Download(Pieces),
+    Download(LocalSegments),
 }
 
 /// Pieces of a file that are on a local disk.
-struct Pieces {
+struct LocalSegments {
     file: Segmented,
     present: HashSet<u64>,
 }
 
-impl Pieces {
+impl LocalSegments {
     fn new(file_bytes: u64, piece_bytes: u64) -> Self {
-        Pieces { file: Segmented { file_bytes, piece_bytes }, present: HashSet::new() }
+        LocalSegments { file: Segmented { file_bytes, piece_bytes }, present: HashSet::new() }
     }
 
     /// Pieces of some ranges that are not there, sorted; from now on they are.
@@ -220,11 +220,11 @@ impl Layers {
         Layers {
             between: match between {
                 StrategyLayer::ReadAhead(bytes) => Memory::ReadAhead(ReadAheadWindow::new(bytes, file_bytes)),
-                StrategyLayer::LazyDownload(bytes) => Memory::Download(Pieces::new(file_bytes, bytes)),
+                StrategyLayer::LazyDownload(bytes) => Memory::Download(LocalSegments::new(file_bytes, bytes)),
                 StrategyLayer::Nothing | StrategyLayer::Background(_) => Memory::Nothing,
             },
             kept: coalesce(&trace.kept, touching).into_iter().map(|span| span.range).collect(),
-            blocks: has_cache.then(|| Pieces::new(file_bytes, BLOCK_BYTES)),
+            blocks: has_cache.then(|| LocalSegments::new(file_bytes, BLOCK_BYTES)),
             is_each: style.limits.is_none(),
         }
     }

@@ -44,13 +44,13 @@ pub struct LocalSink {
     /// Absolute, as the working directory of the process may become another one.
     target: PathBuf,
     part: PathBuf,
-    state: RwLock<State>,
+    state: RwLock<LocalState>,
     /// A child of this process has the file as well, and must not remove it.
     process: u32,
 }
 
 #[derive(Debug)]
-enum State {
+enum LocalState {
     Open(Arc<File>),
     Ended(Ending),
 }
@@ -82,7 +82,7 @@ impl LocalSink {
         let mode = older.map(|older| older.mode() & PERMISSIONS);
         let creating = format!("cannot create {}", redacted(&part.to_string_lossy()));
         let file = Arc::new(create_part(&part, mode.unwrap_or(0o666)).map_err(failed(&url, &creating))?);
-        let state = RwLock::new(State::Open(Arc::clone(&file)));
+        let state = RwLock::new(LocalState::Open(Arc::clone(&file)));
         let sink = LocalSink { url, target, part, state, process: std::process::id() };
         if let Some(mode) = mode {
             let taken_over = take_over(mode, &file);
@@ -106,20 +106,20 @@ impl LocalSink {
     /// Gives the part its name.
     fn rename(&self) -> Result<()> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if let State::Ended(ending) = &*state {
+        if let LocalState::Ended(ending) = &*state {
             return Err(Error::Ended { url: self.url.clone(), ending: *ending });
         }
         let renaming = format!("cannot rename {}", self.part.display());
         std::fs::rename(&self.part, &self.target).map_err(failed(&self.url, &renaming))?;
         // From here on it has its name, and is not to be removed.
-        *state = State::Ended(Ending::Published);
+        *state = LocalState::Ended(Ending::Published);
         Ok(())
     }
 
     fn with<T>(&self, work: impl FnOnce(&Arc<File>) -> Result<T>) -> Result<T> {
         match &*self.state.read().unwrap_or_else(PoisonError::into_inner) {
-            State::Open(file) => work(file),
-            State::Ended(ending) => Err(Error::Ended { url: self.url.clone(), ending: *ending }),
+            LocalState::Open(file) => work(file),
+            LocalState::Ended(ending) => Err(Error::Ended { url: self.url.clone(), ending: *ending }),
         }
     }
 }
@@ -158,15 +158,15 @@ impl Sink for LocalSink {
         if std::process::id() != self.process {
             // Not waited for: a thread that is not here may have the lock.
             if let Ok(mut state) = self.state.try_write() {
-                *state = State::Ended(Ending::Aborted);
+                *state = LocalState::Ended(Ending::Aborted);
             }
             return;
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if let State::Open(_) = &*state {
+        if let LocalState::Open(_) = &*state {
             // While it is still locked. If it cannot be removed, there is nobody to tell; the next one replaces it.
             let _ = std::fs::remove_file(&self.part);
-            *state = State::Ended(Ending::Aborted);
+            *state = LocalState::Ended(Ending::Aborted);
         }
     }
 }

@@ -21,11 +21,11 @@ impl MemoryFile {
 pub struct MemorySink {
     url: String,
     place: MemoryFile,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Debug)]
-enum State {
+enum MemoryState {
     Open(Vec<u8>),
     Ended(Ending),
 }
@@ -33,7 +33,7 @@ enum State {
 impl MemorySink {
     /// A file that is published in `place`, named `url` in messages.
     pub fn create(url: impl Into<String>, place: &MemoryFile) -> Self {
-        MemorySink { url: url.into(), place: place.clone(), state: Mutex::new(State::Open(Vec::new())) }
+        MemorySink { url: url.into(), place: place.clone(), state: Mutex::new(MemoryState::Open(Vec::new())) }
     }
 
     fn with<T>(&self, doing: &str, work: impl FnOnce(&mut Vec<u8>) -> std::io::Result<T>) -> Result<T> {
@@ -43,13 +43,13 @@ impl MemorySink {
 
     fn with_state<T>(
         &self,
-        state: &mut State,
+        state: &mut MemoryState,
         doing: &str,
         work: impl FnOnce(&mut Vec<u8>) -> std::io::Result<T>,
     ) -> Result<T> {
         match state {
-            State::Ended(ending) => Err(Error::Ended { url: self.url.clone(), ending: *ending }),
-            State::Open(bytes) => work(bytes).map_err(|source| Error::Io {
+            MemoryState::Ended(ending) => Err(Error::Ended { url: self.url.clone(), ending: *ending }),
+            MemoryState::Open(bytes) => work(bytes).map_err(|source| Error::Io {
                 url: self.url.clone(),
                 doing: doing.to_owned(),
                 source: Arc::new(source),
@@ -106,15 +106,15 @@ impl Sink for MemorySink {
             bytes.truncate(usize::try_from(size_bytes).unwrap_or(usize::MAX));
             Ok(std::mem::take(bytes))
         })?;
-        *state = State::Ended(Ending::Published);
+        *state = MemoryState::Ended(Ending::Published);
         *self.place.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes.into());
         Ok(())
     }
 
     fn abort(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::Open(_)) {
-            *state = State::Ended(Ending::Aborted);
+        if matches!(*state, MemoryState::Open(_)) {
+            *state = MemoryState::Ended(Ending::Aborted);
         }
     }
 }

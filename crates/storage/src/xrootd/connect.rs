@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::failure::Failure;
-use super::url::Target;
+use super::url::FileAddress;
 use super::wire::{Patience, TICK, reason};
 use crate::connect::{connect_to_any, within};
-use crate::descriptors::{Held, held};
+use crate::descriptors::{HeldDescriptor, held};
 
 #[cfg(target_os = "linux")]
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -21,7 +21,7 @@ const MAX_LOOKUPS: usize = 64;
 static LOOKUPS: Mutex<(u32, usize)> = Mutex::new((0, 0));
 
 /// Connects to the server of a target, by the first of its addresses that answers.
-pub(crate) fn connect(target: &Target, patience: Patience) -> Result<Held<TcpStream>, Failure> {
+pub(crate) fn connect(target: &FileAddress, patience: Patience) -> Result<HeldDescriptor<TcpStream>, Failure> {
     let addresses = addresses(&target.host, target.port, patience)?;
     let rest = patience.rest()?;
     let stream = held(|| connect_to_any(&addresses, rest)).map_err(|error| Failure::Broken(reason(&error)))?;

@@ -23,7 +23,7 @@ use super::flight::{Flight, Request};
 use super::login::Session;
 use super::message::{self, Handle, Header};
 use super::meter::Meter;
-use super::url::Target;
+use super::url::FileAddress;
 use super::vectors::Vectors;
 use super::wire::{Inbound, Outbound, Plug, given_back};
 use crate::account::{Ledger, Operation};
@@ -59,7 +59,7 @@ pub(super) struct Outstanding {
     since: Option<Instant>,
 }
 
-pub(super) struct State {
+pub(super) struct ConnectionState {
     /// Here unless somebody reads.
     pub(super) inbound: Option<Box<Inbound>>,
     /// Head of the answer that comes next, if it was read and its reader is still to come.
@@ -87,7 +87,7 @@ pub(super) struct State {
 
 /// A session with a server.
 pub(crate) struct Connection {
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
     pub(super) outbound: Mutex<Outbound>,
     plug: Plug,
     pub(super) timeout: Duration,
@@ -102,9 +102,9 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Takes over a session that has begun.
-    pub(crate) fn new(session: Session, target: &Target, network: &Network) -> Arc<Connection> {
+    pub(crate) fn new(session: Session, target: &FileAddress, network: &Network) -> Arc<Connection> {
         let (inbound, outbound, plug) = session.line.into_parts();
-        let mut state = State {
+        let mut state = ConnectionState {
             inbound: Some(Box::new(inbound)),
             header: None,
             outstanding: HashMap::new(),
@@ -135,7 +135,7 @@ impl Connection {
         })
     }
 
-    pub(super) fn locked(&self) -> MutexGuard<'_, State> {
+    pub(super) fn locked(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -267,7 +267,7 @@ impl Holder for Connection {
     }
 }
 
-impl State {
+impl ConnectionState {
     /// Notes requests of these sizes that were sent in the first streams.
     fn expect_early(&mut self, sizes: &[usize], sent: Instant) {
         if sizes.is_empty() {

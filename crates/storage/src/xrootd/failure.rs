@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::url::Target;
+use super::url::FileAddress;
 use crate::error::Error;
 use crate::secret::redacted;
 
@@ -114,7 +114,7 @@ impl Failure {
     }
 
     /// The server's words without what was said to it alone, if it repeats that.
-    pub(crate) fn without_secrets(self, target: &Target) -> Failure {
+    pub(crate) fn without_secrets(self, target: &FileAddress) -> Failure {
         match self {
             Failure::Refused(number, answer) => Failure::Refused(number, target.without_secrets(&answer)),
             Failure::Denied(answer, hint) => Failure::Denied(target.without_secrets(&answer), hint),
@@ -123,7 +123,7 @@ impl Failure {
     }
 
     /// As the caller is told: of which URL, from which server, and what was being done.
-    pub(crate) fn into_error(self, url: &str, target: &Target, doing: &str) -> Error {
+    pub(crate) fn into_error(self, url: &str, target: &FileAddress, doing: &str) -> Error {
         let url = url.to_owned();
         let doing = format!("{doing} from {}", target.shown_server());
         match self.without_secrets(target) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::connection::{Caller, Connection, Early, MAX_OUTSTANDING_BYTES, Outstanding, State};
+use super::connection::{Caller, Connection, ConnectionState, Early, MAX_OUTSTANDING_BYTES, Outstanding};
 use super::failure::Failure;
 use super::frame::{Answer, Incoming};
 use super::message::{self, ATTENTION_BYTES, Header};
@@ -289,7 +289,10 @@ impl<'c> Flight<'c> {
 
     /// Reads the head of the next answer and wakes whose it is; passes over what nobody wants. Returns after a tick in
     /// any case.
-    fn read_next<'s>(&'s self, mut state: MutexGuard<'s, State>) -> Result<MutexGuard<'s, State>, Failure> {
+    fn read_next<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, ConnectionState>,
+    ) -> Result<MutexGuard<'s, ConnectionState>, Failure> {
         let Some(mut inbound) = state.inbound.take() else { return Ok(state) };
         let waiting = state.header.take();
         drop(state);

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::frame::{Answer, Incoming, Piece, VectorAnswer};
 use super::message::{self, HEADER_BYTES, Header};
-use super::url::Target;
+use super::url::FileAddress;
 use crate::requests::xrootd::VectorLimits;
 
 struct Wire<'a>(&'a [u8]);
@@ -29,8 +29,8 @@ pub fn answers(data: &[u8]) {
     let limits = VectorLimits::parse(data);
     assert!((1..=1024).contains(&limits.max_ranges) && limits.max_range_bytes > 0);
     if let Ok(text) = std::str::from_utf8(data) {
-        let _ = Target::parse(text).map(|target| target.redirected(-1, text));
-        let target = Target::parse("roots://host//file?authz=1");
+        let _ = FileAddress::parse(text).map(|target| target.redirected(-1, text));
+        let target = FileAddress::parse("roots://host//file?authz=1");
         if let Ok(Ok(next)) = target.map(|target| target.redirected(1094, text)) {
             assert!(next.is_secure && !next.host.is_empty());
         }

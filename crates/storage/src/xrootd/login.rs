@@ -11,7 +11,7 @@ use super::failure::{Failure, code};
 use super::frame::Incoming;
 use super::message::{self, HEADER_BYTES, Header};
 use super::tls;
-use super::url::Target;
+use super::url::FileAddress;
 use super::wire::{Line, Patience};
 use crate::http::credentials::WITHHELD;
 use crate::options::Network;
@@ -52,19 +52,19 @@ fn rebuffs() -> MutexGuard<'static, HashMap<Server, u8>> {
     REBUFFS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn server_of(target: &Target) -> Server {
+fn server_of(target: &FileAddress) -> Server {
     (target.host.clone(), target.port)
 }
 
 /// What came with the login was not taken well, or so it seems.
-pub(crate) fn note_rebuff(target: &Target) {
+pub(crate) fn note_rebuff(target: &FileAddress) {
     let mut rebuffs = rebuffs();
     let n = rebuffs.entry(server_of(target)).or_default();
     *n = n.saturating_add(1);
 }
 
 /// What came with the login was answered.
-pub(crate) fn note_welcome(target: &Target) {
+pub(crate) fn note_welcome(target: &FileAddress) {
     rebuffs().remove(&server_of(target));
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn note_welcome(target: &Target) {
 ///
 /// Gives up at `until`.
 pub(crate) fn begin(
-    target: &Target,
+    target: &FileAddress,
     network: &Network,
     identity: &Identity,
     early: &[Vec<u8>],
@@ -126,7 +126,7 @@ enum Plain {
 
 fn begin_plain(
     mut line: Line,
-    target: &Target,
+    target: &FileAddress,
     identity: &Identity,
     early: &[Vec<u8>],
     patience: Patience,
@@ -169,7 +169,7 @@ fn begin_plain(
     Ok(Plain::Begun(Box::new(Session { line, is_encrypted: false, early_bytes, started, round_trip })))
 }
 
-fn begin_encrypted(target: &Target, identity: &Identity, patience: Patience) -> Result<Session, Failure> {
+fn begin_encrypted(target: &FileAddress, identity: &Identity, patience: Patience) -> Result<Session, Failure> {
     let configuration = tls::configuration(&identity.credentials)?;
     let mut line = Line::new(connect(target, patience)?, patience.timeout);
     let started = Instant::now();
@@ -192,7 +192,7 @@ fn begin_encrypted(target: &Target, identity: &Identity, patience: Patience) -> 
     Ok(Session { line, is_encrypted, early_bytes: Vec::new(), started, round_trip })
 }
 
-fn login_request(target: &Target, identity: &Identity) -> Vec<u8> {
+fn login_request(target: &FileAddress, identity: &Identity) -> Vec<u8> {
     message::login(target.user.as_ref().unwrap_or(&identity.account), std::process::id(), &target.login_token)
 }
 

@@ -26,4 +26,4 @@ mod vectors;
 mod wire;
 
 pub use store::{open_xrootd, open_xrootd_once};
-pub(crate) use url::Target;
+pub(crate) use url::FileAddress;

@@ -9,7 +9,7 @@ use super::failure::{Failure, code};
 use super::flight::Request;
 use super::message::{self, Handle, Stat};
 use super::pool::Arrival;
-use super::url::Target;
+use super::url::FileAddress;
 use super::{login, pool};
 use crate::account::{Ledger, Operation};
 use crate::error::Result;
@@ -27,7 +27,7 @@ pub(super) struct OpenFile {
     pub(super) connection: Arc<Connection>,
     pub(super) handle: Handle,
     /// Where it was found.
-    pub(super) target: Target,
+    pub(super) target: FileAddress,
     /// The server knows its handle no more.
     pub(super) is_lost: AtomicBool,
     pub(super) ledger: Arc<Ledger>,
@@ -65,7 +65,7 @@ impl Drop for OpenFile {
 
 /// Opens the file, wherever redirections lead, which must be done at `until`.
 pub(super) fn open_at(
-    origin: &Target,
+    origin: &FileAddress,
     url: &str,
     network: &Network,
     lane: usize,
@@ -88,9 +88,9 @@ pub(super) fn open_at(
 /// The way to a file.
 struct Way {
     /// Where it is asked for next.
-    target: Target,
+    target: FileAddress,
     /// Who sent there, and whom they should not send to again.
-    manager: Option<Target>,
+    manager: Option<FileAddress>,
     tried: Vec<String>,
     /// A session that was there already has failed.
     is_second_try: bool,
@@ -125,7 +125,7 @@ impl Way {
 
 /// Opens the file on the server of the target. How its connection was come by is told, too: new if there is none.
 fn ask(
-    target: &Target,
+    target: &FileAddress,
     network: &Network,
     lane: usize,
     ledger: &Arc<Ledger>,
@@ -157,7 +157,7 @@ fn entered<T>(ledger: &Ledger, start: Instant, result: Result<T, Failure>) -> Re
 fn open_on(
     connection: Arc<Connection>,
     arrival: Arrival,
-    target: &Target,
+    target: &FileAddress,
     network: &Network,
     (start, ledger): (Instant, &Arc<Ledger>),
     until: Instant,

@@ -10,7 +10,7 @@ use super::connection::Connection;
 use super::credentials::Identity;
 use super::failure::Failure;
 use super::login;
-use super::url::Target;
+use super::url::FileAddress;
 use crate::descriptors;
 use crate::options::Network;
 use crate::shared::Shared;
@@ -37,7 +37,7 @@ struct Key {
 }
 
 impl Key {
-    fn new(target: &Target, network: &Network, identity: &Identity, lane: usize) -> Key {
+    fn new(target: &FileAddress, network: &Network, identity: &Identity, lane: usize) -> Key {
         Key {
             process: std::process::id(),
             host: target.host.clone(),
@@ -84,7 +84,7 @@ pub(crate) enum Arrival {
 /// A connection to the server of a target. If it has to be made, which must be done at `until`, the `early` requests may go
 /// out with the login.
 pub(crate) fn acquire(
-    target: &Target,
+    target: &FileAddress,
     network: &Network,
     lane: usize,
     early: &[Vec<u8>],
@@ -97,7 +97,7 @@ pub(crate) fn acquire(
 
 fn acquire_as(
     identity: &Identity,
-    target: &Target,
+    target: &FileAddress,
     network: &Network,
     lane: usize,
     early: &[Vec<u8>],
@@ -159,9 +159,9 @@ mod tests {
     use std::net::TcpListener;
 
     /// Starts a server that lets everybody in and then says nothing.
-    fn start() -> Target {
+    fn start() -> FileAddress {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let target = Target::parse(&format!("root://{}//f", listener.local_addr().unwrap())).unwrap();
+        let target = FileAddress::parse(&format!("root://{}//f", listener.local_addr().unwrap())).unwrap();
         std::thread::spawn(move || {
             let frame = |body: &[u8]| [[0; 7].as_slice(), &[u8::try_from(body.len()).unwrap()], body].concat();
             let protocol = [0, 0, 5, 0x11, 0, 0, 0, 1];

@@ -10,7 +10,7 @@ use super::frame::Answer;
 use super::message::{self, Stat};
 use super::opening::{OpenFile, open_at, stat_of};
 use super::plan;
-use super::url::Target;
+use super::url::FileAddress;
 use super::vectors::{Fallback, Vectors};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
@@ -72,7 +72,7 @@ struct XrootdFile {
     modified_s: i64,
     /// Its first bytes, as far as they came with the opening.
     head: Vec<u8>,
-    origin: Target,
+    origin: FileAddress,
     network: Network,
     lanes: Vec<Lane>,
     /// Requests: every connection opens the file for itself.
@@ -88,7 +88,7 @@ struct Lane {
 }
 
 /// Bytes that came with the opening: offset in the file, content.
-type Pieces = Vec<(u64, Vec<u8>)>;
+type OpeningBytes = Vec<(u64, Vec<u8>)>;
 
 impl XrootdFile {
     /// Opens it, with the bytes that came with that.
@@ -98,8 +98,8 @@ impl XrootdFile {
         speculation: Speculation,
         ledger: &Arc<Ledger>,
         until: Instant,
-    ) -> Result<(XrootdFile, Pieces)> {
-        let origin = Target::parse(url)?;
+    ) -> Result<(XrootdFile, OpeningBytes)> {
+        let origin = FileAddress::parse(url)?;
         let distinction = hidden_distinction(url).map_or_else(String::new, |hidden| format!(" {hidden:016x}"));
         let (url, ledger) = (redacted(url), Arc::clone(ledger));
         let (file, stat) = open_at(&origin, &url, network, 0, &ledger, until)?;
@@ -117,7 +117,7 @@ impl XrootdFile {
     }
 
     /// Head and tail in one request.
-    fn speculate(&self, speculation: Speculation, until: Instant) -> Result<Pieces> {
+    fn speculate(&self, speculation: Speculation, until: Instant) -> Result<OpeningBytes> {
         let head_end = speculation.head_bytes.min(self.size_bytes);
         let tail_start = self.size_bytes.saturating_sub(speculation.tail_bytes).max(head_end);
         let ranges = if tail_start == head_end {
@@ -182,7 +182,7 @@ impl XrootdFile {
     fn checked(
         &self,
         (file, stat): (OpenFile, Stat),
-        (before, modified_s): (&Target, i64),
+        (before, modified_s): (&FileAddress, i64),
         until: Instant,
     ) -> Result<Arc<OpenFile>> {
         let is_same_server = (&file.target.host, file.target.port) == (&before.host, before.port);

@@ -13,7 +13,7 @@ const NO_SERVER: &str = "redirection to what is no server";
 
 /// A file on a server.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct FileAddress {
     /// Whether the connection must be encrypted (`roots`).
     pub(crate) is_secure: bool,
     /// Whom to log in as, if the URL says so.
@@ -29,9 +29,9 @@ pub(crate) struct Target {
     pub(crate) login_token: String,
 }
 
-impl Target {
+impl FileAddress {
     /// Takes a URL apart. Options of arrowroot in its query are not for the server and are left out.
-    pub(crate) fn parse(url: &str) -> Result<Target> {
+    pub(crate) fn parse(url: &str) -> Result<FileAddress> {
         let wrong = |what: &str| Error::Option {
             option: redacted(url),
             what: format!("{what}; write such as root://host:1094//directory/file.root"),
@@ -53,7 +53,7 @@ impl Target {
         };
         let (host, port) = split_port(address).ok_or_else(|| wrong("has no valid host and port"))?;
         let opaque = opaque.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("arrowroot."));
-        Ok(Target {
+        Ok(FileAddress {
             is_secure,
             user: user.map(str::to_owned),
             host: host.to_owned(),
@@ -66,7 +66,7 @@ impl Target {
 
     /// Where a redirection leads: `port` and `place` as the server says them, the latter
     /// `host[?opaque[?login token]]`, or a whole URL if the port is not above 0.
-    pub(crate) fn redirected(&self, port: i32, place: &str) -> std::result::Result<Target, String> {
+    pub(crate) fn redirected(&self, port: i32, place: &str) -> std::result::Result<FileAddress, String> {
         let mut words = place.trim_end_matches('\0').splitn(3, '?');
         let place = words.next().unwrap_or_default();
         let (opaque, login_token) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -77,9 +77,9 @@ impl Target {
                 .is_some_and(|(_, rest)| rest.split_once('/').is_some_and(|(_, path)| !path.is_empty()));
             let text =
                 if has_path { place.to_owned() } else { format!("{}/{}", place.trim_end_matches('/'), self.path) };
-            let parsed = Target::parse(&text).map_err(|_| NO_SERVER.to_owned())?;
+            let parsed = FileAddress::parse(&text).map_err(|_| NO_SERVER.to_owned())?;
             // An encrypted session stays encrypted.
-            next = Target { is_secure: self.is_secure || parsed.is_secure, opaque: self.opaque.clone(), ..parsed };
+            next = FileAddress { is_secure: self.is_secure || parsed.is_secure, opaque: self.opaque.clone(), ..parsed };
             next.user = next.user.or_else(|| self.user.clone());
         } else {
             let (host, own_port) = split_port(place).ok_or(NO_SERVER)?;
@@ -96,12 +96,12 @@ impl Target {
     }
 
     /// The same with one more word for the server; one of that name is replaced.
-    pub(crate) fn with_opaque(&self, pair: &str) -> Target {
-        Target { opaque: merged(&self.opaque, pair), ..self.clone() }
+    pub(crate) fn with_opaque(&self, pair: &str) -> FileAddress {
+        FileAddress { opaque: merged(&self.opaque, pair), ..self.clone() }
     }
 
     /// The same, to be sent elsewhere than to these servers.
-    pub(crate) fn without_servers(&self, hosts: &[String]) -> Target {
+    pub(crate) fn without_servers(&self, hosts: &[String]) -> FileAddress {
         self.with_opaque(&format!("{TRIED}={}", hosts.join(",")))
     }
 
@@ -189,8 +189,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parsed(url: &str) -> Target {
-        Target::parse(url).unwrap()
+    fn parsed(url: &str) -> FileAddress {
+        FileAddress::parse(url).unwrap()
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         for wrong in
             ["root://host", "root://host//", "http://host/f", "root://:1//f", "root://host:0//f", "root://h:x//f"]
         {
-            assert!(Target::parse(wrong).is_err(), "{wrong}");
+            assert!(FileAddress::parse(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -244,8 +244,8 @@ mod tests {
     proptest! {
         #[test]
         fn nonsense_is_refused_without_harm(url in "\\PC{0,40}", port: i32, place in "\\PC{0,40}") {
-            let _ = Target::parse(&url);
-            let _ = Target::parse(&format!("root://{url}"));
+            let _ = FileAddress::parse(&url);
+            let _ = FileAddress::parse(&format!("root://{url}"));
             let _ = parsed("root://host//f?a=1").redirected(port, &place);
         }
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::failure::code;
-use super::url::Target;
+use super::url::FileAddress;
 use crate::requests::xrootd::VectorLimits;
 
 /// By host and port.
@@ -48,7 +48,7 @@ pub(super) enum Fallback {
 
 impl Vectors {
     /// Those of the server of a target.
-    pub(super) fn of(target: &Target) -> Arc<Vectors> {
+    pub(super) fn of(target: &FileAddress) -> Arc<Vectors> {
         let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(servers.entry((target.host.clone(), target.port)).or_default())
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustls::ClientConnection;
 
-use crate::descriptors::Held;
+use crate::descriptors::HeldDescriptor;
 use crate::tls_failure;
 
 use super::failure::Failure;
@@ -26,7 +26,7 @@ pub(super) const TICK: Duration = Duration::from_millis(250);
 type Tls = Arc<Mutex<ClientConnection>>;
 
 /// The socket of a connection, which both directions have.
-pub(super) type Socket = Arc<Held<TcpStream>>;
+pub(super) type Socket = Arc<HeldDescriptor<TcpStream>>;
 
 fn locked(tls: &Tls) -> MutexGuard<'_, ClientConnection> {
     tls.lock().unwrap_or_else(PoisonError::into_inner)
@@ -344,7 +344,7 @@ pub(crate) fn given_back() -> Failure {
 }
 
 /// Ends a connection, whoever is waiting for it. It does not keep the socket open.
-pub(crate) struct Plug(Weak<Held<TcpStream>>);
+pub(crate) struct Plug(Weak<HeldDescriptor<TcpStream>>);
 
 impl Plug {
     /// Ends it.
@@ -375,7 +375,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// Takes a connection that is not encrypted yet.
-    pub(crate) fn new(stream: Held<TcpStream>, timeout: Duration) -> Line {
+    pub(crate) fn new(stream: HeldDescriptor<TcpStream>, timeout: Duration) -> Line {
         let stream = Arc::new(stream);
         let outbound = Outbound { stream: Some(Arc::clone(&stream)), tls: None, records: Vec::new() };
         let plug = Plug(Arc::downgrade(&stream));

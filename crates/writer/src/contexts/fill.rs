@@ -13,7 +13,7 @@ use crate::table::Slice;
 use super::arrivals::Arrived;
 use super::behind::But;
 use super::stalls::Doing;
-use super::{Checked, Collected, Free, InUse, Inner, Offer, Order, Ordered, State, lock};
+use super::{Checked, Collected, FillingState, Free, InUse, Inner, Offer, Order, Ordered, lock};
 
 /// Entries on their way to a table. Dropped before its first step has taken some, nothing has happened.
 #[must_use = "nothing is taken before its steps are done"]
@@ -201,51 +201,51 @@ impl Fill {
             queue.wait_for(patience, |room| (room != Room::None).then_some(())).map(|found| found.is_some())
         } else if filling.settings.order != Order::Free {
             let number = first_entry.unwrap_or(u64::MAX);
-            if let State::Ordered(ordered) = &mut *filling.lock() {
+            if let FillingState::Ordered(ordered) = &mut *filling.lock() {
                 ordered.arrivals.wait(number);
             }
             filling.file.behind().begin(inner.number, *thread);
             // Another one may be let in now.
             queue.wake();
             let found = queue.wait_for(patience, |_| match &*filling.lock() {
-                State::Ordered(Ordered { arrivals }) => {
+                FillingState::Ordered(Ordered { arrivals }) => {
                     let first = first_entry.unwrap_or(arrivals.end());
                     let verdict = arrivals.verdict(first, *n_entries, *n_bytes, filling.n_running(None));
                     (verdict != Offer::Full).then_some(())
                 }
-                State::Free(_) => Some(()),
+                FillingState::Free(_) => Some(()),
             });
             filling.file.behind().end(inner.number, *thread);
-            if let State::Ordered(ordered) = &mut *filling.lock() {
+            if let FillingState::Ordered(ordered) = &mut *filling.lock() {
                 ordered.arrivals.leave(number);
             }
             found.map(|found| found.is_some())
         } else {
             let alarm = Alarm::new(helps);
             let waiter = match &mut *filling.lock() {
-                State::Free(free) => {
+                FillingState::Free(free) => {
                     let waiter = free.buffers.queue_up(*has_begun);
                     free.alarms.insert(waiter, alarm.clone());
                     waiter
                 }
-                State::Ordered(_) => return Ok(true),
+                FillingState::Ordered(_) => return Ok(true),
             };
             let is_first = || match &*filling.lock() {
-                State::Free(free) => free.buffers.first_in_line() == Some(waiter),
-                State::Ordered(_) => true,
+                FillingState::Free(free) => free.buffers.first_in_line() == Some(waiter),
+                FillingState::Ordered(_) => true,
             };
             let patience = Patience { line: Some(InLine { alarm, is_first: &is_first }), ..patience };
             let found = queue.wait_for(patience, |room| match &mut *filling.lock() {
-                State::Free(free) => free.buffers.lend(Some(waiter), room),
-                State::Ordered(_) => None,
+                FillingState::Free(free) => free.buffers.lend(Some(waiter), room),
+                FillingState::Ordered(_) => None,
             });
             // Whoever is next in line looks again.
             let next = match &mut *filling.lock() {
-                State::Free(free) => {
+                FillingState::Free(free) => {
                     free.alarms.remove(&waiter);
                     free.buffers.leave(waiter).and_then(|next| free.alarms.get(&next).cloned())
                 }
-                State::Ordered(_) => None,
+                FillingState::Ordered(_) => None,
             };
             if let Some(next) = next {
                 queue.ring(&next);
@@ -264,13 +264,13 @@ impl Fill {
         let filling = &self.inner.filling;
         let room = filling.file.queue().room();
         let (number, collected) = match &mut *filling.lock() {
-            State::Free(Free { buffers, collected, .. }) => {
+            FillingState::Free(Free { buffers, collected, .. }) => {
                 let Some(number) = self.lent.take().or_else(|| buffers.lend(None, room)) else {
                     return Ok(Step::Full);
                 };
                 (number, collected[number].take())
             }
-            State::Ordered(_) => return Ok(Step::Full),
+            FillingState::Ordered(_) => return Ok(Step::Full),
         };
         let mut collected = collected.unwrap_or_else(|| {
             let mut pipeline = lock(&filling.pipeline);
@@ -293,7 +293,7 @@ impl Fill {
         }
         collected.producer.count(collected.cutter.held_bytes());
         if is_end {
-            if let State::Free(free) = &mut *filling.lock() {
+            if let FillingState::Free(free) = &mut *filling.lock() {
                 free.buffers.end(number);
             }
             let waker = filling.file.queue().waker();
@@ -306,11 +306,11 @@ impl Fill {
         }
         let n_bytes = collected.cutter.n_bytes();
         let is_awaited = match &mut *filling.lock() {
-            State::Free(free) => {
+            FillingState::Free(free) => {
                 free.collected[number] = Some(collected);
                 free.buffers.give_back(number, n_bytes)
             }
-            State::Ordered(_) => false,
+            FillingState::Ordered(_) => false,
         };
         if is_awaited {
             filling.file.queue().wake();
@@ -331,7 +331,7 @@ impl Fill {
         let but = But { context: self.inner.number, thread: self.has_waited.then_some(self.thread) };
         let n_others = filling.n_running(Some(but));
         let offer = match &mut *filling.lock() {
-            State::Ordered(Ordered { arrivals }) => {
+            FillingState::Ordered(Ordered { arrivals }) => {
                 let first = self.first_entry.unwrap_or(arrivals.end());
                 let offer = arrivals.offer(first, self.n_entries, self.n_bytes, n_others);
                 if offer == Offer::Keep {
@@ -340,7 +340,7 @@ impl Fill {
                 }
                 offer
             }
-            State::Free(_) => Offer::Full,
+            FillingState::Free(_) => Offer::Full,
         };
         if offer == Offer::Keep {
             // Whoever waits may be let in now.
@@ -370,11 +370,11 @@ impl Drop for Fill {
         // A buffer that waiting has brought is for others.
         if let Some(number) = self.lent.take() {
             self.inner.waker.wake_after(|| match &mut *filling.lock() {
-                State::Free(free) => {
+                FillingState::Free(free) => {
                     let n_bytes = free.collected[number].as_ref().map_or(0, |collected| collected.cutter.n_bytes());
                     free.buffers.give_back(number, n_bytes)
                 }
-                State::Ordered(_) => false,
+                FillingState::Ordered(_) => false,
             });
         }
         if self.has_begun && !self.values.is_empty() {

@@ -59,7 +59,7 @@ pub(crate) struct Filling {
     columns: Arc<TableColumns>,
     pipeline: Arc<Mutex<Box<dyn Pipeline>>>,
     settings: ContextSettings,
-    state: Mutex<State>,
+    state: Mutex<FillingState>,
     /// Contexts that there are, with fills that are not at their end.
     open: Mutex<OpenContexts>,
     /// How many were ever made.
@@ -69,7 +69,7 @@ pub(crate) struct Filling {
 
 /// Never locked by who holds the lock of the queue's state for long, and never held by who asks the queue for anything: where
 /// both are held, the queue's was first.
-enum State {
+enum FillingState {
     Free(Free),
     Ordered(Ordered),
 }
@@ -115,8 +115,8 @@ impl Drop for InUse {
             let Some(filling) = self.filling.upgrade() else { return false };
             let mut state = filling.lock();
             match &mut *state {
-                State::Free(free) => free.buffers.renew(self.number),
-                State::Ordered(_) => false,
+                FillingState::Free(free) => free.buffers.renew(self.number),
+                FillingState::Ordered(_) => false,
             }
         });
     }
@@ -134,10 +134,10 @@ impl Contexts {
             let n_buffers = buffers.n_fills().len();
             lock(pipeline).be_free(n_buffers);
             let collected = (0..n_buffers).map(|_| None).collect();
-            State::Free(Free { buffers, collected, alarms: HashMap::new() })
+            FillingState::Free(Free { buffers, collected, alarms: HashMap::new() })
         } else {
             let kept_bytes = file.settings().buffer_bytes as u64 / SHARE_KEPT;
-            State::Ordered(Ordered { arrivals: Arrivals::new(kept_bytes) })
+            FillingState::Ordered(Ordered { arrivals: Arrivals::new(kept_bytes) })
         };
         Contexts {
             filling: Arc::new(Filling {
@@ -193,8 +193,8 @@ impl Contexts {
     /// How often each buffer was filled from, if entries go to several.
     pub fn n_fills(&self) -> Vec<u64> {
         match &*self.filling.lock() {
-            State::Free(free) => free.buffers.n_fills().to_vec(),
-            State::Ordered(_) => Vec::new(),
+            FillingState::Free(free) => free.buffers.n_fills().to_vec(),
+            FillingState::Ordered(_) => Vec::new(),
         }
     }
 
@@ -215,8 +215,8 @@ impl Contexts {
         filling.wait_for_fills()?;
         filling.take_kept(usize::MAX, &mut Manner::helping())?;
         let (collected, missing) = match &mut *filling.lock() {
-            State::Free(free) => (free.collected.iter_mut().filter_map(Option::take).collect::<Vec<_>>(), None),
-            State::Ordered(ordered) => {
+            FillingState::Free(free) => (free.collected.iter_mut().filter_map(Option::take).collect::<Vec<_>>(), None),
+            FillingState::Ordered(ordered) => {
                 let (next, kept) = ordered.arrivals.missing();
                 (Vec::new(), kept.map(|kept| (next, kept)))
             }
@@ -352,7 +352,7 @@ impl Drop for Inner {
 }
 
 impl Filling {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FillingState> {
         // A panic in here would be ours, and the tests would show it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -366,7 +366,7 @@ impl Filling {
                 lock(&self.pipeline).append(stored, slice.n_entries, manner)?;
             }
             let mut state = self.lock();
-            let State::Ordered(Ordered { arrivals }) = &mut *state else { return Ok(()) };
+            let FillingState::Ordered(Ordered { arrivals }) = &mut *state else { return Ok(()) };
             arrivals.taken(n_entries);
             let following = if n_done < n_more { arrivals.follow() } else { None };
             let Some(following) = following else { break };
@@ -375,8 +375,8 @@ impl Filling {
             (slices, n_entries) = (following.values, following.n_entries);
         }
         let is_awaited = match &mut *self.lock() {
-            State::Ordered(ordered) => ordered.arrivals.stop(),
-            State::Free(_) => false,
+            FillingState::Ordered(ordered) => ordered.arrivals.stop(),
+            FillingState::Free(_) => false,
         };
         if is_awaited {
             self.file.queue().wake();
@@ -387,11 +387,11 @@ impl Filling {
     /// Gives what is kept and next to the table: at most so many offers.
     fn take_kept(&self, n_most: usize, manner: &mut Manner<'_>) -> Result<()> {
         let first = match &mut *self.lock() {
-            State::Ordered(ordered) => ordered.arrivals.follow(),
-            State::Free(_) => None,
+            FillingState::Ordered(ordered) => ordered.arrivals.follow(),
+            FillingState::Free(_) => None,
         };
         let Some(first) = first else {
-            if let State::Ordered(ordered) = &mut *self.lock() {
+            if let FillingState::Ordered(ordered) = &mut *self.lock() {
                 ordered.arrivals.stop();
             }
             return Ok(());

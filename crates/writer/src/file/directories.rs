@@ -28,12 +28,12 @@ pub const ROOT_DIRECTORY: DirectoryId = DirectoryId(0);
 #[derive(Debug, Clone)]
 pub(super) struct Directories {
     root: RootRecord,
-    directories: Vec<Held>,
+    directories: Vec<HeldDirectory>,
 }
 
 /// A directory and what it holds.
 #[derive(Debug, Clone)]
-struct Held {
+struct HeldDirectory {
     key: Key,
     fields: Directory,
     children: Vec<DirectoryId>,
@@ -71,7 +71,7 @@ impl Directories {
         };
         let root =
             RootRecord { key: key.clone(), name: name.to_owned(), title: String::new(), directory: fields.clone() };
-        Ok(Directories { root, directories: vec![Held::new(key, fields)] })
+        Ok(Directories { root, directories: vec![HeldDirectory::new(key, fields)] })
     }
 
     /// The record of the root directory.
@@ -125,7 +125,7 @@ impl Directories {
         key.write(&mut output)?;
         fields.write_record(&mut output)?;
         let id = DirectoryId(self.directories.len());
-        self.directories.push(Held::new(key, fields));
+        self.directories.push(HeldDirectory::new(key, fields));
         let parent = &mut self.directories[parent.0];
         parent.by_name.insert(name.to_owned(), id);
         parent.children.push(id);
@@ -191,7 +191,7 @@ impl Directories {
 
     /// The key of a directory's key list, but for place and size: it names the directory itself as its directory.
     pub(super) fn key_of_list(&self, directory: DirectoryId, is_large: bool) -> Result<Key> {
-        let Held { key, fields, .. } = &self.directories[directory.0];
+        let HeldDirectory { key, fields, .. } = &self.directories[directory.0];
         let mut own = Key::new(is_large, &key.class_name, &key.name, &key.title)?;
         (own.head.seek_dir, own.head.datime) = (fields.seek_dir, key.datime);
         Ok(own)
@@ -205,7 +205,7 @@ impl Directories {
 
     /// The fields of all directories as they are in the end, and where they are; those of the root directory last.
     pub(super) fn fields(&self) -> Result<Vec<(u64, Vec<u8>)>> {
-        let fields = |held: &Held| {
+        let fields = |held: &HeldDirectory| {
             let mut output = Output::new(0);
             held.fields.write_record(&mut output)?;
             Ok((held.fields.seek_dir + u64::from(held.fields.n_bytes_name), output.into_bytes()))
@@ -214,10 +214,10 @@ impl Directories {
     }
 }
 
-impl Held {
+impl HeldDirectory {
     fn new(key: Key, fields: Directory) -> Self {
         let (children, names, promised) = (Vec::new(), Vec::new(), HashSet::new());
-        Held { key, fields, children, names, places: HashMap::new(), by_name: HashMap::new(), promised }
+        HeldDirectory { key, fields, children, names, places: HashMap::new(), by_name: HashMap::new(), promised }
     }
 
     /// The keys of a name.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::waiting::Manner;
-use super::{Place, Shared, State, Task};
+use super::{Place, Shared, Task, TaskQueueState};
 use crate::error::Result;
 
 /// Somebody who has things written in an order.
@@ -131,7 +131,7 @@ impl Ticket {
             move || shared.work()
         });
         if n_threads == 0 {
-            return shared.help_until(State::has_no_tasks);
+            return shared.help_until(TaskQueueState::has_no_tasks);
         }
         Ok(())
     }

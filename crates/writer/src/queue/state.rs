@@ -52,7 +52,7 @@ pub(super) struct Ready<P> {
 
 /// All that a queue knows. `T`: a task, `P`: how results are placed, `E`: what stopped it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct State<T, P, E> {
+pub(super) struct QueueState<T, P, E> {
     /// Tickets that are not placed as a whole, in their order; the number of the first one is `first`.
     entries: VecDeque<Entry<P>>,
     first: u64,
@@ -64,9 +64,9 @@ pub(super) struct State<T, P, E> {
     pub(super) growth: Growth,
 }
 
-impl<T, P, E> Default for State<T, P, E> {
+impl<T, P, E> Default for QueueState<T, P, E> {
     fn default() -> Self {
-        State {
+        QueueState {
             entries: VecDeque::new(),
             first: 0,
             tasks: VecDeque::new(),
@@ -79,7 +79,7 @@ impl<T, P, E> Default for State<T, P, E> {
     }
 }
 
-impl<T, P, E> State<T, P, E> {
+impl<T, P, E> QueueState<T, P, E> {
     /// True if no ticket is out.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty() && !self.is_placing
@@ -194,7 +194,7 @@ impl<T, P, E> State<T, P, E> {
         self.add(now);
     }
 
-    /// Takes the results that can be placed next. Its caller places them, and says so by [`State::placed`].
+    /// Takes the results that can be placed next. Its caller places them, and says so by [`QueueState::placed`].
     pub(super) fn next_ready(&mut self) -> Option<Ready<P>> {
         if self.is_placing || self.error.is_some() {
             return None;

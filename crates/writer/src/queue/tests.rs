@@ -83,17 +83,17 @@ struct Alive {
 
 static ALIVE: Alive = Alive { bytes: AtomicU64::new(0), peak: AtomicU64::new(0) };
 
-struct Held(u64);
+struct HeldBytes(u64);
 
-impl Held {
-    fn new(n_bytes: u64) -> Held {
+impl HeldBytes {
+    fn new(n_bytes: u64) -> HeldBytes {
         let bytes = ALIVE.bytes.fetch_add(n_bytes, Relaxed) + n_bytes;
         ALIVE.peak.fetch_max(bytes, Relaxed);
-        Held(n_bytes)
+        HeldBytes(n_bytes)
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldBytes {
     fn drop(&mut self) {
         ALIVE.bytes.fetch_sub(self.0, Relaxed);
     }
@@ -108,7 +108,7 @@ fn what_is_in_flight_stays_within_the_buffer() {
         for number in 0..200_u64 {
             let held = 20 + number * 7 % 200;
             // What is collected is there before it is counted.
-            let cluster = Arc::new(Held::new(held));
+            let cluster = Arc::new(HeldBytes::new(held));
             producer.hold(held).unwrap();
             let ticket = producer.ticket().unwrap();
             let made: Vec<_> = (0..4).map(|_| Arc::new(Mutex::new(None))).collect();
@@ -116,7 +116,7 @@ fn what_is_in_flight_stays_within_the_buffer() {
                 let (cluster, made) = (Arc::clone(&cluster), Arc::clone(made));
                 let task: Task = Box::new(move |_| {
                     let n_bytes = cluster.0 / 4;
-                    *made.lock().unwrap() = Some(Held::new(n_bytes));
+                    *made.lock().unwrap() = Some(HeldBytes::new(n_bytes));
                     Ok(n_bytes)
                 });
                 task

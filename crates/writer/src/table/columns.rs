@@ -129,10 +129,10 @@ impl TableColumns {
     /// # Errors
     /// [`Error::InvalidRequest`] for other columns than the table has, and for a value that its index does not hold;
     /// [`Error::Value`] as [`TableColumns::check_counts`].
-    pub(crate) fn pieces<'b>(&self, batch: &'b RecordBatch, first_entry: u64) -> Result<Pieces<'b>> {
+    pub(crate) fn pieces<'b>(&self, batch: &'b RecordBatch, first_entry: u64) -> Result<BatchPieces<'b>> {
         self.check_counts(batch, first_entry)?;
         self.index.as_ref().map_or(Ok(()), |index| index.check(batch))?;
-        Ok(Pieces::of(batch, first_entry))
+        Ok(BatchPieces::of(batch, first_entry))
     }
 
     /// Converts a slice; errors count its entries from `first_entry` on.
@@ -266,7 +266,7 @@ impl<'a> Counts<'a> {
 
 /// A batch, piece by piece.
 #[derive(Debug)]
-pub(crate) struct Pieces<'b> {
+pub(crate) struct BatchPieces<'b> {
     batch: &'b RecordBatch,
     /// The number of its first entry, for errors.
     first_entry: u64,
@@ -277,14 +277,14 @@ pub(crate) struct Pieces<'b> {
     folded: Vec<usize>,
 }
 
-impl<'b> Pieces<'b> {
+impl<'b> BatchPieces<'b> {
     fn of(batch: &'b RecordBatch, first_entry: u64) -> Self {
         let fields = batch.columns().iter().enumerate();
         let folded: Vec<usize> =
             fields.filter(|(_, column)| is_folded(column.data_type())).map(|(place, _)| place).collect();
         let is_one = batch.num_rows() <= MIN_ENTRIES && folded.is_empty();
         let all = if is_one { Vec::new() } else { batch.columns().iter().map(|column| Sizes::of(column)).collect() };
-        Pieces { batch, first_entry, start: 0, all, folded }
+        BatchPieces { batch, first_entry, start: 0, all, folded }
     }
 
     /// Bytes that all columns become of which the values take more memory then.
@@ -333,7 +333,7 @@ impl<'b> Pieces<'b> {
     }
 }
 
-impl Iterator for Pieces<'_> {
+impl Iterator for BatchPieces<'_> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -360,7 +360,7 @@ mod tests {
 
     fn lengths(columns: Vec<(&str, ArrayRef)>) -> Vec<usize> {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        Pieces::of(&batch, 0).map(|piece| piece.unwrap().num_rows()).collect()
+        BatchPieces::of(&batch, 0).map(|piece| piece.unwrap().num_rows()).collect()
     }
 
     #[test]
@@ -374,14 +374,14 @@ mod tests {
         assert_eq!(lengths(vec![("x", many.slice(5, 2 << 20))]), [2 << 20]);
         let nothing: ArrayRef = Arc::new(StructArray::new_empty_fields((1 << 40) + 1, None));
         let batch = RecordBatch::try_from_iter([("x", nothing)]).unwrap();
-        assert_eq!(Pieces::of(&batch, 0).next().unwrap().unwrap().num_rows(), MAX_ENTRIES);
+        assert_eq!(BatchPieces::of(&batch, 0).next().unwrap().unwrap().num_rows(), MAX_ENTRIES);
     }
 
     #[test]
     fn what_is_said_once_for_many_entries_is_cut_by_what_it_becomes() {
         let runs = RunArray::try_new(&Int64Array::from(vec![3, (1 << 31) - 2]), &Int64Array::from(vec![1, 2])).unwrap();
         let batch = RecordBatch::try_from_iter([("x", Arc::new(runs) as ArrayRef)]).unwrap();
-        let mut pieces = Pieces::of(&batch, 0);
+        let mut pieces = BatchPieces::of(&batch, 0);
         assert_eq!(pieces.unfolded_bytes(), ((1 << 31) - 2) * 8);
         assert_eq!(pieces.next().unwrap().unwrap().num_rows(), 2 << 20);
         // The first entry is long, and those behind it are short.
@@ -412,7 +412,7 @@ mod tests {
         let items: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1 << 16));
         let much = views(views(views(views(items, 1 << 16), 1 << 16), 1 << 16), 2);
         let batch = RecordBatch::try_from_iter([("y", views(Arc::new(Int64Array::from(vec![0])), 2)), ("x", much)]);
-        let error = Pieces::of(&batch.unwrap(), 5).next().unwrap().unwrap_err();
+        let error = BatchPieces::of(&batch.unwrap(), 5).next().unwrap().unwrap_err();
         let Error::Value { column, entry, what } = error else { panic!("{error}") };
         assert!(column == "x" && entry == 5 && what.contains("becomes 18446744073709551615 bytes"), "{what}");
     }

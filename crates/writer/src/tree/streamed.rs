@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::{BranchForm, Content, Held, Step, Value};
+use arrowroot_arrow::stored::{BranchForm, Content, CppType, Step, Value};
 use arrowroot_format::decode::kernels;
 use arrowroot_format::encode::CONTAINER_VERSION;
 use arrowroot_format::streamer::Primitive;
@@ -213,16 +213,16 @@ impl<'p> Node<'p> {
     fn of(value: &Value, values: &'p Stored, how: Streaming<'p>) -> Self {
         let values = through(values, &value.steps);
         match &value.held {
-            Held::Numbers { content, inner, .. } => Node::numbers(values, *content, inner, how),
-            Held::Text => Node::of_content(values, Content::Text, 1, how),
-            Held::Vector { item, .. } => {
+            CppType::Numbers { content, inner, .. } => Node::numbers(values, *content, inner, how),
+            CppType::Text => Node::of_content(values, Content::Text, 1, how),
+            CppType::Vector { item, .. } => {
                 let member_wise = match &item.held {
-                    Held::Object(class) if how.is_member_wise => Some(class.version),
+                    CppType::Object(class) if how.is_member_wise => Some(class.version),
                     _ => None,
                 };
                 Node::lists(values, member_wise, |items| Node::of(item, items, how))
             }
-            Held::Object(class) => {
+            CppType::Object(class) => {
                 let members = class.members.iter().map(|member| Node::of(&member.value, values, how));
                 let members: Vec<Node<'p>> = members.collect();
                 let n_bytes = members.iter().map(Node::fixed_bytes).sum();

@@ -45,7 +45,7 @@ pub struct ReferenceTable {
 const HAS_PROCESSES: u16 = 3;
 
 /// The result of reading a pointer to a `TBranchRef`.
-pub(super) enum Found {
+pub(super) enum FoundReferences {
     Nothing,
     Here(Box<BranchReferences>),
     /// One with parts that are not kept.
@@ -53,11 +53,11 @@ pub(super) enum Found {
 }
 
 /// Reads the pointer `fBranchRef`.
-pub(super) fn read_references<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Found> {
+pub(super) fn read_references<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<FoundReferences> {
     let (position, end) = match reading.objects.slot(cursor)? {
-        Slot::Null => return Ok(Found::Nothing),
+        Slot::Null => return Ok(FoundReferences::Nothing),
         Slot::New { class: "TBranchRef", position, end: Some(end) } => (position, end),
-        _ => return Ok(Found::InPart),
+        _ => return Ok(FoundReferences::InPart),
     };
     reading.objects.remember(position, Object::References);
     let version = cursor.version()?.version;
@@ -67,14 +67,14 @@ pub(super) fn read_references<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading
         Slot::Null => None,
         Slot::New { class: "TRefTable", end: Some(_), .. } => match read_table(cursor, reading)? {
             Some(table) => Some(table),
-            None => return Ok(Found::InPart),
+            None => return Ok(FoundReferences::InPart),
         },
-        _ => return Ok(Found::InPart),
+        _ => return Ok(FoundReferences::InPart),
     };
     if cursor.position() != end || !branch.branches.is_empty() {
-        return Ok(Found::InPart);
+        return Ok(FoundReferences::InPart);
     }
-    Ok(Found::Here(Box::new(BranchReferences { version, branch, table })))
+    Ok(FoundReferences::Here(Box::new(BranchReferences { version, branch, table })))
 }
 
 /// Reads a table; `None` if it points to something else than branches.

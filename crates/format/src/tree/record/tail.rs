@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::TreeRecord;
-use super::references::{Found, read_references};
+use super::references::{FoundReferences, read_references};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::Output;
@@ -336,9 +336,9 @@ impl TreeRecord {
             self.user_info = user_info.items;
         }
         match read_references(cursor, reading)? {
-            Found::Nothing => {}
-            Found::Here(references) => self.references = Some(references),
-            Found::InPart => self.tail.leave_out("objects in its fBranchRef".to_owned()),
+            FoundReferences::Nothing => {}
+            FoundReferences::Here(references) => self.references = Some(references),
+            FoundReferences::InPart => self.tail.leave_out("objects in its fBranchRef".to_owned()),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::interleavings::visit;
 
-type Model = State<(), u64, &'static str>;
+type Model = QueueState<(), u64, &'static str>;
 
 /// The next step of a thread. Each is what is done under one lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
