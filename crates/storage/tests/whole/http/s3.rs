@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use arrowroot_storage::Error;
 
-use crate::checks::{check_preloaded, check_vector, content, open};
+use super::checks::{check_preloaded, check_vector, content, open};
+use super::scripted::{Reply, Scripted, Then, right, status};
 use crate::ports::free_port;
-use crate::scripted::{Reply, Scripted, Then, right, status};
 
 #[test]
 fn a_file_on_s3_is_read_with_single_ranges_at_the_same_time() {

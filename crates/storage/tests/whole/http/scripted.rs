@@ -1,7 +1,5 @@
 //! A server that answers as a test says, rightly or not.
 
-#![expect(clippy::disallowed_types, reason = "the test is the server")]
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;

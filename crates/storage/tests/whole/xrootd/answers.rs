@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Network, Opened, Result, Source, open_xrootd, open_xrootd_once};
 
-use crate::fake::{
+use super::fake::{
     ATTENTION, AUTH, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
     WAIT_RESPONSE, framed, right_body, start,
 };
-use crate::server::content;
-use crate::{NONE, check_ranges, hasty, network, read_ranges, refusal, some_ranges, url};
+use super::server::content;
+use super::{NONE, check_ranges, hasty, network, read_ranges, refusal, some_ranges, url};
 
 pub(crate) const FILE_BYTES: usize = 300_000;
 
@@ -424,7 +424,7 @@ fn the_end_of_a_session_between_two_files_goes_unnoticed() {
         client.greet("")?;
         if number == 0 {
             // Ends when the first file is closed.
-            client.serve(&for_server, &[crate::fake::CLOSE])?;
+            client.serve(&for_server, &[super::fake::CLOSE])?;
             return None;
         }
         client.serve(&for_server, &[STAT]).map(drop)

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use arrowroot_storage::testing::check_source;
 use arrowroot_storage::{Error, Fitness, Operation, open_replicas};
 
-use crate::checks::{SPECULATION, check_preloaded, check_vector, content, counts, ledger, open, options};
-use crate::nginx::Nginx;
+use super::checks::{SPECULATION, check_preloaded, check_vector, content, counts, ledger, open, options};
+use super::nginx::Nginx;
 
 const N_BYTES: usize = 1_000_000;
 

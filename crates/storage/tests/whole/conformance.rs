@@ -1,16 +1,12 @@
 //! Every store and every layer answers alike.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod scratch;
-
 use std::sync::Arc;
 
+use crate::scratch::{Scratch, far_away};
 use arrowroot_storage::testing::{check_source, content};
 use arrowroot_storage::{
     Accounted, Ledger, Ledgers, LocalFile, MemorySource, Opened, Options, Preloaded, Source, Stack, Strategy,
 };
-use scratch::{Scratch, far_away};
 
 const SIZE: usize = 400_000;
 

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Result, open_xrootd_once};
 
-use crate::answers::{FILE_BYTES, RANGES};
-use crate::fake::{
+use super::answers::{FILE_BYTES, RANGES};
+use super::fake::{
     ATTENTION, AUTH, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
     WAIT_RESPONSE, framed, right_body, start,
 };
-use crate::server::content;
-use crate::{NONE, hasty, read_ranges, url};
+use super::server::content;
+use super::{NONE, hasty, read_ranges, url};
 
 const AUTH_MORE: u16 = 4002;
 
@@ -350,7 +350,7 @@ fn a_file_of_a_size_that_no_file_has_is_refused_or_read_as_far_as_it_goes() {
                 }
             }
         });
-        let opened = open_xrootd_once(&url(port), &hasty(), crate::SPECULATION);
+        let opened = open_xrootd_once(&url(port), &hasty(), super::SPECULATION);
         if let Ok(opened) = opened {
             assert!(i64::try_from(opened.source.size_bytes()).is_ok(), "{state}");
         }

@@ -1,13 +1,11 @@
 //! Servers that know no ranges, and say that a file is larger than the disk or send it without end.
 
-#![expect(clippy::disallowed_types, reason = "the test is the server")]
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use crate::checks::open;
+use super::checks::open;
 
 /// A server that sends this head and then zeros for as long as somebody takes them. Returns its URL, and what was sent.
 fn endless(head: &'static str) -> (String, Arc<AtomicU64>) {

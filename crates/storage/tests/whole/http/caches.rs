@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use arrowroot_storage::{BlockCache, Blocks, Download, LazyDownload, Ledger, Source};
 
-use crate::checks::open;
-use crate::scripted::{Scripted, right};
+use super::checks::open;
+use super::scripted::{Scripted, right};
 
 const N_BYTES: usize = 1_000_000;
 

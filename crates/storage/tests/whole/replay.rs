@@ -1,12 +1,9 @@
 //! The simulation asks what the layers ask, and its clock is right.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod scratch;
-
 use std::ops::Range;
 use std::time::Duration;
 
+use crate::scratch::{FAR, Scratch, far_away};
 use arrowroot_storage::http::Limits;
 use arrowroot_storage::simulate::{Disk, Line, LogicalRead, Outcome, Trace, replay};
 use arrowroot_storage::testing::content;
@@ -15,7 +12,6 @@ use arrowroot_storage::{
     clusters_of,
 };
 use proptest::prelude::*;
-use scratch::{FAR, Scratch, far_away};
 
 const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
 /// As many requests at a time as of [`FAR`].

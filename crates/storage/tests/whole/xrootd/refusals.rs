@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use arrowroot_storage::{Operation, open_xrootd};
 
-use crate::answers::{FILE_BYTES, RANGES};
-use crate::fake::{Client, ERROR, OK, READ, READ_VECTOR, Request, right_body, start};
-use crate::server::content;
-use crate::{NONE, check_ranges, network, some_ranges, url};
+use super::answers::{FILE_BYTES, RANGES};
+use super::fake::{Client, ERROR, OK, READ, READ_VECTOR, Request, right_body, start};
+use super::server::content;
+use super::{NONE, check_ranges, network, some_ranges, url};
 
 /// What a server was asked for: how many ranges in each request.
 type Asked = Arc<Mutex<Vec<usize>>>;

@@ -12,9 +12,9 @@ use rustls::HandshakeKind;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::fake::{self, Client};
-use crate::server::{Directory, Server, content, is_installed};
-use crate::{NONE, SPECULATION, check_ranges, hasty, network, refusal, some_ranges};
+use super::fake::{self, Client};
+use super::server::{Directory, Server, content, is_installed};
+use super::{NONE, SPECULATION, check_ranges, hasty, network, refusal, some_ranges};
 
 /// A key and a certificate of 127.0.0.1, signed by itself.
 pub fn certificate(directory: &Path) -> (PathBuf, PathBuf) {

@@ -1,7 +1,5 @@
 //! Directories and sources for tests.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

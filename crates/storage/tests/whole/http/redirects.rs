@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Operation};
 
-use crate::checks::{check_vector, content, counts, ledger, open};
-use crate::scripted::{Reply, Request, Scripted, Then, right, status};
+use super::checks::{check_vector, content, counts, ledger, open};
+use super::scripted::{Reply, Request, Scripted, Then, right, status};
 
 const N_BYTES: usize = 300_000;
 const RANGES: [(usize, usize); 2] = [(10_000, 10_100), (20_000, 20_100)];

@@ -3,18 +3,11 @@
 //! Real servers are started on free loopback ports (Debian: `xrootd-server`, `xrootd-server-plugins`); where they are not
 //! installed this is said, and an error if `CI` is set.
 
-#![expect(clippy::disallowed_types, reason = "servers and relays for tests")]
-#![expect(clippy::cast_possible_truncation, reason = "small numbers of tests")]
-#![expect(unreachable_pub, reason = "modules of one test program")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
-
 mod answers;
 mod deadlines;
-mod fake;
+pub(crate) mod fake;
 mod ledgers;
 mod liars;
-#[path = "../ports/mod.rs"]
-mod ports;
 mod real;
 mod redirections;
 mod refusals;

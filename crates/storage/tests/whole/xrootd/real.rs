@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use arrowroot_storage::testing::check_source;
 use arrowroot_storage::{Error, Speculation, open_xrootd_once};
 
-use crate::relay::Relay;
-use crate::server::{Server, is_installed};
-use crate::{SPECULATION, check_ranges, hasty, network, open, read_ranges, refusal, some_ranges};
+use super::relay::Relay;
+use super::server::{Server, is_installed};
+use super::{SPECULATION, check_ranges, hasty, network, open, read_ranges, refusal, some_ranges};
 
 #[test]
 fn content_is_that_of_the_file_and_head_and_tail_come_with_the_opening() {
@@ -306,7 +306,7 @@ fn redirectors_that_send_in_a_circle_are_not_followed_for_ever() {
     }
     let first = crate::ports::free_port();
     let second = Server::start(&format!("xrootd.redirect 127.0.0.1:{first} /data"));
-    let third = crate::relay::Relay::start(second.port, Duration::ZERO);
+    let third = super::relay::Relay::start(second.port, Duration::ZERO);
     // The relay stands for the first port.
     let circle = Server::start(&format!("xrootd.redirect 127.0.0.1:{} /data", third.port));
     drop(second);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Fitness, Operation, open_replicas};
 
-use crate::checks::{SPECULATION, check_preloaded, check_vector, content, counts, ledger, open, options};
-use crate::scripted::{Reply, Request, Scripted, Then, multi, right, single, status};
+use super::checks::{SPECULATION, check_preloaded, check_vector, content, counts, ledger, open, options};
+use super::scripted::{Reply, Request, Scripted, Then, multi, right, single, status};
 
 const N_BYTES: usize = 300_000;
 

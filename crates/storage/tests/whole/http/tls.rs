@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::Error;
 
-use crate::checks::{check_preloaded, check_vector, content, open};
-use crate::nginx::Nginx;
+use super::checks::{check_preloaded, check_vector, content, open};
+use super::nginx::Nginx;
 
 fn openssl(directory: &Path, arguments: &str) {
     let status = Command::new("openssl")

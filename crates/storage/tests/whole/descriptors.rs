@@ -2,48 +2,29 @@
 //!
 //! Limits are of a process: what is tried is tried in a child, whose limit is small. Servers are in the parent.
 
-#![expect(clippy::disallowed_types, reason = "servers of tests, and files that others hold open")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![expect(clippy::cast_possible_truncation, reason = "small numbers of tests")]
-#![allow(dead_code, reason = "servers of other tests")]
-#![allow(unreachable_pub, reason = "modules of other test programs")]
-
-#[path = "../xrootd/fake.rs"]
-mod fake;
-#[path = "../ports/mod.rs"]
-mod ports;
-#[path = "../scratch/mod.rs"]
-mod scratch;
-#[path = "../http/scripted.rs"]
-mod scripted;
-
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use arrowroot_storage::testing::content;
 use arrowroot_storage::{Opened, Options, Source, Speculation, Stack, Strategy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use scratch::Scratch;
-use scripted::{Reply, Scripted, Then, right};
 
-const ROLE: &str = "ARROWROOT_TEST_ROLE";
-const DIRECTORY: &str = "ARROWROOT_TEST_DIRECTORY";
+use crate::children::{check_child, child, role};
+use crate::http::scripted::{self, Reply, Scripted, Then, right};
+use crate::scratch::{self, Scratch};
+use crate::xrootd::fake;
+
 const PLACES: &str = "ARROWROOT_TEST_PLACES";
 const LIMIT: u64 = 64;
 const N_FILES: usize = 300;
 /// Of a server without ranges less would come with the opening.
 const SIZE: usize = 100_000;
 
-/// Runs a test of this program in a child whose limit is small, and returns what it says. It must succeed.
+/// Reads as a role says in a child whose limit is small. It must succeed.
 fn run(role: &str, directory: &Path, places: &[String]) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture"]).env(ROLE, role).env(DIRECTORY, directory);
-    let output = command.env(PLACES, places.join(" ")).output().unwrap();
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{role}: {said}\n{errors}");
-    assert!(said.contains("1 passed"), "{role}: {said}");
+    let mut command = child("descriptors::few_descriptors", role, directory);
+    check_child(&command.env(PLACES, places.join(" ")).output().unwrap());
 }
 
 /// Bytes of a file that no other one has.
@@ -106,11 +87,10 @@ fn outsider(n_left: usize) -> Vec<File> {
 
 /// What children do; without a role it does nothing.
 #[test]
-fn child() {
-    let Ok(role) = std::env::var(ROLE) else { return };
+fn few_descriptors() {
+    let Some((role, directory)) = role() else { return };
     let limit = Rlimit { current: Some(LIMIT), maximum: getrlimit(Resource::Nofile).maximum };
     setrlimit(Resource::Nofile, limit).unwrap();
-    let directory = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let places: Vec<String> = std::env::var(PLACES).unwrap().split_whitespace().map(str::to_owned).collect();
     let mut options = Options::default();
     for (name, text) in [("timeout", "30"), ("deadline", "120"), ("retries", "3")] {

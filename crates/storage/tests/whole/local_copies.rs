@@ -1,12 +1,7 @@
 //! What is kept on local disks: under many processes, kill -9, wrong blocks, changed files and full disks.
 
-#![expect(clippy::disallowed_methods, reason = "blocks are spoiled")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod scratch;
-
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,15 +9,14 @@ use arrowroot_storage::testing::{Disguised, content};
 use arrowroot_storage::{
     Ledger, Ledgers, MemorySource, Opened, Operation, Options, ScanSource, Source, Stack, Strategy,
 };
-use scratch::{Scratch, far_away, far_away_version};
+
+use crate::children::{check_child, child, child_after, role};
+use crate::scratch::{Scratch, far_away, far_away_version};
 
 const SIZE: usize = 3_000_000;
 const BLOCK: usize = 128 << 10;
 /// A block's file is a little larger than the block.
 const BLOCK_FILE: u64 = (BLOCK + 200) as u64;
-/// What a child process is to do; without it the tests that are children do nothing.
-const ROLE: &str = "ARROWROOT_TEST_ROLE";
-const DIRECTORY: &str = "ARROWROOT_TEST_DIRECTORY";
 
 fn cached(directory: &Path, max_bytes: u64) -> Options {
     let block_cache = Some(directory.to_owned());
@@ -396,20 +390,7 @@ fn five_hundred_wrong_bits_and_cuts_of_a_download_give_no_wrong_byte() {
 fn downloads_stop_at_the_bound_of_their_disk() {
     let scratch = Scratch::new("bound");
     // All copies of a process have one bound together: in a process of its own.
-    let output = spawn("child_with_a_bound", "bound", scratch.path()).wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-// Children: this test program again, told by the environment what to do.
-
-fn spawn(test: &str, role: &str, directory: &Path) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(ROLE, role).env(DIRECTORY, directory);
-    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn role() -> Option<(String, std::path::PathBuf)> {
-    Some((std::env::var(ROLE).ok()?, std::env::var_os(DIRECTORY)?.into()))
+    check_child(&child("local_copies::child_with_a_bound", "bound", scratch.path()).output().unwrap());
 }
 
 fn options_of(role: &str, directory: &Path) -> Options {
@@ -463,7 +444,8 @@ fn child_that_reads() {
 fn processes_share(role: &str) {
     let scratch = Scratch::new(role);
     for round in 0..3 {
-        let mut children: Vec<Child> = (0..5).map(|_| spawn("child_that_reads", role, scratch.path())).collect();
+        let start = |_| child("local_copies::child_that_reads", role, scratch.path()).spawn().unwrap();
+        let mut children: Vec<Child> = (0..5).map(start).collect();
         // Some are killed, at moments that differ.
         for (number, child) in children.iter_mut().take(2).enumerate() {
             std::thread::sleep(Duration::from_millis(50 + 37 * round + 91 * number as u64));
@@ -472,7 +454,7 @@ fn processes_share(role: &str) {
         for (number, child) in children.into_iter().enumerate() {
             let output = child.wait_with_output().unwrap();
             if number >= 2 {
-                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                check_child(&output);
             }
         }
     }
@@ -509,13 +491,6 @@ fn child_without_room() {
 fn a_full_disk_is_an_error_that_names_the_directory() {
     let scratch = Scratch::new("full");
     // The signal of the limit is ignored, so that the write is an error.
-    let script = "trap '' XFSZ; ulimit -f 2000; exec \"$0\" --exact child_without_room --nocapture";
-    let output = Command::new("bash")
-        .args(["-c", script])
-        .arg(std::env::current_exe().unwrap())
-        .env(ROLE, "full")
-        .env(DIRECTORY, scratch.path())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let script = "trap '' XFSZ; ulimit -f 2000";
+    check_child(&child_after(script, "local_copies::child_without_room", "full", scratch.path()).output().unwrap());
 }

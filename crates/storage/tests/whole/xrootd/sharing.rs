@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Network, Result, Source, open_xrootd, open_xrootd_once};
 
-use crate::fake::{CLOSE, Client, OK, READ, READ_VECTOR, Request, framed, right_body, start};
-use crate::server::content;
-use crate::{NONE, network, read_ranges, url};
+use super::fake::{CLOSE, Client, OK, READ, READ_VECTOR, Request, framed, right_body, start};
+use super::server::content;
+use super::{NONE, network, read_ranges, url};
 
 const FILE_BYTES: usize = 10_000;
 /// A read of this offset is one that the server does not answer, or not soon.

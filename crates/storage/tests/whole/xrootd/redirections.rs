@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use arrowroot_storage::{Error, Operation, open_xrootd_once};
 
-use crate::answers::{FILE_BYTES, RANGES, open_hastily};
-use crate::fake::{OK, OPEN, READ, READ_VECTOR, REDIRECT, STAT, start};
-use crate::server::content;
-use crate::{NONE, SPECULATION, check_ranges, hasty, read_ranges, refusal, url};
+use super::answers::{FILE_BYTES, RANGES, open_hastily};
+use super::fake::{OK, OPEN, READ, READ_VECTOR, REDIRECT, STAT, start};
+use super::server::content;
+use super::{NONE, SPECULATION, check_ranges, hasty, read_ranges, refusal, url};
 
 /// The port of a server of a file.
 fn serving(file: Vec<u8>) -> u16 {

@@ -1,7 +1,5 @@
 //! A real nginx on free ports of the loopback interface, with a configuration and logs of its own.
 
-#![expect(clippy::disallowed_types, reason = "the test waits for the server that it starts")]
-
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

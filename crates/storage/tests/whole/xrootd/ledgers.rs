@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use arrowroot_storage::{Network, Opened, Operation, open_xrootd};
 
-use crate::fake::{CLOSE, OK, READ, READ_VECTOR, framed, right_body, start};
-use crate::server::content;
-use crate::{NONE, check_ranges, network, url};
+use super::fake::{CLOSE, OK, READ, READ_VECTOR, framed, right_body, start};
+use super::server::content;
+use super::{NONE, check_ranges, network, url};
 
 /// Attempted and successful operations of one kind.
 fn entered(opened: &Opened, operation: Operation) -> (u64, u64) {

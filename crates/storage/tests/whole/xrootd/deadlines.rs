@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Network, Speculation, open_xrootd_once};
 
-use crate::fake::{OPEN, READ, WAIT, framed, start};
-use crate::secure::{certificate, server_configuration, trusting};
-use crate::server::{Directory, content};
-use crate::{NONE, network, refusal, url};
+use super::fake::{OPEN, READ, WAIT, framed, start};
+use super::secure::{certificate, server_configuration, trusting};
+use super::server::{Directory, content};
+use super::{NONE, network, refusal, url};
 
 /// Long after any deadline of these tests.
 const LONG: Duration = Duration::from_secs(60);

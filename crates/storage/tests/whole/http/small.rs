@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use crate::checks::{check_preloaded, check_vector, content, open};
-use crate::scripted::{Reply, Request, Scripted, Then, right, single, status};
+use super::checks::{check_preloaded, check_vector, content, open};
+use super::scripted::{Reply, Request, Scripted, Then, right, single, status};
 
 const N_BYTES: usize = 300_000;
 /// A range whose answer comes slowly.
