@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import arrowroot
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.machine import control
 from arrowroot_lab.running import checking, sampling
 from tests.lab.postgresql import postgresql, program
@@ -64,7 +65,8 @@ def campaign(tmp_path, tmp_path_factory, numbers, monkeypatch):
     The cache is one for all tests, so that the file's identity is found once; no ROOT, which takes seconds to start.
     """
     monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path_factory.getbasetemp() / "lab-cache"))
-    monkeypatch.setattr(checking, "REFERENCES", ("uproot", "arrowroot"))
+    engines = registered().engines
+    monkeypatch.setattr(checking, "references", lambda _: [engines["uproot"], engines["arrowroot"]])
 
     def write(engines, *, storages=LOCAL, workloads=WORKLOADS, repeats=3, top="", name="c.toml"):
         target = tmp_path / "numbers.root"

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from arrowroot_lab.campaign.read import read
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.machine import proc
 from arrowroot_lab.running import processes
 from arrowroot_lab.running.events import Progress
@@ -59,7 +58,7 @@ def run(path, *, chosen=(), again=False, site="site", events=None):
             events.append((kind, about, text, state))
 
     with Store.open(path.with_suffix(".db")) as store:
-        summary = Session(read(path, engines=BUILT_IN), store, site, Progress(show), chosen, again).run()
+        summary = Session(read(path), store, site, Progress(show), chosen, again).run()
         return summary, list(store.results())
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
@@ -99,7 +98,7 @@ def results(tmp_path, monkeypatch, sample):
     path.write_text(f'{before}files = "{sample}"\ntable = "Events"{after.partition("}")[2]}')
     chosen = ("* / arrowroot / Q4 / *", "* / arrowroot / Q4, warm / *", "* / uproot* / Q4 / *")
     with Store.open(tmp_path / "lab.db") as store:
-        campaign = read(path, engines=BUILT_IN)
+        campaign = read(path)
         return Session(campaign, store, "site", Progress(lambda *_: None), chosen).run().results
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 
 import pytest
 
 from arrowroot_lab.campaign.model import EngineChoice
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.cli import main
 from arrowroot_lab.engines import builds
 from arrowroot_lab.errors import SkippedError
@@ -143,22 +146,25 @@ def packages(tmp_path, monkeypatch):
     for version in ("5.1", "5.2"):
         made["make"](shelf, "uproot", version)
     assert zipfile.is_zipfile(shelf / "uproot-5.1-py3-none-any.whl")
-    wanted = ["--no-index", f"--find-links={shelf}", "uproot=={}"]
-    monkeypatch.setitem(builds._PACKAGES, "uproot", wanted)
-    return wanted
+    wanted = ("--no-index", f"--find-links={shelf}", "uproot=={version}")
+    own = registered().engines["uproot"]
+    from_shelf = replace(own, family=replace(own.family, install=wanted))
+    monkeypatch.setitem(registered().engines, "uproot", from_shelf)
+    return from_shelf
 
 
 def test_several_processes_make_one_and_a_killed_one_leaves_none(packages, cache):
     program = (
-        "import sys, json; from arrowroot_lab.engines import builds; "
+        "import pickle, sys; from arrowroot_lab.engines import builds; "
         "from arrowroot_lab.campaign.model import EngineChoice; "
-        "builds._PACKAGES['uproot'] = json.loads(sys.argv[1]); "
+        "from arrowroot_lab.campaign.providers import registered; "
+        "registered().engines['uproot'] = pickle.loads(bytes.fromhex(sys.argv[1])); "
         "print(builds.environment(EngineChoice('uproot', '5.2'), tell=print).python)"
     )
 
     def start():
         return subprocess.Popen(
-            [sys.executable, "-c", program, json.dumps(packages)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", program, pickle.dumps(packages).hex()], stdout=subprocess.PIPE, text=True
         )
 
     killed = start()

@@ -21,7 +21,6 @@ from arrowroot_lab.campaign.places import dotted, lines_of
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import canonical
 from arrowroot_lab.documents import case_id
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import CampaignError
 
 if sys.version_info >= (3, 11):
@@ -71,7 +70,7 @@ def faults(reads):
 
 @pytest.mark.parametrize("path", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda path: path.stem)
 def test_our_own_campaigns_are_right_and_make_cases(path):
-    campaign = read(path, engines=BUILT_IN)
+    campaign = read(path)
     labels = [case.label() for case in cases(campaign)]
     assert labels
     assert len(set(labels)) == len(labels)
@@ -422,7 +421,7 @@ line = { latency = "50" }
 [workload.all]
 [[exclude]]
 storage = "middle"
-""", engines=BUILT_IN)  # fmt: skip
+""")  # fmt: skip
     assert [line.split(": ")[:2] for line in told] == [
         ["1", "title"], ["2", "repeats"], ["4", "dataset.a.sample.kin"], ["6", "storage.near.kind"],
         ["9", "storage.far.line.latency"], ["10", "engine.arrowrot"], ["13", "exclude[0].storage"],

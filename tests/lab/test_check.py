@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import arrowroot
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.cli import main
@@ -404,7 +405,7 @@ def git(repository, *arguments):
 def two_commits(tmp_path, monkeypatch):
     """A repository of "arrowroot" with two commits, and an environment for each, as if it was built."""
     monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(checking, "REFERENCES", ("arrowroot",))
+    monkeypatch.setattr(checking, "references", lambda _: [registered().engines["arrowroot"]])
     monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
     monkeypatch.setattr(sampling, "control_ns", lambda: 1)
     repository = tmp_path / "repository"

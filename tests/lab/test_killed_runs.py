@@ -16,7 +16,6 @@ import pytest
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.builds import Environment
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import StoreError
 from arrowroot_lab.running import subjects
 from arrowroot_lab.running.events import Progress
@@ -243,7 +242,7 @@ def test_a_disk_that_is_full_in_a_run_is_told_and_loses_no_sample(campaign, tmp_
 @pytest.mark.parametrize("way", ["removed", "replaced"])
 def test_a_database_that_is_lost_in_a_run_is_told_and_loses_no_sample(campaign, tmp_path, way):
     log, place = tmp_path / "log", tmp_path / "lab.db"
-    told = read(campaign(engine("a", log=log), repeats=2), engines=BUILT_IN)
+    told = read(campaign(engine("a", log=log), repeats=2))
 
     def lose(kind, *_):
         if kind == "sample" and not is_lost:

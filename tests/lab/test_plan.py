@@ -11,11 +11,11 @@ import pytest
 
 from arrowroot_lab.campaign import datasets
 from arrowroot_lab.campaign.matrix import case_document, cases
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome, Result, Sample
 from arrowroot_lab.engines.ask import ask
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.running.estimating import FACTOR, case_ns, sample_ns, size_of
 from arrowroot_lab.store import Store
 
@@ -64,7 +64,7 @@ def plan(capsys):
 
 @pytest.fixture(scope="module")
 def versions():
-    return ask(BUILT_IN["arrowroot"].command(), "identify").answer["versions"]
+    return ask(registered().engines["arrowroot"].command(), "identify").answer["versions"]
 
 
 def put(campaign, found, case, seconds, *, versions, site=None, outcome=Outcome.OK):
@@ -297,9 +297,11 @@ def test_what_is_asked_for_takes_longer_the_more_it_is(campaign):
     (dataset,) = campaign.datasets
     by_label = {case.label().removeprefix("d / "): case for case in cases(campaign)}
     one = by_label["far / arrowroot / some / auto"]
-    larger = replace(
-        one, dataset=replace(dataset, recipe=replace(dataset.recipe, arguments=("nanoaod", "--size=1 GB")))
-    )
+
+    def recipe(**told):
+        return replace(dataset, recipe=replace(dataset.recipe, **told))
+
+    larger = replace(one, dataset=recipe(about_bytes=1e9))
     assert size_of(larger.dataset, None) == 1e9
     slower = replace(one, storage=replace(one.storage, line=replace(one.storage.line, latency_ns=10**9)))
     busier = by_label["far / arrowroot / with work / auto"]
@@ -309,13 +311,10 @@ def test_what_is_asked_for_takes_longer_the_more_it_is(campaign):
         assert sample_ns(other, None) > alone
     program = replace(one, workload=replace(one.workload, kind="program"))
     assert sample_ns(program, None) is None
-    script = replace(dataset, recipe=replace(dataset.recipe, by="script", arguments=("x.py",)))
-    assert sample_ns(replace(one, dataset=script), None) is None
-    assert sample_ns(replace(one, dataset=replace(script, about_bytes=1e6)), None) > 0
+    assert sample_ns(replace(one, dataset=recipe(about_bytes=None)), None) is None
+    assert sample_ns(replace(one, dataset=recipe(about_bytes=1e6)), None) > 0
     # Work is done for each entry.
-    few, many = (
-        replace(busier, dataset=replace(script, about_bytes=1e6, about_entries=n)) for n in (1, 1_000_000)
-    )
+    few, many = (replace(busier, dataset=recipe(about_bytes=1e6, about_entries=n)) for n in (1, 1_000_000))
     assert sample_ns(many, None) - sample_ns(few, None) > 0.9e9
     # The entries of a list count, whatever there is besides.
     listed = replace(many, workload=replace(many.workload, entry_list="l", n_listed=1))

@@ -20,7 +20,6 @@ import arrowroot
 from arrowroot_lab.campaign.model import Storage
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.location import Location
 from arrowroot_lab.pushing import names_of, push
 from arrowroot_lab.pushing.digests import digests_of, digests_of_pieces
@@ -189,13 +188,13 @@ def test_a_push_that_is_killed_leaves_nothing_under_the_name_and_the_next_one_en
 
 
 def test_a_run_pushes_before_it_measures_and_reads_what_is_there(tmp_path, numbers, monkeypatch):
-    monkeypatch.setattr(checking, "REFERENCES", ())  # ROOT takes seconds to start
+    monkeypatch.setattr(checking, "references", lambda _: [])  # ROOT takes seconds to start
     with ExitStack() as stack:
         served = start("xrootd", tmp_path / "store", stack)
         path = tmp_path / "c.toml"
         path.write_text(CAMPAIGN.format(storage=f'kind = "url"\nurl = "{served.url}"\npush = true'))
         with Store.open(tmp_path / "lab.db") as store:
-            summary = Session(read(path, engines=BUILT_IN), store, "site", Progress(lambda *_: None)).run()
+            summary = Session(read(path), store, "site", Progress(lambda *_: None)).run()
         assert [one.name for one in served.directory.iterdir()] == names_of([numbers])
     (result,) = summary.results
     assert result.outcome is Outcome.OK

@@ -15,8 +15,8 @@ import pytest
 import arrowroot
 from arrowroot._report import fjr
 from arrowroot_lab.campaign.model import EngineChoice
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.engines.ask import ask, ask_together
-from arrowroot_lab.engines.catalogue import BUILT_IN, RUNNERS
 from arrowroot_lab.errors import LabError, RefusedError, RunnerError, SkippedError, TimedOutError
 from arrowroot_lab.redaction import redacted
 from arrowroot_lab.running.events import Progress
@@ -254,7 +254,7 @@ def tree(files):
 
 
 def checksum(name, job, **more):
-    return ask(BUILT_IN[name].command(), "run", {**job, **more}).answer
+    return ask(registered().engines[name].command(), "run", {**job, **more}).answer
 
 
 def answers(asked):
@@ -330,7 +330,7 @@ def test_a_prediction_follows_the_line(tree):
     def predicted(latency_ns):
         line = {"latency_ns": latency_ns, "bytes_per_s": 1e8}
         asked: dict = {**tree, "wants_checksum": False, "line": line, "scheme": "root", "strategy": "direct"}
-        return ask(BUILT_IN["arrowroot"].command(), "predict", asked).answer
+        return ask(registered().engines["arrowroot"].command(), "predict", asked).answer
 
     near, far = predicted(1e6), predicted(1e8)
     assert near["by"] == far["by"] == "replay"
@@ -345,7 +345,7 @@ def test_a_program_tells_by_its_report(tree, report):
     option = {"fjr": ["--fjr", "{report}"], "trace": ["--trace", "{report}"], "proc": []}[report]
     command = [sys.executable, "-m", "arrowroot", "perf", "{url}:{table}", "-c", "run", *option]
     asked = ask(
-        BUILT_IN["program"].command(),
+        registered().engines["program"].command(),
         "run",
         {**tree, "kind": "program", "command": command, "report": report},
     )
@@ -367,7 +367,7 @@ def test_a_job_report_has_as_many_reads_of_the_store_as_the_model_says(tmp_path)
     report = tmp_path / "report.xml"
     report.write_text(fjr.document(counters, url="root://host//x.root", n_entries=1))
     job = {"kind": "program", "urls": ["x"], "table": "T", "command": ["cp", str(report), "{report}"]}
-    told = ask(BUILT_IN["program"].command(), "run", {**job, "report": "fjr"}).answer["counters"]
+    told = ask(registered().engines["program"].command(), "run", {**job, "report": "fjr"}).answer["counters"]
     said = subprocess.run(
         [sys.executable, "-m", "arrowroot", "model", "--json", str(report)], capture_output=True, check=True
     ).stdout
@@ -380,7 +380,7 @@ def test_a_job_report_has_as_many_reads_of_the_store_as_the_model_says(tmp_path)
 
 def test_a_program_is_told_by_its_command_without_urls():
     job = {"kind": "program", "urls": [SECRET_URL], "table": "T", "command": ["true", "{url}", "in={urls}"]}
-    answer = ask(BUILT_IN["program"].command(), "run", job).answer
+    answer = ask(registered().engines["program"].command(), "run", job).answer
     assert answer["details"]["command"] == job["command"]
     assert "SECRET" not in json.dumps(answer)
 
@@ -388,10 +388,10 @@ def test_a_program_is_told_by_its_command_without_urls():
 def test_a_program_that_fails_says_what_it_said(tree):
     command = [sys.executable, "-c", "import sys; sys.exit('error: no such lumi section')"]
     with pytest.raises(RunnerError, match="exit status 1: error: no such lumi section"):
-        ask(BUILT_IN["program"].command(), "run", {**tree, "kind": "program", "command": command})
+        ask(registered().engines["program"].command(), "run", {**tree, "kind": "program", "command": command})
     with pytest.raises(RunnerError, match="wrote no report"):
         ask(
-            BUILT_IN["program"].command(),
+            registered().engines["program"].command(),
             "run",
             {**tree, "kind": "program", "command": ["true"], "report": "fjr"},
         )
@@ -399,17 +399,19 @@ def test_a_program_that_fails_says_what_it_said(tree):
 
 def test_perf_of_arrowroot_is_an_engine(tree):
     told = ask(
-        BUILT_IN["arrowroot-perf"].command(), "run", {**tree, "wants_checksum": False, "columns": ["run"]}
+        registered().engines["arrowroot-perf"].command(),
+        "run",
+        {**tree, "wants_checksum": False, "columns": ["run"]},
     ).answer
     assert told["n_entries"] == N_ENTRIES
     assert told["counters"]["store"]["n_bytes"] > 0
     assert told["details"]["perf"]["n_columns"] == 1
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", registered().engines)
 def test_the_catalogue_says_what_the_runner_says(name):
-    engine = BUILT_IN[name]
-    if engine.family == "root" and "ROOT" not in _installed():
+    engine = registered().engines[name]
+    if engine.family.name == "root" and "ROOT" not in _installed():
         pytest.skip("ROOT is not installed")
     told = ask(engine.command(), "identify").answer
     assert set(told["can"]) == engine.can
@@ -418,10 +420,10 @@ def test_the_catalogue_says_what_the_runner_says(name):
 
 
 def test_runners_need_no_laboratory(tree):
-    path = RUNNERS / "arrowroot_runner.py"
+    path = REPOSITORY / "lab" / "arrowroot_lab" / "runners" / "arrowroot_runner.py"
     program = (
         "import runpy, sys\nsys.modules['arrowroot_lab'] = None\n"
-        f"sys.path.insert(0, {str(RUNNERS)!r})\nsys.argv = ['x', 'run']\n"
+        f"sys.path.insert(0, {str(path.parent)!r})\nsys.argv = ['x', 'run']\n"
         f"runpy.run_path({str(path)!r}, run_name='__main__')"
     )
     by_path = ask([sys.executable, "-c", program], "", tree).answer

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from arrowroot_lab import documents
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.ask import ask
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.machine import proc, readings
 from arrowroot_lab.mining import compare, history
@@ -125,7 +125,7 @@ def test_a_slow_engine_is_slow(campaign):
 
 def test_values_are_compared_with_those_of_another_engine(campaign, numbers):
     asked = {"urls": [str(numbers)], "table": "T", "columns": ["x"], "wants_checksum": True}
-    right = ask(BUILT_IN["arrowroot"].command(), "run", asked).answer["checksum"]
+    right = ask(registered().engines["arrowroot"].command(), "run", asked).answer["checksum"]
     wrong = {"x": right["x"] | {"order": "0" * 16}}
     workload = '[workload.x]\ncolumns = ["x"]\n'
     path = campaign(

@@ -10,7 +10,6 @@ from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome, decode
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.running import planning
 from arrowroot_lab.running.cluster import Errand, Kept, measure_there
@@ -23,7 +22,7 @@ from tests.lab.running import LOCAL, engine, run
 def prepared(path, directory, **more):
     """What a run would measure; no environment is made for it."""
     engines = planning._EnginesHere(lambda *_: None, path.parent)
-    asked, nothing = read(path, engines=BUILT_IN), planning._Asked(None)
+    asked, nothing = read(path), planning._Asked(None)
     return Preparation(asked, "site", "run", directory, nothing, engines, lambda *_: None, **more).prepare()
 
 

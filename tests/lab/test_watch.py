@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import arrowroot
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.cli import main
 from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.location import Location
@@ -22,7 +23,7 @@ from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
 from arrowroot_lab.watching import rounds, schedule
-from arrowroot_lab.watching.commits import Branch, branch_of
+from arrowroot_lab.watching.commits import Branch, branch_of, has_paths
 from arrowroot_lab.watching.rounds import Watch
 from tests.lab.test_check import git
 
@@ -34,7 +35,7 @@ UTC = timezone.utc
 def _cache(tmp_path_factory, monkeypatch):
     """A cache for all tests, so that the file's identity is found once; no kernel, as nothing is timed."""
     monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path_factory.getbasetemp() / "lab-cache"))
-    monkeypatch.setattr(checking, "REFERENCES", ("arrowroot",))
+    monkeypatch.setattr(checking, "references", lambda _: [registered().engines["arrowroot"]])
     monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
     monkeypatch.setattr(sampling, "control_ns", lambda: 1)
 
@@ -232,7 +233,7 @@ def test_a_commit_of_which_nothing_could_be_measured_is_tried_three_times(tmp_pa
         assert watch.round_of_newest() is None
 
 
-def test_a_repository_elsewhere_is_fetched_if_it_is_one_of_arrowroot(tmp_path):
+def test_a_repository_elsewhere_is_fetched_and_its_commits_are_looked_into(tmp_path):
     repository = tmp_path / "repository"
     (repository / "python" / "arrowroot").mkdir(parents=True)
     (repository / "python" / "arrowroot" / "__init__.py").touch()
@@ -242,12 +243,13 @@ def test_a_repository_elsewhere_is_fetched_if_it_is_one_of_arrowroot(tmp_path):
     far = Branch(Location(f"file://{repository}"), "main")
     commit = far.newest()
     assert commit == git(repository, "rev-parse", "main")
-    here = far.checkout(commit)
+    here = far.fetched()
     assert here != repository
     assert git(here, "rev-parse", commit) == commit
     git(repository, "rm", "--quiet", "-r", "python")
     git(repository, "commit", "--quiet", "-m", "another project now")
-    assert far.checkout(far.newest()) is None
+    assert has_paths(far.fetched(), commit, ["python/arrowroot"])
+    assert not has_paths(far.fetched(), far.newest(), ["python/arrowroot"])
     with pytest.raises(LabError, match="has no branch 'none'"):
         Branch(Location(str(repository)), "none").newest()
 

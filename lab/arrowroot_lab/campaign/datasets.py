@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from arrowroot_lab.quantities import size_text
 
 from .children import run
 from .identity import Identity, identify, known
+from .providers import FileKind, filled, kind_of
 from .site import here
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ class Found:
     #: In the order of their names.
     files: list[Path]
     identity: Identity
+
+    @property
+    def kind(self) -> FileKind:
+        """The kind of its files."""
+        return kind_of(self.files[0].name)
 
 
 def cache_directory() -> Path:
@@ -116,7 +121,8 @@ def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
         if not _made(directory):
             making = Path(tempfile.mkdtemp(prefix=f"{directory.name}.making-", dir=directory.parent))
             try:
-                _run(_command(campaign, dataset, recipe, making), campaign, dataset, making)
+                command = filled(recipe.command, directory=str(making), table=dataset.table)
+                _run([*command, *whole(recipe.arguments[1:])], campaign, dataset, making)
                 if not _made(making):
                     raise LabError(
                         f"dataset {dataset.name}: its recipe made no file in the directory that it was told"
@@ -129,15 +135,6 @@ def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
             finally:
                 shutil.rmtree(making, ignore_errors=True)
     return _made(directory)
-
-
-def _command(campaign: Campaign, dataset: Dataset, recipe: Recipe, directory: Path) -> list[str]:
-    if recipe.by == "script":
-        script = (campaign.path.parent / recipe.arguments[0]).resolve()
-        return [sys.executable, str(script), str(directory), *whole(recipe.arguments[1:])]
-    kind, *options = whole(recipe.arguments)
-    out = f"{directory / kind}.root:{dataset.table}"
-    return [sys.executable, "-m", "arrowroot", "sample", kind, out, "--reproducible", *options]
 
 
 def _run(command: list[str], campaign: Campaign, dataset: Dataset, directory: Path) -> None:

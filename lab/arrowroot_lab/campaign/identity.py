@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError
+
+from .providers import filled, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +26,9 @@ _FORM = 1
 class Identity:
     """A dataset's hashes and size. Two with equal values hold the same table, however they are laid out."""
 
-    #: Hash of all values in the order of entries, column by column, with their types: one for a tree and an RNTuple.
+    #: Hash of all values in the order of entries, column by column, with their types, however they are laid out.
     values: str
-    #: Hash of the structure: class, clusters, columns with their codecs, encodings, and numbers of baskets or pages.
+    #: Hash of the structure: clusters, columns with their codecs, encodings, and so on.
     layout: str
     #: SHA-256 of the bytes of the file; of several files that of their hashes.
     file: str
@@ -63,15 +64,10 @@ def identify(files: Sequence[Path], table: str, cache: Path) -> Identity:
             while piece := file.read(1 << 20):
                 whole.update(piece)
         hashes.append(whole.hexdigest())
-    values = _asked("arrowroot_lab.runners.values", table, *map(str, files))
-    layouts = [_layout(path, table) for path in files]
     found = Identity(
-        values=values["values"],
-        layout=key_of(layouts),
+        **_asked(files, table),
         file=hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest(),
         file_bytes=sum(path.stat().st_size for path in files),
-        n_entries=values["n_entries"],
-        columns=tuple(values["columns"]),
     )
     kept.parent.mkdir(parents=True, exist_ok=True)
     made = kept.with_suffix(f".{os.getpid()}")
@@ -97,26 +93,26 @@ def _read(kept: Path) -> Identity | None:
         return None
 
 
-def _layout(path: Path, table: str) -> dict[str, Any]:
-    """The structure, as `ls` tells it; sizes are not in it, as a codec's next version may compress better."""
-    trees = _asked("arrowroot", "ls", "--json", f"{path}:{table}")["trees"]
-    if len(trees) != 1:
-        raise LabError(f"{path}: {len(trees)} tables are called {table!r}, expected one")
-    tree = trees[0]
-    columns = [
-        [column[key] for key in ("path", "type_name", "n_baskets", "compression", "encoding")]
-        for column in tree["branches"]
-    ]
-    return {"class": tree["class_name"], "clusters": tree["clusters"], "columns": columns}
-
-
-def _asked(module: str, *arguments: str) -> dict[str, Any]:
-    """The JSON that a program prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
-    )
+def _asked(files: Sequence[Path], table: str) -> dict[str, Any]:
+    """What the program of their kind says of files: of the values, of the structure, and the numbers of entries."""
+    kinds = {kind.name: kind for kind in (kind_of(path.name) for path in files)}
+    if len(kinds) > 1:
+        raise LabError(f"{files[0]}: a dataset has files of one kind, not of {' and '.join(sorted(kinds))}")
+    command = [*filled(kinds.popitem()[1].identity), table, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["it said nothing"]
-        raise LabError(f"{module} {' '.join(arguments)}: {said[-1][:500]}")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+        raise LabError(f"{' '.join(command)}: {said[-1][:500]}")
+    try:
+        told = json.loads(done.stdout)
+        return {
+            "values": str(told["values"]),
+            "layout": key_of(told["layout"]),
+            "n_entries": int(told["n_entries"]),
+            "columns": tuple(map(str, told["columns"])),
+        }
+    except (ValueError, TypeError, KeyError) as error:
+        raise LabError(
+            f"{' '.join(command)}: expected JSON with values, layout, n_entries and columns, not "
+            f"{done.stdout[:100]!r} ({type(error).__name__}: {error})"
+        ) from None

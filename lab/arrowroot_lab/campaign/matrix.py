@@ -49,7 +49,7 @@ def cases(campaign: Campaign) -> list[Case]:
 def matches(selection: Selection, case: Case) -> bool:
     """True if each axis that the selection tells has a glob for the name in the case.
 
-    A glob of an engine may leave the version out: ``root`` means all of ROOT's versions.
+    A glob of an engine may leave the version out: that means all of its versions.
     """
     names = case.names()
     return all(

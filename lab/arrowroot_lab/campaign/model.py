@@ -19,12 +19,20 @@ Order = Literal["cluster", "entry"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a dataset is made: by ``arrowroot sample``, or by a script of the campaign's directory."""
+    """How a dataset is made: by a script of the campaign's directory, or as a provider has registered."""
 
-    #: "sample" or "script".
-    by: Literal["sample", "script"]
-    #: The arguments: of ``arrowroot sample`` (kind, size, seed, format, settings), or of the script after its name.
+    #: "script", or the name that is registered.
+    by: str
+    #: What the files depend on: the kind or the script, and the further arguments of the command.
     arguments: tuple[str, ...]
+    #: Makes the files: a program with ``{python}``, ``{directory}`` and ``{table}`` in its words.
+    command: tuple[str, ...]
+    #: About how much it makes, for plans; None: nobody says.
+    about_bytes: float | None = None
+    about_entries: float | None = None
+    about_columns: int | None = None
+    #: The table that a campaign means if it names none; None: it has to.
+    table: str | None = None
 
 
 @dataclass(frozen=True)
@@ -32,15 +40,11 @@ class Dataset:
     """Files that hold the same table."""
 
     name: str
-    #: Name of the tree or RNTuple.
+    #: The name of the table in its files.
     table: str
     #: A path or glob, relative to the campaign's file; None if there is a recipe.
     files: str | None = None
     recipe: Recipe | None = None
-    #: About how much a script leaves there, for plans; None: nobody says.
-    about_bytes: float | None = None
-    #: About how many entries; None: nobody says.
-    about_entries: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,9 +93,9 @@ class Storage:
 class EngineChoice:
     """A program at the process line."""
 
-    #: Its name in the catalogue, or in the campaign: "arrowroot", "root", "root-rdataframe", "uproot", ...
+    #: The name that is registered, or that the campaign gives it.
     name: str
-    #: To be built or installed: a commit of arrowroot, a version of ROOT on PyPI; None: the engine that is here.
+    #: To be built or installed: a commit, or a version of a package; None: the engine that is here.
     version: str | None = None
     #: The command of a site's own engine.
     command: tuple[str, ...] = ()
@@ -132,7 +136,7 @@ class Workload:
     report: str | None = None
     #: About how long a sample of a "program" takes, for plans; None: nobody says.
     about_ns: int | None = None
-    #: "write" has layout ("ttree", "rntuple"), compression and other settings.
+    #: "write" has layout, compression and other settings.
     settings: dict[str, Any] = field(default_factory=dict)
 
 

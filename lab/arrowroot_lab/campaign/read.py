@@ -18,13 +18,14 @@ from arrowroot_lab.redaction import redacted
 from .keys import Faults, Table, near
 from .matrix import AXES, cases, storage_key, told_apart
 from .model import Campaign, EngineChoice, Limits, Selection, Strategy
+from .providers import registered
 from .read_data import read_dataset, read_limits, read_storage
 from .read_workload import read_workload
 from .site import here
 from .toml_file import load, named_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
 MAX_CELLS = 20_000
 MAX_REPEATS = 10_000
@@ -32,24 +33,22 @@ MAX_REPEATS = 10_000
 T = TypeVar("T", EngineChoice, Strategy)
 
 
-def read(path: Path | str, *, engines: Collection[str] | None = None) -> Campaign:
+def read(path: Path | str) -> Campaign:
     """Return the campaign of a file, with the storages and within the limits of the site that it is read at.
-
-    engines: the names of those that are built in; None: names of engines are not checked.
 
     Raises: CampaignError with the line and the dotted key of the first fault, of the campaign or of the site's file;
         its text tells all of them.
     """
     path = Path(path)
     text, faults, top = load(path, "campaign")
-    campaign = _Reader(path, faults, engines).campaign(top, text)
+    campaign = _Reader(path, faults).campaign(top, text)
     faults.raise_them()
     return campaign
 
 
 class _Reader:
-    def __init__(self, path: Path, faults: Faults, engines: Collection[str] | None) -> None:
-        self._path, self._faults, self._known_engines = path, faults, engines
+    def __init__(self, path: Path, faults: Faults) -> None:
+        self._path, self._faults = path, faults
 
     def campaign(self, top: Table, text: str) -> Campaign:
         """The whole campaign; what is at fault has some value or other, as the faults are raised afterwards."""
@@ -96,10 +95,10 @@ class _Reader:
         chosen = table.text("engine", name)
         if "engine" in table and command:
             table.fault("engine", "an engine with a command of its own is called by the name of its table")
-        elif not command and self._known_engines is not None and chosen not in self._known_engines:
+        elif not command and chosen not in (known := registered().engines):
             table.fault(
                 "engine" if "engine" in table else None,
-                f"there is no engine {chosen!r}; give its command{near(chosen, self._known_engines)}",
+                f"there is no engine {chosen!r}; give its command{near(chosen, known)}",
             )
         versions: list[str | None] = list(whole(table.texts("versions"))) if "versions" in table else [None]
         if command and versions != [None]:

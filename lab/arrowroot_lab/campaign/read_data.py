@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path, PurePosixPath
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.location import Location, whole
 from arrowroot_lab.quantities import parse_bytes, parse_rate, parse_time_ns
 
 from .model import Dataset, Limits, Line, Recipe, Storage
+from .providers import kind_of, registered
 
 if TYPE_CHECKING:
     from .keys import Table
@@ -28,15 +30,6 @@ _KEYS = {
 #: A campaign names a storage of the site that it is run at so.
 AT_SITE = "site"
 _ALL_KEYS = (*(key for keys in _KEYS.values() for key in keys), "storage")
-SAMPLES = ("nanoaod", "d3pd", "aod")
-#: The layouts that `arrowroot sample` has names for.
-LAYOUTS = ("ttree", "rntuple", "old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod")
-#: Options of ``arrowroot sample`` by key.
-_SAMPLE_OPTIONS = {
-    "size": "--size", "layout": "--layout", "compression": "--compression", "flush": "--flush",
-    "basket_size": "--basket-size", "page_size": "--page-size",
-}  # fmt: skip
-_SOURCES = ("files", "sample", "script")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s][^\s]*")
 _WHERE = "where the datasets are, with {file} for a file's name"
 MAX_LATENCY_NS = 60 * 10**9
@@ -44,51 +37,46 @@ MAX_LATENCY_NS = 60 * 10**9
 
 def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
     """Return the dataset of ``[dataset.NAME]``."""
-    told = [source for source in _SOURCES if source in table]
+    recipes = registered().recipes
+    sources = ("files", *recipes, "script")
+    told = [source for source in sources if source in table]
     if len(told) != 1:
         table.fault(
-            None, f"tell one of {', '.join(_SOURCES)}" + (f", not {' and '.join(told)}" if told else "")
+            None, f"tell one of {', '.join(sources)}" + (f", not {' and '.join(told)}" if told else "")
         )
     files = table.text("files", None) if "files" in table else None
-    recipe, about_bytes, about_entries = None, None, None
-    if "sample" in table:
-        recipe = _sample(table.table("sample"))
+    recipe: Recipe | None = None
+    for source in told:
+        if source in recipes:
+            recipe = resolve_name(recipes[source])(table.table(source))
     if "script" in table:
-        script = inside(table, "script", table.text("script", ""), directory)
-        recipe = Recipe("script", (script, *(table.texts("arguments") if "arguments" in table else ())))
-        about_bytes = table.parsed("size", None, parse_bytes)
-        about_entries = table.whole("entries", 0, 1, 10**12) if "entries" in table else None
+        recipe = _script(table, directory)
     for key in ("arguments", "size", "entries"):
         if key in table and "script" not in table:
             table.fault(key, "this is a script's, and there is none")
-    tree = (
-        table.text("table", "Events") if "sample" in table else table.required("table", "the tree or RNTuple")
-    )
-    tree = whole(tree)
-    for source in (*_SOURCES, "arguments", "size", "entries"):
+    usual = recipe.table if recipe is not None else None
+    if files and not kind_of(Path(whole(files)).name).has_tables:
+        usual = ""
+    if usual is not None:
+        name_in_files = table.text("table", usual)
+    else:
+        name_in_files = table.required("table", "the name of the table in the files")
+    for source in (*sources, "arguments", "size", "entries"):
         table.raw(source)
     table.end()
-    return Dataset(name, tree, files, recipe, about_bytes, about_entries)
+    return Dataset(name, whole(name_in_files), files, recipe)
 
 
-def _sample(table: Table) -> Recipe:
-    kind = table.one_of("kind", "nanoaod", SAMPLES)
-    if "size" in table and "entries" in table:
-        table.fault("entries", "tell the size or the number of entries, not both")
-    arguments = [kind, "--seed", str(table.whole("seed", 1, 0, 2**63 - 1))]
-    if "entries" in table:
-        arguments += ["--entries", str(table.whole("entries", 1, 1, 10**12))]
-    for key, option in _SAMPLE_OPTIONS.items():
-        value = table.text(key, None)
-        if value is not None:
-            # In one word, so that no value is taken for an option.
-            arguments.append(f"{option}={whole(value)}")
-    if "size" in table:
-        table.parsed("size", 0, parse_bytes)
-    if "layout" in table:
-        table.one_of("layout", "ttree", LAYOUTS)
-    table.end()
-    return Recipe("sample", tuple(arguments))
+def _script(table: Table, directory: Path) -> Recipe:
+    script = inside(table, "script", table.text("script", ""), directory)
+    arguments = table.texts("arguments") if "arguments" in table else ()
+    return Recipe(
+        "script",
+        (script, *arguments),
+        ("{python}", str((directory / script).resolve()), "{directory}"),
+        table.parsed("size", None, parse_bytes),
+        table.whole("entries", 0, 1, 10**12) if "entries" in table else None,
+    )
 
 
 def inside(table: Table, key: str, told: str, directory: Path) -> str:

@@ -128,7 +128,6 @@ def _take_back(store: Store, name: str) -> None:
 def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
     """Return what measures again, from the campaign's file; None if that is not there: then nobody can."""
     from arrowroot_lab.campaign.read import read
-    from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.running.events import Progress
     from arrowroot_lab.store import Filter
     from arrowroot_lab.watching.confirming import Confirming
@@ -141,4 +140,4 @@ def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
         problem = f"{path}: the campaign is not there, so times are not confirmed; --file names it"
         print(f"arrowroot lab: {clean(problem)}", file=sys.stderr)
         return None
-    return Confirming(store, read(path, engines=BUILT_IN), first.site, Progress(Screen().show))
+    return Confirming(store, read(path), first.site, Progress(Screen().show))

@@ -1,4 +1,4 @@
-"""``arrowroot lab export``: results for scripts, as CSV, Parquet, or a ROOT tree."""
+"""``arrowroot lab export``: results for scripts, as CSV, Parquet, or what a provider makes of it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-_FORMATS, _TABLES = (".csv", ".parquet", ".root"), ("results", "samples", "counters")
+_TABLES = ("results", "samples", "counters")
 _DESCRIPTION = """\
-Writes results, samples or counters to a file; its suffix says the format: .csv, .parquet or .root (a tree with the name
-of the table, written by arrowroot). A directory gets all three as Parquet, by campaign and month, as DuckDB, Spark and
-R read them, and the documents, which `arrowroot lab import` puts into the database of another machine. What is written
-is there when it is whole, and replaces what was there; of a directory only what an export wrote: else it is refused.
+Writes results, samples or counters to a file; its suffix says the format: .csv, .parquet or that of a
+kind of files that a provider of engines writes. A directory gets all three as Parquet, by campaign and month, as
+DuckDB, Spark and R read them, and the documents, which `arrowroot lab import` puts into the database of another
+machine. What is written is there when it is whole, and replaces what was there; of a directory only what an export
+wrote: else it is refused.
 
   arrowroot lab export results.csv
-  arrowroot lab export samples.root --table samples --campaign storages
+  arrowroot lab export samples.parquet --table samples --campaign storages
   arrowroot lab export results/
 """
 
 
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("export", _DESCRIPTION, "CSV, Parquet or a ROOT tree, for scripts")
+    parser = add("export", _DESCRIPTION, "CSV, Parquet or other files, for scripts")
     parser.add_argument(
         "out",
         metavar="OUT",
         type=_out,
-        help=f"a file ({', '.join(_FORMATS)}), or a directory with / at its end",
+        help="a file, or a directory with / at its end",
     )
     parser.add_argument("--table", choices=_TABLES, help="of a file (default: results)")
     parser.add_argument("--newest", action="store_true", help="only the newest result of each series")
@@ -49,13 +50,17 @@ def _out(text: str) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from arrowroot_lab.mining.exporting import export, export_directory  # Arrow takes its time to import
+    from arrowroot_lab.mining.exporting import (
+        export,
+        export_directory,
+        formats,
+    )  # Arrow takes its time to import
 
     out = Path(options.out)
     is_directory = options.out.endswith("/") or out.is_dir()
-    if not is_directory and out.suffix not in _FORMATS:
+    if not is_directory and out.suffix not in formats():
         raise RequestError(
-            f"{out}: the suffix says the format: {', '.join(_FORMATS)}; a directory ends with /"
+            f"{out}: the suffix says the format: {', '.join(formats())}; a directory ends with /"
         )
     if is_directory and options.table:
         raise RequestError(f"--table {options.table}: a directory gets all tables; name a file for one")

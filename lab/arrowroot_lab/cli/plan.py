@@ -51,11 +51,10 @@ def run(options: argparse.Namespace) -> int:
     """Plan, and tell it."""
     from arrowroot_lab.campaign.read import read
     from arrowroot_lab.campaign.site import choose
-    from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.running.planning import plan
 
     site = choose(options.site)
-    campaign = read(options.campaign, engines=BUILT_IN)
+    campaign = read(options.campaign)
     store = _store(options)
     try:
         made = plan(campaign, store, site.name, tell=_tell, predicts=not options.no_predict)

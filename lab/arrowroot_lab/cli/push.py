@@ -51,11 +51,10 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.campaign import datasets
     from arrowroot_lab.campaign.read import read
     from arrowroot_lab.campaign.site import choose
-    from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.pushing import push
 
     choose(options.site)
-    campaign = read(options.campaign, engines=BUILT_IN)
+    campaign = read(options.campaign)
     pairs = _pairs(campaign, options.storage)
     told, failures = [], []
     found: dict[str, datasets.Found] = {}

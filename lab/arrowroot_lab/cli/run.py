@@ -71,14 +71,13 @@ def run(options: argparse.Namespace) -> int:
     """Measure, and say how it goes."""
     from arrowroot_lab.campaign.read import read
     from arrowroot_lab.campaign.site import choose
-    from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.running.events import Progress
     from arrowroot_lab.running.planning import few_repeats
     from arrowroot_lab.running.session import Session
     from arrowroot_lab.store import Store
 
     site = choose(options.site)
-    campaign = read(options.campaign, engines=BUILT_IN)
+    campaign = read(options.campaign)
     screen = Screen()
     with Store.open(options.db) as store:
         try:

@@ -64,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
     """Watch."""
     from arrowroot_lab.campaign.read import read
     from arrowroot_lab.campaign.site import choose
-    from arrowroot_lab.engines.catalogue import BUILT_IN
     from arrowroot_lab.watching import schedule
     from arrowroot_lab.watching.commits import branch_of
     from arrowroot_lab.watching.rounds import Watch
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise RequestError(f"--poll {options.poll}: {error}") from None
     site = choose(options.site)
-    read(options.campaign, engines=BUILT_IN)  # a fault is told now, and not at night
+    read(options.campaign)  # a fault is told now, and not at night
     watch = Watch(
         options.campaign,
         options.db,

@@ -1,4 +1,4 @@
-"""Environments of other versions: commits of arrowroot, versions of ROOT and uproot; each is made once, and kept.
+"""Environments of other versions of engines: commits, and packages; each is made once, and kept.
 
 An environment is whole when its ``made.json`` is there. What was begun by somebody who was killed is made anew.
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.campaign.children import run
 from arrowroot_lab.campaign.datasets import cache_directory, locked, size_of
+from arrowroot_lab.campaign.providers import filled, registered
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, SkippedError
 
@@ -26,16 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from arrowroot_lab.campaign.model import EngineChoice
+    from arrowroot_lab.campaign.providers import Commits, Family
 
 #: A commit is built in some minutes on two cores; what takes longer waits for something that does not come.
 TIMEOUT_S = 3600.0
-#: The packages of an engine of a family; "{}" is the version. ROOT on PyPI has pre-releases only.
-_PACKAGES = {
-    "root": ["--pre", "ROOT=={}", "numpy"],
-    "uproot": ["uproot=={}", "lz4", "zstandard", "fsspec", "fsspec-xrootd", "xrootd", "aiohttp", "requests"],
-}
 _MADE = "made.json"
-_SOURCES = ("Cargo.toml", "python/arrowroot")
+#: What builds share, among the environments: what they have compiled, and the sources of the one that is built.
+_SHARED, _SOURCE = "shared", "source"
 
 
 @dataclass(frozen=True)
@@ -90,22 +88,22 @@ def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | None:
         return None
     family = engine_of(choice).family
     python = key_of([sys.version_info[:2], sys.executable])[:6]
-    if family == "arrowroot":
-        repository = checkout or find_checkout()
+    if (commits := family.commits) is not None:
+        repository = checkout or find_checkout(family)
         commit = _commit(repository, choice.version)
         return _Wanted(
-            f"arrowroot-{commit[:12]}-{python}",
-            f"building arrowroot {choice.version} ({commit[:12]})",
-            {"arrowroot": commit},
-            lambda python: _build(repository, commit, python),
+            f"{family.name}-{commit[:12]}-{python}",
+            f"building {family.name} {choice.version} ({commit[:12]})",
+            {family.name: commit},
+            lambda python: _build(repository, commit, python, commits),
         )
-    if family not in _PACKAGES:
+    if not family.install:
         raise SkippedError(f"{choice.name} has no versions that could be installed: leave them out")
-    packages = [package.format(choice.version) for package in _PACKAGES[family]]
+    packages = filled(family.install, version=choice.version)
     return _Wanted(
-        f"{family}-{choice.version}-{python}".replace("/", "-"),
-        f"installing {family} {choice.version}",
-        {family: choice.version},
+        f"{family.name}-{choice.version}-{python}".replace("/", "-"),
+        f"installing {family.name} {choice.version}",
+        {family.name: choice.version},
         lambda python: _install(python, *packages),
     )
 
@@ -123,20 +121,21 @@ def kept() -> list[Environment]:
 
 def lock_of(place: Path) -> Path:
     """Return the lock of whoever makes an environment, or uses what builds share."""
-    is_shared = not place.name.startswith(("arrowroot-", *(f"{family}-" for family in _PACKAGES)))
-    return place.parent / ("building.lock" if is_shared else f"{place.name}.lock")
+    return place.parent / ("building.lock" if place.name in (_SHARED, _SOURCE) else f"{place.name}.lock")
 
 
-def find_checkout() -> Path:
-    """Return the checkout of arrowroot that the current directory, or else this file, is in.
+def find_checkout(family: Family) -> Path:
+    """Return the checkout of an engine that the current directory, or else its program, is in.
 
     Raises: SkippedError if there is none.
     """
-    for start in (Path.cwd() / "here", Path(__file__).resolve()):
-        for place in start.parents:
-            if (place / ".git").exists() and all((place / source).exists() for source in _SOURCES):
+    sources = family.commits.sources if family.commits else ()
+    programs = (path for one in registered().engines.values() if one.family == family for path in one.program)
+    for start in (Path.cwd() / "here", *programs):
+        for place in start.resolve().parents:
+            if (place / ".git").exists() and all((place / source).exists() for source in sources):
                 return place
-    raise SkippedError("commits of arrowroot are built from its repository: run this in a checkout")
+    raise SkippedError(f"commits of {family.name} are built from its repository: run this in a checkout")
 
 
 def _kept(wanted: _Wanted, tell: Callable[[], None]) -> Environment:
@@ -182,13 +181,13 @@ def _commit(repository: Path, name: str) -> str:
     return done.stdout.strip()
 
 
-def _build(repository: Path, commit: str, python: Path) -> None:
+def _build(repository: Path, commit: str, python: Path, how: Commits) -> None:
     """Build a commit from its archive: a work tree would leave its mark in the repository if this is killed.
 
-    Builds share what they compile of other people's crates, and take turns at it.
+    Builds share what they compile of other people's sources, and take turns at it.
     """
     with (
-        locked(lock_of(directory() / "target")),
+        locked(lock_of(directory() / _SHARED)),
         tempfile.TemporaryDirectory(prefix="archive-", dir=directory()) as archives,
     ):
         archive = Path(archives) / "commit.tar"
@@ -196,22 +195,18 @@ def _build(repository: Path, commit: str, python: Path) -> None:
             ["git", "-C", str(repository), "archive", f"--output={archive}", commit],
             f"git archive {commit[:12]}",
         )
-        # Always the same path: else the crates of each commit would stay among what was compiled.
-        source = directory() / "source"
+        # Always the same path: else what is compiled of each commit would stay among what is shared.
+        source = directory() / _SOURCE
         shutil.rmtree(source, ignore_errors=True)
         source.mkdir()
         try:
-            # Dates of today (-m): cargo would take the files of an older commit for those that it has compiled.
+            # Dates of today (-m): a compiler would take the files of an older commit for those that it has compiled.
             _run(["tar", "-x", "-m", "-f", str(archive), "-C", str(source)], "unpacking")
-            toolchain = {
-                "CARGO_TARGET_DIR": str(directory() / "target"),
-                "PATH": os.pathsep.join(
-                    (os.environ.get("PATH", os.defpath), str(Path.home() / ".cargo" / "bin"))
-                ),
-                "RUSTUP_TOOLCHAIN": os.environ.get("RUSTUP_TOOLCHAIN", "stable"),
-                "PYO3_PYTHON": str(python),
-            }
-            _install(python, str(source), variables=toolchain)
+            places = [os.environ.get("PATH", os.defpath), *(str(Path(one).expanduser()) for one in how.path)]
+            own = filled(list(how.variables.values()), python=str(python), shared=str(directory() / _SHARED))
+            toolchain = {"PATH": os.pathsep.join(places), **dict(zip(how.variables, own, strict=True))}
+            usual = {name: text for name, text in how.defaults.items() if name not in os.environ}
+            _install(python, str(source), variables={**usual, **toolchain})
         finally:
             shutil.rmtree(source, ignore_errors=True)
 

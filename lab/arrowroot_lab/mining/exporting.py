@@ -1,11 +1,10 @@
-"""Results as files for scripts: CSV, Parquet, and a ROOT tree by our own writer."""
+"""Results as files for scripts: CSV, Parquet, and what a provider's program makes of Parquet."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
-import sys
 from bisect import bisect_right
 from contextlib import ExitStack, contextmanager
 from itertools import accumulate, islice
@@ -18,6 +17,7 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 
+from arrowroot_lab.campaign.providers import filled, registered
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.saving import put, scratch
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from arrowroot_lab.campaign.providers import FileKind
     from arrowroot_lab.store import Filter, Store
 
 #: Rows of a group in Parquet: smaller groups are slow to read.
@@ -51,7 +52,7 @@ def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
     Args:
         store: where from
         where: which results
-        out: the file; its suffix, .csv, .parquet or .root, says the format; it is there when it is whole
+        out: the file; its suffix, one of ``formats()``, says the format; it is there when it is whole
         name: results, samples or counters
 
     Raises: RequestError if the directory cannot be made; LabError if it cannot be written.
@@ -59,7 +60,7 @@ def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
     with _scratch(out) as directory:
         part = directory / f"part{out.suffix}"
         columns, found = schema(store, name), batches(store, store.keys(where), name)
-        if out.suffix == ".root":  # a dot in a branch's name is ROOT's own
+        if is_converted := out.suffix in _converted():  # where a dot in a column's name may mean something
             columns = pa.schema([field.with_name(field.name.replace(".", "_")) for field in columns])
             found = (pa.RecordBatch.from_arrays(batch.columns, schema=columns) for batch in found)
         if out.suffix == ".csv":
@@ -68,8 +69,8 @@ def export(store: Store, where: Filter | None, out: Path, name: str) -> int:
         else:
             table = directory / "part.parquet"
             n_rows = _write(pa.parquet.ParquetWriter(table, columns), found)
-            if out.suffix == ".root":
-                _to_root(table, part, name)
+            if is_converted:
+                _convert(table, part, name)
         put(part, out)
     return n_rows
 
@@ -184,13 +185,24 @@ def _write(writer: pa.csv.CSVWriter | pa.parquet.ParquetWriter, found: Iterable[
     return n_rows
 
 
-def _to_root(table: Path, out: Path, name: str) -> None:
-    """Convert by our own writer, which is met as a program, as every engine is."""
-    command = [sys.executable, "-m", "arrowroot", "convert", str(table), f"{out}:{name}", "--verify"]
+def formats() -> list[str]:
+    """Return the suffixes of files that results are written to."""
+    return [".csv", ".parquet", *_converted()]
+
+
+def _converted() -> dict[str, FileKind]:
+    """The kinds of files that a program makes of Parquet, by suffix."""
+    kinds = registered().files.values()
+    return {kind.suffix: kind for kind in kinds if kind.export and kind.suffix not in (".csv", ".parquet")}
+
+
+def _convert(table: Path, out: Path, name: str) -> None:
+    """Convert by the program of the kind of the file."""
+    command = filled(_converted()[out.suffix].export, table=str(table), out=str(out), name=name)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip() or f"exit code {done.returncode}"
-        raise LabError(f"arrowroot cannot write the ROOT file: {said}")
+        raise LabError(f"{command[0]} {' '.join(command[1:3])} cannot write the {out.suffix} file: {said}")
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Prints the hash of all values of a table, independent of how it is laid out: ``values.py TABLE FILE ...``."""
+"""Prints the identity of files of a table: ``values.py TABLE FILE ...``.
+
+It has the hash of all values, which is independent of how they are laid out, and the structure of each file.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import arrowroot
+
+if TYPE_CHECKING or __package__:
+    from .process_line import said_by_arrowroot
+else:
+    from process_line import said_by_arrowroot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,12 +126,28 @@ def of_files(table: str, files: Sequence[str]) -> dict[str, Any]:
     return {"values": hashes.whole(), "n_entries": n_entries, "columns": columns}
 
 
+def layout_of(path: str, table: str) -> dict[str, Any]:
+    """Return the structure, as `ls` tells it, without sizes: a codec's next version may compress better.
+
+    Raises: ValueError if there is not one such table; RuntimeError for what `ls` says.
+    """
+    trees = said_by_arrowroot("ls", "--json", f"{path}:{table}")["trees"]
+    if len(trees) != 1:
+        raise ValueError(f"{path}: {len(trees)} tables are called {table!r}, expected one")
+    tree = trees[0]
+    columns = [
+        [column[key] for key in ("path", "type_name", "n_baskets", "compression", "encoding")]
+        for column in tree["branches"]
+    ]
+    return {"class": tree["class_name"], "clusters": tree["clusters"], "columns": columns}
+
+
 def main(arguments: list[str]) -> int:
-    """Print what `of_files` returns; return 1 with a line on stderr if a file cannot be read."""
+    """Print the identity; return 1 with a line on stderr if a file cannot be read."""
     table, *files = arguments
     try:
-        found = of_files(table, files)
-    except (arrowroot.ArrowrootError, ValueError) as error:
+        found = of_files(table, files) | {"layout": [layout_of(path, table) for path in files]}
+    except (arrowroot.ArrowrootError, ValueError, RuntimeError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     sys.stdout.write(json.dumps(found) + "\n")

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.engines.ask import ask
-from arrowroot_lab.engines.catalogue import BUILT_IN
 from arrowroot_lab.errors import LabError, RunnerError, SkippedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from arrowroot_lab.campaign.providers import Engine, FileKind
     from arrowroot_lab.engines.contract import Answer, Job
 
     from .subject import Subject
 
-#: The engines that are asked: the first one that is here and can do it. ROOT's is the truth where it is.
-REFERENCES = ("root", "root-rntuple", "uproot", "arrowroot")
 #: Checksums of so many columns are kept as they are; of more their hash is.
 N_KEPT = 32
+
+
+def references(kind: FileKind) -> list[Engine]:
+    """Return the engines that are asked for the right values; the first that is here, and can do it, is believed."""
+    of_kind = [one for one in registered().engines.values() if one.reference is not None and one.reads(kind)]
+    return sorted(of_kind, key=lambda one: one.reference or 0)
 
 
 class WrongValuesError(LabError):
@@ -43,7 +48,7 @@ class Checker:
         is_here: Callable[[str], bool],
         peers: Callable[[], Sequence[tuple[str, Sequence[str]]]] = tuple,
     ) -> None:
-        """is_here: true of a built-in engine that can be started. peers: names and commands of those for programs."""
+        """is_here: true of a registered engine that can be started. peers: names and commands of those for programs."""
         self._timeout_s, self._is_here, self._peers = timeout_s, is_here, peers
         #: Answers, or why there is none.
         self._known: dict[str, Answer | str] = {}
@@ -108,17 +113,17 @@ class Checker:
     def _reference(
         self, subject: Subject, files: list[str], job: Job, *, is_kept: bool = True
     ) -> tuple[str, Answer] | None:
-        for name in REFERENCES:
-            if BUILT_IN[name].family == subject.engine.family or not self._is_here(name):
+        for engine in references(subject.found.kind):
+            if engine.family.name == subject.engine.family.name or not self._is_here(engine.name):
                 continue
             asked: Job = {
                 "kind": "read", "urls": files, "table": subject.job["table"], "columns": job.get("columns"),
                 "entries": job.get("entries"), "order": "cluster", "threads": 1, "strategy": "auto",
                 "wants_checksum": True,
             }  # fmt: skip
-            answer = self._asked(name, BUILT_IN[name].command(), asked, is_kept=is_kept)
+            answer = self._asked(engine.name, engine.command(), asked, is_kept=is_kept)
             if not isinstance(answer, str):
-                return name, answer
+                return engine.name, answer
         return None
 
 

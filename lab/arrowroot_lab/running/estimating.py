@@ -1,50 +1,27 @@
 """How long cases take of which nothing is measured: from sizes, lines, and what engines were measured to cost.
 
-The constants are medians of the campaign ``storages`` on two cores; docs/lab/campaigns.md says how far off they are.
+The constants, and those of engines, are medians of the campaign ``storages`` on two cores; docs/lab/campaigns.md says
+how far off they are.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.campaign.model import Storage
 from arrowroot_lab.engines.catalogue import engine_of, is_exact
-from arrowroot_lab.quantities import parse_bytes
 
 if TYPE_CHECKING:
     from arrowroot_lab.campaign.datasets import Found
     from arrowroot_lab.campaign.model import Case, Dataset, EngineChoice
+    from arrowroot_lab.campaign.providers import Cost
 
 #: Nine of ten estimates are within this factor of what was measured.
 FACTOR = 3.0
 
-
-@dataclass(frozen=True)
-class Cost:
-    """The costs of one family of engines."""
-
-    #: A process that starts, imports, compiles and warms up: it is not in the sample's time.
-    start_ns: float
-    #: Opening a file, within the sample's time.
-    open_ns: float
-    #: Reading and decoding a byte of the file, one thread, in memory.
-    byte_ns: float
-    #: Round trips before the first entry is there, over a network.
-    n_open_trips: float
-    #: So many bytes are asked for in a round trip.
-    trip_bytes: float
-
-
-_COSTS = {
-    "arrowroot": Cost(0.15e9, 2e6, 4.5, 3, 16e6),
-    "root": Cost(2.6e9, 35e6, 32.0, 9, 30e6),
-    "uproot": Cost(0.68e9, 110e6, 20.0, 7, 30e6),
-}
-#: Nothing is known of a site's own engine.
-_OF_OTHERS = Cost(0.7e9, 50e6, 15.0, 7, 16e6)
 
 #: Bytes of a round trip of strategies that ask for each basket, or for a window, on its own.
 _BASKET_BYTES = 32e3
@@ -61,9 +38,6 @@ _NEAR_TRIP_NS = 0.3e6
 #: A cache that is cold opens the file at its origin first, in so many round trips.
 _COLD_CACHE_TRIPS = 7.0
 
-#: Kind of sample -> bytes of an entry, and columns.
-_SAMPLES = {"nanoaod": (2065.0, 940), "d3pd": (7975.0, 430), "aod": (4565.0, 100)}
-_SAMPLE_BYTES = 300e6
 #: Bytes of an entry of which nobody knows.
 _ENTRY_BYTES = 2e3
 #: Columns that somebody names are larger than most, as so many are flags.
@@ -71,10 +45,8 @@ _NAMED_TIMES = 2.2
 #: Globs mean about this share of a dataset whose columns nobody knows yet.
 _GLOB_SHARE = 0.5
 
-#: Making things, once: a byte of a dataset with its hashes; an environment, by family.
+#: Making a byte of a dataset, once, with its hashes.
 _MADE_BYTE_NS = 250.0
-_ENVIRONMENT_NS = {"arrowroot": 300e9}
-_INSTALLED_NS = 60e9
 
 #: A rehearsal computes checksums, and another engine reads the same: about so many samples' time.
 N_REHEARSALS = 2
@@ -86,16 +58,7 @@ def size_of(dataset: Dataset, found: Found | None) -> float | None:
     """Return the bytes of a dataset: of its files, of its recipe; None if only making it tells."""
     if found is not None:
         return float(found.identity.file_bytes)
-    if dataset.recipe is None or dataset.recipe.by == "script":
-        return dataset.about_bytes
-    kind, *options = dataset.recipe.arguments
-    if "--entries" in options:
-        return float(options[options.index("--entries") + 1]) * _SAMPLES[kind][0]
-    sizes = [word.partition("=")[2] for word in options if word.startswith("--size=")]
-    try:
-        return float(parse_bytes(sizes[0])) if sizes else _SAMPLE_BYTES
-    except ValueError:  # `arrowroot sample` says what is wrong with it
-        return _SAMPLE_BYTES
+    return None if dataset.recipe is None else dataset.recipe.about_bytes
 
 
 def sample_ns(case: Case, found: Found | None) -> float | None:
@@ -157,19 +120,20 @@ def making_ns(dataset: Dataset) -> float | None:
 
 def environment_ns(engine: EngineChoice) -> float:
     """Return the time that the environment of an engine takes to be built or installed."""
-    return _ENVIRONMENT_NS.get(engine_of(engine).family, _INSTALLED_NS)
+    return engine_of(engine).family.made_ns
 
 
 def _cost(engine: EngineChoice) -> Cost:
-    return _COSTS.get(engine_of(engine).family, _OF_OTHERS)
+    return engine_of(engine).family.cost
 
 
 def _share_of_columns(case: Case, found: Found | None) -> float:
     """The share of the file's bytes that its columns are; baskets are read whole, whatever entries are wanted."""
-    workload, names = case.workload, found.identity.columns if found else ()
+    workload, recipe = case.workload, case.dataset.recipe
+    names = found.identity.columns if found else ()
     share = 1.0
     if workload.columns is not None:
-        n_all = len(names) or _n_columns(case.dataset)
+        n_all = len(names) or (recipe.about_columns if recipe else None)
         if n_all is None or (not names and any("*" in glob for glob in workload.columns)):
             share = _GLOB_SHARE
         else:
@@ -179,21 +143,14 @@ def _share_of_columns(case: Case, found: Found | None) -> float:
     return share * (workload.column_share or 1.0)
 
 
-def _n_columns(dataset: Dataset) -> int | None:
-    recipe = dataset.recipe
-    return _SAMPLES[recipe.arguments[0]][1] if recipe and recipe.by == "sample" else None
-
-
 def _n_entries(case: Case, found: Found | None, size: float) -> float:
     recipe = case.dataset.recipe
     if case.workload.entry_list is not None:
         return float(case.workload.n_listed)
     if found is not None:
         n = float(found.identity.n_entries)
-    elif recipe is not None and recipe.by == "sample":
-        n = size / _SAMPLES[recipe.arguments[0]][0]
-    elif case.dataset.about_entries is not None:
-        n = float(case.dataset.about_entries)
+    elif recipe is not None and recipe.about_entries is not None:
+        n = float(recipe.about_entries)
     else:
         n = size / _ENTRY_BYTES
     return n * (case.workload.entry_share or 1.0)

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from .subject import Subject
 
-#: Round trips of arrowroot until a file is open, behind a relay, which answers a connection itself: a server far away
-#: takes one more for that. HTTP and S3: head and tail of the file in one request. XRootD: login and opening together,
-#: then a vector read of both. TLS: a handshake of one round trip; XRootD has to agree to it first, and wants the login
-#: before the opening. Measured at 50 ms: 1.1 (HTTP, S3), 2.1 (XRootD).
-OPEN_REQUESTS = {"http": 1, "https": 2, "s3": 1, "root": 2, "roots": 5}
 #: Storages whose line the campaign tells -> the scheme of their URLs; of others it is "file".
 SCHEMES = {"xrootd": "root", "xcache": "root", "http": "http", "s3": "s3"}
 #: Local files are read so often for a trace: how long decoding takes is measured, all else of a replay is exact.
@@ -94,7 +89,8 @@ def predict(
     if "predict" not in subject.can or "latency_ns" not in line or subject.case.workload.workers > 1:
         return None
     urls = [str(path) for path in subject.found.files]
-    n_open = OPEN_REQUESTS.get(scheme, 0)
+    n_open = subject.engine.family.open_requests.get(scheme, 0)
+    # A server far away takes one more for the connection, which a relay answers itself.
     if n_open and subject.case.storage.kind == "url":
         n_open += 1
     figures = {"bytes_per_s": 0.0, "n_open_requests": float(n_open), **line}

@@ -112,7 +112,10 @@ class Sampler:
             return [ask(subject.command, "predict", job, timeout_s=self.limits.timeout_s)]
         if subject.case.workload.kind != "write":
             return self.asked_to_run(subject, **more)
-        outs = [self.directory / f"out-{i}.root" for i in range(subject.case.workload.workers)]
+        outs = [
+            self.directory / f"out-{i}{subject.found.kind.suffix}"
+            for i in range(subject.case.workload.workers)
+        ]
         try:
             asked = self.asked_to_run(subject, outs=outs, **more)
             used = sum(out.stat().st_size for out in outs if out.exists())

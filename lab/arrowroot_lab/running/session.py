@@ -232,7 +232,7 @@ class Session:
         else:
             asked = self.sampler.asked(subject, **more)
         answers = [one.answer for one in asked]
-        copies = sorted(self.directory.glob("out-*.root")) if is_copy else []
+        copies = sorted(self.directory.glob("out-*")) if is_copy else []
         try:
             if all("n_entries" in answer for answer in answers):
                 subject.n_entries = sum(answer["n_entries"] for answer in answers)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.campaign.datasets import Found
     from arrowroot_lab.campaign.model import Case
+    from arrowroot_lab.campaign.providers import Engine
     from arrowroot_lab.documents import Result, Sample
-    from arrowroot_lab.engines.catalogue import Engine
     from arrowroot_lab.engines.contract import Job
     from arrowroot_lab.storages import Place
 

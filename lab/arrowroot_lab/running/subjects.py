@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arrowroot_lab.campaign import choice, datasets
 from arrowroot_lab.campaign.matrix import case_document, cases
 from arrowroot_lab.campaign.model import EngineChoice
+from arrowroot_lab.campaign.providers import filled
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Result, case_id, from_json, to_json
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.builds import environment
-from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of, why_not
+from arrowroot_lab.engines.catalogue import engine_of, why_not
 from arrowroot_lab.errors import DocumentError, LabError, RequestError, RunnerError, SkippedError
 from arrowroot_lab.location import whole
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.campaign.datasets import Found
     from arrowroot_lab.campaign.model import Campaign, Case
+    from arrowroot_lab.campaign.providers import FileKind
     from arrowroot_lab.documents import CaseDocument
     from arrowroot_lab.engines.builds import Environment
     from arrowroot_lab.engines.contract import Answer, Job
@@ -68,7 +70,7 @@ class Engines:
         """Return what starts an engine; its environment is built first if a version of it is asked for."""
         engine = engine_of(chosen)
         if chosen.command:
-            return by_this_python(beside(self.directory, engine.command()))
+            return by_this_python(beside(self.directory, chosen.command))
         if chosen.version is None:
             return engine.command()
         return engine.command(self._environment(chosen).python)
@@ -108,9 +110,9 @@ class Engines:
         return answer
 
     def is_here(self, name: str) -> bool:
-        """True if a built-in engine can be asked."""
+        """True if a registered engine can be asked."""
         try:
-            self.identified(EngineChoice(BUILT_IN[name].name))
+            self.identified(EngineChoice(name))
         except LabError:
             return False
         return True
@@ -206,6 +208,8 @@ class Preparation:
             reason = why_not(case.engine.called(), subject.engine.can or subject.can, case)
             if reason:
                 raise SkippedError(reason)
+            if not subject.engine.reads(found.kind):
+                raise SkippedError(f"{case.engine.called()} reads no files of the kind {found.kind.name}")
             if subject.is_exact:
                 subject.n_wanted = 1
             subject.command = self.engines.command(case.engine)
@@ -289,7 +293,7 @@ class Preparation:
             "cache_bytes": strategy.cache_bytes,
             "options": strategy.options,
         }
-        if (warm_up := self._warm_up()) is not None:
+        if (warm_up := _warm_up(found.kind)) is not None:
             job["warm_up"] = warm_up
         if workload.kind == "program":
             command = beside(self.campaign.path.parent, workload.command)
@@ -298,26 +302,19 @@ class Preparation:
             job["settings"] = workload.settings
         return job
 
-    def _warm_up(self) -> str | None:
-        """A tiny file that engines read before the clock starts; None if there is no arrowroot to make it."""
-        path = datasets.cache_directory() / "tiny.root"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            made = path.with_suffix(f".{os.getpid()}.root")
-            command = [
-                sys.executable,
-                "-m",
-                "arrowroot",
-                "sample",
-                "nanoaod",
-                f"{made}:Events",
-                "--entries",
-                "2",
-            ]
-            if subprocess.run(command, capture_output=True, check=False).returncode:
-                return None
-            made.replace(path)
-        return str(path)
+
+def _warm_up(kind: FileKind) -> str | None:
+    """A tiny file that engines read before the clock starts; None if nothing makes one here."""
+    path = datasets.cache_directory() / f"tiny{kind.suffix}"
+    if not path.exists():
+        if not kind.warm_up:
+            return None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path.with_suffix(f".{os.getpid()}{kind.suffix}")
+        if subprocess.run(filled(kind.warm_up, out=str(made)), capture_output=True, check=False).returncode:
+            return None
+        made.replace(path)
+    return str(path)
 
 
 def _lies_on(case: Case, found: Found) -> Path:

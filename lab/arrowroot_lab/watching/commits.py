@@ -7,15 +7,17 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arrowroot_lab.campaign.datasets import cache_directory
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.location import Location
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _TIMEOUT_S = 600
-#: A directory that every repository of arrowroot has.
-_SOURCES = "python/arrowroot"
 #: A URL up to its host.
 _HOST = re.compile(r"[\w+.-]+://[^/]*")
 #: ``git@host:path``, as git takes it.
@@ -40,11 +42,8 @@ class Branch:
                 return commit
         raise LabError(f"{self.repository} has no {f'branch {self.name!r}' if self.name else 'commit'}")
 
-    def checkout(self, commit: str) -> Path | None:
-        """Return a repository here that has the commit, if it is one of arrowroot; None: of something else.
-
-        Raises: LabError if it cannot be fetched.
-        """
+    def fetched(self) -> Path:
+        """Return a repository here that has the newest commit. Raises: LabError if it cannot be fetched."""
         here = Path(self.repository.whole())
         if not here.is_dir():
             here = cache_directory() / "repositories" / key_of(self.repository)
@@ -60,11 +59,17 @@ class Branch:
                 f"+{self.name or 'HEAD'}:refs/heads/watched",
                 place=self.repository,
             )
-        try:
-            _git("-C", str(here), "cat-file", "-e", f"{commit}:{_SOURCES}")
-        except LabError:
-            return None
         return here
+
+
+def has_paths(repository: Path, commit: str, paths: Sequence[str]) -> bool:
+    """True if all of the paths are in a commit."""
+    try:
+        for path in paths:
+            _git("-C", str(repository), "cat-file", "-e", f"{commit}:{path}")
+    except LabError:
+        return False
+    return True
 
 
 def branch_of(text: str) -> Branch:

@@ -9,7 +9,7 @@ from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines import builds
-from arrowroot_lab.engines.catalogue import BUILT_IN
+from arrowroot_lab.engines.catalogue import engine_of
 from arrowroot_lab.errors import LabError, SkippedError
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 from arrowroot_lab.running.session import Session
@@ -90,7 +90,7 @@ class Confirming:
         changed = {name.removeprefix(kind) for name in names if name.startswith(kind)}
         if not changed:
             raise SkippedError("the engine is the same: the machine, or what lies between, became slower")
-        if not {name.lower() for name in changed} & {"engine", "commit", BUILT_IN[own.name].family}:
+        if not {name.lower() for name in changed} & {"engine", "commit", engine_of(own).family.name}:
             raise SkippedError(
                 f"only {', '.join(sorted(changed))} changed, and no environment is made with what it was before"
             )
@@ -110,16 +110,16 @@ class Confirming:
         """Return the engine of a result. Raises: SkippedError if it cannot be started any more."""
         if versions_here and versions_here.items() <= result.versions.items():
             return _Side(here, versions_here)
-        family = BUILT_IN[here.name].family
-        version = result.versions.get("commit") or result.versions.get(family)
+        family = engine_of(here).family
+        version = result.versions.get("commit") or result.versions.get(family.name)
         if version is None:
-            raise SkippedError(f"result {result.uuid[:8]} does not tell a version of {family}")
+            raise SkippedError(f"result {result.uuid[:8]} does not tell a version of {family.name}")
         if version.endswith("+changes"):
             raise SkippedError(
-                f"{family} {version} was a checkout with changes, which nobody can build again"
+                f"{family.name} {version} was a checkout with changes, which nobody can build again"
             )
-        if family == "arrowroot" and not (len(version) >= 7 and set(version) <= _HEXADECIMAL):
-            raise SkippedError(f"arrowroot {version} is no commit, and cannot be built again")
+        if family.commits and not (len(version) >= 7 and set(version) <= _HEXADECIMAL):
+            raise SkippedError(f"{family.name} {version} is no commit, and cannot be built again")
         choice = EngineChoice(here.name, version)
         made = builds.environment(
             choice, checkout=self.checkout, tell=lambda text: self.progress("waiting", choice.called(), text)

@@ -18,7 +18,7 @@ from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.engines.catalogue import BUILT_IN, engine_of
+from arrowroot_lab.engines.catalogue import engine_of
 from arrowroot_lab.errors import LabError, RequestError, os_problem, told_to_people
 from arrowroot_lab.redaction import redacted
 from arrowroot_lab.running.events import Progress
@@ -27,10 +27,11 @@ from arrowroot_lab.store import Filter, Store
 
 from . import telling
 from .check import check
+from .commits import has_paths
 from .confirming import Confirming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from arrowroot_lab.campaign.model import Campaign
@@ -198,10 +199,14 @@ class Watch:
 
     def _round(self, commit: str | None) -> Round:
         # Read anew each time: what is changed meanwhile holds from the next round on.
-        campaign = read(self.path, engines=BUILT_IN)
-        checkout = self.branch.checkout(commit) if self.branch and commit else None
-        if checkout is not None and commit:
-            campaign = _of_commit(campaign, commit[:12])
+        campaign = read(self.path)
+        checkout = None
+        if self.branch and commit:
+            repository = self.branch.fetched()
+            built = {one for one in campaign.engines if _is_built_of(one, repository, commit)}
+            if built:
+                checkout = repository
+                campaign = _of_commit(campaign, built, commit[:12])
         with Store.open(self.db) as store:
             before = self._baseline(store) or _newest_run(store, campaign.name, self.site)
             progress = Progress(self.show)
@@ -271,13 +276,15 @@ class Watch:
         return []
 
 
-def _of_commit(campaign: Campaign, commit: str) -> Campaign:
-    """The campaign with a commit as the version of all of arrowroot's engines that have none."""
+def _is_built_of(one: EngineChoice, repository: Path, commit: str) -> bool:
+    """True if the engine has no version of its own, and the commit of the repository is one of its versions."""
+    commits = None if one.version or one.command else engine_of(one).family.commits
+    return commits is not None and has_paths(repository, commit, commits.sources)
 
-    def is_here(one: EngineChoice) -> bool:
-        return not one.version and not one.command and engine_of(one).family == "arrowroot"
 
-    engines = (EngineChoice(one.name, commit) if is_here(one) else one for one in campaign.engines)
+def _of_commit(campaign: Campaign, built: Collection[EngineChoice], commit: str) -> Campaign:
+    """The campaign with a commit as the version of some of its engines."""
+    engines = (EngineChoice(one.name, commit) if one in built else one for one in campaign.engines)
     # A glob that names an engine without a version means all of its versions.
     return replace(campaign, engines=tuple(engines))
 
