@@ -26,6 +26,8 @@ _N_FINE = 1 << 16
 _N_COARSE = 1 << 8
 #: Bits that a single-precision number has after the point.
 _MANTISSA_BITS = 23
+#: Where distributions have their quantiles: above 0, below 1, and equally far from each other.
+_PROBABILITIES = (np.arange(_N_FINE) + 0.5) / _N_FINE
 
 
 class Draws:
@@ -57,41 +59,50 @@ def truncated(values: npt.NDArray[Any], bits: int) -> npt.NDArray[np.float32]:
     return result
 
 
-def quantiles(function: Callable[[float], float], bits: int = 10) -> Table:
-    """Return the table of a distribution from its quantile function, of probabilities above 0 and below 1."""
-    return truncated(np.array([function((i + 0.5) / _N_FINE) for i in range(_N_FINE)]), bits)
+def _each(function: Callable[[float], float], at: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a function's values, one by one: those of NumPy are not the same on every processor."""
+    return np.array([function(x) for x in at.tolist()])
+
+
+@cache
+def _logarithms() -> npt.NDArray[Any]:
+    return _each(math.log1p, -_PROBABILITIES)
+
+
+@cache
+def _of_normal(edge: float) -> npt.NDArray[Any]:
+    return _each(NormalDist().inv_cdf, 1 - edge + (2 * edge - 1) * _PROBABILITIES)
 
 
 @cache
 def uniform(low: float, high: float, bits: int = 10) -> Table:
     """Return the uniform distribution."""
-    return quantiles(lambda u: low + (high - low) * u, bits)
+    return truncated(low + (high - low) * _PROBABILITIES, bits)
 
 
 @cache
 def falling(least: float, scale: float, bits: int = 10) -> Table:
     """Return the exponential distribution from ``least`` on."""
-    return quantiles(lambda u: least - scale * math.log1p(-u), bits)
+    return truncated(least - scale * _logarithms(), bits)
 
 
 @cache
 def normal(mean: float, width: float, most: float = math.inf, bits: int = 10) -> Table:
     """Return the normal distribution, of which at most ``most`` from the mean is left."""
-    edge = NormalDist().cdf(most / width)
-    inverse = NormalDist(mean, width).inv_cdf
-    return quantiles(lambda u: inverse(1 - edge + (2 * edge - 1) * u), bits)
+    return truncated(mean + width * _of_normal(NormalDist().cdf(most / width)), bits)
 
 
 @cache
 def peaked(width: float, bits: int = 10) -> Table:
     """Return the Laplace distribution: narrow, with long tails on both sides."""
-    return quantiles(lambda u: width * (math.log(2 * u) if u < 0.5 else -math.log(2 - 2 * u)), bits)
+    lower = width * _each(math.log, 2 * _PROBABILITIES[: _N_FINE // 2])
+    return truncated(np.concatenate([lower, -lower[::-1]]), bits)
 
 
 @cache
 def power(exponent: float, bits: int = 10) -> Table:
     """Return a distribution from 0 to 1, mostly near 0 for exponents above 1."""
-    return quantiles(lambda u: u**exponent, bits)
+    return truncated(_each(lambda u: u**exponent, _PROBABILITIES), bits)
 
 
 @cache
@@ -132,8 +143,7 @@ def poisson(mean: float, most: int, dtype: str = "i4") -> Table:
         total += term
         cumulated.append(total)
         term *= mean / (k + 1)
-    u = (np.arange(_N_FINE) + 0.5) / _N_FINE
-    return np.searchsorted(np.array(cumulated), u).astype(dtype)
+    return np.searchsorted(np.array(cumulated), _PROBABILITIES).astype(dtype)
 
 
 class Lists:
