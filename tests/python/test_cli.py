@@ -348,20 +348,20 @@ def test_the_picture_says_when_entries_that_a_filter_selected_were_delivered(sam
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
-def test_a_terminal_without_letters_for_it_gets_others(tmp_path, arrowroot_command, encoding):
+def test_a_terminal_without_letters_for_it_gets_others(tmp_path, arrowroot_process, encoding):
     path = tmp_path / "größe.root"
     with uproot.recreate(path) as file:
         file["Höhe 😀"] = np.histogram([1.0, 2.0, 2.0], bins=3)
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     options = {"env": environment, "encoding": encoding}
-    listed = arrowroot_command("ls", path, **options).stdout
+    listed = arrowroot_process("ls", path, **options).stdout
     name = ascii("Höhe 😀")[1:-1] if encoding == "ascii" else "Höhe \\U0001f600"
     assert f"`- {name};1" in listed
-    drawn = arrowroot_command("show", f"{path}:Höhe 😀", **options).stdout
+    drawn = arrowroot_process("show", f"{path}:Höhe 😀", **options).stdout
     assert "###" in drawn
     environment["PYTHONIOENCODING"] += ":replace"
-    assert "?" in arrowroot_command("ls", path, **options).stdout
-    keys = json.loads(arrowroot_command("ls", path, "--json", **options).stdout)["keys"]
+    assert "?" in arrowroot_process("ls", path, **options).stdout
+    keys = json.loads(arrowroot_process("ls", path, "--json", **options).stdout)["keys"]
     assert keys[0]["name"] == "Höhe 😀"
 
 
