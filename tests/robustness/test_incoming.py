@@ -45,17 +45,18 @@ def test_drawn_damage_is_refused_and_the_rest_is_what_it_was() -> None:
 
 RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int32()), pa.array([7, None], pa.int32()))
 VIEWS = pa.array([b"a", None, None], pa.binary_view())
+FIXED = pa.array([["a"], None, None], pa.list_(pa.field("item", pa.string_view(), nullable=False), 1))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("inside", [RUNS, VIEWS], ids=["runs", "views"])
+@pytest.mark.parametrize("inside", [RUNS, VIEWS, FIXED], ids=["runs", "views", "lists of views"])
 def test_members_of_missing_structs_that_pyarrow_cannot_pick(
     tmp_path: Path, inside: pa.Array, layout: str
 ) -> None:
     structs = pa.StructArray.from_arrays([inside], ["a"], mask=pa.array([False, False, True]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ar.FewReadersWarning)
-        ar.write(f"{tmp_path}/x.root:t", {"x": structs}, layout=layout)
+        ar.write(f"{tmp_path}/x.root:t", pa.table({"x": structs}), layout=layout)
     found = ar.open(tmp_path / "x.root")["t"].to_arrow()["x"].to_pylist()
     assert found == [{"a": inside[0].as_py()}, {"a": None}, None]
 

@@ -455,20 +455,24 @@ def test_a_chain_has_the_flags_of_its_first_file(tmp_path, layout):
     strict = pa.struct([pa.field("a", pa.list_(pa.field("item", pa.int8(), nullable=False)), nullable=False)])
     maps = [
         pa.array([[("k", None)], None], pa.map_(pa.string(), pa.int8())),
-        pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int8())),
+        pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int8())),
     ]
-    with_some = pa.schema([pa.field("x", kind), pa.field("m", maps[0].type)])
+    # pyarrow picks no values out of views.
+    views = [pa.array(values, pa.string_view()) for values in (["a", None], [None, "b"])]
+    view = pa.field("v", views[0].type)
+    with_some = pa.schema([pa.field("x", kind), pa.field("m", maps[0].type), view])
     without = pa.schema(
         [
             pa.field("x", strict, nullable=False),
             pa.field("m", pa.map_(pa.string(), pa.field("value", pa.int8(), nullable=False)), nullable=False),
+            view,
         ],
         metadata={"made by": "me"},
     )
     tables = {
-        "some": (pa.table([some[:2], maps[0]], names=["x", "m"]), with_some),
-        "none": (pa.table([none[:1], maps[1]], names=["x", "m"]), without),
-        "none of some": (pa.table([none[:1], maps[1]], names=["x", "m"]), with_some),
+        "some": (pa.table([some[:2], maps[0], views[0]], schema=with_some), with_some),
+        "none": (pa.table([none, maps[1], views[1]], names=["x", "m", "v"]), without),
+        "none of some": (pa.table([none, maps[1], views[1]], names=["x", "m", "v"]), with_some),
     }
     for name, (table, schema) in tables.items():
         ar.write(f"{tmp_path}/{name}.root:T", table, schema=schema, layout=layout)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from arrowroot._writing.nulls import items_of_maps
+from arrowroot._arrow.nulls import items_of_maps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ from typing import cast
 import pyarrow as pa
 
 from arrowroot._arrow.kinds import fields_of, is_list, mapped
-from arrowroot._writing.nulls import within_present
+from arrowroot._arrow.nulls import within_present
 
 
 def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from arrowroot._arrow.kinds import stored_type
+from arrowroot._arrow.nulls import first_lacking, lacks, may_lack, says_more
 from arrowroot._errors import InvalidRequestError
 from arrowroot._writing.casts import as_type, has_layout, may_become
 from arrowroot._writing.incoming import columns_of_texts, text_bytes
-from arrowroot._writing.nulls import first_lacking, lacks, may_lack, says_more
 from arrowroot._writing.schema import check_names
 
 if TYPE_CHECKING:

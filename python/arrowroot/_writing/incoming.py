@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from arrowroot import _native
 from arrowroot._arrow.kinds import stored_field, within
+from arrowroot._arrow.nulls import check_said
 from arrowroot._errors import InvalidRequestError
-from arrowroot._writing.nulls import check_said
 from arrowroot._writing.schema import check_field
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from arrowroot._arrow.kinds import (
     within,
     without_metadata,
 )
+from arrowroot._arrow.nulls import n_nulls, with_nulls
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._render import shown
 from arrowroot._writing.naming import naming
-from arrowroot._writing.nulls import n_nulls, with_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -59,10 +59,9 @@ def lacks(array: pa.Array, field: pa.Field) -> bool:
         return False
     if is_view(array.type):
         return any(lacks(items, fields[0]) for items in _items_in_use(array))
-    # Members of a missing struct are not missing themselves.
-    present = array.drop_null() if array.null_count else array
-    inside = [present.field(place) for place in range(len(fields))] if children else within_present(present)
-    return any(map(lacks, inside, fields))
+    # Lists leave out what is in missing ones.
+    parts = _present(array) if children or pa.types.is_map(array.type) else [array]
+    return any(any(map(lacks, within_present(part), fields)) for part in parts)
 
 
 def first_lacking(array: pa.Array, field: pa.Field) -> int:
@@ -123,7 +122,7 @@ def with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     """Return a type whose inner fields are nullable where these arrays have a null."""
     fields = fields_of(kind)
     if pa.types.is_map(kind) or pa.types.is_struct(kind):
-        arrays = [_present(array) for array in arrays]
+        arrays = [part for array in arrays for part in _present(array)]
     if pa.types.is_map(kind):
         inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
     elif pa.types.is_struct(kind):
@@ -140,14 +139,18 @@ def with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     return with_fields(kind, made)
 
 
-def _present(array: pa.Array) -> pa.Array:
+def _present(array: pa.Array) -> list[pa.Array]:
     """Return structs or maps without the missing ones, whose members are not missing themselves."""
     if not array.null_count or not _has_nulls_inside(array):
-        return array
-    # pyarrow picks nothing out of these: where there are some, what is missing itself counts inside, too.
+        return [array]
     shadow = _shadow(array)
-    has_unpicked = any(any(is_one(kind) for is_one in _UNPICKED) for kind in within(shadow.type))
-    return array if has_unpicked else shadow.drop_null()
+    if not any(any(is_one(kind) for is_one in _UNPICKED) for kind in within(shadow.type)):
+        return [shadow.drop_null()]
+    # pyarrow picks nothing out of these.
+    edges = np.flatnonzero(
+        np.diff(array.is_valid().to_numpy(zero_copy_only=False), prepend=False, append=False)
+    )
+    return [array.slice(first, end - first) for first, end in edges.reshape(-1, 2).tolist()]
 
 
 def _shadow(array: pa.Array) -> pa.Array:
