@@ -15,6 +15,7 @@ RUST_TEST_THREADS ?= 8
 PYTEST_WORKERS ?= 3
 PYTEST := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 BENCH_ARGS ?=
+FIGURES ?=
 PERF_ARGS ?=
 FUZZ_SECONDS ?= 60
 FAULT_ARGS ?=
@@ -150,17 +151,13 @@ bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two 
 bench-write: build $(VENV)/.dependencies $(VENV)/.bench ## measure writing against the limit, ROOT and uproot (BENCH_ARGS='--quick')
 	$(BIN)/python -m bench.write $(BENCH_ARGS)
 
-.PHONY: bench-layouts
-bench-layouts: build $(VENV)/.dependencies $(VENV)/.bench ## measure reading and writing of the same events in each layout (BENCH_ARGS='--db FILE')
-	$(BIN)/python -m bench.layouts $(BENCH_ARGS)
-
-.PHONY: bench-adl
-bench-adl: build $(VENV)/.dependencies $(VENV)/.root ## measure the eight analysis queries of IRIS-HEP, beside uproot and RDataFrame (BENCH_ARGS='--update-docs')
-	$(BIN)/python -m bench.adl $(BENCH_ARGS)
-
 .PHONY: bench-parallel
 bench-parallel: build $(VENV)/.dependencies $(VENV)/.bench ## measure what streams lose by waiting for their output (BENCH_ARGS='--parts policy,threads')
 	$(BIN)/python -m bench.parallel_output $(BENCH_ARGS)
+
+.PHONY: figures
+figures: build $(VENV)/.dependencies ## tables and pictures of README and docs, made of what the laboratory measured (FIGURES='adl --db FILE')
+	$(BIN)/python -m campaigns.tables $(FIGURES)
 
 .PHONY: classics
 classics: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.bench ## the classics again, in virtual time and for real, and their pages in demo/classics: an hour

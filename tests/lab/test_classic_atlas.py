@@ -15,7 +15,7 @@ from arrowroot_lab.classics.atlas_2012 import layouts, measuring, published, rea
 from arrowroot_lab.classics.atlas_2012.found import Found
 from arrowroot_lab.classics.atlas_2012.published import NEW, OLD
 from arrowroot_lab.store import Store
-from bench import layouts as bench_layouts
+from campaigns.tables import layouts as tables_of_layouts
 from tests.lab.made import Made
 
 
@@ -279,6 +279,7 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
         for one in [*layout_results(), *case_results(), *made_of("versions").results()]:
             store.put(one)
         rows = real.rows(store)
+        (block,) = tables_of_layouts.blocks(store)
     assert all(map(results.is_of_campaign, rows))
     found = layouts.Layouts.of(rows)
     ratios = {row["text"]: row["ratio"] for row in found.statement_rows() if row["ratio"] is not None}
@@ -288,7 +289,7 @@ def test_results_of_the_campaigns_become_rows_statements_and_figures(kept, tmp_p
     assert ratios["file"] == 2
     for definition in (found.definition["picked"], found.part("reads")):
         assert ["<svg" in figure.svg for figure in found.pictures(definition)] == [True]
-    assert "| writing an event | 20 % faster | 24.0 ms | 20.0 ms | 1.200 |" in bench_layouts.text(found)
+    assert "| writing an event | 20 % faster | 24.0 ms | 20.0 ms | 1.200 |" in block.text
     (case,) = [row for row in rows if row["study"] == real.CASES and row["storage"] == "20 ms away"]
     assert (case["n_requests"], case["read_bytes"]) == (5, 7)
     versions = [row["version"] for row in rows if row["study"] == real.SIDE_BY_SIDE]
