@@ -117,14 +117,14 @@ mod tests {
         let found = found.as_struct();
         assert_eq!(found.nulls().unwrap().iter().collect::<Vec<_>>(), [true, false, true, true, false]);
         let texts = found.column(1).as_string::<i32>();
-        assert_eq!(([0, 2, 3].map(|place| texts.value(place)), texts.null_count()), (["a", "b", "c"], 0));
+        assert_eq!(([0, 2, 3].map(|index| texts.value(index)), texts.null_count()), (["a", "b", "c"], 0));
         assert_eq!(found.column(2).null_count(), 3);
         let inner = found.column(0).as_struct();
         assert_eq!(inner.null_count(), 0);
         let numbers = inner.column(0).as_primitive::<Int64Type>();
-        assert_eq!([0, 2, 3].map(|place| numbers.value(place)), [1 << 60, 2, 3]);
+        assert_eq!([0, 2, 3].map(|index| numbers.value(index)), [1 << 60, 2, 3]);
         let pairs = inner.column(1).as_fixed_size_list();
-        let pairs_of = |place| pairs.value(place).as_primitive::<Int64Type>().values().to_vec();
+        let pairs_of = |index| pairs.value(index).as_primitive::<Int64Type>().values().to_vec();
         assert_eq!([0, 2, 3].map(pairs_of), [[1, 2], [3, 4], [5, 6]]);
         assert_eq!([numbers.null_count(), pairs.null_count(), pairs.values().null_count()], [0; 3]);
         let none = with_gaps(objects.slice(0, 0).to_data(), &UInt32Array::from(vec![None; 2])).unwrap();

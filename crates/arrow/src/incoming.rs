@@ -45,19 +45,19 @@ pub struct Foreign {
 #[derive(Debug)]
 struct Fault {
     members: String,
-    place: usize,
+    index: usize,
     what: String,
 }
 
 type Result<T> = std::result::Result<T, Fault>;
 
-fn fault<T>(place: usize, what: impl Into<String>) -> Result<T> {
-    Err(Fault { members: String::new(), place, what: what.into() })
+fn fault<T>(index: usize, what: impl Into<String>) -> Result<T> {
+    Err(Fault { members: String::new(), index, what: what.into() })
 }
 
 impl Fault {
     fn at(mut self, place_of: impl FnOnce(usize) -> usize) -> Self {
-        self.place = place_of(self.place);
+        self.index = place_of(self.index);
         self
     }
 
@@ -106,8 +106,8 @@ impl Foreign {
         let found = nulls.null_count();
         match self.n_nulls {
             Some(said) if range.len() == self.len && said != found || said == 0 && found > 0 => {
-                let place = (0..nulls.len()).find(|&place| nulls.is_null(place)).unwrap_or_default();
-                fault(place, format!("{said} values are said to be missing, and {found} are"))
+                let index = (0..nulls.len()).find(|&index| nulls.is_null(index)).unwrap_or_default();
+                fault(index, format!("{said} values are said to be missing, and {found} are"))
             }
             _ => Ok((found > 0).then_some(nulls)),
         }
@@ -116,9 +116,9 @@ impl Foreign {
     /// Where all that it is made of is in memory, and how it is looked at.
     fn identity(&self, parts: &mut Vec<(usize, usize)>) {
         parts.push((self.len, self.offset));
-        let place =
+        let address =
             |buffer: &Option<Buffer>| buffer.as_ref().map_or((0, 0), |buffer| (buffer.as_ptr() as usize, buffer.len()));
-        parts.extend(self.buffers.iter().map(place));
+        parts.extend(self.buffers.iter().map(address));
         self.children.iter().chain(self.dictionary.as_deref()).for_each(|inner| inner.identity(parts));
     }
 }
@@ -175,10 +175,10 @@ impl Incoming {
             field.name().clone_into(&mut self.path);
             match self.own(column, field.data_type(), range.clone()) {
                 Ok(taken) => columns.push(taken),
-                Err(Fault { members, place, what }) => {
+                Err(Fault { members, index, what }) => {
                     crate::stored::data_type(field)?;
                     let column = format!("{}{members}", field.name());
-                    return Err(StoreError::Spoilt { column, entry: first_entry + place as u64, what });
+                    return Err(StoreError::Spoilt { column, entry: first_entry + index as u64, what });
                 }
             }
         }
@@ -195,20 +195,20 @@ impl Incoming {
                 format!("{} values where {} are needed", node.len, range.end),
             );
         }
-        let (len, places) = (range.len(), node.offset + range.start..node.offset + range.end);
+        let (len, rows) = (range.len(), node.offset + range.start..node.offset + range.end);
         let has_validity = !matches!(data_type, ArrowType::Null | ArrowType::Union(..) | ArrowType::RunEndEncoded(..));
         let nulls = if has_validity { node.validity(&range)? } else { None };
         let builder = ArrayData::builder(data_type.clone()).len(len).nulls(nulls.clone());
         let builder = match data_type {
             ArrowType::Null => builder,
             ArrowType::Boolean => {
-                let bytes = node.bytes(1, places.start / 8..places.end.div_ceil(8))?;
-                builder.add_buffer(self.kept(bytes).bit_slice(places.start % 8, len))
+                let bytes = node.bytes(1, rows.start / 8..rows.end.div_ceil(8))?;
+                builder.add_buffer(self.kept(bytes).bit_slice(rows.start % 8, len))
             }
-            ArrowType::Utf8 => self.texts::<i32>(&node, places, nulls.as_ref(), true, builder)?,
-            ArrowType::LargeUtf8 => self.texts::<i64>(&node, places, nulls.as_ref(), true, builder)?,
-            ArrowType::Binary => self.texts::<i32>(&node, places, nulls.as_ref(), false, builder)?,
-            ArrowType::LargeBinary => self.texts::<i64>(&node, places, nulls.as_ref(), false, builder)?,
+            ArrowType::Utf8 => self.texts::<i32>(&node, rows, nulls.as_ref(), true, builder)?,
+            ArrowType::LargeUtf8 => self.texts::<i64>(&node, rows, nulls.as_ref(), true, builder)?,
+            ArrowType::Binary => self.texts::<i32>(&node, rows, nulls.as_ref(), false, builder)?,
+            ArrowType::LargeBinary => self.texts::<i64>(&node, rows, nulls.as_ref(), false, builder)?,
             ArrowType::Utf8View | ArrowType::BinaryView => {
                 let buffers = node
                     .buffers
@@ -216,34 +216,33 @@ impl Incoming {
                     .skip(2)
                     .map(|buffer| buffer.clone().unwrap_or_else(|| Buffer::from_vec(Vec::<u8>::new())));
                 let buffers: Vec<Buffer> = buffers.collect();
-                let views = node.copied::<u128>(1, places)?;
+                let views = node.copied::<u128>(1, rows)?;
                 let views = texts::checked_views(&views, &buffers, nulls.as_ref(), *data_type == ArrowType::Utf8View)?;
                 let (views, buffers) = if self.copies_all { texts::copied(views, &buffers) } else { (views, buffers) };
                 builder.add_buffer(Buffer::from_vec(views)).add_buffers(buffers)
             }
-            ArrowType::List(item) => self.lists::<i32>(node, places, item, builder)?,
-            ArrowType::LargeList(item) => self.lists::<i64>(node, places, item, builder)?,
+            ArrowType::List(item) => self.lists::<i32>(node, rows, item, builder)?,
+            ArrowType::LargeList(item) => self.lists::<i64>(node, rows, item, builder)?,
             ArrowType::Map(entries, _) => {
-                let builder = self.lists::<i32>(node, places, entries, builder)?;
+                let builder = self.lists::<i32>(node, rows, entries, builder)?;
                 return with_keys(built(builder));
             }
-            ArrowType::ListView(item) => self.list_views::<i32>(node, places, item, builder)?,
-            ArrowType::LargeListView(item) => self.list_views::<i64>(node, places, item, builder)?,
+            ArrowType::ListView(item) => self.list_views::<i32>(node, rows, item, builder)?,
+            ArrowType::LargeListView(item) => self.list_views::<i64>(node, rows, item, builder)?,
             ArrowType::FixedSizeList(item, n_items) => {
                 let n_items = usize::try_from(*n_items).or_else(|_| fault(0, "lists of a negative size"))?;
-                let (Some(start), Some(end)) = (places.start.checked_mul(n_items), places.end.checked_mul(n_items))
-                else {
+                let (Some(start), Some(end)) = (rows.start.checked_mul(n_items), rows.end.checked_mul(n_items)) else {
                     return fault(0, "more items than there is memory");
                 };
                 let items = self.child(node.children, item, start..end);
-                builder.add_child_data(items.map_err(|fault| fault.at(|place| place / n_items.max(1)))?)
+                builder.add_child_data(items.map_err(|fault| fault.at(|index| index / n_items.max(1)))?)
             }
             ArrowType::Struct(fields) => {
                 let mut builder = builder;
                 let mut children = node.children.into_iter();
                 for field in fields {
                     let Some(child) = children.next() else { return fault(0, "a member is missing") };
-                    let member = self.inside(field.name(), |own| own.own(child, field.data_type(), places.clone()));
+                    let member = self.inside(field.name(), |own| own.own(child, field.data_type(), rows.clone()));
                     builder = builder.add_child_data(member.map_err(|fault| fault.of_member(field.name()))?);
                 }
                 builder
@@ -251,7 +250,7 @@ impl Incoming {
             ArrowType::Dictionary(key, value) => {
                 let Some(dictionary) = node.dictionary else { return fault(0, "a dictionary is missing") };
                 let n_values = dictionary.len;
-                let keys = values::checked_keys(&node.buffers, key, places, n_values, nulls.as_ref())?;
+                let keys = values::checked_keys(&node.buffers, key, rows, n_values, nulls.as_ref())?;
                 let first_with = |value| values::first_with(&keys, key, value).unwrap_or_default();
                 let values = self.dictionary(*dictionary, value).map_err(|fault| fault.at(first_with))?;
                 builder.add_buffer(keys).add_child_data(values)
@@ -261,10 +260,10 @@ impl Incoming {
                 let (Some(runs), Some(of_runs)) = (children.next(), children.next()) else {
                     return fault(0, "runs are missing");
                 };
-                let (ends, inside) = values::checked_runs(&runs, ends, places)?;
+                let (ends, inside) = values::checked_runs(&runs, ends, rows)?;
                 let n_values = inside.len();
                 let values = self.own(of_runs, of_values.data_type(), inside);
-                let first_entry = |place: usize| values::start_of_run(&ends, place.min(n_values));
+                let first_entry = |index: usize| values::start_of_run(&ends, index.min(n_values));
                 let values = values.map_err(|fault| fault.at(first_entry))?;
                 builder.child_data(vec![ends, values])
             }
@@ -275,7 +274,7 @@ impl Incoming {
                     of => of.primitive_width(),
                 };
                 let Some(width) = width else { return fault(0, format!("no values are known of {of}")) };
-                let bytes = node.bytes(1, places.start * width..places.end * width)?;
+                let bytes = node.bytes(1, rows.start * width..rows.end * width)?;
                 let bytes = self.kept(bytes);
                 builder.add_buffer(check_values(of, bytes, nulls.as_ref())?).align_buffers(true)
             }
@@ -320,7 +319,7 @@ impl Incoming {
         let taken = self.own(of, value, 0..n_values);
         self.is_in_dictionary = is_inside;
         let taken = taken.map_err(|fault| Fault {
-            what: format!("value {} of its dictionary: {}", fault.place, fault.what),
+            what: format!("value {} of its dictionary: {}", fault.index, fault.what),
             ..fault
         })?;
         self.dictionaries.insert(path, Known { of: kept, taken: taken.clone() });
@@ -328,28 +327,28 @@ impl Incoming {
     }
 
     /// Offsets of a range, from 0 on, that do not run backwards and end within so many items.
-    fn offsets<O: OffsetSizeTrait>(&mut self, node: &Foreign, places: &Range<usize>, n_items: usize) -> Result<Row> {
-        if places.is_empty() {
+    fn offsets<O: OffsetSizeTrait>(&mut self, node: &Foreign, rows: &Range<usize>, n_items: usize) -> Result<Row> {
+        if rows.is_empty() {
             return Ok(Row { offsets: Buffer::from_slice_ref([O::default()]), first: 0, last: 0 });
         }
         let address = node.buffers.get(1).and_then(Option::as_ref).map_or(0, |buffer| buffer.as_ptr() as usize);
-        let key = (address, places.start, places.end, size_of::<O>());
+        let key = (address, rows.start, rows.end, size_of::<O>());
         let row = match self.offsets.get(&key) {
             Some(row) => row.clone(),
             None => {
-                let row = checked_offsets(&node.copied::<O>(1, places.start..places.end + 1)?)?;
+                let row = checked_offsets(&node.copied::<O>(1, rows.start..rows.end + 1)?)?;
                 self.offsets.insert(key, row.clone());
                 row
             }
         };
         if row.last > n_items {
             let offsets = row.offsets.typed_data::<O>();
-            let place = offsets.partition_point(|offset| offset.as_usize() + row.first <= n_items).saturating_sub(1);
+            let index = offsets.partition_point(|offset| offset.as_usize() + row.first <= n_items).saturating_sub(1);
             return fault(
-                place,
+                index,
                 format!(
                     "it ends at {}, beyond the {n_items} that there are",
-                    offsets[place + 1].as_usize() + row.first
+                    offsets[index + 1].as_usize() + row.first
                 ),
             );
         }
@@ -359,19 +358,19 @@ impl Incoming {
     fn texts<O: OffsetSizeTrait>(
         &mut self,
         node: &Foreign,
-        places: Range<usize>,
+        rows: Range<usize>,
         nulls: Option<&NullBuffer>,
         are_texts: bool,
         builder: ArrayDataBuilder,
     ) -> Result<ArrayDataBuilder> {
         let n_bytes = node.buffers.get(2).and_then(Option::as_ref).map_or(0, Buffer::len);
-        let Row { offsets, first, last } = self.offsets::<O>(node, &places, n_bytes)?;
+        let Row { offsets, first, last } = self.offsets::<O>(node, &rows, n_bytes)?;
         let bytes = node.bytes(2, first..last)?;
         let bytes = self.kept(bytes);
         // Other texts are checked when they are copied, before anything of their batch is written.
         let are_checked = are_texts && self.is_in_dictionary;
-        if are_checked && let Some(place) = check_texts(offsets.typed_data::<O>(), &bytes, nulls) {
-            return fault(place, texts::NO_TEXT);
+        if are_checked && let Some(index) = check_texts(offsets.typed_data::<O>(), &bytes, nulls) {
+            return fault(index, texts::NO_TEXT);
         }
         Ok(builder.add_buffer(offsets).add_buffer(bytes))
     }
@@ -379,15 +378,15 @@ impl Incoming {
     fn lists<O: OffsetSizeTrait>(
         &mut self,
         node: Foreign,
-        places: Range<usize>,
+        rows: Range<usize>,
         item: &Field,
         builder: ArrayDataBuilder,
     ) -> Result<ArrayDataBuilder> {
         let n_items = node.children.first().map_or(0, |items| items.len);
-        let Row { offsets, first, last } = self.offsets::<O>(&node, &places, n_items)?;
+        let Row { offsets, first, last } = self.offsets::<O>(&node, &rows, n_items)?;
         let list_of = |item: usize| {
             let ends = offsets.typed_data::<O>().get(1..).unwrap_or_default();
-            ends.partition_point(|end| end.as_usize() <= item).min(places.len().saturating_sub(1))
+            ends.partition_point(|end| end.as_usize() <= item).min(rows.len().saturating_sub(1))
         };
         let items = self.child(node.children, item, first..last).map_err(|fault| fault.at(list_of))?;
         Ok(builder.add_buffer(offsets.clone()).add_child_data(items))
@@ -396,23 +395,23 @@ impl Incoming {
     fn list_views<O: OffsetSizeTrait>(
         &mut self,
         node: Foreign,
-        places: Range<usize>,
+        rows: Range<usize>,
         item: &Field,
         builder: ArrayDataBuilder,
     ) -> Result<ArrayDataBuilder> {
         let n_items = node.children.first().map_or(0, |items| items.len);
-        let offsets = node.copied::<O>(1, places.clone())?;
-        let sizes = node.copied::<O>(2, places)?;
+        let offsets = node.copied::<O>(1, rows.clone())?;
+        let sizes = node.copied::<O>(2, rows)?;
         let (mut first, mut last) = (n_items, 0);
-        for (place, (offset, size)) in offsets.iter().zip(sizes.iter()).enumerate() {
+        for (index, (offset, size)) in offsets.iter().zip(sizes.iter()).enumerate() {
             let ends = (offset.to_usize(), size.to_usize());
             let (Some(start), Some(size)) = ends else {
-                return fault(place, format!("a list of {size:?} items from {offset:?} on"));
+                return fault(index, format!("a list of {size:?} items from {offset:?} on"));
             };
             match start.checked_add(size) {
                 Some(end) if end <= n_items && size > 0 => (first, last) = (first.min(start), last.max(end)),
                 Some(end) if end <= n_items => {}
-                _ => return fault(place, format!("a list of {size} items from {start} on, where {n_items} are")),
+                _ => return fault(index, format!("a list of {size} items from {start} on, where {n_items} are")),
             }
         }
         first = first.min(last);
@@ -422,8 +421,8 @@ impl Incoming {
         });
         let starts: Vec<O> = starts.collect();
         let list_of = |item: usize| {
-            let has = |place: &usize| {
-                (starts[*place].as_usize()..starts[*place].as_usize() + sizes[*place].as_usize()).contains(&item)
+            let has = |index: &usize| {
+                (starts[*index].as_usize()..starts[*index].as_usize() + sizes[*index].as_usize()).contains(&item)
             };
             (0..sizes.len()).find(has).unwrap_or_default()
         };
@@ -452,8 +451,8 @@ fn checked_offsets<O: OffsetSizeTrait>(offsets: &ScalarBuffer<O>) -> Result<Row>
     }
     // All pairs are looked at: that goes by many at once.
     if !offsets.windows(2).fold(true, |is_ordered, pair| is_ordered & (pair[0] <= pair[1])) {
-        let place = offsets.windows(2).position(|pair| pair[0] > pair[1]).unwrap_or_default();
-        return fault(place, format!("it begins at {:?} and ends at {:?}", offsets[place], offsets[place + 1]));
+        let index = offsets.windows(2).position(|pair| pair[0] > pair[1]).unwrap_or_default();
+        return fault(index, format!("it begins at {:?} and ends at {:?}", offsets[index], offsets[index + 1]));
     }
     let last = offsets[offsets.len() - 1].as_usize();
     let offsets = match first.as_usize() {
@@ -468,7 +467,7 @@ fn with_keys(maps: ArrayData) -> Result<ArrayData> {
     let pairs = &maps.child_data()[0];
     let nulls = [("a pair", pairs.nulls()), ("a key", pairs.child_data().first().and_then(ArrayData::nulls))];
     for (what, nulls) in nulls {
-        let missing = nulls.and_then(|nulls| (0..nulls.len()).find(|&place| nulls.is_null(place)));
+        let missing = nulls.and_then(|nulls| (0..nulls.len()).find(|&index| nulls.is_null(index)));
         if let Some(item) = missing {
             let ends = maps.buffers()[0].typed_data::<i32>().get(1..).unwrap_or_default();
             return fault(ends.partition_point(|end| end.as_usize() <= item), format!("{what} of a map is missing"));

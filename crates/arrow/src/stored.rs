@@ -182,7 +182,7 @@ impl Stored {
 
 /// The items, or bytes, of the lists in `range`.
 fn inner(offsets: &ScalarBuffer<i64>, range: &Range<usize>) -> Range<usize> {
-    let at = |place: usize| usize::try_from(offsets[place]).unwrap_or_default();
+    let at = |index: usize| usize::try_from(offsets[index]).unwrap_or_default();
     if offsets.is_empty() { 0..0 } else { at(range.start)..at(range.end) }
 }
 

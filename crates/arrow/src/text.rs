@@ -20,7 +20,7 @@ pub enum Fault {
     /// Value number `place` has a text in it that is not UTF-8.
     Text {
         /// Number of the value.
-        place: usize,
+        index: usize,
         /// Its text.
         text: Vec<u8>,
     },
@@ -40,7 +40,7 @@ impl Fault {
     /// The fault of an item as that of the list it is in. `list_of`: from the place of an item to that of its list.
     pub fn in_list(self, list_of: impl FnOnce(usize) -> usize) -> Self {
         match self {
-            Fault::Text { place, text } => Fault::Text { place: list_of(place), text },
+            Fault::Text { index, text } => Fault::Text { index: list_of(index), text },
             other => other,
         }
     }
@@ -53,8 +53,8 @@ pub fn list_of(ends: &[i32], item: usize) -> usize {
 
 /// The first text that is not UTF-8.
 pub fn first_invalid(ends: &[i32], bytes: &[u8]) -> Option<Fault> {
-    let (place, text) = texts(ends, bytes).enumerate().find(|(_, text)| std::str::from_utf8(text).is_err())?;
-    Some(Fault::Text { place, text: text.to_vec() })
+    let (index, text) = texts(ends, bytes).enumerate().find(|(_, text)| std::str::from_utf8(text).is_err())?;
+    Some(Fault::Text { index, text: text.to_vec() })
 }
 
 /// Puts U+FFFD in the place of what is not UTF-8. `None` if all is UTF-8, or would grow over 2^31 bytes.
@@ -70,9 +70,9 @@ pub fn replaced(ends: &[i32], bytes: &[u8]) -> Option<(Vec<i32>, Vec<u8>)> {
 }
 
 fn texts<'a>(ends: &'a [i32], bytes: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    let place = |end: i32| usize::try_from(end).unwrap_or(0);
+    let at = |end: i32| usize::try_from(end).unwrap_or(0);
     let starts = std::iter::once(0).chain(ends.iter().copied());
-    starts.zip(ends).map(move |(start, &end)| bytes.get(place(start)..place(end)).unwrap_or_default())
+    starts.zip(ends).map(move |(start, &end)| bytes.get(at(start)..at(end)).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -82,10 +82,10 @@ mod tests {
     #[test]
     fn the_first_wrong_text_is_found_with_its_place() {
         assert!(first_invalid(&[1, 3], "aé".as_bytes()).is_none());
-        let Some(Fault::Text { place, text }) = first_invalid(&[1, 4, 5], b"a\xe9t\xe9\xff") else { panic!("none") };
-        assert_eq!((place, text.as_slice()), (1, b"\xe9t\xe9".as_slice()));
+        let Some(Fault::Text { index, text }) = first_invalid(&[1, 4, 5], b"a\xe9t\xe9\xff") else { panic!("none") };
+        assert_eq!((index, text.as_slice()), (1, b"\xe9t\xe9".as_slice()));
         // A character cut in two by the end of a text is none.
-        assert!(matches!(first_invalid(&[2, 3], "aé".as_bytes()), Some(Fault::Text { place: 0, .. })));
+        assert!(matches!(first_invalid(&[2, 3], "aé".as_bytes()), Some(Fault::Text { index: 0, .. })));
     }
 
     #[test]

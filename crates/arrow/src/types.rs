@@ -140,7 +140,7 @@ mod tests {
     fn a_type_for_a_text_has_the_members_that_the_text_tells() {
         let number = || DataType::Primitive(Primitive::Int32);
         let wide = |item: &dyn Fn() -> DataType| -> DataType {
-            DataType::Struct((0..1000).map(|place| (Name::from(format!("m{place}")), item())).collect())
+            DataType::Struct((0..1000).map(|index| (Name::from(format!("m{index}")), item())).collect())
         };
         let of = wide(&|| DataType::List(Box::new(wide(&number))));
         let ArrowType::Struct(members) = arrow_type_for_text(&of, TextForm::Utf8, 100) else { panic!("no struct") };

@@ -24,7 +24,7 @@ struct Job {
     n_bytes: usize,
     n_elements: usize,
     encoding: Encoding,
-    place: Range<usize>,
+    range: Range<usize>,
 }
 
 fn main() -> Result<()> {
@@ -54,7 +54,7 @@ fn main() -> Result<()> {
                         n_bytes: column_type.page_bytes(u64::from(page.n_elements)).ok_or("a page too large")?,
                         n_elements,
                         encoding: column_type.encoding.ok_or("a column of an unknown type")?,
-                        place: out_bytes..out_bytes + n_out,
+                        range: out_bytes..out_bytes + n_out,
                     });
                     stored.extend_from_slice(&bytes);
                     out_bytes += n_out.next_multiple_of(64);
@@ -146,7 +146,7 @@ fn sample(stored: &[u8], jobs: &[Job], out: &mut [u8]) -> Result<(u128, u128)> {
             decompressor.decompress(bytes, &mut scratch[..job.n_bytes])?;
             &scratch[..job.n_bytes]
         };
-        let (n, all, out) = (job.n_elements, 0..job.n_elements, &mut out[job.place.clone()]);
+        let (n, all, out) = (job.n_elements, 0..job.n_elements, &mut out[job.range.clone()]);
         match job.encoding {
             Encoding::Bit => kernels::copy_bits(page, &all, out, 0),
             Encoding::Plain(primitive) => kernels::copy_plain(page, &all, primitive.stored_bytes(), out),

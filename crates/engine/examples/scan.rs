@@ -7,8 +7,8 @@ use arrowroot::{Entries, File, Order, Request, open_table};
 
 fn main() -> arrowroot::Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    let argument = |place: usize| arguments.get(place).map(String::as_str);
-    let number = |place: usize| argument(place).and_then(|text| text.parse::<u64>().ok());
+    let argument = |index: usize| arguments.get(index).map(String::as_str);
+    let number = |index: usize| argument(index).and_then(|text| text.parse::<u64>().ok());
     let (Some(path), Some(name)) = (argument(1), argument(2)) else {
         eprintln!("usage: scan FILE TREE [COLUMN,...|all] [THREADS] [REPEATS] [BATCH_BYTES]");
         std::process::exit(2);

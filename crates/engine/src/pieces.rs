@@ -76,7 +76,7 @@ pub fn entry_spans(pieces: impl IntoIterator<Item = Piece>, n_entries: u64) -> V
     let mut pieces: Vec<Piece> = pieces.into_iter().filter(there).collect();
     pieces.sort_unstable_by_key(|piece| piece.first_entry);
     let mut ending: Vec<u32> = (0..u32::try_from(pieces.len()).unwrap_or(u32::MAX)).collect();
-    ending.sort_unstable_by_key(|&place| pieces[place as usize].entry_end);
+    ending.sort_unstable_by_key(|&index| pieces[index as usize].entry_end);
     let mut under_way = UnderWay::default();
     let mut spans: Vec<EntrySpan> = Vec::new();
     let (mut next_begin, mut next_end, mut entry) = (0, 0, 0);
@@ -85,13 +85,13 @@ pub fn entry_spans(pieces: impl IntoIterator<Item = Piece>, n_entries: u64) -> V
             under_way.add(piece);
             next_begin += 1;
         }
-        let ended = |place: &u32| pieces[*place as usize].entry_end <= entry;
-        while let Some(&place) = ending.get(next_end).filter(|place| ended(place)) {
-            under_way.remove(&pieces[place as usize]);
+        let ended = |index: &u32| pieces[*index as usize].entry_end <= entry;
+        while let Some(&index) = ending.get(next_end).filter(|index| ended(index)) {
+            under_way.remove(&pieces[index as usize]);
             next_end += 1;
         }
         let begin = pieces.get(next_begin).map(|piece| piece.first_entry);
-        let end = ending.get(next_end).map(|&place| pieces[place as usize].entry_end);
+        let end = ending.get(next_end).map(|&index| pieces[index as usize].entry_end);
         let next = [begin, end].into_iter().flatten().fold(n_entries, u64::min);
         let span = under_way.span(next - entry);
         match spans.last_mut() {

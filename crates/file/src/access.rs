@@ -97,8 +97,8 @@ pub fn unpack<'o>(
     object_bytes: usize,
     out: &'o mut Vec<u8>,
 ) -> format::Result<&'o [u8]> {
-    let place = unpack_at(0, decompressor, stored, object_bytes, out)?;
-    Ok(&out[place])
+    let index = unpack_at(0, decompressor, stored, object_bytes, out)?;
+    Ok(&out[index])
 }
 
 /// Decompresses a payload to `object_bytes` bytes from `start` on in `out`, which grows if it must. Returns their place.

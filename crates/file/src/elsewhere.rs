@@ -88,10 +88,10 @@ impl File {
     }
 
     /// The file read in another way. What cannot be had is not asked for again.
-    fn twin(&self, place: Option<usize>, stack: impl FnOnce() -> Result<Stack>) -> Result<File, String> {
+    fn twin(&self, index: Option<usize>, stack: impl FnOnce() -> Result<Stack>) -> Result<File, String> {
         let mut twins = self.inner.twins.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || stack().and_then(File::from_stack).map_err(|error| error.to_string());
-        twins.entry(place).or_insert_with(open).clone()
+        twins.entry(index).or_insert_with(open).clone()
     }
 }
 

@@ -122,9 +122,9 @@ impl File {
     pub fn found(&self, path: &str) -> Result<Option<FileKey>> {
         let Some(root) = self.root_of_unwalked() else {
             let keys = self.all_keys()?;
-            let at = |place: usize| &keys.entries[place];
-            let place = meanings(path).find_map(|(bare, cycle)| keys.paths.find(bare, cycle, at));
-            return Ok(place.map(|place| at(place).clone()));
+            let at = |index: usize| &keys.entries[index];
+            let index = meanings(path).find_map(|(bare, cycle)| keys.paths.find(bare, cycle, at));
+            return Ok(index.map(|index| at(index).clone()));
         };
         let listed = self.with_listing(root, |listing, source| {
             for (bare, cycle) in meanings(path) {
@@ -132,8 +132,8 @@ impl File {
                 if listing.n_without_list() > 0 {
                     return Ok(None);
                 }
-                if let Some(place) = listing.find(bare, cycle) {
-                    return listing.entry(source, place).map(|entry| Some(Some(entry)));
+                if let Some(index) = listing.find(bare, cycle) {
+                    return listing.entry(source, index).map(|entry| Some(Some(entry)));
                 }
             }
             Ok(Some(None))

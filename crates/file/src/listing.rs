@@ -100,8 +100,8 @@ impl Listing {
     pub(crate) fn list_around(&mut self, source: &dyn Source, path: &str) -> Result<()> {
         for outer in around(path) {
             // A directory is in one with a shorter path, which has been listed.
-            let places: Vec<usize> = self.paths.places(outer, self.entries()).collect();
-            self.open(source, &places)?;
+            let indices: Vec<usize> = self.paths.places(outer, self.entries()).collect();
+            self.open(source, &indices)?;
         }
         Ok(())
     }
@@ -110,11 +110,11 @@ impl Listing {
     pub(crate) fn list_more(&mut self, source: &dyn Source, n_directories: usize) -> Result<()> {
         let mut first = 0;
         while first < self.nodes.len() {
-            let is_open = |place: &usize| !matches!(self.nodes[*place].state, KeyState::Done);
+            let is_open = |index: &usize| !matches!(self.nodes[*index].state, KeyState::Done);
             let n_left = n_directories.saturating_sub(self.seen.len());
-            let places: Vec<usize> = (first..self.nodes.len()).filter(is_open).take(n_left).collect();
+            let indices: Vec<usize> = (first..self.nodes.len()).filter(is_open).take(n_left).collect();
             first = self.nodes.len();
-            self.open(source, &places)?;
+            self.open(source, &indices)?;
         }
         Ok(())
     }
@@ -125,9 +125,9 @@ impl Listing {
     }
 
     /// A key that was found; what it is, its payload may have to tell.
-    pub(crate) fn entry(&mut self, source: &dyn Source, place: usize) -> Result<FileKey> {
-        self.look_into(source, &[place])?;
-        Ok(self.nodes[place].entry.clone())
+    pub(crate) fn entry(&mut self, source: &dyn Source, index: usize) -> Result<FileKey> {
+        self.look_into(source, &[index])?;
+        Ok(self.nodes[index].entry.clone())
     }
 
     /// Directories that were met without a list, or with one that cannot be read.
@@ -136,16 +136,16 @@ impl Listing {
     }
 
     fn entries<'l>(&'l self) -> impl Fn(usize) -> &'l FileKey + Copy {
-        |place| &self.nodes[place].entry
+        |index| &self.nodes[index].entry
     }
 
     /// Lists those of some keys that are directories and were not listed.
-    fn open(&mut self, source: &dyn Source, places: &[usize]) -> Result<()> {
-        self.look_into(source, places)?;
-        let pending = places.iter().filter_map(|&place| {
-            let Node { entry, state: KeyState::Unlisted(directory), .. } = &self.nodes[place] else { return None };
+    fn open(&mut self, source: &dyn Source, indices: &[usize]) -> Result<()> {
+        self.look_into(source, indices)?;
+        let pending = indices.iter().filter_map(|&index| {
+            let Node { entry, state: KeyState::Unlisted(directory), .. } = &self.nodes[index] else { return None };
             let path = format!("{}/", entry.path());
-            Some(Pending { directory: directory.as_ref().clone(), path, depth: entry.depth + 1, parent: Some(place) })
+            Some(Pending { directory: directory.as_ref().clone(), path, depth: entry.depth + 1, parent: Some(index) })
         });
         let pending = pending.collect();
         self.list(source, pending)
@@ -208,32 +208,32 @@ impl Listing {
     fn add(&mut self, pending: Pending, list: Vec<Key>) {
         self.seen.insert(pending.directory.seek_keys);
         self.list_bytes += u64::from(pending.directory.n_bytes_keys);
-        let places: Vec<usize> = (self.nodes.len()..).take(list.len()).collect();
+        let indices: Vec<usize> = (self.nodes.len()..).take(list.len()).collect();
         for key in list {
             let state = if may_be_of_directory(&key) { KeyState::Unread } else { KeyState::Done };
             let entry = FileKey { directory: pending.path.clone(), depth: pending.depth, key, is_directory: false };
             self.nodes.push(Node { entry, state, inside: Vec::new() });
-            self.paths.add(self.nodes.len() - 1, |place| &self.nodes[place].entry);
+            self.paths.add(self.nodes.len() - 1, |index| &self.nodes[index].entry);
         }
         match pending.parent.map(|parent| &mut self.nodes[parent]) {
-            Some(parent) => (parent.inside, parent.state) = (places, KeyState::Done),
-            None => self.top = places,
+            Some(parent) => (parent.inside, parent.state) = (indices, KeyState::Done),
+            None => self.top = indices,
         }
     }
 
     /// Reads which of some keys are directories. Frameworks have classes of their own for them.
-    fn look_into(&mut self, source: &dyn Source, places: &[usize]) -> Result<()> {
-        let is_unread = |place: &usize| matches!(self.nodes[*place].state, KeyState::Unread);
-        let unread: Vec<usize> = places.iter().copied().filter(is_unread).collect();
-        let ranges = unread.iter().map(|&place| {
-            let key = &self.nodes[place].entry.key;
+    fn look_into(&mut self, source: &dyn Source, indices: &[usize]) -> Result<()> {
+        let is_unread = |index: &usize| matches!(self.nodes[*index].state, KeyState::Unread);
+        let unread: Vec<usize> = indices.iter().copied().filter(is_unread).collect();
+        let ranges = unread.iter().map(|&index| {
+            let key = &self.nodes[index].entry.key;
             let range = key.payload_range().map_err(|error| fault_of_key(source, key, error))?;
             // It is never compressed, and longer only if it is none.
             Ok(range.start..range.end.min(range.start.saturating_add(Directory::MAX_BYTES as u64)))
         });
         let payloads = read_ranges(source, &ranges.collect::<Result<Vec<_>>>()?)?;
-        for (place, payload) in unread.into_iter().zip(payloads) {
-            let node = &mut self.nodes[place];
+        for (index, payload) in unread.into_iter().zip(payloads) {
+            let node = &mut self.nodes[index];
             let key = &node.entry.key;
             node.entry.is_directory = if is_directory_class(&key.class_name) {
                 !is_object(key, &payload)
@@ -283,8 +283,8 @@ impl Listing {
         let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
         let mut entries = Vec::with_capacity(nodes.len());
         let mut stack: Vec<usize> = self.top.into_iter().rev().collect();
-        while let Some(place) = stack.pop() {
-            if let Some(node) = nodes.get_mut(place).and_then(Option::take) {
+        while let Some(index) = stack.pop() {
+            if let Some(node) = nodes.get_mut(index).and_then(Option::take) {
                 stack.extend(node.inside.into_iter().rev());
                 entries.push(node.entry);
             }

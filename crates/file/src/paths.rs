@@ -19,21 +19,21 @@ impl Paths {
     /// The paths of some entries.
     pub(crate) fn of(entries: &[FileKey]) -> Paths {
         let mut paths = Paths::default();
-        (0..entries.len()).for_each(|place| paths.add(place, |place| &entries[place]));
+        (0..entries.len()).for_each(|index| paths.add(index, |index| &entries[index]));
         paths
     }
 
     /// Adds the entry at the next place.
-    pub(crate) fn add<'e>(&mut self, place: usize, entry_at: impl Fn(usize) -> &'e FileKey) {
-        let hash = |place: &usize| self.hasher.hash_one(entry_at(*place).path());
-        let path = entry_at(place).path();
+    pub(crate) fn add<'e>(&mut self, index: usize, entry_at: impl Fn(usize) -> &'e FileKey) {
+        let hash = |index: &usize| self.hasher.hash_one(entry_at(*index).path());
+        let path = entry_at(index).path();
         let same = |other: &usize| is_at(entry_at(*other), &path);
         match self.last.entry(self.hasher.hash_one(&path), same, hash) {
             hashbrown::hash_table::Entry::Occupied(mut last) => {
-                self.before.push(Some(std::mem::replace(last.get_mut(), place)));
+                self.before.push(Some(std::mem::replace(last.get_mut(), index)));
             }
             hashbrown::hash_table::Entry::Vacant(vacant) => {
-                vacant.insert(place);
+                vacant.insert(index);
                 self.before.push(None);
             }
         }
@@ -45,8 +45,8 @@ impl Paths {
         path: &str,
         entry_at: impl Fn(usize) -> &'e FileKey,
     ) -> impl Iterator<Item = usize> {
-        let last = self.last.find(self.hasher.hash_one(path), |place| is_at(entry_at(*place), path));
-        std::iter::successors(last.copied(), |place| self.before[*place])
+        let last = self.last.find(self.hasher.hash_one(path), |index| is_at(entry_at(*index), path));
+        std::iter::successors(last.copied(), |index| self.before[*index])
     }
 
     /// The place of a path with that cycle, or with the highest. Where a slash is part of a name, several may have it: what
@@ -57,9 +57,9 @@ impl Paths {
         cycle: Option<u16>,
         entry_at: impl Fn(usize) -> &'e FileKey + Copy,
     ) -> Option<usize> {
-        let rank = |place: &usize| (entry_at(*place).depth, entry_at(*place).key.cycle, *place);
+        let rank = |index: &usize| (entry_at(*index).depth, entry_at(*index).key.cycle, *index);
         let places = self.places(path, entry_at);
-        places.filter(|&place| cycle.is_none_or(|cycle| entry_at(place).key.cycle == cycle)).max_by_key(rank)
+        places.filter(|&index| cycle.is_none_or(|cycle| entry_at(index).key.cycle == cycle)).max_by_key(rank)
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     fn what_is_in_more_directories_goes_before_a_higher_cycle() {
         let entries = [entry("", "a/b", 2), entry("a/", "b", 1), entry("", "a/c", 1), entry("", "a/c", 3)];
         let paths = Paths::of(&entries);
-        let find = |path: &str, cycle| paths.find(path, cycle, |place| &entries[place]);
+        let find = |path: &str, cycle| paths.find(path, cycle, |index| &entries[index]);
         assert_eq!((find("a/b", None), find("a/b", Some(2)), find("a/c", None)), (Some(1), Some(0), Some(3)));
     }
 }

@@ -126,11 +126,11 @@ unsafe fn check(schema: *const Schema, array: *const Array, level: usize) -> Res
     } else if schema.children.is_null() || array.children.is_null() {
         return Err("the arrays inside are missing".to_owned());
     } else {
-        for place in 0..n_children {
+        for index in 0..n_children {
             // SAFETY: there are so many.
             unsafe {
-                let child = *schema.children.add(place);
-                check(child, *array.children.add(place), level + 1).map_err(|what| of_child(child, &what))?;
+                let child = *schema.children.add(index);
+                check(child, *array.children.add(index), level + 1).map_err(|what| of_child(child, &what))?;
             }
         }
     }

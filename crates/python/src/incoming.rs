@@ -85,7 +85,7 @@ impl Given {
             .fields()
             .iter()
             .enumerate()
-            .map(|(place, field)| reading.child(&owner, place, field).map_err(|what| refused(field.name(), what)));
+            .map(|(index, field)| reading.child(&owner, index, field).map_err(|what| refused(field.name(), what)));
         let children = children.collect::<Result<_, _>>()?;
         let batch = Foreign { len, offset, n_nulls: None, buffers: Vec::new(), children, dictionary: None };
         Ok(incoming.take(batch, schema.fields(), first_entry)?)
@@ -108,11 +108,11 @@ struct Reading<'o> {
 }
 
 impl Reading<'_> {
-    fn child(&mut self, of: &FFI_ArrowArray, place: usize, field: &Field) -> Result<Foreign, String> {
-        if place >= of.num_children() {
+    fn child(&mut self, of: &FFI_ArrowArray, index: usize, field: &Field) -> Result<Foreign, String> {
+        if index >= of.num_children() {
             return Err("an array inside is missing".to_owned());
         }
-        self.node(of.child(place), field.data_type())
+        self.node(of.child(index), field.data_type())
     }
 
     fn node(&mut self, array: &FFI_ArrowArray, data_type: &DataType) -> Result<Foreign, String> {
@@ -149,7 +149,7 @@ impl Reading<'_> {
         };
         let buffers = sizes.into_iter().enumerate().map(|(number, n_bytes)| self.buffer(array, number, n_bytes));
         let buffers = buffers.collect::<Result<_, _>>()?;
-        let children = children.into_iter().enumerate().map(|(place, field)| self.child(array, place, field));
+        let children = children.into_iter().enumerate().map(|(index, field)| self.child(array, index, field));
         let children = children.collect::<Result<_, _>>()?;
         let dictionary = match data_type {
             T::Dictionary(_, values) => {

@@ -183,11 +183,11 @@ fn write_type(data_type: &DataType, out: &mut String) {
 
 fn write_fields(head: &str, fields: &Fields, with_names: bool, out: &mut String) {
     out.push_str(head);
-    for (place, field) in fields.iter().enumerate() {
+    for (index, field) in fields.iter().enumerate() {
         if out.len() > MAX_TYPE_BYTES {
             return;
         }
-        out.push_str(if place > 0 { ", " } else { "" });
+        out.push_str(if index > 0 { ", " } else { "" });
         if with_names {
             out.push_str(field.name());
             out.push_str(": ");

@@ -15,8 +15,8 @@ pub(crate) fn objects_of(
     members: &Bound<'_, PyMapping>,
     itself: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Object>> {
-    let places = itself.map(|itself| (itself.as_ptr() as usize, 0)).into_iter().collect();
-    let mut found = FoundObjects { places, waiting: vec![(class_name, members.clone().into_any())] };
+    let indices = itself.map(|itself| (itself.as_ptr() as usize, 0)).into_iter().collect();
+    let mut found = FoundObjects { indices, waiting: vec![(class_name, members.clone().into_any())] };
     let mut objects: Vec<Object> = Vec::new();
     while let Some((class, members)) = found.waiting.get(objects.len()).cloned() {
         let items = members.cast::<PyMapping>()?.items()?;
@@ -33,7 +33,7 @@ pub(crate) fn objects_of(
 
 /// The objects that were found, in order, and where each is: those after the last that was made wait for it.
 struct FoundObjects<'py> {
-    places: HashMap<usize, usize>,
+    indices: HashMap<usize, usize>,
     waiting: Vec<(String, Bound<'py, PyAny>)>,
 }
 
@@ -82,11 +82,11 @@ impl<'py> FoundObjects<'py> {
     }
 
     fn object(&mut self, identity: &Bound<'py, PyAny>, class: String, members: Bound<'py, PyAny>) -> Value {
-        let place = *self.places.entry(identity.as_ptr() as usize).or_insert(self.waiting.len());
-        if place == self.waiting.len() {
+        let index = *self.indices.entry(identity.as_ptr() as usize).or_insert(self.waiting.len());
+        if index == self.waiting.len() {
             self.waiting.push((class, members));
         }
-        Value::Object(place)
+        Value::Object(index)
     }
 }
 

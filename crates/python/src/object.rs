@@ -64,7 +64,7 @@ struct Part<'g> {
     /// The base that it is in, where another member is called so, too.
     base: Option<&'g Name>,
     /// Place of the column that it is or is in.
-    place: usize,
+    index: usize,
     hint: Hint<'g>,
     values: &'g Values,
     /// For each struct, where versions without the base are among them.
@@ -191,7 +191,7 @@ impl<'py, 'g> Maker<'py, 'g> {
             }
         }
         let is_of_root = class.map(|class| of_root(class, columns.len())).unwrap_or_default();
-        let own = parts.iter().filter(|part| is_of_root.get(part.place) == Some(&false));
+        let own = parts.iter().filter(|part| is_of_root.get(part.index) == Some(&false));
         let own: Vec<_> = own.map(|part| self.part_name(part)).collect();
         Ok(Members { structs, own: PyTuple::new(self.py, own)? })
     }
@@ -456,14 +456,14 @@ fn item_hint(hint: Hint<'_>) -> Hint<'_> {
 fn parts_of<'g>(columns: &'g [(Name, Values)], hints: &[Hint<'g>]) -> Vec<Part<'g>> {
     let mut parts = Vec::with_capacity(columns.len());
     let mut places_by_name: HashMap<&str, usize> = HashMap::new();
-    for (place, ((name, values), &hint)) in columns.iter().zip(hints).enumerate() {
+    for (index, ((name, values), &hint)) in columns.iter().zip(hints).enumerate() {
         let (is_there, inner) = match values {
             Values::Optional(is_there, inner) => (Some(is_there.as_slice()), &**inner),
             values => (None, values),
         };
         let (Hint::Base(node), Values::Struct(_, members)) = (hint, inner) else {
             places_by_name.insert(name, usize::MAX);
-            parts.push(Part { name, base: None, place, hint, values, is_there: None });
+            parts.push(Part { name, base: None, index, hint, values, is_there: None });
             continue;
         };
         let mut hints = vec![Hint::Unknown; members.len()];
@@ -471,17 +471,17 @@ fn parts_of<'g>(columns: &'g [(Name, Values)], hints: &[Hint<'g>]) -> Vec<Part<'
             class.variants.iter().for_each(|variant| collect_hints(&variant.steps, &mut hints));
         }
         for ((name, values), hint) in members.iter().zip(hints) {
-            let known = places_by_name.entry(name).or_insert(place);
+            let known = places_by_name.entry(name).or_insert(index);
             if *known != usize::MAX {
-                *known = place;
+                *known = index;
             }
-            parts.push(Part { name, base: None, place, hint, values, is_there });
+            parts.push(Part { name, base: None, index, hint, values, is_there });
         }
     }
     for part in &mut parts {
-        let is_base = matches!(hints.get(part.place), Some(Hint::Base(_)));
-        if is_base && places_by_name.get(&**part.name).is_some_and(|&place| place != part.place) {
-            part.base = columns.get(part.place).map(|(name, _)| name);
+        let is_base = matches!(hints.get(part.index), Some(Hint::Base(_)));
+        if is_base && places_by_name.get(&**part.name).is_some_and(|&index| index != part.index) {
+            part.base = columns.get(part.index).map(|(name, _)| name);
         }
     }
     parts
@@ -513,16 +513,16 @@ fn note_of_root(steps: &[Step], is_inside: bool, noted: &mut [bool]) -> bool {
                 }
                 continue;
             }
-            Step::OwnBase(place, _) => {
+            Step::OwnBase(index, _) => {
                 derives = true;
-                [*place, *place]
+                [*index, *index]
             }
             Step::TObject { unique_id, bits, .. } => [*unique_id, *bits],
-            Step::Member(place, _) | Step::Counted { place, .. } if is_inside => [*place, *place],
+            Step::Member(index, _) | Step::Counted { index, .. } if is_inside => [*index, *index],
             _ => continue,
         };
-        for place in places {
-            if let Some(is_of_root) = noted.get_mut(place) {
+        for index in places {
+            if let Some(is_of_root) = noted.get_mut(index) {
                 *is_of_root = true;
             }
         }
@@ -533,11 +533,11 @@ fn note_of_root(steps: &[Step], is_inside: bool, noted: &mut [bool]) -> bool {
 /// How the members of a class are stored, by place.
 fn collect_hints<'g>(steps: &'g [Step], hints: &mut [Hint<'g>]) {
     for step in steps {
-        let (place, hint) = match step {
-            Step::Member(place, node) => (*place, Hint::Of(node)),
-            Step::OwnBase(place, node @ (Node::Object(_) | Node::Clones)) => (*place, Hint::Base(node)),
-            Step::OwnBase(place, node) => (*place, Hint::Of(node)),
-            Step::Counted { place, item, .. } => (*place, Hint::ListOf(item)),
+        let (index, hint) = match step {
+            Step::Member(index, node) => (*index, Hint::Of(node)),
+            Step::OwnBase(index, node @ (Node::Object(_) | Node::Clones)) => (*index, Hint::Base(node)),
+            Step::OwnBase(index, node) => (*index, Hint::Of(node)),
+            Step::Counted { index, item, .. } => (*index, Hint::ListOf(item)),
             Step::Base(base) => {
                 for variant in &base.variants {
                     collect_hints(&variant.steps, hints);
@@ -546,7 +546,7 @@ fn collect_hints<'g>(steps: &'g [Step], hints: &mut [Hint<'g>]) {
             }
             Step::TObject { .. } | Step::Process { .. } | Step::PassedOver(..) | Step::Unreadable(_) => continue,
         };
-        if let Some(known @ Hint::Unknown) = hints.get_mut(place) {
+        if let Some(known @ Hint::Unknown) = hints.get_mut(index) {
             *known = hint;
         }
     }

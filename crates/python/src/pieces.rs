@@ -49,12 +49,12 @@ pub(crate) fn entry_spans<'py>(
         return Err(invalid("arrays of different lengths".to_owned()));
     }
     let spans = without_lock(py, move || {
-        let pieces = (0..n_pieces).map(|place| Piece {
-            offset: unsigned(offset[place]),
-            stored_bytes: u32::try_from(stored_bytes[place]).unwrap_or(u32::MAX),
-            first_entry: unsigned(first_entry[place]),
-            entry_end: unsigned(entry_end[place]),
-            embedded: (offset[place] == EMBEDDED).then_some(0),
+        let pieces = (0..n_pieces).map(|index| Piece {
+            offset: unsigned(offset[index]),
+            stored_bytes: u32::try_from(stored_bytes[index]).unwrap_or(u32::MAX),
+            first_entry: unsigned(first_entry[index]),
+            entry_end: unsigned(entry_end[index]),
+            embedded: (offset[index] == EMBEDDED).then_some(0),
         });
         spans_of(pieces, n_entries)
     })?;

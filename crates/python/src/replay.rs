@@ -44,8 +44,8 @@ pub(crate) fn replay<'py>(
         return Err(wrong("trace", "its arrays differ in length".to_owned()));
     }
     let columns = columns.map(|column| column.as_array());
-    let read = |place: usize| {
-        let [offset, n_bytes, first_entry, branch, think_ns] = columns.map(|column| column[place]);
+    let read = |index: usize| {
+        let [offset, n_bytes, first_entry, branch, think_ns] = columns.map(|column| column[index]);
         let branch = u32::try_from(branch).map_err(|_| wrong("trace", format!("branch number {branch}")))?;
         Ok(LogicalRead { offset, n_bytes, first_entry, branch, think_ns })
     };

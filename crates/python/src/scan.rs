@@ -266,8 +266,8 @@ fn plan_as_dict<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict
     dict.set_item("max_gap_bytes", plan.max_gap_bytes())?;
     let windows = PyList::empty(py);
     for batch in &plan.batches {
-        for (place, window) in batch.windows.iter().enumerate() {
-            let next = batch.windows.get(place + 1).map(|next| next.first_entry);
+        for (index, window) in batch.windows.iter().enumerate() {
+            let next = batch.windows.get(index + 1).map(|next| next.first_entry);
             windows.append(window_as_dict(py, window, &batch.entries, next)?)?;
         }
     }

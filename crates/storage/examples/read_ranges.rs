@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut read_ns = Vec::new();
     for _ in 0..n_reads {
         let mut parts: Vec<_> =
-            (0..).zip(&mut buffers).map(|(place, buffer)| Part { offset: place * stride, buffer }).collect();
+            (0..).zip(&mut buffers).map(|(index, buffer)| Part { offset: index * stride, buffer }).collect();
         let begin = Instant::now();
         source.read_vector(&mut parts)?;
         read_ns.push(begin.elapsed().as_nanos());

@@ -111,7 +111,7 @@ fn holds(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
 
 fn copy(pieces: &[(u64, Vec<u8>)], range: &Range<u64>, buffer: &mut [u8]) -> bool {
     let after = pieces.partition_point(|(start, _)| *start <= range.start);
-    let Some((start, bytes)) = after.checked_sub(1).map(|place| &pieces[place]) else { return false };
+    let Some((start, bytes)) = after.checked_sub(1).map(|index| &pieces[index]) else { return false };
     let from = usize::try_from(range.start - start).unwrap_or(usize::MAX);
     let found = from.checked_add(buffer.len()).and_then(|end| bytes.get(from..end));
     found.map(|found| buffer.copy_from_slice(found)).is_some()

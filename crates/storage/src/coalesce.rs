@@ -155,21 +155,21 @@ fn as_f64(number: u64) -> f64 {
 /// exactly one span, whole. The overhead of a span is what no range asked for.
 pub fn coalesce(ranges: &[Range<u64>], limits: CoalesceLimits) -> Vec<Span> {
     let mut order: Vec<usize> = (0..ranges.len()).collect();
-    order.sort_unstable_by_key(|&place| (ranges[place].start, ranges[place].end));
+    order.sort_unstable_by_key(|&index| (ranges[index].start, ranges[index].end));
     let mut spans: Vec<Span> = Vec::new();
-    for place in order {
-        let range = &ranges[place];
+    for index in order {
+        let range = &ranges[index];
         if let Some(span) = spans.last_mut() {
             let end = span.range.end.max(range.end);
             let is_near = range.start <= span.range.end.saturating_add(limits.max_gap_bytes);
             let is_inside = range.end <= span.range.end;
             if is_inside || (is_near && end - span.range.start <= limits.max_span_bytes) {
                 span.range.end = end;
-                span.members.push(place);
+                span.members.push(index);
                 continue;
             }
         }
-        spans.push(Span { range: range.clone(), members: vec![place] });
+        spans.push(Span { range: range.clone(), members: vec![index] });
     }
     spans
 }
@@ -238,10 +238,10 @@ mod tests {
     #[test]
     fn gaps_are_read_until_the_line_is_no_longer_idle() {
         // 100 ranges of 100 kB are 10 MB; each request is worth 625 kB, so that the line is idle until 82 gaps are read.
-        let gaps = |place: u64| if place.is_multiple_of(2) { 20_000 } else { 20_000 + place };
-        let starts = (0..100).scan(0, |next, place| {
+        let gaps = |index: u64| if index.is_multiple_of(2) { 20_000 } else { 20_000 + index };
+        let starts = (0..100).scan(0, |next, index| {
             let start = *next;
-            *next += 100_000 + gaps(place);
+            *next += 100_000 + gaps(index);
             Some(start..start + 100_000)
         });
         let ranges: Vec<_> = starts.collect();
@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn a_server_of_few_requests_is_asked_for_much_at_once_where_its_line_is_fast() {
         // One column of ten in many clusters: with the gaps ten times as much, in one request instead of 200.
-        let of_ten = |place: u64| place * 160_000 + place % 7;
-        let ranges: Vec<_> = (0..200).map(|place| of_ten(place)..of_ten(place) + 16_000).collect();
+        let of_ten = |index: u64| index * 160_000 + index % 7;
+        let ranges: Vec<_> = (0..200).map(|index| of_ten(index)..of_ten(index) + 16_000).collect();
         assert_eq!(coalesce(&ranges, limits_for(remote(20, 1e9, 4, 1), &ranges)).len(), 1);
         assert_eq!(limits_for(remote(20, 1e7, 4, 1), &ranges).max_gap_bytes, 0, "bytes cost more than requests");
         assert_eq!(limits_for(remote(20, 1e8, 100, 1), &ranges).max_gap_bytes, 0);

@@ -90,12 +90,12 @@ fn registry() -> Option<MutexGuard<'static, Registry>> {
 
 /// A place in the registry, for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Entry(Option<(Cost, u64)>);
+pub(crate) struct Registration(Option<(Cost, u64)>);
 
-impl Entry {
+impl Registration {
     /// Enters a holder.
-    pub(crate) fn of(cost: Cost, holder: Weak<dyn Holder>) -> Entry {
-        Entry(registry().map(|mut registry| {
+    pub(crate) fn of(cost: Cost, holder: Weak<dyn Holder>) -> Registration {
+        Registration(registry().map(|mut registry| {
             let key = (cost, registry.next);
             registry.next += 1;
             registry.holders.insert(key, holder);
@@ -104,7 +104,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for Registration {
     fn drop(&mut self) {
         if let Some(key) = self.0
             && let Some(mut registry) = registry()

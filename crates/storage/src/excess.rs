@@ -42,8 +42,8 @@ impl Excess {
         let mut before = self.balances.range(..range.start).next_back().map_or(0, |(_, balance)| *balance);
         let pieces: Vec<(u64, i64)> =
             self.balances.range(range.clone()).map(|(start, balance)| (*start, *balance)).collect();
-        for (place, &(start, balance)) in pieces.iter().enumerate() {
-            let n_bytes = pieces.get(place + 1).map_or(range.end, |(next, _)| *next) - start;
+        for (index, &(start, balance)) in pieces.iter().enumerate() {
+            let n_bytes = pieces.get(index + 1).map_or(range.end, |(next, _)| *next) - start;
             if step > 0 && balance >= 0 {
                 self.n_bytes += n_bytes;
             } else if step < 0 && balance > 0 {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use crate::descriptors::{Cost, Entry, HeldDescriptor, Holder, held};
+use crate::descriptors::{Cost, HeldDescriptor, Holder, Registration, held};
 use crate::error::Result;
 
 /// How a file is left and found again.
@@ -32,7 +32,7 @@ pub(crate) struct LentFile<W: Whereabouts + 'static> {
 /// What there is of a file that is open.
 struct Open {
     file: HeldDescriptor<File>,
-    _entry: Entry,
+    _entry: Registration,
 }
 
 impl<W: Whereabouts> LentFile<W> {
@@ -40,7 +40,10 @@ impl<W: Whereabouts> LentFile<W> {
     pub(crate) fn new(whereabouts: W, file: HeldDescriptor<File>) -> Arc<LentFile<W>> {
         Arc::new_cyclic(|own: &Weak<LentFile<W>>| LentFile {
             whereabouts,
-            open: RwLock::new(Some(Open { file, _entry: Entry::of(Cost::File, Weak::clone(own) as Weak<dyn Holder>) })),
+            open: RwLock::new(Some(Open {
+                file,
+                _entry: Registration::of(Cost::File, Weak::clone(own) as Weak<dyn Holder>),
+            })),
             was_used: AtomicBool::new(true),
             own: Weak::clone(own),
         })
@@ -64,7 +67,7 @@ impl<W: Whereabouts> LentFile<W> {
             }
             // Not while the lock is held: others may have to give back for it.
             let file = held(|| self.whereabouts.find())?;
-            let entry = Entry::of(Cost::File, Weak::clone(&self.own) as Weak<dyn Holder>);
+            let entry = Registration::of(Cost::File, Weak::clone(&self.own) as Weak<dyn Holder>);
             let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
             if open.is_none() {
                 *open = Some(Open { file, _entry: entry });

@@ -106,7 +106,7 @@ impl Source for ReadAhead {
         if buffer.is_empty() {
             return Ok(());
         }
-        let place = |at: u64| usize::try_from(at - offset).unwrap_or(usize::MAX);
+        let index = |at: u64| usize::try_from(at - offset).unwrap_or(usize::MAX);
         let range = offset..offset + buffer.len() as u64;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let steps = state.window.read(&range);
@@ -115,7 +115,7 @@ impl Source for ReadAhead {
                 match step {
                     Step::Copy(piece) => {
                         let from = usize::try_from(piece.start - state.start).unwrap_or(usize::MAX);
-                        let into = &mut buffer[place(piece.start)..place(piece.end)];
+                        let into = &mut buffer[index(piece.start)..index(piece.end)];
                         into.copy_from_slice(&state.bytes[from..from + into.len()]);
                     }
                     Step::Refill(window) => {
@@ -125,7 +125,7 @@ impl Source for ReadAhead {
                         }
                     }
                     Step::Direct(piece) => {
-                        self.inner.read_at(piece.start, &mut buffer[place(piece.start)..place(piece.end)])?;
+                        self.inner.read_at(piece.start, &mut buffer[index(piece.start)..index(piece.end)])?;
                     }
                 }
             }

@@ -173,21 +173,21 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Arc<Open>
         return Err(Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() });
     }
     let mut failures = Vec::new();
-    let replicas = urls.iter().enumerate().map(|(place, url)| Replica {
+    let replicas = urls.iter().enumerate().map(|(index, url)| Replica {
         address: url.clone(),
         url: redacted(url),
-        ledger: Arc::new(Ledger::new(LAYERS[place.min(LAYERS.len() - 1)], false)),
+        ledger: Arc::new(Ledger::new(LAYERS[index.min(LAYERS.len() - 1)], false)),
         source: Shared::default(),
     });
     let mut replicas: Vec<_> = replicas.collect();
     let ledgers: Ledgers = replicas.iter().map(|replica| Arc::clone(&replica.ledger)).collect();
     let mut fittest: Option<(Fitness, usize, Opened, Identity)> = None;
-    for (place, replica) in replicas.iter().enumerate() {
+    for (index, replica) in replicas.iter().enumerate() {
         match replica.open(open.as_ref(), &ledgers) {
             Ok((opened, identity)) => {
                 let fitness = judge(&opened, &identity.head);
                 if fittest.as_ref().is_none_or(|(before, ..)| fitness > *before) {
-                    fittest = Some((fitness, place, opened, identity));
+                    fittest = Some((fitness, index, opened, identity));
                 }
                 if fitness == Fitness::Whole {
                     break;
@@ -196,13 +196,13 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Arc<Open>
             Err(error) => failures.push((replica.url.clone(), error)),
         }
     }
-    let Some((_, place, opened, identity)) = fittest else {
+    let Some((_, index, opened, identity)) = fittest else {
         return Err(Error::Replicas { n_replicas: urls.len(), done: "opened", failures });
     };
-    replicas[place].source = Shared::of(Arc::clone(&opened.source));
+    replicas[index].source = Shared::of(Arc::clone(&opened.source));
     let replicas = Replicas {
         replicas,
-        current: AtomicUsize::new(place),
+        current: AtomicUsize::new(index),
         left: AtomicUsize::new(usize::MAX),
         identity: Arc::new(identity),
         version: opened.source.version(),
@@ -268,8 +268,8 @@ impl Replicas {
     }
 
     /// The URL of the replica at a place, without credentials.
-    pub fn url_at(&self, place: usize) -> &str {
-        self.replicas.get(place).map_or("", |replica| replica.url.as_str())
+    pub fn url_at(&self, index: usize) -> &str {
+        self.replicas.get(index).map_or("", |replica| replica.url.as_str())
     }
 
     /// Reads a range anew because what was read of it is wrong: from each replica in turn, first from the one in use, until
@@ -289,8 +289,8 @@ impl Replicas {
             return Err(failures);
         }
         let mut bytes = vec![0; usize::try_from(n_bytes).unwrap_or(usize::MAX)];
-        for place in self.places_from(begin) {
-            let replica = &self.replicas[place];
+        for index in self.places_from(begin) {
+            let replica = &self.replicas[index];
             let read = self.source(replica).and_then(|source| source.read_at(range.start, &mut bytes));
             let taken = read.map_err(|error| error.to_string()).and_then(|()| take(&bytes).map_err(|e| e.to_string()));
             match taken {
@@ -301,7 +301,7 @@ impl Replicas {
                 }
                 Ok(value) => {
                     self.left.store(begin, Relaxed);
-                    self.current.store(place, Relaxed);
+                    self.current.store(index, Relaxed);
                     return Ok(Reread { value, damaged: self.url_at(begin), from: &replica.url });
                 }
                 Err(why) => failures.push((replica.url.clone(), why)),
@@ -321,7 +321,7 @@ impl Replicas {
     }
 
     /// The same replicas with another one in use, opened anew. It must be the same file. Ledgers and notes are shared.
-    pub(crate) fn turned_to(&self, place: usize) -> Result<(Opened, Arc<Replicas>)> {
+    pub(crate) fn turned_to(&self, index: usize) -> Result<(Opened, Arc<Replicas>)> {
         let replicas = self.replicas.iter().map(|replica| Replica {
             address: replica.address.clone(),
             url: replica.url.clone(),
@@ -329,12 +329,12 @@ impl Replicas {
             source: Shared::default(),
         });
         let mut replicas: Vec<_> = replicas.collect();
-        let (opened, identity) = replicas[place].open(self.open.as_ref(), &self.ledgers)?;
+        let (opened, identity) = replicas[index].open(self.open.as_ref(), &self.ledgers)?;
         self.identity.check(&identity)?;
-        replicas[place].source = Shared::of(Arc::clone(&opened.source));
+        replicas[index].source = Shared::of(Arc::clone(&opened.source));
         let turned = Arc::new(Replicas {
             replicas,
-            current: AtomicUsize::new(place),
+            current: AtomicUsize::new(index),
             left: AtomicUsize::new(usize::MAX),
             identity: Arc::clone(&self.identity),
             version: opened.source.version(),
@@ -349,12 +349,12 @@ impl Replicas {
     }
 
     fn read_somewhere(&self, mut read: impl FnMut(&dyn Source) -> Result<()>) -> Result<()> {
-        let mut place = self.current();
+        let mut index = self.current();
         let mut tried = Vec::new();
         let mut failures = Vec::new();
         loop {
-            tried.push(place);
-            let replica = &self.replicas[place];
+            tried.push(index);
+            let replica = &self.replicas[index];
             let (error, is_final) = match self.source(replica) {
                 Ok(source) => match read(source.as_ref()) {
                     Ok(()) => return Ok(()),
@@ -369,13 +369,13 @@ impl Replicas {
                 return Err(error);
             }
             failures.push((replica.url.clone(), error));
-            let is_untried = |place: &usize| !tried.contains(place);
-            let Some(next) = self.places_from(place).find(is_untried).filter(|_| !is_final) else {
+            let is_untried = |index: &usize| !tried.contains(index);
+            let Some(next) = self.places_from(index).find(is_untried).filter(|_| !is_final) else {
                 return Err(Error::Replicas { n_replicas: self.replicas.len(), done: "read", failures });
             };
             // Another read may have gone on already.
-            let gone_on = self.current.compare_exchange(place, next, Relaxed, Relaxed);
-            place = gone_on.err().filter(is_untried).unwrap_or(next);
+            let gone_on = self.current.compare_exchange(index, next, Relaxed, Relaxed);
+            index = gone_on.err().filter(is_untried).unwrap_or(next);
         }
     }
 

@@ -147,13 +147,13 @@ mod tests {
         for protocol in [PLAIN, HTTP, XROOTD] {
             let (name, fields) = protocol.fields();
             assert_eq!(Protocol::from_fields(name, &named(&fields)).unwrap(), protocol);
-            for place in 0..fields.len() {
+            for index in 0..fields.len() {
                 let mut lacking = fields.clone();
-                lacking.remove(place);
+                lacking.remove(index);
                 Protocol::from_fields(name, &named(&lacking)).unwrap_err();
                 for impossible in [0, u64::MAX] {
                     let mut changed = fields.clone();
-                    changed[place].1 = impossible;
+                    changed[index].1 = impossible;
                     Protocol::from_fields(name, &named(&changed)).unwrap_err();
                 }
             }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn each_store_cuts_by_its_own_rules() {
-        let small: Vec<_> = (0..300).map(|place| place * 1000..place * 1000 + 10).collect();
+        let small: Vec<_> = (0..300).map(|index| index * 1000..index * 1000 + 10).collect();
         let n_requests = |protocol: Protocol, ranges: &[Range<u64>]| protocol.requests(ranges.to_vec()).len();
         let single = Protocol::Http(http::Limits { n_ranges: 1, n_parallel: 16 });
         assert_eq!([PLAIN, HTTP, single, XROOTD].map(|store| n_requests(store, &small)), [1, 2, 300, 1]);

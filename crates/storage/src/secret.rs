@@ -1,6 +1,6 @@
 //! What must not be shown.
 //!
-//! Users and passwords in URLs are found by [`users`], which has the rule; what is in queries by [`pieces`].
+//! Users and passwords in URLs are found by [`users`], which has the rule; what is in queries by [`parts`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,7 +40,7 @@ impl fmt::Debug for Secret {
 
 /// A part of a URL.
 #[derive(Debug, Clone, Copy)]
-enum Piece<'u> {
+enum UrlPart<'u> {
     Shown(&'u str),
     /// User and password with the `@` behind them: left out.
     User(&'u str),
@@ -96,10 +96,10 @@ pub fn redacted(url: &str) -> String {
 
 fn redacted_once(url: &str) -> String {
     let url = &without_passwords(without_keys(url));
-    let shown = pieces(url).into_iter().map(|piece| match piece {
-        Piece::Shown(text) => text,
-        Piece::User(_) => "",
-        Piece::Hidden(_) => "...",
+    let shown = parts(url).into_iter().map(|part| match part {
+        UrlPart::Shown(text) => text,
+        UrlPart::User(_) => "",
+        UrlPart::Hidden(_) => "...",
     });
     shown.collect()
 }
@@ -168,8 +168,8 @@ fn without_spread_users(text: &str) -> String {
     let mut shown = String::new();
     let mut shown_from = 0;
     for user in users(text).into_iter().filter(|user| user.is_spread) {
-        shown.push_str(&text[shown_from..user.place.start]);
-        shown_from = user.place.end;
+        shown.push_str(&text[shown_from..user.range.start]);
+        shown_from = user.range.end;
     }
     shown.push_str(&text[shown_from..]);
     shown
@@ -196,27 +196,27 @@ const SIGNED: [&str; 14] =
 /// What [`redacted`] hides of a URL and what may name another file all the same, as one number; `None` if nothing does.
 /// Tokens and signatures, by their names, do not: they are new each time, and the file is the same.
 pub(crate) fn hidden_distinction(url: &str) -> Option<u64> {
-    let pieces = pieces(url);
-    let name_before = |place: usize| match pieces.get(place.wrapping_sub(1)) {
-        Some(Piece::Shown(shown)) => {
+    let parts = parts(url);
+    let name_before = |index: usize| match parts.get(index.wrapping_sub(1)) {
+        Some(UrlPart::Shown(shown)) => {
             let name = shown.to_ascii_lowercase().replace("%3f", "?").replace("%26", "&");
             let name = name.trim_end_matches('=').rsplit(|c| IN_QUERY.contains(&c) || c == ';').next();
             name.unwrap_or_default().to_owned()
         }
         _ => String::new(),
     };
-    let is_authority = |place: usize, user: &str| {
+    let is_authority = |index: usize, user: &str| {
         let is_behind_scheme =
-            matches!(pieces.get(place.wrapping_sub(1)), Some(Piece::Shown(shown)) if shown.ends_with("://"));
+            matches!(parts.get(index.wrapping_sub(1)), Some(UrlPart::Shown(shown)) if shown.ends_with("://"));
         is_behind_scheme && !user.contains(['/', '\\', '?', '#'])
     };
     let hidden = || {
-        let pieces = pieces.iter().enumerate();
-        pieces.filter_map(|(place, piece)| match piece {
-            Piece::Hidden(value) => Some((name_before(place), *value)),
+        let parts = parts.iter().enumerate();
+        parts.filter_map(|(index, part)| match part {
+            UrlPart::Hidden(value) => Some((name_before(index), *value)),
             // What looks like one may be of the path, which names the file.
-            Piece::User(user) => (!is_authority(place, user)).then(|| (String::new(), *user)),
-            Piece::Shown(_) => None,
+            UrlPart::User(user) => (!is_authority(index, user)).then(|| (String::new(), *user)),
+            UrlPart::Shown(_) => None,
         })
     };
     let gives_access =
@@ -240,10 +240,10 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
     let mut replacements = Vec::new();
     let mut before = "";
     replacements.extend(token.into_iter().flat_map(|token| words_of(token.expose())));
-    for piece in urls.iter().flat_map(|url| pieces(url)) {
-        match piece {
-            Piece::Shown(shown) => before = shown,
-            Piece::User(user) => {
+    for part in urls.iter().flat_map(|url| parts(url)) {
+        match part {
+            UrlPart::Shown(shown) => before = shown,
+            UrlPart::User(user) => {
                 replacements.extend(["//", "\\\\"].map(|slashes| (format!("{slashes}{user}"), slashes.to_owned())));
                 replacements.extend(user.contains(':').then(|| (user.to_owned(), String::new())));
                 let (name, password) = user.trim_end_matches('@').split_once(':').unwrap_or((user, ""));
@@ -251,7 +251,7 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
                 replacements.extend([name, password].into_iter().flat_map(words_of));
                 replacements.extend(words_of(&format!("{name}:{password}")));
             }
-            Piece::Hidden(value) => {
+            UrlPart::Hidden(value) => {
                 let name = before.trim_start_matches(IN_QUERY);
                 replacements.extend(IN_QUERY.map(|c| (format!("{c}{name}{value}"), format!("{c}{name}..."))));
                 replacements.extend(words_of(value));
@@ -311,39 +311,39 @@ pub(crate) fn basic_authorization(user: &str, password: &str) -> Secret {
 /// What begins a query or a fragment, and what stands between their parts.
 const IN_QUERY: [char; 3] = ['?', '&', '#'];
 
-fn pieces(url: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
+fn parts(url: &str) -> Vec<UrlPart<'_>> {
+    let mut parts = Vec::new();
     let mut shown_from = 0;
     let mut is_url = before_query(url).contains("://") || mistyped_scheme(url).is_some();
     let mut scheme = mistyped_scheme(url).unwrap_or("https");
     let last_value = url.rfind('=');
     let mut query = None;
     for user in users(url) {
-        let place = user.place;
-        query = query_in(url, shown_from..place.start, last_value, &mut scheme).filter(|_| is_url);
+        let range = user.range;
+        query = query_in(url, shown_from..range.start, last_value, &mut scheme).filter(|_| is_url);
         if query.is_some() {
             break;
         }
-        pieces.extend([Piece::Shown(&url[shown_from..place.start]), Piece::User(&url[place.clone()])]);
-        shown_from = place.end;
+        parts.extend([UrlPart::Shown(&url[shown_from..range.start]), UrlPart::User(&url[range.clone()])]);
+        shown_from = range.end;
         is_url = true;
     }
     if is_url && query.is_none() {
         query = query_in(url, shown_from..url.len(), last_value, &mut scheme);
     }
-    pieces.push(Piece::Shown(&url[shown_from..query.unwrap_or(url.len())]));
+    parts.push(UrlPart::Shown(&url[shown_from..query.unwrap_or(url.len())]));
     let rest = &url[query.unwrap_or(url.len())..];
-    pieces.extend(rest.char_indices().filter(|(_, c)| IN_QUERY.contains(c)).flat_map(|(start, _)| {
+    parts.extend(rest.char_indices().filter(|(_, c)| IN_QUERY.contains(c)).flat_map(|(start, _)| {
         let end = rest[start + 1..].find(IN_QUERY).map_or(rest.len(), |n_bytes| start + 1 + n_bytes);
-        pieces_of_pair(&rest[start..end])
+        parts_of_pair(&rest[start..end])
     }));
     // A path may have any other: what gives access is known by its name.
     let marks: &[&str] = if is_url { &["&", ";", "%3f", "%26"] } else { &["?", "&", ";", "#"] };
-    let loose = |piece| match piece {
-        Piece::Shown(text) => pieces_with_loose_pairs(text, if is_url { 0 } else { before_query(url).len() }, marks),
+    let loose = |part| match part {
+        UrlPart::Shown(text) => parts_with_loose_pairs(text, if is_url { 0 } else { before_query(url).len() }, marks),
         other => vec![other],
     };
-    pieces.into_iter().flat_map(loose).collect()
+    parts.into_iter().flat_map(loose).collect()
 }
 
 fn before_query(url: &str) -> &str {
@@ -374,11 +374,11 @@ fn mistyped_scheme(url: &str) -> Option<&str> {
 
 /// What is shown, but for the values of names that give access where they stand in no query: behind `&` and `;` in a path, or
 /// behind a mark that was encoded.
-fn pieces_with_loose_pairs<'u>(text: &'u str, from: usize, marks: &[&str]) -> Vec<Piece<'u>> {
+fn parts_with_loose_pairs<'u>(text: &'u str, from: usize, marks: &[&str]) -> Vec<UrlPart<'u>> {
     // Nobody knows where it ends: nothing is shown behind the first.
     match value_of_access(text, from, marks) {
-        Some(at) => vec![Piece::Shown(&text[..at]), Piece::Hidden(&text[at..])],
-        None => vec![Piece::Shown(text)],
+        Some(at) => vec![UrlPart::Shown(&text[..at]), UrlPart::Hidden(&text[at..])],
+        None => vec![UrlPart::Shown(text)],
     }
 }
 
@@ -412,18 +412,18 @@ fn is_fragment(scheme: &str, has_value: bool) -> bool {
 }
 
 /// A part of a query with the character that begins it.
-fn pieces_of_pair(pair: &str) -> Vec<Piece<'_>> {
+fn parts_of_pair(pair: &str) -> Vec<UrlPart<'_>> {
     let (mark, content) = pair.split_at(1);
     let is_name =
         |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-%".contains(&b));
     match content.split_once('=') {
-        _ if content.is_empty() => vec![Piece::Shown(mark)],
+        _ if content.is_empty() => vec![UrlPart::Shown(mark)],
         // What ends with `=` may be base64.
         Some((name, value)) if is_name(name) && !value.trim_matches('=').is_empty() => {
-            let shown = Piece::Shown(&pair[..mark.len() + name.len() + 1]);
-            vec![shown, if is_harmless(name, value) { Piece::Shown(value) } else { Piece::Hidden(value) }]
+            let shown = UrlPart::Shown(&pair[..mark.len() + name.len() + 1]);
+            vec![shown, if is_harmless(name, value) { UrlPart::Shown(value) } else { UrlPart::Hidden(value) }]
         }
-        _ => vec![Piece::Shown(mark), Piece::Hidden(content)],
+        _ => vec![UrlPart::Shown(mark), UrlPart::Hidden(content)],
     }
 }
 

@@ -86,9 +86,9 @@ impl Stack {
     ///
     /// # Errors
     /// As [`Stack::open`]; [`crate::Error::Changed`] if it is another file.
-    pub fn of_replica(&self, replicas: &Replicas, place: usize) -> Result<Stack> {
+    pub fn of_replica(&self, replicas: &Replicas, index: usize) -> Result<Stack> {
         let start = Instant::now();
-        let (opened, replicas) = replicas.turned_to(place)?;
+        let (opened, replicas) = replicas.turned_to(index)?;
         Self::entered(start, opened, Some(replicas), &self.options, Arc::clone(&self.ledger))
     }
 

@@ -134,10 +134,10 @@ fn check_vectors(source: &dyn Source, content: &[u8], ranges: &[(usize, usize)])
     mixed.reverse();
     check_vector(source, content, &mixed)?;
     // Many, backwards, and more than most stores take at a time.
-    let many: Vec<_> = (0..1500).map(|place| (place * 7919 % (size - 8), 1 + place % 8)).collect();
+    let many: Vec<_> = (0..1500).map(|index| (index * 7919 % (size - 8), 1 + index % 8)).collect();
     check_vector(source, content, &many)?;
     // Neighbours without a gap.
-    let neighbours: Vec<_> = (0..8).map(|place| (place * (size / 8), size / 8)).collect();
+    let neighbours: Vec<_> = (0..8).map(|index| (index * (size / 8), size / 8)).collect();
     check_vector(source, content, &neighbours)
 }
 

@@ -201,15 +201,15 @@ impl Planner {
     }
 
     fn window(&self, wanted: &[Wanted], pieces: Range<usize>) -> Window {
-        let fetched: Vec<usize> = pieces.clone().filter(|&place| wanted[place].is_fetched).collect();
-        let ranges: Vec<Range<u64>> = fetched.iter().map(|&place| wanted[place].range.clone()).collect();
+        let fetched: Vec<usize> = pieces.clone().filter(|&index| wanted[index].is_fetched).collect();
+        let ranges: Vec<Range<u64>> = fetched.iter().map(|&index| wanted[index].range.clone()).collect();
         let (mut spans, max_gap_bytes) = match &self.style.limits {
             Some(merging) => {
                 let limits = merging.limits(&ranges);
                 (coalesce(&ranges, limits), limits.max_gap_bytes)
             }
             None => {
-                (ranges.into_iter().zip(0..).map(|(range, place)| Span { range, members: vec![place] }).collect(), 0)
+                (ranges.into_iter().zip(0..).map(|(range, index)| Span { range, members: vec![index] }).collect(), 0)
             }
         };
         for member in spans.iter_mut().flat_map(|span| &mut span.members) {

@@ -74,10 +74,10 @@ impl Appender {
         if !written.is_empty() {
             self.sink.write_at(offset, written)?;
         }
-        if let Ok(place) = usize::try_from((offset + n_written as u64).saturating_sub(start)) {
-            let n_bytes = collected.len().min(self.collected.len().saturating_sub(place));
+        if let Ok(index) = usize::try_from((offset + n_written as u64).saturating_sub(start)) {
+            let n_bytes = collected.len().min(self.collected.len().saturating_sub(index));
             debug_assert_eq!(n_bytes, collected.len(), "bytes that were not appended");
-            self.collected[place..place + n_bytes].copy_from_slice(&collected[..n_bytes]);
+            self.collected[index..index + n_bytes].copy_from_slice(&collected[..n_bytes]);
         }
         Ok(())
     }

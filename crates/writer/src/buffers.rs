@@ -33,8 +33,8 @@ pub(crate) fn give_back(buffer: Vec<u8>) {
 /// The latest of those that are kept and fit.
 fn lend(kept: &mut VecDeque<Vec<u8>>, n_bytes: usize) -> Option<Vec<u8>> {
     let fitting = n_bytes..=n_bytes.saturating_add(n_bytes / 2).max(SMALL_BYTES);
-    let place = kept.iter().rposition(|buffer| fitting.contains(&buffer.capacity()))?;
-    kept.swap_remove_back(place)
+    let index = kept.iter().rposition(|buffer| fitting.contains(&buffer.capacity()))?;
+    kept.swap_remove_back(index)
 }
 
 /// Adds a buffer to those that are kept; the oldest ones make room.

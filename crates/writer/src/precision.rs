@@ -25,7 +25,7 @@ pub(crate) fn with_mantissas(values: Stored, range: Range<usize>, n_bits: u8) ->
             Stored::Numbers { primitive: Primitive::Float32, values: Buffer::from_vec(rounded) }
         }
         Stored::List { offsets, items } => {
-            let at = |place: usize| offsets.get(place).map_or(0, |offset| usize::try_from(*offset).unwrap_or_default());
+            let at = |index: usize| offsets.get(index).map_or(0, |offset| usize::try_from(*offset).unwrap_or_default());
             let inside = at(range.start)..at(range.end);
             let items = Box::new(with_mantissas(*items, inside, n_bits));
             Stored::List { offsets, items }

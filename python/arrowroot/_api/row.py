@@ -75,7 +75,7 @@ def _differences(first: Mapping[str, str], types: Mapping[str, str]) -> Mapping[
 class Member(NamedTuple):
     """One tree of a row; ``first_entry`` is the number of its entry 0 there, ``location`` as it was given."""
 
-    place: int
+    number: int
     url: str
     location: str
     path: str
@@ -117,17 +117,17 @@ class Reopened:
     """The trees of a row that were not kept. Those that were used last stay open when they were opened again."""
 
     def __init__(self) -> None:
-        #: Trees and their bytes by place in the row; the one that was used last comes last.
+        #: Trees and their bytes by index in the row; the one that was used last comes last.
         self._trees: dict[int, tuple[Tree, int]] = {}
         self._lock = threading.Lock()
 
     def tree(self, member: Member) -> Tree:
         """Return the tree of a member, opened if it is not open."""
         with self._lock:
-            found = self._trees.pop(member.place, None)
+            found = self._trees.pop(member.number, None)
         tree = member.open_again() if found is None else found[0]
         with self._lock:
-            self._trees[member.place] = tree, member.held_bytes
+            self._trees[member.number] = tree, member.held_bytes
             while len(self._trees) > 1 and (
                 len(self._trees) > _N_REOPENED
                 or sum(held_bytes for _, held_bytes in self._trees.values()) > _REOPENED_BYTES
@@ -239,10 +239,10 @@ class Row(Chain):
             self._reshuffled = tree.where
         held_bytes = opened.came_bytes + metadata_bytes
         self._kept_bytes += held_bytes
-        place = len(self._members)
-        is_kept = place == 0 or (place < _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES)
+        index = len(self._members)
+        is_kept = index == 0 or (index < _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES)
         member = Member(
-            place,
+            index,
             opened.url,
             opened.location,
             opened.path,
@@ -263,7 +263,7 @@ class Row(Chain):
 
     @property
     def first(self) -> Member:
-        """The first tree, with its place."""
+        """The first tree, with its index."""
         return self._members[0]
 
     @property

@@ -346,8 +346,8 @@ class Tree(TreeMetadata):
         n_found = 0
         try:
             for one in evaluate(source, filtered):
-                found.append(filtered.numbers(one.places))
-                n_found += len(one.places)
+                found.append(filtered.numbers(one.indices))
+                n_found += len(one.indices)
                 if limit is not None and n_found >= limit:
                     break
         finally:

@@ -60,8 +60,8 @@ def with_64_bits(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def taken(table: pa.Table, places: npt.NDArray[np.int64], n_at_once: int) -> Iterator[pa.RecordBatch]:
-    """Yield rows by their places, in batches of at most ``n_at_once``.
+def taken(table: pa.Table, indices: npt.NDArray[np.int64], n_at_once: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows by their indices, in batches of at most ``n_at_once``.
 
     ``Table.take`` would make each column one array before. Costs a pass over the chunks for every batch.
     """
@@ -71,8 +71,8 @@ def taken(table: pa.Table, places: npt.NDArray[np.int64], n_at_once: int) -> Ite
 
     batches = table.to_batches()
     starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
-    for first in range(0, len(places), n_at_once):
-        here = places[first : first + n_at_once]
+    for first in range(0, len(indices), n_at_once):
+        here = indices[first : first + n_at_once]
         owner = np.searchsorted(starts, here, side="right") - 1
         by_batch = np.argsort(owner, kind="stable")
         parts = [

@@ -80,7 +80,7 @@ def _to_pandas(table: pa.Table, options: Mapping[str, Any]) -> pd.DataFrame:
     if apart:
         # A new frame is made: many inserts would fragment the old one.
         names = [name for name in table.column_names if name not in index]
-        others = (frame.iloc[:, place] for place in range(frame.shape[1]))
+        others = (frame.iloc[:, number] for number in range(frame.shape[1]))
         columns = [apart[name] if name in apart else next(others) for name in names]
         labels = _labels(table.schema, apart, options) if table.schema.pandas_metadata else names
         # No other column may be left to tell the number of rows.
@@ -151,15 +151,15 @@ def to_awkward(table: pa.Table) -> ak.Array:
         raise missing_library("awkward", "to_awkward()") from error
     import pyarrow as pa
 
-    for place, field in enumerate(table.schema):
-        chunks = table.column(place).chunks or [pa.nulls(0, field.type)]
+    for index, field in enumerate(table.schema):
+        chunks = table.column(index).chunks or [pa.nulls(0, field.type)]
         plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
-        if may_be_too_long(table.column(place)):
+        if may_be_too_long(table.column(index)):
             # Awkward joins the chunks.
             plain = [_numbered_by_64_bits(chunk) for chunk in plain]
         if any(new is not old for new, old in zip(plain, chunks, strict=True)):
             column = pa.chunked_array(plain)
-            table = table.set_column(place, field.with_type(column.type), column)
+            table = table.set_column(index, field.with_type(column.type), column)
     with _naming_column("to_awkward()", table, awkward.from_arrow):
         return awkward.from_arrow(table)
 
@@ -321,8 +321,8 @@ def _objects(array: pa.Array) -> npt.NDArray[np.object_]:
     import numpy as np
 
     objects = np.empty(len(array), dtype=object)
-    for place, value in enumerate(array.to_pylist()):
-        objects[place] = value
+    for index, value in enumerate(array.to_pylist()):
+        objects[index] = value
     return objects
 
 

@@ -15,7 +15,7 @@ def fields_of(kind: pa.DataType, *, has_views: bool = False) -> list[pa.Field]:
     if pa.types.is_map(kind):
         return [kind.key_field, kind.item_field]
     if pa.types.is_struct(kind):
-        return [kind.field(place) for place in range(kind.num_fields)]
+        return [kind.field(index) for index in range(kind.num_fields)]
     return [kind.value_field] if is_list(kind) or (has_views and is_view(kind)) else []
 
 

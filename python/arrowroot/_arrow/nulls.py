@@ -19,8 +19,8 @@ def check_said(batch: pa.RecordBatch, first_entry: int) -> None:
 
     first_entry: number of the first one, for messages.
     """
-    for place, field in enumerate(batch.schema):
-        if may_lack(field) and lacks(array := batch.column(place), field):
+    for index, field in enumerate(batch.schema):
+        if may_lack(field) and lacks(array := batch.column(index), field):
             raise InvalidRequestError(
                 f"column {field.name!r}: entry {first_entry + first_lacking(array, field)} of the data is null, or "
                 "has a null in it, and their own schema calls that field non-nullable: make it nullable there"
@@ -51,7 +51,7 @@ def lacks(array: pa.Array, field: pa.Field) -> bool:
     if len(_said_inside(array.type)) != len(fields) or not any(map(may_lack, fields)):
         return False
     children = (
-        [array.field(place) for place in range(len(fields))] if pa.types.is_struct(array.type) else None
+        [array.field(index) for index in range(len(fields))] if pa.types.is_struct(array.type) else None
     )
     # Mostly nothing is missing, and nothing is copied to see that.
     around = children or ([array.keys, array.items] if pa.types.is_map(array.type) else [array.values])
@@ -126,15 +126,15 @@ def with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     if pa.types.is_map(kind):
         inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
     elif pa.types.is_struct(kind):
-        inner = [[array.field(place) for array in arrays] for place in range(len(fields))]
+        inner = [[array.field(index) for array in arrays] for index in range(len(fields))]
     else:
         # flatten() leaves out what is in lists that are null.
         inner = [[array.flatten() for array in arrays]] if fields else []
     made = [
         field.with_type(with_nulls(field.type, parts)).with_nullable(
-            any(map(n_nulls, parts)) and not (pa.types.is_map(kind) and place == 0)
+            any(map(n_nulls, parts)) and not (pa.types.is_map(kind) and index == 0)
         )
-        for place, (field, parts) in enumerate(zip(fields, inner, strict=True))
+        for index, (field, parts) in enumerate(zip(fields, inner, strict=True))
     ]
     return with_fields(kind, made)
 
@@ -160,8 +160,8 @@ def _shadow(array: pa.Array) -> pa.Array:
         return pa.array(np.ones(len(array), np.bool_), mask=array.is_null().to_numpy(zero_copy_only=False))
     if not pa.types.is_struct(kind) or not kind.num_fields:
         return array
-    members = [_shadow(array.field(place)) for place in range(kind.num_fields)]
-    fields = [pa.field(kind.field(place).name, member.type) for place, member in enumerate(members)]
+    members = [_shadow(array.field(index)) for index in range(kind.num_fields)]
+    fields = [pa.field(kind.field(index).name, member.type) for index, member in enumerate(members)]
     return pa.StructArray.from_arrays(members, fields=fields, mask=array.is_null())
 
 
@@ -178,7 +178,7 @@ def _has_nulls_inside(array: pa.Array) -> bool:
     """Return whether there may be nulls inside, also those of what is missing itself."""
     kind = array.type
     if pa.types.is_struct(kind):
-        inside = [array.field(place) for place in range(kind.num_fields)]
+        inside = [array.field(index) for index in range(kind.num_fields)]
     elif pa.types.is_map(kind):
         inside = [array.items]
     else:

@@ -38,8 +38,8 @@ def difference(
             return f"it has {'more' if one is None else 'fewer'} entries than {n_entries}"
         for name, a, b in zip(schema.names, one.columns, two.columns, strict=True):
             if not same(a, b):
-                place = next(i for i in range(len(a)) if not same(a.slice(i, 1), b.slice(i, 1)))
-                return f"column {name!r}, entry {n_entries + place}: {b[place]}, not {a[place]}"
+                index = next(i for i in range(len(a)) if not same(a.slice(i, 1), b.slice(i, 1)))
+                return f"column {name!r}, entry {n_entries + index}: {b[index]}, not {a[index]}"
         n_entries += one.num_rows
     return None
 

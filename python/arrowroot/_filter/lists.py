@@ -190,7 +190,7 @@ def _equally_null(values: list[Items]) -> list[Items]:
         for value in values:
             if len(value.levels) > depth:
                 known = _both(known, value.levels[depth].valid)
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             if known is None or len(value.levels) <= depth:
                 continue
             ends = value.levels[depth].ends
@@ -198,7 +198,7 @@ def _equally_null(values: list[Items]) -> list[Items]:
                 chosen = np.where(known, np.arange(len(known)), len(known))
                 arrays = [value.data, value.valid]
                 levels, (data, valid) = take(_with_null(value.levels[depth:]), arrays, chosen)
-                values[place] = Items(data, valid, (*value.levels[:depth], *levels))
+                values[index] = Items(data, valid, (*value.levels[:depth], *levels))
     return values
 
 
@@ -459,14 +459,14 @@ def narrowed(wide: Array, what: str, levels: tuple[Level, ...]) -> Array:
     raise Problem(f"{what} does not fit into 64 bits; write 1.0 * x for doubles", row_of(wrong, levels))
 
 
-def row_of(places: Array, levels: tuple[Level, ...]) -> int | None:
+def row_of(indices: Array, levels: tuple[Level, ...]) -> int | None:
     """Return the entry of the first item that is marked, None for a constant."""
-    if places.ndim == 0:
+    if indices.ndim == 0:
         return None
-    place = int(np.flatnonzero(places)[0])
+    index = int(np.flatnonzero(indices)[0])
     for level in reversed(levels):
-        place = int(np.searchsorted(level.ends, place, side="right")) - 1
-    return place
+        index = int(np.searchsorted(level.ends, index, side="right")) - 1
+    return index
 
 
 def _counted(function: str, of: Items) -> Items:

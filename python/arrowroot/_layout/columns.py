@@ -65,9 +65,9 @@ def rules_of(given: object, what: str, checked: Callable[[object, str], T]) -> R
 def check_order(globs: Sequence[str], what: str) -> None:
     """Raise InvalidRequestError for a name or pattern that never counts, as one before it matches all that it does."""
     known = Globs(globs)
-    for place, glob in enumerate(globs):
+    for index, glob in enumerate(globs):
         before = known.covering(glob)
-        if before is not None and before < place:
+        if before is not None and before < index:
             raise InvalidRequestError(
                 f"{what}[{glob!r}] never counts, as {globs[before]!r} before it matches: the first that matches counts"
             )
@@ -88,11 +88,11 @@ class Matcher(Generic[T]):
 
     def first(self, name: str, otherwise: T, largest: str | None = None) -> tuple[str, T]:
         """Return the first rule that matches a column; ("", otherwise) if none does."""
-        place = self._globs.first(name)
-        of_largest = self._globs.places.get(LARGEST)
-        if of_largest is not None and name == largest and (place is None or of_largest < place):
-            place = of_largest
-        return ("", otherwise) if place is None else self._rules[place]
+        index = self._globs.first(name)
+        of_largest = self._globs.indices.get(LARGEST)
+        if of_largest is not None and name == largest and (index is None or of_largest < index):
+            index = of_largest
+        return ("", otherwise) if index is None else self._rules[index]
 
 
 def check_matched(rules: Rules[Any], what: str, names: Sequence[str], where: str) -> None:

@@ -119,7 +119,7 @@ def document() -> str:
     """Return the table of presets in ``docs/layouts.md``."""
     lines = ["| preset | is | value | from |", "|---|---|---|---|"]
     for name, one in _PRESETS.items():
-        for place, (value, source) in enumerate(one.sources):
-            what = (f"`{name}`", one.what) if place == 0 else ("", "")
+        for index, (value, source) in enumerate(one.sources):
+            what = (f"`{name}`", one.what) if index == 0 else ("", "")
             lines.append(f"| {what[0]} | {what[1]} | {value} | {source} |")
     return "\n".join(lines) + "\n"

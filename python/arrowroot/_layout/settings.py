@@ -178,7 +178,7 @@ def codec_numbers(
         )
     globs = Globs(compression)
     found_at = [globs.first(name) for name in names]
-    told = [None if place is None else numbers[place] for place in found_at]
+    told = [None if index is None else numbers[index] for index in found_at]
     return [otherwise if number is None else number for number in told]
 
 

@@ -115,9 +115,9 @@ class Axis:
         labels = [""] * self.n_bins
         for label in found:
             # The number of the bin, counted from 1, is the label's identifier.
-            place = label["fUniqueID"] - 1 if isinstance(label, Text) else -1
-            if 0 <= place < self.n_bins:
-                labels[place] = label.value
+            index = label["fUniqueID"] - 1 if isinstance(label, Text) else -1
+            if 0 <= index < self.n_bins:
+                labels[index] = label.value
         return labels if any(labels) else None
 
     @property
@@ -128,7 +128,7 @@ class Axis:
         """
         labels = self.labels or []
         if self._has(IS_ALPHANUMERIC):
-            n_labels = max((place + 1 for place, label in enumerate(labels) if label), default=0)
+            n_labels = max((index + 1 for index, label in enumerate(labels) if label), default=0)
             labels = labels[:n_labels]
         elif not labels:
             return None
@@ -182,7 +182,7 @@ class Axis:
         if isinstance(index, slice):
             return list(self)[index]
         try:
-            place = range(self.n_bins)[index]
+            number = range(self.n_bins)[index]
         except IndexError:
             raise IndexError(
                 f"axis {self.name!r} has no bin {index}: it has {counted(self.n_bins, 'bin')}, counted from 0"
@@ -193,8 +193,8 @@ class Axis:
             ) from None
         labels = self.labels
         if labels is not None and all(labels):
-            return labels[place]
-        low, high = self.edges()[place : place + 2]
+            return labels[number]
+        low, high = self.edges()[number : number + 2]
         return float(low), float(high)
 
     def __iter__(self) -> Iterator[Any]:

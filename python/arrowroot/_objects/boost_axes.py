@@ -28,11 +28,11 @@ def boost_axis(
     *better, plain = _candidates(axis, kinds, names)
     for made in better:
         below, above = int(made.traits.underflow), int(made.traits.overflow)
-        places = np.concatenate(
+        indices = np.concatenate(
             [np.arange(1 - below, len(made) + 1), np.full(above, axis.n_bins + 1)], dtype=np.intp
         )
-        if np.isin(filled, places).all():
-            return made, places
+        if np.isin(filled, indices).all():
+            return made, indices
     return plain, np.arange(axis.n_bins + 2)
 
 

@@ -49,7 +49,7 @@ class ObjectList(WithName):
         raise KeyError(self._missing(key, "object", self._names()) + hint)
 
     def get(self, name: int | str, default: Any = None) -> Any:
-        """Return what ``[name]`` does, or ``default`` if there is nothing of that name or at that place."""
+        """Return what ``[name]`` does, or ``default`` if there is nothing of that name or at that index."""
         try:
             return self[name]
         except (LookupError, TypeError):  # as of a name that is none
@@ -68,10 +68,10 @@ class ObjectList(WithName):
         return any(_is_meant(found, item) for found in self.objects)
 
     def index(self, item: Any) -> int:
-        """Return the place of the first one that is ``item``, or has that name. Raises: ValueError."""
-        for place, found in enumerate(self.objects):
+        """Return the index of the first one that is ``item``, or has that name. Raises: ValueError."""
+        for index, found in enumerate(self.objects):
             if _is_meant(found, item):
-                return place
+                return index
         raise ValueError(f"{self.class_name} has no {shown(item)}")
 
     def count(self, item: Any) -> int:

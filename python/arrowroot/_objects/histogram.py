@@ -192,13 +192,13 @@ class Histogram(WithContent, Named):
 
     def _converted(self, histogram: Any, axis_module: Any, storages: Any, names: Any) -> Any:
         self.values()  # of a histogram without a range the reason, in our words
-        axes, places = [], []
+        axes, indices = [], []
         for number, axis in enumerate(self.axes):
             made, taken = boost_axis(axis, self._filled_places(number), axis_module, names(axis))
             axes.append(made)
-            places.append(taken)
+            indices.append(taken)
         result = histogram(*axes, storage=self._storage(storages))
-        self._fill_view(result.view(flow=True), places)
+        self._fill_view(result.view(flow=True), indices)
         return result
 
     def _filled_places(self, number: int) -> npt.NDArray[np.intp]:
@@ -215,11 +215,11 @@ class Histogram(WithContent, Named):
         is_integer = self.values().dtype.kind in "iu"
         return storages.Int64() if is_integer else storages.Double()
 
-    def _fill_view(self, view: Any, places: Sequence[npt.NDArray[np.intp]]) -> None:
-        """Fill a view of boost-histogram; ``places``: the bins of each axis that it has, in its order."""
+    def _fill_view(self, view: Any, indices: Sequence[npt.NDArray[np.intp]]) -> None:
+        """Fill a view of boost-histogram; ``indices``: the bins of each axis that it has, in its order."""
         import numpy as np
 
-        chosen = np.ix_(*places)
+        chosen = np.ix_(*indices)
         if self.is_weighted:
             view["value"] = self.values(flow=True)[chosen]
             view["variance"] = self.variances(flow=True)[chosen]

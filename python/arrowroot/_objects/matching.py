@@ -56,10 +56,10 @@ def matched(lists: Sequence[EntryList], trees: Sequence[Member]) -> Matched:
     )
     found: list[list[EntryList]] = [[] for _ in trees]
     for here, there in pairs.items():
-        places = trees_by_name[here]
-        of_place = _shared_out(lists_by_name[there], [trees[place] for place in places])
-        for place, those in zip(places, of_place, strict=True):
-            found[place] = those
+        indices = trees_by_name[here]
+        of_place = _shared_out(lists_by_name[there], [trees[index] for index in indices])
+        for index, those in zip(indices, of_place, strict=True):
+            found[index] = those
     used = {id(one) for those in found for one in those}
     return Matched(found, [one for one in lists if one.num_entries and id(one) not in used])
 
@@ -82,8 +82,8 @@ def _by_name(lists: Sequence[EntryList], only: Member | None) -> dict[Name, list
 
 def _trees_by_name(trees: Sequence[Member]) -> dict[Name, list[int]]:
     found = defaultdict(list)
-    for place, tree in enumerate(trees):
-        found[_short(tree.path), _parts(tree.url)].append(place)
+    for index, tree in enumerate(trees):
+        found[_short(tree.path), _parts(tree.url)].append(index)
     return found
 
 
@@ -105,10 +105,10 @@ def _shared_out(lists: list[EntryList], trees: list[Member]) -> list[list[EntryL
         return _in_order(short, trees)
     found: list[list[EntryList]] = [[] for _ in trees]
     for path in paths:
-        places = [i for i, tree in enumerate(trees) if tree.path.lstrip("/") == path]
+        indices = [i for i, tree in enumerate(trees) if tree.path.lstrip("/") == path]
         of_path = [one for one in whole if one.tree_name.lstrip("/") == path]
-        for place, those in zip(places, _in_order(of_path, [trees[i] for i in places]), strict=True):
-            found[place] = those
+        for index, those in zip(indices, _in_order(of_path, [trees[i] for i in indices]), strict=True):
+            found[index] = those
     return found
 
 

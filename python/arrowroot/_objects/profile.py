@@ -108,10 +108,10 @@ class Profile(Histogram):
         others = tuple(other for other in range(self.n_dimensions) if other != number)
         return np.flatnonzero((self._cut(self._sums().w, flow=True) != 0).any(axis=others))
 
-    def _fill_view(self, view: Any, places: Sequence[npt.NDArray[np.intp]]) -> None:
+    def _fill_view(self, view: Any, indices: Sequence[npt.NDArray[np.intp]]) -> None:
         import numpy as np
 
-        chosen = np.ix_(*places)
+        chosen = np.ix_(*indices)
         sums = _Sums(*(self._cut(array, flow=True)[chosen] for array in self._sums()))
         mean = _ratio(sums.wy, sums.w)
         if self.is_weighted:

@@ -62,28 +62,28 @@ class Filtered(NamedTuple):
     with_partners: Callable[[list[str], EntrySet], EntrySet]
     files: Files | None = None
 
-    def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the numbers of entries by their places among those to look at."""
+    def numbers(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the numbers of entries by their indices among those to look at."""
         if self.entries is None:
-            return places
-        return places + self.entries[0] if isinstance(self.entries, tuple) else self.entries[places]
+            return indices
+        return indices + self.entries[0] if isinstance(self.entries, tuple) else self.entries[indices]
 
-    def file_of(self, place: int) -> int:
-        """Return the number of the file that has the entry at ``place``; a guess for a place behind the last one."""
+    def file_of(self, index: int) -> int:
+        """Return the number of the file that has the entry at ``index``; a guess for an index behind the last one."""
         if self.files is None:
             return 0
         if self.entries is None or isinstance(self.entries, tuple):
-            entry = place + (self.entries[0] if self.entries else 0)
+            entry = index + (self.entries[0] if self.entries else 0)
         else:
-            entry = int(self.entries[min(place, len(self.entries) - 1)])
+            entry = int(self.entries[min(index, len(self.entries) - 1)])
         return bisect_right(self.files.first_entries, entry)
 
 
 class _Evaluated(NamedTuple):
-    """A batch of the filter's columns: the rows of the selected entries, and their places among those to look at."""
+    """A batch of the filter's columns: the rows of the selected entries, and their indices among those to look at."""
 
     n_rows: int
-    places: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int64]
     rows: pa.RecordBatch
 
 
@@ -121,15 +121,15 @@ def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
             return int(entries[done + row]) if isinstance(entries, np.ndarray) else first + done + row
 
         selected = selected_rows(filtered.condition, rows, entry_of)
-        places = selected + done
+        indices = selected + done
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
         if len(selected) < rows.num_rows:
             # A batch without columns has only a length.
             chosen = taken(chosen, selected) if kept else chosen.slice(0, len(selected))
         done += rows.num_rows
-        evaluated = _Evaluated(rows.num_rows, places, chosen)
-        del rows, chosen, places, selected  # not ours any more: the next batch is read while they are used
+        evaluated = _Evaluated(rows.num_rows, indices, chosen)
+        del rows, chosen, indices, selected  # not ours any more: the next batch is read while they are used
         yield evaluated
         del evaluated
 
@@ -201,7 +201,7 @@ class FilteredSource:
         self._n_batches = 0
         self._n_looked_at = 0
         #: Places, among the entries to look at, of those that are read now, and how many were delivered before.
-        self._places: npt.NDArray[np.int64] | None = None
+        self._indices: npt.NDArray[np.int64] | None = None
         self._n_before = 0
         self._n_passed = 0
         self._is_over = False
@@ -235,8 +235,8 @@ class FilteredSource:
             if batch is not None:
                 self._n_delivered += batch.num_rows
                 self._n_batches += 1
-                if self._places is not None:
-                    self._n_passed = int(self._places[self._n_delivered - self._n_before - 1]) + 1
+                if self._indices is not None:
+                    self._n_passed = int(self._indices[self._n_delivered - self._n_before - 1]) + 1
                 return batch
             if self._is_over:
                 self._n_passed = self._n_looked_at
@@ -263,19 +263,19 @@ class FilteredSource:
                 self._is_over = True
                 break
             self._n_looked_at += one.n_rows
-            if len(one.places):
+            if len(one.indices):
                 evaluated.append(one)
-                n_selected += len(one.places)
-                self._n_selected += len(one.places)
+                n_selected += len(one.indices)
+                self._n_selected += len(one.indices)
         if not evaluated:
             return None
-        places = np.concatenate([one.places for one in evaluated])
-        self._places, self._n_before = places, self._n_delivered
+        indices = np.concatenate([one.indices for one in evaluated])
+        self._indices, self._n_before = indices, self._n_delivered
         rows = pa.Table.from_batches([one.rows for one in evaluated])
         if not self._rest:
             batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
             return iter(batches)
-        return self._read(self._filtered.numbers(places), rows)
+        return self._read(self._filtered.numbers(indices), rows)
 
     def _read(self, entries: npt.NDArray[np.int64], rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Read the other columns of selected entries and put both together."""

@@ -265,12 +265,12 @@ def refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
     ``parts``: with their aliases, None for the main tree.
     """
     paths = [{branch.path for branch in part.branches} for _, part in parts]
-    for place, (alias, part) in enumerate(parts):
+    for index, (alias, part) in enumerate(parts):
         if alias is None:
             continue
-        named = {f"{alias}.{path}" for path in paths[place]}
+        named = {f"{alias}.{path}" for path in paths[index]}
         for other, (_, beside) in enumerate(parts):
-            double = named & paths[other] if other != place else set()
+            double = named & paths[other] if other != index else set()
             if double:
                 raise InvalidRequestError(
                     f"{beside.where} has a column {min(double)!r}, as one of the friend {alias!r} ({part.where}) "

@@ -148,7 +148,7 @@ def page(title: str, stalls: Stalls) -> str:
     streams = "".join(
         f"<tr><td>{html.escape(printable(s.name))}</td><td>{s.n_fills:,}</td><td>{s.n_stalls:,}</td>"
         f"<td>{s.stalls_ns / 1e9:.3f} s</td><td>{s.longest_wait_ns / 1e9:.3f} s</td><td>{s.efficiency:.4f}</td></tr>"
-        for s in (stalls.streams[place] for place in by_name(stalls.streams))
+        for s in (stalls.streams[index] for index in by_name(stalls.streams))
     )
     facts = html.escape(f"{summary(stalls)}; efficiency {stalls.efficiency:.4f}")
     return f"""<!DOCTYPE html>
@@ -179,11 +179,11 @@ td:first-child,th:first-child{{text-align:left}}
 def _runs(bins: Sequence[int]) -> list[tuple[int, int, int]]:
     """Return neighbours that are equal as (state, start, end), without those in which nothing is done."""
     runs: list[tuple[int, int, int]] = []
-    for place, state in enumerate(bins):
+    for index, state in enumerate(bins):
         if state < 0:
             continue
-        if runs and runs[-1][0] == state and runs[-1][2] == place:
-            runs[-1] = (state, runs[-1][1], place + 1)
+        if runs and runs[-1][0] == state and runs[-1][2] == index:
+            runs[-1] = (state, runs[-1][1], index + 1)
         else:
-            runs.append((state, place, place + 1))
+            runs.append((state, index, index + 1))
     return runs

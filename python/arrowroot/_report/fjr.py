@@ -108,10 +108,10 @@ class Times(NamedTuple):
 
 
 class Report(NamedTuple):
-    """One storage-timing-summary. ``place``: the line where it begins in its file."""
+    """One storage-timing-summary. ``line``: where it begins in its file."""
 
     counters: list[Counter]
-    place: int
+    line: int
     #: Of the job, if its log has them beside the summary.
     times: Times | None = None
 
@@ -278,8 +278,8 @@ def _with_times(text: str, found: list[tuple[int, Report]]) -> list[Report]:
     starts = [start for start, _ in found]
     are_before = times[0][0] < starts[0]
     by_report: dict[int, Times] = {}
-    for place, told in times:
-        number = bisect_right(starts, place) - (0 if are_before else 1)
+    for line, told in times:
+        number = bisect_right(starts, line) - (0 if are_before else 1)
         if are_before:
             by_report[number] = told
         else:

@@ -192,7 +192,7 @@ def _chosen(tree: Tree, paths: list[str], names: Sequence[str] | None) -> list[i
     wanted, unwanted = (_meant(candidates, some, paths, tree.where) for some in (taken, left_out))
     around = [{*_around(path), *_around(re.sub(r"\._[0-9]+", "", path))} for path in paths]
     chosen = [
-        place for place, ones in enumerate(around) if (not taken or ones & wanted) and not ones & unwanted
+        index for index, ones in enumerate(around) if (not taken or ones & wanted) and not ones & unwanted
     ]
     if not chosen:
         raise InvalidRequestError(
@@ -233,10 +233,10 @@ def _columns(
     stored = pieces["stored_bytes"][order]
     sizes = {} if told is None else {path: rest for path, *rest in told["branches"]}
     found = []
-    for place in chosen:
-        if counts[place]:
-            own = stored[starts[place] : starts[place + 1]]
-            path = paths[place]
+    for index in chosen:
+        if counts[index]:
+            own = stored[starts[index] : starts[index + 1]]
+            path = paths[index]
             found.append(
                 ColumnLayout(path, len(own), int(own.sum()), _spread(own).median, *sizes.get(path, ()))
             )

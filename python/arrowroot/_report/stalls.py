@@ -310,7 +310,7 @@ def _stalls_of(steps: Iterable[_Step], threshold_ns: int, writers: Sequence[str]
         _note_step(row, step)
     if not rows:
         raise _NoStallsError("no step of a stream in it")
-    numbers = {stream: place for place, stream in enumerate(sorted(rows))}
+    numbers = {stream: index for index, stream in enumerate(sorted(rows))}
     streams = [_stream(number, rows[number]) for number in numbers]
     return Stalls(threshold_ns, _modules(waits), streams, found.intervals(numbers))
 
@@ -384,7 +384,7 @@ def binned(stalls: Stalls, n_bins: int) -> tuple[list[Row], float]:
         if not (most[row, first_bin : last_bin + 1] == STALLED).any():
             most[row, (first_bin + last_bin) // 2] = STALLED
     return [
-        Row(stalls.streams[place].name, most[place].tolist()) for place in by_name(stalls.streams)
+        Row(stalls.streams[index].name, most[index].tolist()) for index in by_name(stalls.streams)
     ], bin_ns
 
 
@@ -426,4 +426,4 @@ def _shares(stalls: Stalls, n_bins: int) -> tuple[npt.NDArray[np.float64], float
 
 def by_name(streams: Sequence[Stream]) -> list[int]:
     """Return the places of streams in the order of their names, "stream 10" behind "stream 9"."""
-    return sorted(range(len(streams)), key=lambda place: natural_key(streams[place].name))
+    return sorted(range(len(streams)), key=lambda index: natural_key(streams[index].name))

@@ -128,9 +128,9 @@ class Log:
             )
         reads = self.logical
         _, once = np.unique(reads.offsets, return_index=True)
-        asked = {name: place for place, name in enumerate(columns if isinstance(columns, list) else [])}
-        places = [asked.get(name, len(asked) + number) for number, name in enumerate(self.branch_names)]
-        branches = np.array([*places, 0], dtype=np.uint64)[reads.branches[once].astype(np.int64)]
+        asked = {name: index for index, name in enumerate(columns if isinstance(columns, list) else [])}
+        indices = [asked.get(name, len(asked) + number) for number, name in enumerate(self.branch_names)]
+        branches = np.array([*indices, 0], dtype=np.uint64)[reads.branches[once].astype(np.int64)]
         needed_at = np.maximum(reads.entries[once], np.uint64(begin))
         order = np.lexsort((branches, needed_at))
         if len(np.unique(np.stack([needed_at, branches]), axis=1).T) < len(once):
@@ -244,8 +244,8 @@ def read(path: str | Path) -> Log:
     metadata = _metadata(content, path)
     expected = schema()
     for field in expected:
-        places = content.schema.get_all_field_indices(field.name)
-        if len(places) != 1 or content.schema.field(places[0]).type != field.type:
+        indices = content.schema.get_all_field_indices(field.name)
+        if len(indices) != 1 or content.schema.field(indices[0]).type != field.type:
             raise CorruptFileError(f"{path}: a trace has a column {field.name!r} of {field.type}")
     # A table made elsewhere may have other dictionaries in each chunk.
     content = content.unify_dictionaries().combine_chunks()
@@ -331,19 +331,19 @@ def _check_plain(stream: pa.Buffer, path: str | Path) -> None:
     for message in pa.ipc.MessageReader.open_stream(stream):
         content = message.metadata.to_pybytes()
 
-        def place(table: int, field: int, content: bytes = content) -> int:
+        def position(table: int, field: int, content: bytes = content) -> int:
             fields = table - int.from_bytes(content[table : table + 4], "little", signed=True)
             if 6 + 2 * field > int.from_bytes(content[fields : fields + 2], "little"):
                 return 0
             offset = int.from_bytes(content[fields + 4 + 2 * field :][:2], "little")
             return table + offset if offset else 0
 
-        def inner(place: int, content: bytes = content) -> int:
-            return place + int.from_bytes(content[place : place + 4], "little")
+        def inner(index: int, content: bytes = content) -> int:
+            return index + int.from_bytes(content[index : index + 4], "little")
 
-        header = inner(place(inner(0), 2))
-        batch = inner(place(header, 1)) if message.type == "dictionary" else header
-        if message.type != "schema" and place(batch, 3):
+        header = inner(position(inner(0), 2))
+        batch = inner(position(header, 1)) if message.type == "dictionary" else header
+        if message.type != "schema" and position(batch, 3):
             raise CorruptFileError(f"{path}: a trace in Arrow IPC is not compressed, and this one is")
 
 

@@ -119,8 +119,8 @@ def mostly(value: float, share: float, function: Callable[..., Table], *argument
 def one_of(values: tuple[int, ...], weights: tuple[float, ...], dtype: str = "i4") -> Table:
     """Return the distribution of some integers, or of truth values."""
     edges = np.cumsum(weights) / math.fsum(weights)
-    places = np.searchsorted(edges, (np.arange(_N_COARSE) + 0.5) / _N_COARSE)
-    return np.array(values)[np.minimum(places, len(values) - 1)].astype(dtype)
+    indices = np.searchsorted(edges, (np.arange(_N_COARSE) + 0.5) / _N_COARSE)
+    return np.array(values)[np.minimum(indices, len(values) - 1)].astype(dtype)
 
 
 def flag(share: float) -> Table:

@@ -297,5 +297,5 @@ TRIGGERS = [
 def names_of(pattern: str) -> list[str]:
     """Return the names that a pattern stands for: "A{1,2}B" is A1B and A2B."""
     parts = re.split(r"\{([^}]*)\}", pattern)
-    choices = [part.split(",") if place % 2 else [part] for place, part in enumerate(parts)]
+    choices = [part.split(",") if index % 2 else [part] for index, part in enumerate(parts)]
     return ["".join(chosen) for chosen in product(*choices)]

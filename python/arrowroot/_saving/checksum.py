@@ -63,16 +63,16 @@ def _place(file: IO[bytes]) -> int | None:
     return None
 
 
-def _digest(file: IO[bytes], place: int) -> str:
+def _digest(file: IO[bytes], index: int) -> str:
     """Return the checksum of a file, computed without the digits of the checksum in it."""
     hashed = hashlib.sha256()
     file.seek(0)
-    left = place
+    left = index
     while left and (piece := file.read(min(left, _PIECE_BYTES))):
         hashed.update(piece)
         left -= len(piece)
     hashed.update(_NONE)
-    file.seek(place + _N_DIGITS)
+    file.seek(index + _N_DIGITS)
     while piece := file.read(_PIECE_BYTES):
         hashed.update(piece)
     return hashed.hexdigest()

@@ -109,7 +109,7 @@ def single_names(given: object, what: str) -> list[str]:
 def id_names(given: object, what: str) -> tuple[str, ...]:
     """Return the names of the columns that hold ids, given for the option ``what``. Raises: InvalidRequestError."""
     names = single_names(given, what)
-    if repeated := [name for place, name in enumerate(names) if name in names[:place]]:
+    if repeated := [name for index, name in enumerate(names) if name in names[:index]]:
         raise InvalidRequestError(f"{what}: {repeated[0]!r} is named twice; ids are of different columns")
     return tuple(names)
 
@@ -255,11 +255,11 @@ class Lookup(Generic[C]):
         self._texts = texts
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """The places of the branches of each path."""
+    def indices(self) -> dict[str, list[int]]:
+        """The indices of the branches of each path."""
         found: dict[str, list[int]] = {}
-        for place, branch in enumerate(self._branches):
-            found.setdefault(branch.path, []).append(place)
+        for index, branch in enumerate(self._branches):
+            found.setdefault(branch.path, []).append(index)
         return found
 
     @cached_property
@@ -269,12 +269,12 @@ class Lookup(Generic[C]):
 
     @cached_property
     def _near(self) -> dict[Ends, list[int]]:
-        """The places of the branches whose path or name has the ends of a pattern, for each."""
+        """The indices of the branches whose path or name has the ends of a pattern, for each."""
         found: dict[Ends, list[int]] = {_ends_of(text): [] for text in self._texts if re.search(_GLOB, text)}
         known = KnownEnds(found)
-        for place, branch in enumerate(self._branches):
+        for index, branch in enumerate(self._branches):
             for ends in {*known.of(branch.path), *known.of(branch.name)}:
-                found[ends].append(place)
+                found[ends].append(index)
         return found
 
     def matching(self, text: str) -> list[C]:
@@ -283,7 +283,7 @@ class Lookup(Generic[C]):
             return []
         accepts = _accepted([text])
         return self._with_members(
-            place for place in self._near[_ends_of(text)] if accepts(self._branches[place])
+            index for index in self._near[_ends_of(text)] if accepts(self._branches[index])
         )
 
     def meant(self, text: str) -> list[C]:
@@ -291,27 +291,27 @@ class Lookup(Generic[C]):
 
         So "x[3]" does not mean "x3" if it is there.
         """
-        paths = [text] if text in self.places else {branch.path for branch in self.by_name.get(text, [])}
-        named = self._with_members(sorted(place for path in paths for place in self.places[path]))
+        paths = [text] if text in self.indices else {branch.path for branch in self.by_name.get(text, [])}
+        named = self._with_members(sorted(index for path in paths for index in self.indices[path]))
         return named or self.matching(text)
 
-    def _with_members(self, places: Iterable[int]) -> list[C]:
-        """Return the branches at ascending places, a group with its members."""
+    def _with_members(self, indices: Iterable[int]) -> list[C]:
+        """Return the branches at ascending indices, a group with its members."""
         found: list[C] = []
         end = 0
-        for place in places:
-            if place >= end:
-                ones = [self._branches[place], *self.behind(place)]
+        for index in indices:
+            if index >= end:
+                ones = [self._branches[index], *self.behind(index)]
                 found += ones
-                end = place + len(ones)
+                end = index + len(ones)
         return found
 
-    def behind(self, place: int) -> Iterable[C]:
+    def behind(self, index: int) -> Iterable[C]:
         """Return what is inside of a group, those that follow it and are deeper; of what is no group, nothing."""
-        group = self._branches[place]
+        group = self._branches[index]
         if not group.is_group:
             return ()
-        following = islice(self._branches, place + 1, None)
+        following = islice(self._branches, index + 1, None)
         return takewhile(lambda branch: branch.depth > group.depth, following)
 
 
@@ -473,8 +473,8 @@ class _Index:
 
     def _inside(self, group: Candidate) -> list[Candidate]:
         """Return the columns of a group, or itself."""
-        place = self.lookup.places[group.path][-1]
-        columns = [branch for branch in self.lookup.behind(place) if not branch.is_group]
+        index = self.lookup.indices[group.path][-1]
+        columns = [branch for branch in self.lookup.behind(index) if not branch.is_group]
         if self.raw:
             return columns or [group]
         if all(column.unsupported is not None for column in columns):

@@ -115,7 +115,7 @@ def damage_told(path: str) -> Iterator[None]:
 
 
 class Member(Protocol):
-    """A tree that events are looked for in, with its place in a row of trees."""
+    """A tree that events are looked for in, with its index in a row of trees."""
 
     @property
     def url(self) -> str: ...
@@ -146,9 +146,9 @@ def place_of(url: str) -> str:
 
 
 class Found(NamedTuple):
-    """Where events were found: the place of each in the list of ids, the number of its tree, and its entry there."""
+    """Where events were found: the index of each in the list of ids, the number of its tree, and its entry there."""
 
-    places: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int64]
     trees: npt.NDArray[np.int64]
     entries: npt.NDArray[np.int64]
 
@@ -249,9 +249,9 @@ class EventList:
                     f"{member.url}: has changed since the index {self.index.path} was made; run arrowroot index again"
                 )
             here = found.trees == number
-            parts.append((found.places[here], found.entries[here] + member.first_entry))
-        places = np.concatenate([part[0] for part in parts])
-        return Found(places, np.zeros_like(places), np.concatenate([part[1] for part in parts]))
+            parts.append((found.indices[here], found.entries[here] + member.first_entry))
+        indices = np.concatenate([part[0] for part in parts])
+        return Found(indices, np.zeros_like(indices), np.concatenate([part[1] for part in parts]))
 
     def refuse_others(
         self, found: Found, batches: Iterable[pa.RecordBatch], columns: Sequence[str], where: str
@@ -262,8 +262,8 @@ class EventList:
         """
         import numpy as np
 
-        order = np.lexsort((found.entries, found.places))
-        expected = (self.ids[place] for place in found.places[order].tolist())
+        order = np.lexsort((found.entries, found.indices))
+        expected = (self.ids[number] for number in found.indices[order].tolist())
         entries = iter(found.entries[order].tolist())
         for batch in batches:
             arrays = [_integers(batch.column(name), name).tolist() for name in columns]
@@ -283,11 +283,11 @@ class EventList:
         """
         import numpy as np
 
-        order = np.lexsort((found.entries, found.places))
+        order = np.lexsort((found.entries, found.indices))
         missing = np.ones(len(self.ids), dtype=np.bool_)
-        missing[found.places] = False
+        missing[found.indices] = False
         if missing.any() and self._missing != "ignore":
-            ids = [self.ids[place] for place in np.flatnonzero(missing).tolist()]
+            ids = [self.ids[index] for index in np.flatnonzero(missing).tolist()]
             quoted = ", ".join(map(str, ids[:_N_QUOTED])) + (", ..." if len(ids) > _N_QUOTED else "")
             of = counted(len(self.ids), "event")
             text = f"{where}: {format_count(len(ids))} of {of} {'is' if len(ids) == 1 else 'are'} not there: {quoted}"
@@ -334,16 +334,16 @@ def _checked(one: Sequence[int]) -> Id:
 
 class _Finder:
     def __init__(self, ids: Sequence[Id]) -> None:
-        self.places: dict[Id, list[int]] = {}
-        for place, one in enumerate(ids):
-            self.places.setdefault(one, []).append(place)
+        self.indices: dict[Id, list[int]] = {}
+        for index, one in enumerate(ids):
+            self.indices.setdefault(one, []).append(index)
 
         self._values: dict[int, list[int]] = {}
 
     def values(self, column: int) -> list[int]:
         """Return the sorted values of one column of the ids."""
         if column not in self._values:
-            self._values[column] = sorted({one[column] for one in self.places})
+            self._values[column] = sorted({one[column] for one in self.indices})
         return self._values[column]
 
     def wanted(self, column: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -363,12 +363,12 @@ class _Finder:
             if tree != tree_before:
                 tree_before, done = tree, 0
             arrays = [_integers(batch.column(name), name) for name in columns]
-            if arrays and self.places:
+            if arrays and self.indices:
                 # The last column, the event, leaves the fewest rows to look at.
                 rows = np.flatnonzero(np.isin(arrays[-1], self.wanted(len(columns) - 1, arrays[-1].dtype)))
                 of_rows = zip(*(array[rows].tolist() for array in arrays), strict=True)
                 for row, one in zip(rows.tolist(), of_rows, strict=True):
-                    hits += [(place, tree, done + row) for place in self.places.get(one, ())]
+                    hits += [(index, tree, done + row) for index in self.indices.get(one, ())]
             done += batch.num_rows
         numbers = np.array(hits, dtype=np.int64).reshape(-1, 3)
         return Found(numbers[:, 0], numbers[:, 1], numbers[:, 2])
@@ -447,7 +447,7 @@ class EventIndex:
             ) from None
         if form != INDEX_FORM:
             raise CorruptFileError(f"{self.path}: an index of the form {form[:100]!r}, not {INDEX_FORM!r}")
-        paths = Counter(metadata.schema.column(place).path for place in range(metadata.num_columns))
+        paths = Counter(metadata.schema.column(index).path for index in range(metadata.num_columns))
         if any(paths[name] != 1 for name in columns) or len(set(columns)) != len(columns):
             raise CorruptFileError(f"{self.path}: it does not have each of its columns once")
         first = 0
@@ -531,10 +531,10 @@ def _may_hold(metadata: Any, schema: Any, finder: _Finder, columns: Sequence[str
     """Return whether a row group may have one of the ids: its least and greatest values of each column tell."""
     import bisect
 
-    for place in range(metadata.num_columns):
-        chunk = metadata.column(place)
+    for index in range(metadata.num_columns):
+        chunk = metadata.column(index)
         # pyarrow ends the process at statistics of another type than the column's.
-        is_sound = chunk.physical_type == schema.column(place).physical_type
+        is_sound = chunk.physical_type == schema.column(index).physical_type
         statistics = chunk.statistics if is_sound else None
         if chunk.path_in_schema not in columns or statistics is None or not statistics.has_min_max:
             continue

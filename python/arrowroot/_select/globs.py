@@ -47,38 +47,38 @@ class Globs:
 
     def __init__(self, globs: Iterable[str]) -> None:
         globs = list(globs)
-        #: The first place of each, by its text.
-        self.places = {glob: place for place, glob in reversed(list(enumerate(globs)))}
+        #: The first index of each, by its text.
+        self.indices = {glob: index for index, glob in reversed(list(enumerate(globs)))}
         # By the texts that they begin and end with, in order.
         self._by_ends: dict[Ends, list[_Pattern]] = {}
-        for glob, place in sorted(self.places.items(), key=lambda item: item[1]):
+        for glob, index in sorted(self.indices.items(), key=lambda item: item[1]):
             if re.search(_OF_PATTERNS, glob) is not None:
-                self._by_ends.setdefault(ends_of(glob), []).append(_Pattern(place, glob))
+                self._by_ends.setdefault(ends_of(glob), []).append(_Pattern(index, glob))
         self._ends = KnownEnds(self._by_ends)
 
     def first(self, name: str) -> int | None:
-        """Return the place of the first that matches a name; also that of the very name, whatever letters it has."""
-        least = self.places.get(name)
+        """Return the index of the first that matches a name; also that of the very name, whatever letters it has."""
+        least = self.indices.get(name)
         for ends in self._ends.of(name):
             for pattern in self._by_ends[ends]:
-                if least is not None and pattern.place > least:
+                if least is not None and pattern.index > least:
                     break
                 if pattern.matches(name):
-                    least = pattern.place
+                    least = pattern.index
                     break
         return least
 
     def covering(self, glob: str) -> int | None:
-        """Return the place of the first that matches all that another one does: for sure, where that is a pattern."""
+        """Return the index of the first that matches all that another one does: for sure, where that is a pattern."""
         if re.search(_OF_PATTERNS, glob) is None and "@" not in glob:
             return self.first(glob)
-        found = [place for one in ("*", glob) if (place := self.places.get(one)) is not None]
+        found = [index for one in ("*", glob) if (index := self.indices.get(one)) is not None]
         return min(found, default=None)
 
 
 class _Pattern:
-    def __init__(self, place: int, glob: str) -> None:
-        self.place = place
+    def __init__(self, index: int, glob: str) -> None:
+        self.index = index
         self._glob = glob
         self._compiled: re.Pattern[str] | None = None
 
@@ -94,8 +94,8 @@ def without_match(globs: Iterable[str], names: Iterable[str]) -> str | None:
     globs, names = list(globs), list(names)
     known, in_order = set(names), Globs(globs)
     found = {in_order.first(name) for name in names}
-    for place, glob in enumerate(globs):
+    for index, glob in enumerate(globs):
         # One that is never the first to match may match all the same.
-        if place not in found and glob not in known and not any(map(_Pattern(place, glob).matches, names)):
+        if index not in found and glob not in known and not any(map(_Pattern(index, glob).matches, names)):
             return glob
     return None

@@ -445,10 +445,10 @@ def _matches_across(server: str, path: str, pattern: str) -> bool:
     import re
 
     tokens = re.findall(r"\[!?\]?[^]]*\]|.", pattern, re.DOTALL)
-    for place in range(len(tokens) + 1):
-        is_star = tokens[place : place + 1] == ["*"]
-        of_server = "".join(tokens[:place]).lower() + "*" * is_star
-        if _is_like(server, of_server) and _is_like(path, "".join(tokens[place:])):
+    for index in range(len(tokens) + 1):
+        is_star = tokens[index : index + 1] == ["*"]
+        of_server = "".join(tokens[:index]).lower() + "*" * is_star
+        if _is_like(server, of_server) and _is_like(path, "".join(tokens[index:])):
             return True
     return False
 

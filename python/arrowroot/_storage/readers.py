@@ -105,7 +105,7 @@ def _rank(error: Exception) -> int:
     if isinstance(error, NoSuchFileError):
         return 4
     kinds = (AccessDeniedError, StorageError, InvalidRequestError)
-    return next((place for place, kind in enumerate(kinds) if isinstance(error, kind)), len(kinds))
+    return next((index for index, kind in enumerate(kinds) if isinstance(error, kind)), len(kinds))
 
 
 def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File:

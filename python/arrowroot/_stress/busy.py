@@ -73,7 +73,7 @@ class Watch:
             for name, *numbers in map(str.split, lines):
                 if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in self._cores:
                     ticks = list(map(int, numbers))
-                    busy += sum(ticks[place] for place in _BUSY)
+                    busy += sum(ticks[index] for index in _BUSY)
                     stolen += ticks[_STEAL]
                     n_seen += 1
         except (OSError, ValueError, IndexError):

@@ -27,8 +27,8 @@ class _Way(NamedTuple):
     has_layout: bool
     #: A field excludes nulls that the table's does not: the engine, which goes by the table's, does not refuse them.
     says_more: bool
-    #: The place in the batch of each column of the table; none for other columns.
-    places: list[int]
+    #: The index in the batch of each column of the table; none for other columns.
+    indices: list[int]
     #: Columns of the table whose arrays are of other types, and those of which are converted: texts and lists of other
     #: forms, dictionaries and runs stay what they are, as the engine writes them piece by piece.
     is_other: list[bool]
@@ -90,13 +90,13 @@ class Conformer:
         if way.is_same:
             yield batch
             return
-        if not way.places:
+        if not way.indices:
             check_names(batch.schema, self.schema, self._where)
         arrays = []
-        for field, place, is_cast in zip(
-            self.schema, way.places, way.is_other if exactly else way.is_cast, strict=True
+        for field, index, is_cast in zip(
+            self.schema, way.indices, way.is_other if exactly else way.is_cast, strict=True
         ):
-            array = batch.column(place)
+            array = batch.column(index)
             if is_cast and not may_become(array.type, field.type):
                 raise InvalidRequestError(
                     f"{self._where}: column {field.name!r} is {field.type}, and from entry {first_entry} on "
@@ -131,9 +131,9 @@ class Conformer:
         names = self.schema.names
         if sorted(given.names) != sorted(names):
             return _Way(given, False, False, False, [], [], [])
-        places = [given.get_field_index(name) for name in names]
+        indices = [given.get_field_index(name) for name in names]
         types = given.types  # made anew each time
-        pairs = [(types[place], kind) for place, kind in zip(places, self.schema.types, strict=True)]
+        pairs = [(types[index], kind) for index, kind in zip(indices, self.schema.types, strict=True)]
         is_other = [not has_layout(one, kind) for one, kind in pairs]
         is_cast = [
             is_one and not has_layout(stored_type(one), stored_type(kind))
@@ -141,4 +141,4 @@ class Conformer:
         ]
         is_alike = given.names == names and not any(is_other)
         excludes_more = is_alike and any(map(says_more, given, self.schema))
-        return _Way(given, False, is_alike, excludes_more, places, is_other, is_cast)
+        return _Way(given, False, is_alike, excludes_more, indices, is_other, is_cast)

@@ -41,7 +41,7 @@ def table_of(frame: Any, *, copied: bool) -> tuple[pa.Table, FrameIndex]:
     Raises: InvalidRequestError for names that are no text, or not different.
     """
     arrays: dict[str, Any] = {}
-    for place, name in enumerate(frame.columns):
+    for index, name in enumerate(frame.columns):
         if not isinstance(name, str):
             raise InvalidRequestError(
                 f"names of columns are text, not {name!r}: frame.set_axis(names, axis=1) gives them others"
@@ -49,7 +49,7 @@ def table_of(frame: Any, *, copied: bool) -> tuple[pa.Table, FrameIndex]:
         if name in arrays:
             raise InvalidRequestError(f"two columns are called {name!r}")
         with by_column(name):
-            arrays[name] = _array_of(name, frame.iloc[:, place], copied=copied)
+            arrays[name] = _array_of(name, frame.iloc[:, index], copied=copied)
     return _with_index(arrays, frame, copied=copied)
 
 

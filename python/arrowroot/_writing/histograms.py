@@ -144,7 +144,7 @@ def _sums(view: Any, storage: str, axes: Sequence[_Axis]) -> _Bins:
 def _axis_of(axis: Any) -> _Axis:
     kind, labels = type(axis).__name__, None
     if kind in ("StrCategory", "IntCategory"):
-        labels = [str(axis.bin(place)) for place in range(len(axis))]
+        labels = [str(axis.bin(index)) for index in range(len(axis))]
     elif kind == "Boolean":
         labels = list(TRUTH_LABELS)
     edges = _edges_of(axis.edges if labels is None else np.arange(max(1, len(labels)) + 1))
@@ -246,8 +246,8 @@ def _histogram(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Rec
 
 def _sparse(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Record:
     described = [
-        (_axis_record("X", axis, f"axis{place}"), (axis.edges[:-1] + axis.edges[1:]) / 2)
-        for place, axis in enumerate(axes)
+        (_axis_record("X", axis, f"axis{index}"), (axis.edges[:-1] + axis.edges[1:]) / 2)
+        for index, axis in enumerate(axes)
     ]
     n_entries = _n_entries(bins.contents, bins.squares)
     return sparse_of((name, title), described, bins.contents, bins.squares, n_entries)
@@ -320,7 +320,7 @@ def _axis_record(letter: str, axis: _Axis, name: str | None = None) -> Record:
         "fTimeFormat": "",
         "fLabels": None
         if not labels
-        else list_of("THashList", [text(label, place + 1) for place, label in enumerate(labels)]),
+        else list_of("THashList", [text(label, index + 1) for index, label in enumerate(labels)]),
         "fModLabs": None,
     }
     return record_of("TAxis", members)

@@ -45,14 +45,14 @@ def batches_taken_in(
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches taken in, as :func:`taken_in` does."""
     incoming = _native.Incoming(copies_all=copies_all)
-    first_entry, schema, places = 0, None, []
+    first_entry, schema, indices = 0, None, []
     for batch in batches:
         if schema is None or not batch.schema.equals(schema):
             for field in batch.schema:
                 check_field(field)
-            schema, places = batch.schema, columns_of_texts(batch.schema)
+            schema, indices = batch.schema, columns_of_texts(batch.schema)
         _check_sizes(batch, first_entry)
-        taken = pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, places), first_entry)))
+        taken = pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, indices), first_entry)))
         if is_said:
             check_said(taken, first_entry)
         yield taken
@@ -75,21 +75,21 @@ def is_left_to_engine(
 
 
 def columns_of_texts(schema: pa.Schema) -> list[int]:
-    """Return the places of columns that have texts or binary values, or may have some."""
+    """Return the indices of columns that have texts or binary values, or may have some."""
     is_of = pa.types
     return [
-        place
-        for place, field in enumerate(schema)
+        index
+        for index, field in enumerate(schema)
         if any(is_of.is_string(kind) or is_of.is_binary(kind) for kind in within(stored_field(field).type))
     ]
 
 
-def text_bytes(batch: pa.RecordBatch, places: list[int]) -> list[int]:
+def text_bytes(batch: pa.RecordBatch, indices: list[int]) -> list[int]:
     """Return how much memory each array of texts or binary values has: the C interface does not tell, and offsets lie.
 
-    places: of the columns that have some, see :func:`columns_of_texts`.
+    indices: of the columns that have some, see :func:`columns_of_texts`.
     """
-    return [n_bytes for place in places for n_bytes in _text_bytes(batch.column(place))]
+    return [n_bytes for index in indices for n_bytes in _text_bytes(batch.column(index))]
 
 
 class _Capsules:
@@ -151,8 +151,8 @@ def batch_of(capsules: tuple[object, object], first_entry: int = 0) -> pa.Record
     except pa.ArrowException as error:
         found = re.match(r"Struct child array #(\d+)", str(error))
         names = [field.name for field in array.type]
-        place = int(found[1]) if found else len(names)
-        of = f"column {names[place]!r}" if place < len(names) else "the data"
+        index = int(found[1]) if found else len(names)
+        of = f"column {names[index]!r}" if index < len(names) else "the data"
         raise InvalidRequestError(f"{of}: {_spoilt(first_entry, error)}") from None
     return pa.RecordBatch.from_struct_array(array)
 
@@ -198,8 +198,8 @@ def _text_bytes(array: pa.Array) -> Iterator[int]:
         yield from _text_bytes(array.keys)
         yield from _text_bytes(array.items)
     elif is_of.is_struct(kind):
-        for place in range(kind.num_fields):
-            yield from _text_bytes(array.field(place))
+        for index in range(kind.num_fields):
+            yield from _text_bytes(array.field(index))
     elif isinstance(array, _LISTS) or is_of.is_run_end_encoded(kind):
         yield from _text_bytes(array.values)
 

@@ -77,7 +77,7 @@ def _record(value: Any, name: str, depth: int) -> Record:
     if isinstance(value, list | dict) and depth >= _MAX_DEPTH:
         raise UnsupportedError(f"{name}: lists and dictionaries in each other, more than {_MAX_DEPTH} deep")
     if isinstance(value, list):
-        items = [_record(item, f"{name}_{place}", depth + 1) for place, item in enumerate(value)]
+        items = [_record(item, f"{name}_{index}", depth + 1) for index, item in enumerate(value)]
         return list_of("TList", items, name)
     if isinstance(value, dict) and are_objects(value):
         pairs = [{"key": text(key), "value": _record(item, key, depth + 1)} for key, item in value.items()]

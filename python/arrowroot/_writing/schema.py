@@ -79,14 +79,14 @@ def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
     sample: the whole data where they are in memory, the first batch of a stream that has entries.
     """
     fields = []
-    for place, field in enumerate(schema):
+    for index, field in enumerate(schema):
         exact = field.name in part.exact
         kind = without_metadata(field.type) if exact else field.type
         kind = narrow(kind) if field.name in part.wide else kind
         if exact:
             fields.append(field.with_type(kind))
         else:
-            chunks = sample.column(place).chunks
+            chunks = sample.column(index).chunks
             is_nullable = pa.types.is_null(kind) or any(map(n_nulls, chunks))
             fields.append(field.with_type(with_nulls(kind, chunks)).with_nullable(is_nullable))
     return pa.schema(fields, metadata=schema.metadata)
@@ -132,10 +132,10 @@ def nullable_as_found(
     found: list[pa.Field | None] = [None] * len(asked)
     if asked:
         for batch in read(asked):
-            for place, (name, array) in enumerate(zip(asked, batch.columns, strict=True)):
+            for index, (name, array) in enumerate(zip(asked, batch.columns, strict=True)):
                 one = pa.field(name, with_nulls(array.type, [array]), nullable=n_nulls(array) > 0)
-                known = found[place]
-                found[place] = one if known is None else _either(known, one)
+                known = found[index]
+                found[index] = one if known is None else _either(known, one)
     by_name = dict(zip(asked, found, strict=True))
     fields = []
     for field in schema:

@@ -69,16 +69,16 @@ def sparse_of(
 
 
 def _packed(
-    places: tuple[npt.NDArray[np.int64], ...], shape: tuple[int, ...]
+    indices: tuple[npt.NDArray[np.int64], ...], shape: tuple[int, ...]
 ) -> tuple[npt.NDArray[np.int8], int]:
     """Return the numbers of each bin, packed, shape (n_bins, n_bytes), and n_bytes.
 
     Source: ``THnSparseCoordCompression`` (ROOT 6.40), which has a bit more than needed where a power of two is.
     """
-    total = np.zeros(len(places[0]), np.uint64)
+    total = np.zeros(len(indices[0]), np.uint64)
     shift = 0
-    for place, n_bins in zip(places, shape, strict=True):
-        total += place.astype(np.uint64) << np.uint64(shift)
+    for index, n_bins in zip(indices, shape, strict=True):
+        total += index.astype(np.uint64) << np.uint64(shift)
         shift += int(n_bins).bit_length()
         if shift > _MAX_BITS:
             raise UnsupportedError(
@@ -95,14 +95,14 @@ def _filled_up(values: Array) -> Array:
 
 
 def _sums(
-    places: tuple[npt.NDArray[np.int64], ...], values: Array, errors: Array | None, centres: Sequence[Array]
+    indices: tuple[npt.NDArray[np.int64], ...], values: Array, errors: Array | None, centres: Sequence[Array]
 ) -> dict[str, Any]:
     """Return the sums over all bins, and over those in range of each axis. Source: ``THnBase::Fill`` (ROOT 6.40)."""
     if errors is None:
         return {"fTsumw": 0.0, "fTsumw2": _NO_ERRORS, "fTsumwx": np.zeros(0), "fTsumwx2": np.zeros(0)}
     first, second = [], []
-    for place, middle in zip(places, centres, strict=True):
-        x = np.concatenate([[0.0], middle, [0.0]])[place]
+    for index, middle in zip(indices, centres, strict=True):
+        x = np.concatenate([[0.0], middle, [0.0]])[index]
         first.append((values * x).sum())
         second.append((values * x**2).sum())
     return {

@@ -309,8 +309,8 @@ def graph(g: Graph, width: int) -> list[str]:
     for x, y in pairs:
         column = min(2 * n_columns - 1, int(_share(x, left, right) * 2 * n_columns))
         row = min(4 * _HEIGHT - 1, int(_share(y, high, low) * 4 * _HEIGHT))
-        place = (row // 4, column // 2)
-        dots[place] = dots.get(place, 0) | _BRAILLE[row % 4][column % 2]
+        index = (row // 4, column // 2)
+        dots[index] = dots.get(index, 0) | _BRAILLE[row % 4][column % 2]
     rows = [
         "".join(chr(0x2800 + dots[row, i]) if (row, i) in dots else " " for i in range(n_columns))
         for row in range(_HEIGHT)

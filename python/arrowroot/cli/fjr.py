@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
         return
     style = terminal.Style(sys.stdout)
     for i, report in enumerate(reports):
-        many = f", summary {i + 1} of {len(reports)}, line {report.place}" if len(reports) > 1 else ""
+        many = f", summary {i + 1} of {len(reports)}, line {report.line}" if len(reports) > 1 else ""
         print(("\n" if i else "") + style.strong(printable(options.file) + many))
         if (times := report.times) is not None:
             told = zip(("real", "user", "sys"), times, strict=True)
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
 def _data(reports: list[Report]) -> list[dict[str, Any]]:
     return [
         {
-            "line": report.place,
+            "line": report.line,
             "job": None if report.times is None else report.times._asdict(),
             "counters": [
                 {

@@ -70,7 +70,7 @@ def _predictions(options: argparse.Namespace) -> Iterator[tuple[str, Prediction]
             continue
         reports = fjr.read(file)
         for report in reports:
-            name = f"{file}, line {report.place}" if len(reports) > 1 else file
+            name = f"{file}, line {report.line}" if len(reports) > 1 else file
             prediction = model.predict(
                 report,
                 options.latency,

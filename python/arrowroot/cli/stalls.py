@@ -60,7 +60,7 @@ def _drawing(path: str | None) -> Callable[[str, str, Stalls], None] | None:
 
 def _rows(stalls: Stalls) -> list[list[str]]:
     rows = [["stream", "fills", "running", "writing", "helping", "waiting", "stalled", "efficiency"]]
-    shown = [stalls.streams[place] for place in report.by_name(stalls.streams)[:_N_STREAMS]]
+    shown = [stalls.streams[index] for index in report.by_name(stalls.streams)[:_N_STREAMS]]
     for stream in shown:
         times = [
             stream.times_ns.get(state, 0)

@@ -56,9 +56,9 @@ fn arrays() -> Vec<ArrayRef> {
     let mut lists = ListBuilder::new(StringBuilder::new());
     let mut maps = MapBuilder::new(None, StringBuilder::new(), StringBuilder::new());
     let mut views = StringViewBuilder::new();
-    for (place, text) in texts().iter().enumerate() {
-        (0..place).for_each(|_| lists.values().append_option(text));
-        lists.append(place != 2);
+    for (index, text) in texts().iter().enumerate() {
+        (0..index).for_each(|_| lists.values().append_option(text));
+        lists.append(index != 2);
         maps.keys().append_value("key");
         maps.values().append_option(text);
         maps.append(true).unwrap();
@@ -118,7 +118,7 @@ proptest! {
 }
 
 /// Writes over four bytes of some buffer.
-fn spoil(node: &mut Foreign, buffer: prop::sample::Index, place: prop::sample::Index, bytes: [u8; 4]) {
+fn spoil(node: &mut Foreign, buffer: prop::sample::Index, index: prop::sample::Index, bytes: [u8; 4]) {
     fn all<'f>(node: &'f mut Foreign, found: &mut Vec<&'f mut Buffer>) {
         found.extend(node.buffers.iter_mut().flatten().filter(|buffer| buffer.len() >= 4));
         node.children.iter_mut().for_each(|inner| all(inner, found));
@@ -131,8 +131,8 @@ fn spoil(node: &mut Foreign, buffer: prop::sample::Index, place: prop::sample::I
     }
     let chosen = buffer.index(buffers.len());
     let mut content = buffers[chosen].to_vec();
-    let place = place.index(content.len() / 4) * 4;
-    content[place..place + 4].copy_from_slice(&bytes);
+    let index = index.index(content.len() / 4) * 4;
+    content[index..index + 4].copy_from_slice(&bytes);
     *buffers[chosen] = content.into();
 }
 

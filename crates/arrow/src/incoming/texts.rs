@@ -15,7 +15,7 @@ const MAX_BUFFER_BYTES: usize = i32::MAX as usize;
 
 /// Returns the first text that is none, of those that are there. `offsets` do not run backwards, and end in `bytes`.
 pub fn check_texts<O: OffsetSizeTrait>(offsets: &[O], bytes: &[u8], present: Option<&NullBuffer>) -> Option<usize> {
-    let text = |place: usize| bytes.get(offsets[place].as_usize()..offsets[place + 1].as_usize());
+    let text = |index: usize| bytes.get(offsets[index].as_usize()..offsets[index + 1].as_usize());
     let all = bytes.get(offsets.first()?.as_usize()..offsets.last()?.as_usize())?;
     if all.is_ascii() {
         return None;
@@ -25,9 +25,9 @@ pub fn check_texts<O: OffsetSizeTrait>(offsets: &[O], bytes: &[u8], present: Opt
     if std::str::from_utf8(all).is_ok() && offsets[1..].iter().all(is_between) {
         return None;
     }
-    let is_there = |place: &usize| present.is_none_or(|present| present.is_valid(*place));
-    let is_text = |place: usize| text(place).is_some_and(|text| std::str::from_utf8(text).is_ok());
-    (0..offsets.len() - 1).filter(is_there).find(|&place| !is_text(place))
+    let is_there = |index: &usize| present.is_none_or(|present| present.is_valid(*index));
+    let is_text = |index: usize| text(index).is_some_and(|text| std::str::from_utf8(text).is_ok());
+    (0..offsets.len() - 1).filter(is_there).find(|&index| !is_text(index))
 }
 
 /// Views that are within their buffers and begin as they say; those of what is missing are empty.
@@ -38,8 +38,8 @@ pub(super) fn checked_views(
     are_texts: bool,
 ) -> Result<Vec<u128>> {
     let mut checked = Vec::with_capacity(views.len());
-    for (place, &raw) in views.iter().enumerate() {
-        if present.is_some_and(|present| present.is_null(place)) {
+    for (index, &raw) in views.iter().enumerate() {
+        if present.is_some_and(|present| present.is_null(index)) {
             checked.push(0);
             continue;
         }
@@ -49,25 +49,25 @@ pub(super) fn checked_views(
         let text = if n_bytes <= MAX_INLINE_BYTES {
             let (text, rest) = bytes[PREFIX_BYTES..].split_at(n_bytes);
             if rest.iter().any(|&byte| byte != 0) {
-                return fault(place, "a short view with bytes behind its text");
+                return fault(index, "a short view with bytes behind its text");
             }
             text
         } else {
             let (number, start) = (view.buffer_index as usize, view.offset as usize);
             let Some(buffer) = buffers.get(number) else {
-                return fault(place, format!("a view of buffer {number}, of {}", buffers.len()));
+                return fault(index, format!("a view of buffer {number}, of {}", buffers.len()));
             };
             let Some(text) = start.checked_add(n_bytes).and_then(|end| buffer.get(start..end)) else {
                 let n_there = buffer.len();
-                return fault(place, format!("a view of {n_bytes} bytes from {start} on, in a buffer of {n_there}"));
+                return fault(index, format!("a view of {n_bytes} bytes from {start} on, in a buffer of {n_there}"));
             };
             if text[..PREFIX_BYTES] != bytes[PREFIX_BYTES..2 * PREFIX_BYTES] {
-                return fault(place, "a view that begins otherwise than its text");
+                return fault(index, "a view that begins otherwise than its text");
             }
             text
         };
         if are_texts && std::str::from_utf8(text).is_err() {
-            return fault(place, NO_TEXT);
+            return fault(index, NO_TEXT);
         }
         checked.push(raw);
     }

@@ -71,9 +71,9 @@ fn checked<T: ArrowNativeType + Display>(
     what: &str,
 ) -> Result<Buffer> {
     let copy = ScalarBuffer::<T>::from(Buffer::from_slice_ref(values.as_slice()));
-    let is_there = |place: usize| present.is_none_or(|present| present.is_valid(place));
-    match copy.iter().enumerate().find(|(place, value)| !is_fine(value) && is_there(*place)) {
-        Some((place, value)) => fault(place, format!("{value} {what}")),
+    let is_there = |index: usize| present.is_none_or(|present| present.is_valid(index));
+    match copy.iter().enumerate().find(|(index, value)| !is_fine(value) && is_there(*index)) {
+        Some((index, value)) => fault(index, format!("{value} {what}")),
         None => Ok(copy.into_inner()),
     }
 }
@@ -82,7 +82,7 @@ fn checked<T: ArrowNativeType + Display>(
 pub(super) fn checked_keys(
     buffers: &[Option<Buffer>],
     key: &ArrowType,
-    places: Range<usize>,
+    rows: Range<usize>,
     n_values: usize,
     present: Option<&NullBuffer>,
 ) -> Result<Buffer> {
@@ -95,7 +95,7 @@ pub(super) fn checked_keys(
         checked(bytes, present, is_there, &format!("is none of the {n_values} values of its dictionary"))
     }
     let Some(width) = key.primitive_width() else { return fault(0, format!("indices of {key}")) };
-    let range = places.start * width..places.end * width;
+    let range = rows.start * width..rows.end * width;
     let bytes = match buffers.get(1) {
         Some(Some(buffer)) if range.end <= buffer.len() => buffer.slice_with_length(range.start, range.len()),
         _ if range.is_empty() => Buffer::from_vec(Vec::<u8>::new()),
@@ -123,16 +123,16 @@ pub(super) fn first_with(keys: &Buffer, key: &ArrowType, value: usize) -> Option
 }
 
 /// The ends of the runs of a range of values, counted from its first one on, and which runs these are.
-pub(super) fn checked_runs(runs: &Foreign, ends: &Field, places: Range<usize>) -> Result<(ArrayData, Range<usize>)> {
+pub(super) fn checked_runs(runs: &Foreign, ends: &Field, rows: Range<usize>) -> Result<(ArrayData, Range<usize>)> {
     match ends.data_type() {
-        ArrowType::Int16 => ends_of::<Int16Type>(runs, places),
-        ArrowType::Int32 => ends_of::<Int32Type>(runs, places),
-        ArrowType::Int64 => ends_of::<Int64Type>(runs, places),
+        ArrowType::Int16 => ends_of::<Int16Type>(runs, rows),
+        ArrowType::Int32 => ends_of::<Int32Type>(runs, rows),
+        ArrowType::Int64 => ends_of::<Int64Type>(runs, rows),
         other => fault(0, format!("ends of runs of {other}")),
     }
 }
 
-fn ends_of<E: RunEndIndexType>(runs: &Foreign, places: Range<usize>) -> Result<(ArrayData, Range<usize>)> {
+fn ends_of<E: RunEndIndexType>(runs: &Foreign, rows: Range<usize>) -> Result<(ArrayData, Range<usize>)> {
     if runs.validity(&(0..runs.len))?.is_some() {
         return fault(0, "the end of a run is missing");
     }
@@ -144,16 +144,16 @@ fn ends_of<E: RunEndIndexType>(runs: &Foreign, places: Range<usize>) -> Result<(
             _ => return fault(0, format!("a run ends at {end:?}, after one at {before}")),
         }
     }
-    if before < places.end {
+    if before < rows.end {
         return fault(
-            before.saturating_sub(places.start),
-            format!("the last run ends at {before}, before value {}", places.end),
+            before.saturating_sub(rows.start),
+            format!("the last run ends at {before}, before value {}", rows.end),
         );
     }
-    let first = ends.partition_point(|end| end.as_usize() <= places.start);
-    let last = ends.partition_point(|end| end.as_usize() < places.end);
-    let inside = if places.is_empty() { 0..0 } else { first..last + 1 };
-    let end_of = |end: &E::Native| E::Native::usize_as(end.as_usize().min(places.end) - places.start);
+    let first = ends.partition_point(|end| end.as_usize() <= rows.start);
+    let last = ends.partition_point(|end| end.as_usize() < rows.end);
+    let inside = if rows.is_empty() { 0..0 } else { first..last + 1 };
+    let end_of = |end: &E::Native| E::Native::usize_as(end.as_usize().min(rows.end) - rows.start);
     let ends: Vec<E::Native> = ends[inside.clone()].iter().map(end_of).collect();
     let data = ArrayData::builder(E::DATA_TYPE).len(ends.len()).add_buffer(Buffer::from_vec(ends));
     Ok((built(data), inside))

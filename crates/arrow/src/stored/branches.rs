@@ -183,12 +183,12 @@ pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>>
     let mut seen = HashSet::with_capacity(columns.len());
     let mut drafts = Vec::new();
     let mut name_bytes = 0;
-    for (place, column) in columns.iter().enumerate() {
+    for (index, column) in columns.iter().enumerate() {
         if !seen.insert(column.name) {
             return Err(StoreError::SameName { name: column.name.to_owned() });
         }
         let mut walk = Walk {
-            owner: place,
+            owner: index,
             path: Vec::new(),
             around: Vec::new(),
             drafts: &mut drafts,
@@ -298,8 +298,8 @@ impl Walk<'_> {
                 walk.member(1, &format!("{name}_value"), value)
             })?,
             DataType::Struct(members) => {
-                for (place, (member, of)) in members.iter().enumerate() {
-                    self.member(place, &format!("{name}_{}", stored_name(member)), of)?;
+                for (index, (member, of)) in members.iter().enumerate() {
+                    self.member(index, &format!("{name}_{}", stored_name(member)), of)?;
                 }
             }
             DataType::Optional(value) => {
@@ -318,8 +318,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn member(&mut self, place: usize, name: &str, data_type: &DataType) -> Result<()> {
-        self.path.push(Step::Member(place));
+    fn member(&mut self, index: usize, name: &str, data_type: &DataType) -> Result<()> {
+        self.path.push(Step::Member(index));
         self.visit(name, data_type)?;
         self.path.pop();
         Ok(())
@@ -346,9 +346,9 @@ impl Walk<'_> {
         }
         let own: Vec<String> = members.iter().map(|(member, _)| member_name(member)).collect();
         let mut drafts = Vec::new();
-        for (place, (name, (_, of))) in own.iter().zip(members).enumerate() {
+        for (index, (name, (_, of))) in own.iter().zip(members).enumerate() {
             let mut walk = Walk {
-                owner: place,
+                owner: index,
                 path: Vec::new(),
                 around: Vec::new(),
                 drafts: &mut drafts,
@@ -357,7 +357,7 @@ impl Walk<'_> {
                 packed: self.packed,
                 is_member: true,
             };
-            walk.member(place, name, of)?;
+            walk.member(index, name, of)?;
         }
         let names = names_of(&own, &drafts);
         let member = |(name, draft): (String, &Draft)| Member { name, value: Value::of(draft) };
@@ -447,20 +447,20 @@ fn with_counters(
         .enumerate()
         .filter(|(_, draft)| draft.path.is_empty() && draft.around.is_empty())
         .filter(|(_, draft)| matches!(draft.content, Content::Values(Primitive::Int32 | Primitive::UInt32)))
-        .map(|(place, draft)| (columns[draft.owner].name, place))
+        .map(|(index, draft)| (columns[draft.owner].name, index))
         .collect();
     let mut counters: HashMap<Counting, usize> = HashMap::new();
     // Places of drafts in the list of branches, of those that are there.
     let mut placed: Vec<Option<usize>> = vec![None; drafts.len()];
     let mut branches: Vec<PlannedBranch> = Vec::with_capacity(drafts.len());
-    for (place, draft) in drafts.iter().enumerate() {
-        if placed[place].is_some() {
+    for (index, draft) in drafts.iter().enumerate() {
+        if placed[index].is_some() {
             continue;
         }
         let column = &columns[draft.owner];
         if let (Some(_), Some(objects)) = (&draft.class, column.objects) {
             let mut splitting = Splitting { branches: &mut branches, column: draft.owner, name_bytes };
-            splitting.column(&names[place], Value::of(draft), objects.split)?;
+            splitting.column(&names[index], Value::of(draft), objects.split)?;
             continue;
         }
         let form = match draft.counted.as_ref().filter(|_| !column.has_vectors) {
@@ -507,10 +507,10 @@ fn with_counters(
             && draft.content == Content::Values(packed.of)
             && !packed.annotation.is_empty()
         {
-            return Err(StoreError::NoLayout { column: names[place].clone(), what: packed.in_vector() });
+            return Err(StoreError::NoLayout { column: names[index].clone(), what: packed.in_vector() });
         }
-        placed[place] = Some(branches.len());
-        branches.push(planned(draft, &names[place], form));
+        placed[index] = Some(branches.len());
+        branches.push(planned(draft, &names[index], form));
     }
     Ok(branches)
 }

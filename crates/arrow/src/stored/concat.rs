@@ -126,13 +126,13 @@ mod tests {
     fn example(n_entries: usize, seed: usize) -> Stored {
         let numbers = |n: usize| Stored::Numbers {
             primitive: Primitive::Int32,
-            values: Buffer::from_vec((0..n).map(|place| u32::try_from(place * 31 + seed).unwrap()).collect::<Vec<_>>()),
+            values: Buffer::from_vec((0..n).map(|index| u32::try_from(index * 31 + seed).unwrap()).collect::<Vec<_>>()),
         };
         let offsets = |n: usize, start: usize| -> ScalarBuffer<i64> {
             let mut next = start;
             let offsets: Vec<_> = (0..=n)
-                .map(|place| {
-                    next += if place == 0 { 0 } else { (place * 7 + seed) % 4 };
+                .map(|index| {
+                    next += if index == 0 { 0 } else { (index * 7 + seed) % 4 };
                     i64::try_from(next).unwrap()
                 })
                 .collect();
@@ -141,7 +141,7 @@ mod tests {
         let texts = |n: usize| {
             let offsets = offsets(n, seed % 3);
             let n_bytes = usize::try_from(*offsets.last().unwrap()).unwrap() + 2;
-            let bytes: Vec<u8> = (0..n_bytes).map(|place| b'a' + u8::try_from((place + seed) % 26).unwrap()).collect();
+            let bytes: Vec<u8> = (0..n_bytes).map(|index| b'a' + u8::try_from((index + seed) % 26).unwrap()).collect();
             Stored::Text { offsets, bytes: bytes.into() }
         };
         let list = |n: usize, items: &dyn Fn(usize) -> Stored| {
@@ -149,7 +149,7 @@ mod tests {
             let n_items = usize::try_from(*offsets.last().unwrap()).unwrap() + 1;
             Stored::List { offsets, items: Box::new(items(n_items)) }
         };
-        let bits = |n: usize| BooleanBuffer::collect_bool(n, |place| (place + seed).is_multiple_of(3));
+        let bits = |n: usize| BooleanBuffer::collect_bool(n, |index| (index + seed).is_multiple_of(3));
         let optional = |n: usize| Stored::Optional { valid: bits(n), values: Box::new(texts(n)) };
         let fixed = |n: usize| Stored::Fixed { len: n, n_items: 2, items: Box::new(numbers(n * 2)) };
         let inner = |n: usize| Stored::Struct { len: n, members: vec![optional(n), fixed(n), Stored::Bits(bits(n))] };

@@ -21,14 +21,14 @@ pub(super) fn dictionary(column: &str, values: &ArrayRef, key: &ArrowType, to: &
     let mut places = Vec::new();
     let mut numbers: HashMap<&[u8], usize> = HashMap::new();
     let mut keys = Vec::with_capacity(values.len());
-    for place in 0..values.len() {
-        keys.push(match values.is_valid(place) {
+    for index in 0..values.len() {
+        keys.push(match values.is_valid(index) {
             false => 0,
             true => {
                 let next = places.len();
-                let number = compared.bytes(place).map_or(next, |bytes| *numbers.entry(bytes).or_insert(next));
+                let number = compared.bytes(index).map_or(next, |bytes| *numbers.entry(bytes).or_insert(next));
                 if number == next {
-                    places.push(place as u64);
+                    places.push(index as u64);
                 }
                 number
             }
@@ -52,7 +52,7 @@ pub(super) fn runs(column: &str, values: &ArrayRef, ends: &Field, to: &ArrowType
         (true, true) => compared.bytes(one).is_some_and(|bytes| compared.bytes(other) == Some(bytes)),
         (one, other) => one == other,
     };
-    let firsts: Vec<usize> = (0..values.len()).filter(|&place| place == 0 || !are_equal(place - 1, place)).collect();
+    let firsts: Vec<usize> = (0..values.len()).filter(|&index| index == 0 || !are_equal(index - 1, index)).collect();
     let run_ends: Vec<usize> =
         firsts.iter().skip(1).copied().chain((!firsts.is_empty()).then_some(values.len())).collect();
     let too_many = || StoreError::TooMany {
@@ -62,7 +62,7 @@ pub(super) fn runs(column: &str, values: &ArrayRef, ends: &Field, to: &ArrowType
     let buffer = integers(&run_ends, ends.data_type()).ok_or_else(too_many)?;
     let ends = ArrayData::builder(ends.data_type().clone()).len(run_ends.len()).add_buffer(buffer);
     let ends = ends.build().map_err(&wrong)?;
-    let firsts = UInt64Array::from(firsts.iter().map(|&place| place as u64).collect::<Vec<_>>());
+    let firsts = UInt64Array::from(firsts.iter().map(|&index| index as u64).collect::<Vec<_>>());
     let of_runs = take(values, &firsts, None).map_err(&wrong)?;
     let data = ArrayData::builder(to.clone()).len(values.len()).child_data(vec![ends, of_runs.to_data()]);
     Ok(make_array(data.build().map_err(&wrong)?))
@@ -97,18 +97,18 @@ enum Compared<'v> {
 
 /// Texts and binary of all kinds.
 trait Texts {
-    fn text(&self, place: usize) -> &[u8];
+    fn text(&self, index: usize) -> &[u8];
 }
 
 impl<T: arrow_array::types::ByteArrayType> Texts for arrow_array::GenericByteArray<T> {
-    fn text(&self, place: usize) -> &[u8] {
-        self.value(place).as_ref()
+    fn text(&self, index: usize) -> &[u8] {
+        self.value(index).as_ref()
     }
 }
 
 impl<T: arrow_array::types::ByteViewType + ?Sized> Texts for arrow_array::GenericByteViewArray<T> {
-    fn text(&self, place: usize) -> &[u8] {
-        self.value(place).as_ref()
+    fn text(&self, index: usize) -> &[u8] {
+        self.value(index).as_ref()
     }
 }
 
@@ -135,11 +135,11 @@ impl<'v> Compared<'v> {
         }
     }
 
-    fn bytes(&self, place: usize) -> Option<&[u8]> {
+    fn bytes(&self, index: usize) -> Option<&[u8]> {
         match self {
-            Compared::Fixed(buffer, width) => buffer.get(place * width..(place + 1) * width),
-            Compared::Bits(bits) => Some(if bits.value(place) { &[1] } else { &[0] }),
-            Compared::Texts(texts) => Some(texts.text(place)),
+            Compared::Fixed(buffer, width) => buffer.get(index * width..(index + 1) * width),
+            Compared::Bits(bits) => Some(if bits.value(index) { &[1] } else { &[0] }),
+            Compared::Texts(texts) => Some(texts.text(index)),
             Compared::Not => None,
         }
     }

@@ -224,8 +224,8 @@ impl Restoring<'_> {
         let other = || self.other_type(array, to);
         let members = array.as_struct_opt().ok_or_else(other)?;
         let nulls = members.nulls().cloned();
-        let member = |place: usize| members.columns().get(place).ok_or_else(other);
-        let int32 = |place| Ok(member(place)?.as_primitive_opt::<Int32Type>().ok_or_else(other)?.values());
+        let member = |index: usize| members.columns().get(index).ok_or_else(other);
+        let int32 = |index| Ok(member(index)?.as_primitive_opt::<Int32Type>().ok_or_else(other)?.values());
         Ok(match unit {
             IntervalUnit::YearMonth => {
                 Arc::new(IntervalYearMonthArray::try_new(int32(0)?.clone(), nulls).map_err(self.wrong())?)

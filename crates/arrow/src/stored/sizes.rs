@@ -109,7 +109,7 @@ impl Kind {
                     return Kind::Even(OFFSET_BYTES);
                 }
                 let places = dictionary.normalized_keys().into_iter().enumerate();
-                let places = places.map(|(place, key)| keys.is_valid(place).then_some(key));
+                let places = places.map(|(index, key)| keys.is_valid(index).then_some(key));
                 if keys.len() < values.len() {
                     // Most values are not asked for.
                     let of_value = |key| Kind::of(&values.slice(key, 1)).between(0, 1);
@@ -182,28 +182,28 @@ impl Kind {
         }
     }
 
-    fn before(&self, place: usize) -> u64 {
+    fn before(&self, index: usize) -> u64 {
         match self {
-            Kind::Even(n_bytes) => n_bytes.saturating_mul(place as u64),
-            Kind::Before(before) => before.get(place).or(before.last()).copied().unwrap_or_default(),
+            Kind::Even(n_bytes) => n_bytes.saturating_mul(index as u64),
+            Kind::Before(before) => before.get(index).or(before.last()).copied().unwrap_or_default(),
             Kind::Runs(runs) => {
-                let place = place as u64;
-                let run = runs.partition_point(|run| run.end <= place);
+                let index = index as u64;
+                let run = runs.partition_point(|run| run.end <= index);
                 let (start, before) =
                     run.checked_sub(1).map_or((0, 0), |last| (runs[last].end, runs[last].bytes_before_end));
                 let each = runs.get(run).map_or(0, |run| run.each);
-                before.saturating_add(each.saturating_mul(place - start))
+                before.saturating_add(each.saturating_mul(index - start))
             }
-            Kind::Lists32(offsets, items) => Kind::of_lists(offsets, items, place),
-            Kind::Lists64(offsets, items) => Kind::of_lists(offsets, items, place),
-            Kind::Fixed(n_items, items) => items.before(n_items.saturating_mul(place)),
-            Kind::Members(members) => members.iter().fold(0, |sum, member| sum.saturating_add(member.before(place))),
+            Kind::Lists32(offsets, items) => Kind::of_lists(offsets, items, index),
+            Kind::Lists64(offsets, items) => Kind::of_lists(offsets, items, index),
+            Kind::Fixed(n_items, items) => items.before(n_items.saturating_mul(index)),
+            Kind::Members(members) => members.iter().fold(0, |sum, member| sum.saturating_add(member.before(index))),
         }
     }
 
-    fn of_lists<O: OffsetSizeTrait>(offsets: &ScalarBuffer<O>, items: &Kind, place: usize) -> u64 {
-        let item = offsets.get(place).or(offsets.last()).map_or(0, |offset| offset.as_usize());
-        items.before(item).saturating_add(OFFSET_BYTES.saturating_mul(place as u64))
+    fn of_lists<O: OffsetSizeTrait>(offsets: &ScalarBuffer<O>, items: &Kind, index: usize) -> u64 {
+        let item = offsets.get(index).or(offsets.last()).map_or(0, |offset| offset.as_usize());
+        items.before(item).saturating_add(OFFSET_BYTES.saturating_mul(index as u64))
     }
 }
 

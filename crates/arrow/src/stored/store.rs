@@ -281,9 +281,9 @@ impl Storing<'_> {
         let mut offsets = Vec::with_capacity(lists.len() + 1);
         let mut places = Vec::new();
         offsets.push(0);
-        for place in 0..lists.len() {
-            let (start, n_items) = lists.range(place);
-            if present.is_none_or(|present| present.is_valid(place)) {
+        for index in 0..lists.len() {
+            let (start, n_items) = lists.range(index);
+            if present.is_none_or(|present| present.is_valid(index)) {
                 places.extend(start as u64..(start + n_items) as u64);
             }
             offsets.push(count(places.len()));
@@ -307,7 +307,7 @@ fn list_of(offsets: &[i64], item: u64) -> u64 {
 /// The first null that is under no other.
 fn first_null(nulls: Present<'_>, around: Present<'_>) -> Option<usize> {
     let nulls = nulls.filter(|nulls| nulls.null_count() > 0)?;
-    (0..nulls.len()).find(|&place| nulls.is_null(place) && around.is_none_or(|around| around.is_valid(place)))
+    (0..nulls.len()).find(|&index| nulls.is_null(index) && around.is_none_or(|around| around.is_valid(index)))
 }
 
 /// The values of a dictionary or of runs, one by one; `None` for other arrays.
@@ -331,9 +331,9 @@ fn unrolled<E: RunEndIndexType>(array: &dyn Array) -> std::result::Result<ArrayR
     let ends = runs.run_ends();
     let mut places = Vec::with_capacity(runs.len());
     // Ends count from before the slice on, and so do its offset and length.
-    for (place, end) in ends.values().iter().enumerate() {
+    for (index, end) in ends.values().iter().enumerate() {
         let in_slice = end.as_usize().saturating_sub(ends.offset()).min(runs.len());
-        places.resize(in_slice.max(places.len()), place as u64);
+        places.resize(in_slice.max(places.len()), index as u64);
     }
     take(runs.values(), &UInt64Array::from(places), None)
 }
@@ -435,20 +435,20 @@ impl<'l, O: OffsetSizeTrait> Lists<'l, O> {
     }
 
     /// The first item and the number of items of a list.
-    fn range(&self, place: usize) -> (usize, usize) {
+    fn range(&self, index: usize) -> (usize, usize) {
         match self {
             Lists::Row(offsets) => {
-                let start = offsets[place].as_usize();
-                (start, offsets[place + 1].as_usize() - start)
+                let start = offsets[index].as_usize();
+                (start, offsets[index + 1].as_usize() - start)
             }
-            Lists::Views(offsets, sizes) => (offsets[place].as_usize(), sizes[place].as_usize()),
+            Lists::Views(offsets, sizes) => (offsets[index].as_usize(), sizes[index].as_usize()),
         }
     }
 
     /// True if a list that is not there has items.
     fn has_hidden_items(&self, present: Present<'_>) -> bool {
-        let is_hidden = |present: &NullBuffer, place| present.is_null(place) && self.range(place).1 > 0;
-        present.is_some_and(|present| (0..self.len()).any(|place| is_hidden(present, place)))
+        let is_hidden = |present: &NullBuffer, index| present.is_null(index) && self.range(index).1 > 0;
+        present.is_some_and(|present| (0..self.len()).any(|index| is_hidden(present, index)))
     }
 
     /// Offsets from 0 on, and the first item, of lists that stand in a row with no other items between.
@@ -466,16 +466,16 @@ impl<'l, O: OffsetSizeTrait> Lists<'l, O> {
                 Some((moved.into(), first))
             }
             Lists::Views(offsets, sizes) => {
-                let is_there = |place: &usize| sizes[*place].as_usize() > 0;
-                let first = (0..offsets.len()).find(is_there).map_or(0, |place| offsets[place].as_usize());
+                let is_there = |index: &usize| sizes[*index].as_usize() > 0;
+                let first = (0..offsets.len()).find(is_there).map_or(0, |index| offsets[index].as_usize());
                 let mut ends = Vec::with_capacity(offsets.len() + 1);
                 let mut end = first;
                 ends.push(0);
-                for place in 0..offsets.len() {
-                    if is_there(&place) && offsets[place].as_usize() != end {
+                for index in 0..offsets.len() {
+                    if is_there(&index) && offsets[index].as_usize() != end {
                         return None;
                     }
-                    end += sizes[place].as_usize();
+                    end += sizes[index].as_usize();
                     ends.push(count(end - first));
                 }
                 Some((ends.into(), first))
@@ -515,11 +515,11 @@ fn texts(array: &dyn Array, present: Present<'_>) -> Option<(ScalarBuffer<i64>, 
             let views = array.as_string_view().clone();
             // As bytes: whether they are texts is found of the copy.
             let bytes = views.to_binary_view();
-            copied_texts(bytes.len(), |place| bytes.value(place), present)
+            copied_texts(bytes.len(), |index| bytes.value(index), present)
         }
         ArrowType::BinaryView => {
             let views = array.as_binary_view();
-            copied_texts(views.len(), |place| views.value(place), present)
+            copied_texts(views.len(), |index| views.value(index), present)
         }
         _ => return None,
     })
@@ -534,8 +534,8 @@ fn shared_texts<O: OffsetSizeTrait>(
         Lists::Row(offsets) if !texts.has_hidden_items(present) => (wide(offsets), bytes.clone()),
         _ => copied_texts(
             texts.len(),
-            |place| {
-                let (start, n_bytes) = texts.range(place);
+            |index| {
+                let (start, n_bytes) = texts.range(index);
                 &bytes[start..start + n_bytes]
             },
             present,
@@ -548,14 +548,14 @@ fn copied_texts<'t>(
     text: impl Fn(usize) -> &'t [u8],
     present: Present<'_>,
 ) -> (ScalarBuffer<i64>, Buffer) {
-    let is_present = |place| present.is_none_or(|present| present.is_valid(place));
-    let n_bytes = (0..n_texts).filter(|&place| is_present(place)).map(|place| text(place).len()).sum();
+    let is_present = |index| present.is_none_or(|present| present.is_valid(index));
+    let n_bytes = (0..n_texts).filter(|&index| is_present(index)).map(|index| text(index).len()).sum();
     let mut bytes = Vec::with_capacity(n_bytes);
     let mut offsets = Vec::with_capacity(n_texts + 1);
     offsets.push(0);
-    for place in 0..n_texts {
-        if is_present(place) {
-            bytes.extend_from_slice(text(place));
+    for index in 0..n_texts {
+        if is_present(index) {
+            bytes.extend_from_slice(text(index));
         }
         offsets.push(count(bytes.len()));
     }

@@ -44,12 +44,12 @@ impl Composed {
     pub(crate) fn of_tree(tree: Tree, recorded: RecordedSchema) -> Result<Composed> {
         let types = types(&recorded)?;
         let fields = recorded.schema.fields().iter().zip(&types);
-        let split_of = |place: usize| recorded.splits.get(place).copied().flatten();
+        let split_of = |index: usize| recorded.splits.get(index).copied().flatten();
         let columns: Vec<BranchColumn<'_>> = fields
             .enumerate()
-            .map(|(place, (field, data_type))| BranchColumn {
+            .map(|(index, (field, data_type))| BranchColumn {
                 // No name of a branch depends on that of the class.
-                objects: split_of(place).map(|split| Objects { split, class: "", is_named: false }),
+                objects: split_of(index).map(|split| Objects { split, class: "", is_named: false }),
                 ..BranchColumn::new(field.name(), data_type)
             })
             .collect();

@@ -45,7 +45,7 @@ struct ComposedColumn {
 }
 
 /// A column of a composed table.
-enum Place {
+enum Meaning {
     /// One that was written, by its number.
     Column(usize),
     /// One of the table inside.
@@ -54,16 +54,16 @@ enum Place {
 
 impl Composed {
     /// What an id stands for: those of columns come first, those of the table inside follow.
-    fn place_of(&self, id: ColumnId) -> Place {
-        let place = id.0 as usize;
-        match place.checked_sub(self.columns.len()).and_then(|inner| u32::try_from(inner).ok()) {
-            Some(inner) => Place::Inner(ColumnId(inner)),
-            None => Place::Column(place),
+    fn meaning_of(&self, id: ColumnId) -> Meaning {
+        let index = id.0 as usize;
+        match index.checked_sub(self.columns.len()).and_then(|inner| u32::try_from(inner).ok()) {
+            Some(inner) => Meaning::Inner(ColumnId(inner)),
+            None => Meaning::Column(index),
         }
     }
 
-    fn id_of_column(place: usize) -> ColumnId {
-        ColumnId(u32::try_from(place).unwrap_or(u32::MAX))
+    fn id_of_column(index: usize) -> ColumnId {
+        ColumnId(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
     fn id_of_inner(&self, inner: ColumnId) -> ColumnId {
@@ -77,7 +77,7 @@ impl Composed {
         others: Vec<ColumnId>,
         holds: Holds,
     ) -> Composed {
-        let names = columns.iter().enumerate().map(|(place, column)| (column.field.name().clone(), place));
+        let names = columns.iter().enumerate().map(|(number, column)| (column.field.name().clone(), number));
         let by_name: HashMap<String, usize> = names.collect();
         let mut index = inner.recorded().index.cloned();
         if let Some((major, minor)) = index.as_mut().and_then(|index| index.names.as_mut()) {

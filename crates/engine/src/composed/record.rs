@@ -74,6 +74,6 @@ fn value_of(batch: &RecordBatch, key: &str) -> Option<String> {
     let data = batch.column(0).as_struct_opt()?;
     let member = |name: &str| data.column_by_name(name)?.as_string_opt::<i32>();
     let (keys, values) = (member("key")?, member("value")?);
-    let place = (0..keys.len()).find(|&place| keys.value(place) == key)?;
-    Some(values.value(place).to_owned())
+    let index = (0..keys.len()).find(|&index| keys.value(index) == key)?;
+    Some(values.value(index).to_owned())
 }

@@ -9,9 +9,9 @@ use arrowroot_arrow::stored::delivered_type;
 use arrowroot_file::{Error, File, Result, nearest};
 use arrowroot_format::tree::BasketRule;
 
-use super::{Composed, ComposedColumn, Place};
+use super::{Composed, ComposedColumn, Meaning};
 use crate::pieces::ColumnPieces;
-use crate::scan::{ColumnId, Composition, Holds, Request, Scan, Source};
+use crate::scan::{ColumnId, ColumnSource, Composition, Holds, Request, Scan};
 use crate::table::{BasketSizes, ColumnPlace, Description, Recorded, Sizes, Table};
 
 impl Composed {
@@ -51,12 +51,12 @@ impl Composed {
 #[derive(Default)]
 struct Reads {
     columns: Vec<(ColumnId, String)>,
-    places: HashMap<ColumnId, usize>,
+    indices: HashMap<ColumnId, usize>,
 }
 
 impl Reads {
     fn place(&mut self, table: &dyn Table, id: ColumnId) -> usize {
-        *self.places.entry(id).or_insert_with(|| {
+        *self.indices.entry(id).or_insert_with(|| {
             self.columns.push((id, table.place(id).path.to_owned()));
             self.columns.len() - 1
         })
@@ -154,9 +154,9 @@ impl Table for Composed {
     }
 
     fn place(&self, id: ColumnId) -> ColumnPlace<'_> {
-        let column = match self.place_of(id) {
-            Place::Inner(id) => return self.inner.place(id),
-            Place::Column(place) => &self.columns[place],
+        let column = match self.meaning_of(id) {
+            Meaning::Inner(id) => return self.inner.place(id),
+            Meaning::Column(index) => &self.columns[index],
         };
         let n_entries = i64::try_from(self.n_entries()).unwrap_or(i64::MAX);
         let part = self.first_value(column).map(|&part| self.inner.place(part));
@@ -173,16 +173,16 @@ impl Table for Composed {
     }
 
     fn is_readable(&self, id: ColumnId) -> Result<bool> {
-        match self.place_of(id) {
-            Place::Inner(id) => self.inner.is_readable(id),
-            Place::Column(place) => self.is_column_readable(&self.columns[place]),
+        match self.meaning_of(id) {
+            Meaning::Inner(id) => self.inner.is_readable(id),
+            Meaning::Column(index) => self.is_column_readable(&self.columns[index]),
         }
     }
 
     fn describe(&self, id: ColumnId) -> Result<Description> {
-        let column = match self.place_of(id) {
-            Place::Inner(id) => return self.inner.describe(id),
-            Place::Column(place) => &self.columns[place],
+        let column = match self.meaning_of(id) {
+            Meaning::Inner(id) => return self.inner.describe(id),
+            Meaning::Column(index) => &self.columns[index],
         };
         let mut all =
             Description { is_group: false, type_name: String::new(), unsupported: None, encoding: String::new() };
@@ -200,19 +200,19 @@ impl Table for Composed {
     }
 
     fn arrow_type(&self, id: ColumnId, n_bytes: usize) -> Result<Option<ArrowType>> {
-        match self.place_of(id) {
-            Place::Inner(id) => self.inner.arrow_type(id, n_bytes),
-            Place::Column(place) => {
-                let column = &self.columns[place];
+        match self.meaning_of(id) {
+            Meaning::Inner(id) => self.inner.arrow_type(id, n_bytes),
+            Meaning::Column(index) => {
+                let column = &self.columns[index];
                 Ok(self.is_column_readable(column)?.then(|| column.field.data_type().clone()))
             }
         }
     }
 
     fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {
-        let column = match self.place_of(id) {
-            Place::Inner(id) => return self.inner.column_sizes(id),
-            Place::Column(place) => &self.columns[place],
+        let column = match self.meaning_of(id) {
+            Meaning::Inner(id) => return self.inner.column_sizes(id),
+            Meaning::Column(index) => &self.columns[index],
         };
         let mut all = Sizes::default();
         for part in &column.parts {
@@ -231,9 +231,9 @@ impl Table for Composed {
 
     fn readable(&self) -> Result<Vec<ColumnId>> {
         let mut readable = Vec::with_capacity(self.columns.len());
-        for (place, column) in self.columns.iter().enumerate() {
+        for (index, column) in self.columns.iter().enumerate() {
             if self.is_column_readable(column)? {
-                readable.push(Composed::id_of_column(place));
+                readable.push(Composed::id_of_column(index));
             }
         }
         if !self.others.is_empty() {
@@ -246,9 +246,9 @@ impl Table for Composed {
 
     fn arrow_schema(&self) -> Result<Schema> {
         let inner = if self.others.is_empty() { Schema::empty() } else { self.inner.arrow_schema()? };
-        let field = |id: ColumnId| match self.place_of(id) {
-            Place::Column(place) => Some(Arc::clone(&self.columns[place].field)),
-            Place::Inner(id) => inner.fields().find(self.inner.place(id).path).map(|(_, field)| Arc::clone(field)),
+        let field = |id: ColumnId| match self.meaning_of(id) {
+            Meaning::Column(index) => Some(Arc::clone(&self.columns[index].field)),
+            Meaning::Inner(id) => inner.fields().find(self.inner.place(id).path).map(|(_, field)| Arc::clone(field)),
         };
         let fields: Vec<Arc<Field>> = self.readable()?.into_iter().filter_map(field).collect();
         Ok(Schema::new_with_metadata(fields, self.schema.metadata().clone()))
@@ -268,8 +268,8 @@ impl Table for Composed {
 
     fn short_columns(&self) -> Vec<(ColumnId, i64, i64)> {
         let mut column_of = HashMap::new();
-        for (place, column) in self.columns.iter().enumerate() {
-            column_of.extend(column.parts.iter().map(|&part| (part, Composed::id_of_column(place))));
+        for (index, column) in self.columns.iter().enumerate() {
+            column_of.extend(column.parts.iter().map(|&part| (part, Composed::id_of_column(index))));
         }
         column_of.extend(self.others.iter().map(|&id| (id, self.id_of_inner(id))));
         let mut seen = HashSet::new();
@@ -282,20 +282,20 @@ impl Table for Composed {
         let mut reads = Reads::default();
         let mut columns = Vec::with_capacity(request.columns.len());
         for (id, name) in &request.columns {
-            columns.push(match self.place_of(*id) {
-                Place::Inner(id) => Source::Read(reads.place(self.inner.as_ref(), id)),
-                Place::Column(place) => {
-                    let column = &self.columns[place];
+            columns.push(match self.meaning_of(*id) {
+                Meaning::Inner(id) => ColumnSource::Read(reads.place(self.inner.as_ref(), id)),
+                Meaning::Column(index) => {
+                    let column = &self.columns[index];
                     let parts = column.parts.iter().map(|&part| reads.place(self.inner.as_ref(), part)).collect();
                     match (request.raw, &column.parts[..]) {
-                        (true, [part]) => Source::Read(reads.place(self.inner.as_ref(), *part)),
+                        (true, [part]) => ColumnSource::Read(reads.place(self.inner.as_ref(), *part)),
                         (true, _) => {
                             let what = format!("raw: column {name:?} is in several branches: read those");
                             return Err(Error::InvalidRequest { what });
                         }
                         (false, _) => {
                             let data_type = column.data_type.clone();
-                            Source::Parts { data_type, parts, holds: self.holds }
+                            ColumnSource::Parts { data_type, parts, holds: self.holds }
                         }
                     }
                 }
@@ -304,12 +304,12 @@ impl Table for Composed {
         let scan = self.inner.scan(&Request { columns: reads.columns, ..request.clone() })?;
         let read = Arc::clone(scan.schema());
         let fields =
-            columns.iter().zip(&request.columns).map(|(source, (id, name))| match (source, self.place_of(*id)) {
-                (Source::Parts { .. }, Place::Column(place)) => {
-                    Composed::delivered_field(&self.columns[place], name, request.text)
+            columns.iter().zip(&request.columns).map(|(source, (id, name))| match (source, self.meaning_of(*id)) {
+                (ColumnSource::Parts { .. }, Meaning::Column(index)) => {
+                    Composed::delivered_field(&self.columns[index], name, request.text)
                 }
-                (Source::Read(place), _) => read.field(*place).clone().with_name(name),
-                (Source::Parts { parts, .. }, _) => read.field(parts[0]).clone().with_name(name),
+                (ColumnSource::Read(index), _) => read.field(*index).clone().with_name(name),
+                (ColumnSource::Parts { parts, .. }, _) => read.field(parts[0]).clone().with_name(name),
             });
         let fields: Vec<Field> = fields.collect();
         let metadata = if request.raw { HashMap::new().into() } else { self.schema.metadata().clone() };

@@ -53,8 +53,8 @@ pub(crate) fn complete(column: Column) -> Result<Buffer> {
 /// Sets the bits that no piece could write alone.
 pub(crate) fn set_edges(bytes: &mut [u8], edges: &Edges) {
     for (start_bit, bools) in edges.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        for (place, &value) in bools.iter().enumerate() {
-            let bit = start_bit + place;
+        for (index, &value) in bools.iter().enumerate() {
+            let bit = start_bit + index;
             if value != 0
                 && let Some(byte) = bytes.get_mut(bit / 8)
             {

@@ -314,8 +314,8 @@ mod tests {
         std::thread::scope(|scope| {
             for (number, leases) in leases.into_iter().enumerate() {
                 scope.spawn(move || {
-                    for (place, mut lease) in leases.into_iter().enumerate() {
-                        lease.fill(u8::try_from(number * 10 + place).unwrap());
+                    for (index, mut lease) in leases.into_iter().enumerate() {
+                        lease.fill(u8::try_from(number * 10 + index).unwrap());
                     }
                 });
             }
@@ -323,7 +323,7 @@ mod tests {
         for (number, column) in columns.into_iter().enumerate() {
             let buffer = column.into_buffer().unwrap();
             let expected: Vec<u8> =
-                (0..10).flat_map(|place| vec![u8::try_from(number * 10 + place).unwrap(); 100]).collect();
+                (0..10).flat_map(|index| vec![u8::try_from(number * 10 + index).unwrap(); 100]).collect();
             assert_eq!(buffer.as_slice(), expected);
             assert_eq!(buffer.as_ptr().align_offset(ALIGNMENT), 0);
         }

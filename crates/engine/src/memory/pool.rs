@@ -105,14 +105,14 @@ impl Pool {
         let mut fitting = None;
         if let Some(mut free) = self.free() {
             // The newest of a size: those that are not needed get old, and its bytes may still be in the cache.
-            let place = free
+            let index = free
                 .iter()
                 .enumerate()
                 .rev()
                 .filter(|(_, kept)| kept.mapping.n_bytes() >= n_bytes && kept.mapping.n_bytes() / 2 <= n_bytes)
                 .min_by_key(|(_, kept)| kept.mapping.n_bytes())
-                .map(|(place, _)| place);
-            fitting = place.map(|place| free.remove(place).mapping);
+                .map(|(index, _)| index);
+            fitting = index.map(|index| free.remove(index).mapping);
             if fitting.is_none() {
                 let used = self.used_bytes.load(Ordering::Relaxed).saturating_add(n_bytes);
                 given_up = oldest_above(&mut free, self.room_beside(used));

@@ -35,7 +35,7 @@ fn missing() -> ArrowError {
 
 impl Assembly<'_> {
     fn values(&self, slot: SlotId, primitive: Primitive) -> Result<Buffer, ArrowError> {
-        match self.pages.place_of(slot, Some(primitive)).and_then(|place| self.filled.get(place)) {
+        match self.pages.place_of(slot, Some(primitive)).and_then(|index| self.filled.get(index)) {
             Some(Filled::Values(buffer)) => Ok(buffer.clone()),
             _ => Err(missing()),
         }
@@ -43,8 +43,8 @@ impl Assembly<'_> {
 
     /// Offsets of lists, and the number of their items.
     fn ends(&self, slot: SlotId) -> Result<(Buffer, usize), ArrowError> {
-        let place = self.pages.place_of(slot, None).ok_or_else(missing)?;
-        match (&self.filled[place], &self.pages.slots[place].kind) {
+        let index = self.pages.place_of(slot, None).ok_or_else(missing)?;
+        match (&self.filled[index], &self.pages.slots[index].kind) {
             (Filled::Ends(buffer), SlotKind::Ends { items }) => Ok((buffer.clone(), self.n_items(*items)?)),
             _ => Err(missing()),
         }
@@ -118,9 +118,9 @@ impl Assembly<'_> {
     }
 
     fn variants(&self, switch: SlotId, alternatives: &[Shape], n: usize) -> Result<ArrayData, Fault> {
-        let place = self.pages.place_of(switch, None).ok_or_else(missing)?;
+        let index = self.pages.place_of(switch, None).ok_or_else(missing)?;
         let (Filled::Switches(types, offsets), SlotKind::Switches { alternatives: domains }) =
-            (&self.filled[place], &self.pages.slots[place].kind)
+            (&self.filled[index], &self.pages.slots[index].kind)
         else {
             return Err(missing().into());
         };
@@ -164,8 +164,8 @@ fn check_order(types: &[u8], offsets: &[i32]) -> Result<(), format::Error> {
 /// Objects, from the bytes that streamers wrote.
 fn objects(ends: &[i32], bytes: &[u8], form: &EntryForm, text: TextForm) -> Result<ArrayData, Fault> {
     let mut values = Values::empty(&form.data_type());
-    let place = |number: usize| ends.get(number).and_then(|&end| usize::try_from(end).ok());
-    let range = |number: usize| Some(place(number)?..place(number + 1)?);
+    let at = |number: usize| ends.get(number).and_then(|&end| usize::try_from(end).ok());
+    let range = |number: usize| Some(at(number)?..at(number + 1)?);
     let n_entries = ends.len().saturating_sub(1);
     let mut reader = Reader::default();
     for number in 0..n_entries {

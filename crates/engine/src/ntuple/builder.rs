@@ -88,22 +88,22 @@ impl Builder {
             n_pages[piece.column as usize] += 1;
         }
         let mut builder = Builder { fillings, places: n_pages.into_iter().map(Vec::with_capacity).collect() };
-        for (place, slot) in pages.slots.iter().enumerate() {
-            match runs.ends.get(&place) {
-                Some(ends) => place_ends(&mut builder.fillings[place], ends)?,
-                None => builder.lease(place, slot, runs)?,
+        for (index, slot) in pages.slots.iter().enumerate() {
+            match runs.ends.get(&index) {
+                Some(ends) => place_ends(&mut builder.fillings[index], ends)?,
+                None => builder.lease(index, slot, runs)?,
             }
         }
         Ok((builder, held_bytes))
     }
 
     /// Sets aside the places of a slot's pages, front to back.
-    fn lease(&mut self, place: usize, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
+    fn lease(&mut self, index: usize, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
         // The page whose stretches are being collected, with the element of the batch at which they begin.
         let mut page: Option<(usize, usize, Stretches)> = None;
         let mut dest = 0_usize;
-        let filling = &mut self.fillings[place];
-        let places = &mut self.places[place];
+        let filling = &mut self.fillings[index];
+        let places = &mut self.places[index];
         let mut finish = |filling: &mut Filling, page: Option<(usize, usize, Stretches)>| -> Result<()> {
             if let Some((page, start, stretches)) = page {
                 let n_elements = stretches.iter().map(|stretch| stretch.elements.len()).sum();
@@ -135,15 +135,15 @@ impl Builder {
         })?;
         finish(filling, page)?;
         // They are in order already, but where lists of a damaged file lead back.
-        places.sort_by_key(|place| place.page);
+        places.sort_by_key(|index| index.page);
         Ok(())
     }
 
     /// The place of a page and the stretches of it that go there; `None` if it has been taken.
     pub(crate) fn place(&mut self, slot: usize, page: usize) -> Option<(PageTarget, Stretches)> {
-        let places = self.places.get_mut(slot)?;
-        let found = places.binary_search_by_key(&page, |place| place.page).ok()?;
-        places[found].left.take()
+        let indices = self.places.get_mut(slot)?;
+        let found = indices.binary_search_by_key(&page, |index| index.page).ok()?;
+        indices[found].left.take()
     }
 
     /// Makes the batch, when all pages are done. Returns it and the bytes in its buffers.
@@ -180,10 +180,10 @@ impl Builder {
             let array = assembly.array(shape, n_entries).map_err(|fault| match fault {
                 Fault::Arrow(error) => in_field(error),
                 Fault::Format(source) => Error::Format { url: url.to_owned(), object: field.name().clone(), source },
-                Fault::Text { place, text } => Error::InvalidText {
+                Fault::Text { index, text } => Error::InvalidText {
                     url: url.to_owned(),
                     object: field.name().clone(),
-                    entry: plan.batches.get(number).map_or(0, |batch| batch.entries.number(place)),
+                    entry: plan.batches.get(number).map_or(0, |batch| batch.entries.number(index)),
                     text: shown(&text),
                 },
             });

@@ -34,7 +34,7 @@ pub(super) struct Groups {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cluster {
     group: usize,
-    place: usize,
+    index: usize,
     pub(super) first_entry: u64,
     pub(super) n_entries: u64,
 }
@@ -111,10 +111,10 @@ impl Ntuple {
         let mut clusters = Vec::new();
         for group in wanted {
             let Some(list) = groups.lists[group].get() else { continue };
-            for (place, cluster) in list.clusters.iter().enumerate() {
+            for (index, cluster) in list.clusters.iter().enumerate() {
                 if touched(cluster.first_entry, cluster.n_entries) {
                     let (first_entry, n_entries) = (cluster.first_entry, cluster.n_entries);
-                    clusters.push(Cluster { group, place, first_entry, n_entries });
+                    clusters.push(Cluster { group, index, first_entry, n_entries });
                 }
             }
         }
@@ -144,7 +144,7 @@ impl Ntuple {
     /// What a cluster says of a column, and the pages.
     fn pages_of(&self, cluster: &Cluster, column: ColumnId) -> Option<(&ColumnPages, &[Page])> {
         let list = self.groups().lists[cluster.group].get()?;
-        let pages = list.columns.get(cluster.place)?.get(column.0 as usize)?;
+        let pages = list.columns.get(cluster.index)?.get(column.0 as usize)?;
         Some((pages, list.pages(pages)))
     }
 
@@ -217,7 +217,7 @@ impl Ntuple {
     /// The column of a cluster that has the most elements for which it has the bytes.
     pub(super) fn witness(&self, cluster: &Cluster) -> Witness {
         let Some(list) = self.groups().lists[cluster.group].get() else { return Witness::default() };
-        let columns = list.columns.get(cluster.place).map_or(&[][..], |columns| columns);
+        let columns = list.columns.get(cluster.index).map_or(&[][..], |columns| columns);
         let witnesses = columns.iter().map(|column| {
             list.pages(column).iter().fold(Witness::default(), |sum, page| Witness {
                 n_elements: sum.n_elements.saturating_add(page.n_elements.into()),

@@ -54,11 +54,11 @@ impl LookedUp {
     ///
     /// `next`: where to look first, 0 in the beginning: whoever asks in order pays no search.
     pub(super) fn values(&self, wanted: &Query, next: &mut usize) -> &[u64] {
-        let is_here = |place: &usize| self.wanted.get(*place) == Some(wanted);
+        let is_here = |index: &usize| self.wanted.get(*index) == Some(wanted);
         let near = [*next, *next + 1].into_iter().find(is_here);
-        let Some(place) = near.or_else(|| self.wanted.binary_search(wanted).ok()) else { return &[] };
-        *next = place;
-        &self.values[self.starts[place]..self.starts[place + 1]]
+        let Some(index) = near.or_else(|| self.wanted.binary_search(wanted).ok()) else { return &[] };
+        *next = index;
+        &self.values[self.starts[index]..self.starts[index + 1]]
     }
 
     /// What variants that are wanted point to.
@@ -207,16 +207,16 @@ impl LookUp<'_> {
             }
             _ => return Err(in_page(format::Error::corrupt(0, "lists without ends"))),
         }
-        for &(_, place) in needed.touched {
-            let wanted = found.wanted[place];
+        for &(_, index) in needed.touched {
+            let wanted = found.wanted[index];
             let shared = wanted.start.max(all.start)..wanted.end.min(all.end);
             if has_switches {
                 let part = switches(plain, &(local(shared.start)..local(shared.end))).map_err(in_page)?;
-                found.switches.entry(place).or_default().add(&part);
+                found.switches.entry(index).or_default().add(&part);
                 continue;
             }
             let part = values.get(local(shared.start)..local(shared.end)).ok_or_else(missing)?;
-            let start = found.starts[place] + usize::try_from(shared.start - wanted.start).unwrap_or(usize::MAX);
+            let start = found.starts[index] + usize::try_from(shared.start - wanted.start).unwrap_or(usize::MAX);
             found.values[start..start + part.len()].copy_from_slice(part);
         }
         Ok(())

@@ -242,13 +242,13 @@ impl Ntuple {
 /// What was in some blobs, uncompressed, in memory that the process lends: a wide schema takes hundreds of KB of it.
 struct Envelopes {
     scratch: PooledScratch,
-    places: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
 }
 
 impl Envelopes {
     /// That of a blob, by its number among those that were read.
     fn at(&self, number: usize) -> &[u8] {
-        &self.scratch.unpacked()[self.places[number].clone()]
+        &self.scratch.unpacked()[self.ranges[number].clone()]
     }
 }
 
@@ -269,7 +269,7 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Envelopes> {
         blobs.iter().zip(&mut buffers).map(|(blob, buffer)| Part { offset: blob.offset, buffer }).collect();
     read_parts(source, &mut parts)?;
     let mut scratch = PooledScratch::default();
-    let mut places: Vec<Range<usize>> = Vec::with_capacity(blobs.len());
+    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(blobs.len());
     for (blob, mut stored) in blobs.iter().zip(buffers) {
         let in_blob = |error: format::Error| format_error(source, object, error.at(blob.offset));
         let (_, offsets) = blob.first_part().map_err(in_blob)?;
@@ -284,10 +284,10 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Envelopes> {
             let what = format!("{} bytes for an envelope of {n_bytes}", stored.len());
             return Err(in_blob(format::Error::corrupt(0, what)));
         }
-        let start = places.last().map_or(0, |before| before.end);
+        let start = ranges.last().map_or(0, |before| before.end);
         let Scratch { decompressor, unpacked, .. } = scratch.get();
         check_metadata(&stored, n_bytes).map_err(in_blob)?;
-        places.push(unpack_at(start, decompressor, &stored, n_bytes, unpacked).map_err(in_blob)?);
+        ranges.push(unpack_at(start, decompressor, &stored, n_bytes, unpacked).map_err(in_blob)?);
     }
-    Ok(Envelopes { scratch, places })
+    Ok(Envelopes { scratch, ranges })
 }

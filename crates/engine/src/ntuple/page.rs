@@ -15,7 +15,7 @@ use format::streamer::Primitive;
 
 use super::plan::{PlannedPage, SlotKind};
 use crate::memory::{Edges, Lease, write_bits};
-use crate::scan::{Context, Counters, Payload, PayloadBytes, add_ns};
+use crate::scan::{Counters, Payload, PayloadBytes, ScanView, add_ns};
 
 /// Bytes of an element of a switch column: a place, and a tag.
 const SWITCH_BYTES: usize = 12;
@@ -217,10 +217,10 @@ fn switch_elements(page: &[u8], elements: &Range<usize>) -> format::Result<impl 
 /// What some elements of a switch column point to.
 pub(super) fn switches(page: &[u8], elements: &Range<usize>) -> format::Result<Switches> {
     let mut found = Switches::default();
-    for (place, tag) in switch_elements(page, elements)?.filter(|(_, tag)| *tag > 0) {
-        let end = place.checked_add(1).ok_or_else(|| format::Error::corrupt(0, "an alternative at 2^64"))?;
-        let all = found.by_tag.entry(tag).or_insert(place..end);
-        *all = all.start.min(place)..all.end.max(end);
+    for (index, tag) in switch_elements(page, elements)?.filter(|(_, tag)| *tag > 0) {
+        let end = index.checked_add(1).ok_or_else(|| format::Error::corrupt(0, "an alternative at 2^64"))?;
+        let all = found.by_tag.entry(tag).or_insert(index..end);
+        *all = all.start.min(index)..all.end.max(end);
     }
     Ok(found)
 }
@@ -246,10 +246,10 @@ impl PageWork {
         self,
         primitive: Primitive,
         path: &str,
-        context: &Context,
+        view: &ScanView,
         scratch: &mut PooledScratch,
     ) -> format::Result<()> {
-        let counters = &context.counters;
+        let counters = &view.counters;
         let start = Instant::now();
         let page = &self.page;
         let scratch = scratch.get();
@@ -261,12 +261,13 @@ impl PageWork {
                 let Scratch { decompressor, .. } = scratch;
                 match open_page(stored, page.checksum, page.n_bytes, decompressor, &mut unpacked) {
                     Ok(plain) if page.is_unverified() => {
-                        let again = context.unverified(page.page.offset, plain);
+                        let again = view.unverified(page.page.offset, plain);
                         again.map(|again| again.map_or(Cow::Borrowed(plain), Cow::Owned))
                     }
                     Ok(plain) => Ok(Cow::Borrowed(plain)),
-                    Err(error) => open_elsewhere(page, &context.elsewhere(path), error, decompressor, &mut unpacked)
-                        .map(Cow::Owned),
+                    Err(error) => {
+                        open_elsewhere(page, &view.elsewhere(path), error, decompressor, &mut unpacked).map(Cow::Owned)
+                    }
                 }
             }
         };

@@ -13,7 +13,7 @@ use super::look_up::PageId;
 use super::page::{PageWork, count, open_elsewhere, unpack_page};
 use super::plan::{NtuplePlan, plan};
 use crate::memory::HeldBytes;
-use crate::scan::{Context, Keeping, Pass, Payload, PayloadBytes, Placing, Request, Scan, Window};
+use crate::scan::{Keeping, Pass, Payload, PayloadBytes, Placing, Request, Scan, ScanView, Window};
 use crate::table::Table;
 
 /// Plans a scan of an RNTuple.
@@ -31,53 +31,53 @@ impl Pass for NtuplePlan {
     type Fill = Builder;
     type Kept = KeptPages;
 
-    fn begin_scan(&self, context: &Context) {
+    fn begin_scan(&self, view: &ScanView) {
         for PageId { slot, page } in &self.looked_into {
-            let location = &context.plan.columns[*slot].pieces[*page];
-            count(&self.slots[*slot].pages[*page], &context.counters);
-            context.count_payload(location.offset, u64::from(location.stored_bytes));
-            context.begin_logical(*slot, location);
+            let location = &view.plan.columns[*slot].pieces[*page];
+            count(&self.slots[*slot].pages[*page], &view.counters);
+            view.count_payload(location.offset, u64::from(location.stored_bytes));
+            view.begin_logical(*slot, location);
         }
     }
 
-    fn begin(&self, context: &Context, number: usize, _kept: &mut KeptPages) -> Result<(Builder, usize)> {
-        Builder::new(number, &context.plan, self)
+    fn begin(&self, view: &ScanView, number: usize, _kept: &mut KeptPages) -> Result<(Builder, usize)> {
+        Builder::new(number, &view.plan, self)
     }
 
     fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut KeptPages, window: Window<'_>) -> Result<()> {
-        let context = placing.context;
+        let view = placing.view;
         for (piece, range) in window.planned.pieces.iter().zip(&window.fetched.ranges) {
             let (slot, number) = (piece.column as usize, piece.piece as usize);
             let page = self.slots.get(slot).and_then(|slot| slot.pages.get(number));
             let (Some(&page), Some((target, stretches))) = (page, placing.batch.fill.place(slot, number)) else {
                 return Err(Error::Internal { what: "a page that its batch does not know".to_owned() });
             };
-            let location = context.plan.location(piece);
+            let location = view.plan.location(piece);
             let mut logical = None;
             let mut payload = match kept.remove(&piece.key()).filter(|_| !piece.is_fetched()) {
                 Some(kept) => kept,
                 None => {
-                    context.count_payload(location.offset, u64::from(location.stored_bytes));
-                    logical = context.begin_logical(slot, location);
+                    view.count_payload(location.offset, u64::from(location.stored_bytes));
+                    logical = view.begin_logical(slot, location);
                     Payload::Stored(Arc::clone(&window.fetched.bytes), range.clone())
                 }
             };
             if let PayloadBytes::Stored(stored) = payload.bytes()
                 && piece.kept == Keeping::Unpacked
             {
-                let path = &context.plan.columns[slot].path;
-                let unpacked = match unpack_page(placing.scratch, stored, &page, &context.counters) {
-                    Ok(unpacked) => HeldBytes::copied(unpacked, &context.held)?,
+                let path = &view.plan.columns[slot].path;
+                let unpacked = match unpack_page(placing.scratch, stored, &page, &view.counters) {
+                    Ok(unpacked) => HeldBytes::copied(unpacked, &view.held)?,
                     Err(error) => {
                         let Scratch { decompressor, unpacked, .. } = placing.scratch.get();
-                        let again = open_elsewhere(&page, &context.elsewhere(path), error, decompressor, unpacked);
-                        let again = again.map_err(|error| format_error(context.source(), path, error))?;
-                        HeldBytes::copied(&again, &context.held)?
+                        let again = open_elsewhere(&page, &view.elsewhere(path), error, decompressor, unpacked);
+                        let again = again.map_err(|error| format_error(view.source(), path, error))?;
+                        HeldBytes::copied(&again, &view.held)?
                     }
                 };
                 payload = Payload::Ready(unpacked);
             }
-            if let Some(payload) = payload.kept(piece.kept, &context.held)? {
+            if let Some(payload) = payload.kept(piece.kept, &view.held)? {
                 kept.insert(piece.key(), payload);
             }
             placing.push(slot, logical, PageWork { page, payload, stretches, target })?;
@@ -87,15 +87,15 @@ impl Pass for NtuplePlan {
 
     fn decode(
         &self,
-        context: &Context,
+        view: &ScanView,
         column: usize,
         work: PageWork,
         scratch: &mut PooledScratch,
     ) -> format::Result<()> {
-        work.run(self.slots[column].kind.primitive(), &context.plan.columns[column].path, context, scratch)
+        work.run(self.slots[column].kind.primitive(), &view.plan.columns[column].path, view, scratch)
     }
 
-    fn finish(&self, context: &Context, number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
-        fill.finish(number, &context.plan, self, context.text)
+    fn finish(&self, view: &ScanView, number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
+        fill.finish(number, &view.plan, self, view.text)
     }
 }

@@ -163,20 +163,20 @@ pub(crate) fn plan(
     let looked_into = finder.fill(&mut runs, &are_lists)?;
     let mut bound = PieceBound::of(&columns);
     let mut needed = Vec::with_capacity(batches.len());
-    for (place, entries) in batches.iter().enumerate() {
-        let goes_on = match (request.order, batches.get(place + 1)) {
+    for (index, entries) in batches.iter().enumerate() {
+        let goes_on = match (request.order, batches.get(index + 1)) {
             (Order::Entry, Some(following)) => entries.is_before(following),
             _ => matches!(entries, BatchEntries::Range(_)),
         };
-        let next = runs.get(place + 1).filter(|_| goes_on);
-        let mut pages = pages_of_batch(ntuple, &slots, &runs[place], next)?;
+        let next = runs.get(index + 1).filter(|_| goes_on);
+        let mut pages = pages_of_batch(ntuple, &slots, &runs[index], next)?;
         match request.order {
             Order::Cluster => pages.sort_by_key(|page| {
                 let location = &columns[page.column as usize].pieces[page.piece as usize];
                 (slots_cluster(&slots, page), location.offset, page.column)
             }),
             Order::Entry => {
-                let needed_at = entries_of_need(&slots, &clusters, &runs[place])?;
+                let needed_at = entries_of_need(&slots, &clusters, &runs[index])?;
                 pages.sort_by_key(|page| (needed_at.get(&page.key()).copied().unwrap_or(0), page.column));
             }
         }
@@ -223,14 +223,14 @@ impl<'n> Collecting<'n> {
             let what = format!("a field shows {}, which is in other lists", self.ntuple.slot_path(id));
             return Err(self.ntuple.corrupt(what));
         }
-        if let Some(&place) = self.by_slot.get(&(id, primitive)) {
-            return Ok(place);
+        if let Some(&index) = self.by_slot.get(&(id, primitive)) {
+            return Ok(index);
         }
-        let place = self.slots.len();
+        let index = self.slots.len();
         let (pages, cluster_pages, gaps) = (Vec::new(), Vec::new(), Vec::new());
         self.slots.push(PlannedSlot { slot: id, kind, domain, factor, pages, cluster_pages, gaps });
-        self.by_slot.insert((id, primitive), place);
-        Ok(place)
+        self.by_slot.insert((id, primitive), index);
+        Ok(index)
     }
 
     fn domain(&mut self, by: SlotId, tag: Option<u32>, around: usize) -> Result<usize> {
@@ -306,7 +306,7 @@ impl Zeros {
     fn add(
         &mut self,
         ntuple: &Ntuple,
-        (place, cluster): (usize, &Cluster),
+        (index, cluster): (usize, &Cluster),
         (n_gap, factor): (u64, u64),
     ) -> format::Result<()> {
         let n_elements = self.n_elements.saturating_add(n_gap);
@@ -314,7 +314,7 @@ impl Zeros {
             self.n_elements = n_elements;
             return Ok(());
         }
-        let witness = *self.witnesses[place].get_or_insert_with(|| ntuple.witness(cluster));
+        let witness = *self.witnesses[index].get_or_insert_with(|| ntuple.witness(cluster));
         if n_gap <= witness.n_missing(factor) { Ok(()) } else { Err(unwitnessed(n_elements)) }
     }
 }
@@ -332,9 +332,9 @@ fn add_pages(
     let in_slot = |error: format::Error| format_error(source, &path, error);
     let mut locations = Vec::new();
     let (mut stored_bytes, mut memory_bytes) = (0_u64, 0_u64);
-    for (place, cluster) in clusters.iter().enumerate() {
+    for (index, cluster) in clusters.iter().enumerate() {
         let found = ntuple.slot_pages(cluster, slot.slot)?;
-        zeros.add(ntuple, (place, cluster), (found.n_gap, slot.factor)).map_err(in_slot)?;
+        zeros.add(ntuple, (index, cluster), (found.n_gap, slot.factor)).map_err(in_slot)?;
         slot.cluster_pages.push(slot.pages.len());
         slot.gaps.push(found.n_gap);
         let entry_end = cluster.first_entry + cluster.n_entries;
@@ -387,7 +387,7 @@ fn add_pages(
 /// Bytes of the entries in memory, cluster by cluster.
 fn density(slots: &[PlannedSlot], clusters: &[Cluster], n_entries: u64) -> Density {
     let mut density = Density::new(n_entries, 0.0);
-    for (place, cluster) in clusters.iter().enumerate() {
+    for (index, cluster) in clusters.iter().enumerate() {
         let in_slot = |slot: &PlannedSlot| {
             let bits = match &slot.kind {
                 SlotKind::Numbers(primitive) => primitive.stored_bytes() as u64 * 8,
@@ -395,7 +395,7 @@ fn density(slots: &[PlannedSlot], clusters: &[Cluster], n_entries: u64) -> Densi
                 SlotKind::Ends { .. } => 32,
                 SlotKind::Switches { .. } => 40,
             };
-            slot.n_elements(place).saturating_mul(bits) / 8
+            slot.n_elements(index).saturating_mul(bits) / 8
         };
         let n_bytes = slots.iter().fold(0_u64, |sum, slot| sum.saturating_add(in_slot(slot)));
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -417,9 +417,9 @@ impl PlannedSlot {
         runs: &BatchRuns,
         mut take: impl FnMut(usize, Range<u64>, usize) -> Result<()>,
     ) -> Result<()> {
-        for (place, run) in runs.domains[self.domain].iter().enumerate().filter(|(_, run)| run.len > 0) {
+        for (index, run) in runs.domains[self.domain].iter().enumerate().filter(|(_, run)| run.len > 0) {
             let end = (run.start + run.len).saturating_mul(self.factor);
-            take(run.cluster as usize, run.start.saturating_mul(self.factor)..end, place)?;
+            take(run.cluster as usize, run.start.saturating_mul(self.factor)..end, index)?;
         }
         Ok(())
     }
@@ -465,7 +465,7 @@ fn pages_of_batch(
     next: Option<&BatchRuns>,
 ) -> Result<Vec<PlannedPiece>> {
     let mut pages = Vec::new();
-    for (place, slot) in slots.iter().enumerate().filter(|(place, _)| !runs.ends.contains_key(place)) {
+    for (index, slot) in slots.iter().enumerate().filter(|(index, _)| !runs.ends.contains_key(index)) {
         let needed = slot.needed(ntuple, runs)?;
         // Batches of ranges go forwards: only the last page can be needed again.
         let again = match next {
@@ -473,7 +473,7 @@ fn pages_of_batch(
             None => None,
         };
         for page in needed {
-            pages.push(PlannedPiece::new(place, page, again == Some(page)));
+            pages.push(PlannedPiece::new(index, page, again == Some(page)));
         }
     }
     Ok(pages)
@@ -484,8 +484,8 @@ fn pages_of_batch(
 fn entries_of_need(slots: &[PlannedSlot], clusters: &[Cluster], runs: &BatchRuns) -> Result<HashMap<(u32, u32), u64>> {
     let mut needed_at = HashMap::new();
     for (column, slot) in slots.iter().enumerate() {
-        slot.each_stretch(runs, |cluster, elements, place| {
-            let entries = runs.domains[0][place];
+        slot.each_stretch(runs, |cluster, elements, index| {
+            let entries = runs.domains[0][index];
             let first_entry = clusters[cluster].first_entry + entries.start;
             let n_elements = u128::from(elements.end - elements.start).max(1);
             for page in slot.pages_with(cluster, &elements) {

@@ -60,20 +60,20 @@ pub(super) fn entry_runs(entries: &BatchEntries, clusters: &[Cluster]) -> Vec<Ru
     let mut runs: Vec<Run> = Vec::new();
     let mut dest = 0;
     let mut add = |range: Range<u64>| {
-        let mut place = clusters.partition_point(|cluster| cluster.first_entry + cluster.n_entries <= range.start);
+        let mut index = clusters.partition_point(|cluster| cluster.first_entry + cluster.n_entries <= range.start);
         let mut next = range.start;
         while next < range.end
-            && let Some(cluster) = clusters.get(place)
+            && let Some(cluster) = clusters.get(index)
         {
             let end = range.end.min(cluster.first_entry + cluster.n_entries);
             let len = end.saturating_sub(next);
             if len > 0 {
                 let start = next - cluster.first_entry;
-                runs.push(Run { cluster: u32::try_from(place).unwrap_or(u32::MAX), start, len, dest });
+                runs.push(Run { cluster: u32::try_from(index).unwrap_or(u32::MAX), start, len, dest });
                 dest += len;
                 next = end;
             }
-            place += 1;
+            index += 1;
         }
     };
     match entries {
@@ -118,15 +118,15 @@ impl Finder<'_> {
         let mut pages = Vec::new();
         for depth in 1..=deepest {
             let level: Vec<usize> =
-                (0..self.domains.len()).filter(|&place| self.domains[place].depth == depth).collect();
+                (0..self.domains.len()).filter(|&index| self.domains[index].depth == depth).collect();
             let mut wanted = Vec::new();
             let mut all_evidence = Vec::with_capacity(level.len() * batches.len());
-            for &place in &level {
+            for &index in &level {
                 for (batch, is_list) in batches.iter().zip(are_lists) {
-                    let evidence = self.evidence(place, batch, *is_list, &mut left_bytes)?;
+                    let evidence = self.evidence(index, batch, *is_list, &mut left_bytes)?;
                     all_evidence.push(evidence);
-                    self.each_run(place, batch, |slot, run, elements| {
-                        if !elements.is_empty() && self.n_items_of_whole(place, run, &elements)?.is_none() {
+                    self.each_run(index, batch, |slot, run, elements| {
+                        if !elements.is_empty() && self.n_items_of_whole(index, run, &elements)?.is_none() {
                             wanted.extend(around(evidence, slot, run.cluster, &elements).into_iter().flatten());
                         }
                         Ok(())
@@ -136,17 +136,17 @@ impl Finder<'_> {
             let (found, looked_into) = self.look_up.find(wanted)?;
             let mut all_evidence = all_evidence.into_iter();
             let mut read_again = Vec::new();
-            for &place in &level {
+            for &index in &level {
                 let mut next = 0;
                 for batch in batches.iter_mut() {
                     let evidence = all_evidence.next().unwrap_or(Evidence::EndsAround);
-                    let (runs, ends) = self.runs(place, batch, evidence, &found, &mut next)?;
-                    if let (Evidence::AllEnds, Some((slot, _))) = (evidence, self.domains[place].by) {
+                    let (runs, ends) = self.runs(index, batch, evidence, &found, &mut next)?;
+                    if let (Evidence::AllEnds, Some((slot, _))) = (evidence, self.domains[index].by) {
                         batch.ends.insert(slot, ends);
-                    } else if let (Some((slot, _)), false) = (self.domains[place].by, runs.is_empty()) {
+                    } else if let (Some((slot, _)), false) = (self.domains[index].by, runs.is_empty()) {
                         read_again.push(slot);
                     }
-                    batch.domains[place] = runs;
+                    batch.domains[index] = runs;
                 }
             }
             pages.extend(looked_into.into_iter().filter(|page| !read_again.contains(&page.slot)));
@@ -155,8 +155,8 @@ impl Finder<'_> {
     }
 
     /// What is looked up for a batch. Of picked entries the runs are so short that their ends are all ends.
-    fn evidence(&self, place: usize, batch: &BatchRuns, is_list: bool, left_bytes: &mut u64) -> Result<Evidence> {
-        let Some((slot, tag)) = self.domains[place].by else { return Ok(Evidence::EndsAround) };
+    fn evidence(&self, index: usize, batch: &BatchRuns, is_list: bool, left_bytes: &mut u64) -> Result<Evidence> {
+        let Some((slot, tag)) = self.domains[index].by else { return Ok(Evidence::EndsAround) };
         if tag.is_some() {
             return Ok(Evidence::Tags);
         }
@@ -167,8 +167,8 @@ impl Finder<'_> {
             return Ok(Evidence::EndsAround);
         }
         let mut has_whole = false;
-        self.each_run(place, batch, |_, run, elements| {
-            has_whole |= !elements.is_empty() && self.n_items_of_whole(place, run, &elements)?.is_some();
+        self.each_run(index, batch, |_, run, elements| {
+            has_whole |= !elements.is_empty() && self.n_items_of_whole(index, run, &elements)?.is_some();
             Ok(())
         })?;
         if has_whole {
@@ -181,11 +181,11 @@ impl Finder<'_> {
     /// Calls `take` for each run of the domain around, with the elements of the slot that it has.
     fn each_run(
         &self,
-        place: usize,
+        index: usize,
         batch: &BatchRuns,
         mut take: impl FnMut(usize, &Run, Range<u64>) -> Result<()>,
     ) -> Result<()> {
-        let Some((slot, _)) = self.domains[place].by else { return Ok(()) };
+        let Some((slot, _)) = self.domains[index].by else { return Ok(()) };
         let PlannedSlot { domain, factor, .. } = self.slots[slot];
         for run in &batch.domains[domain] {
             let end = (run.start + run.len).checked_mul(factor).ok_or_else(|| self.too_large(slot))?;
@@ -199,12 +199,12 @@ impl Finder<'_> {
     }
 
     /// The number of items of a run that is all of its cluster, if metadata tell it.
-    fn n_items_of_whole(&self, place: usize, run: &Run, elements: &Range<u64>) -> Result<Option<u64>> {
-        let Some((slot, _)) = self.domains[place].by else { return Ok(None) };
+    fn n_items_of_whole(&self, index: usize, run: &Run, elements: &Range<u64>) -> Result<Option<u64>> {
+        let Some((slot, _)) = self.domains[index].by else { return Ok(None) };
         if elements.start > 0 || elements.end != self.slots[slot].n_elements(run.cluster as usize) {
             return Ok(None);
         }
-        let Some((id, witness)) = self.ntuple.witness_of(self.domains[place].domain) else { return Ok(None) };
+        let Some((id, witness)) = self.ntuple.witness_of(self.domains[index].domain) else { return Ok(None) };
         let n_elements = self.ntuple.slot_pages(&self.clusters[run.cluster as usize], id)?.n_elements;
         if n_elements % witness.factor != 0 {
             let what = format!("{n_elements} elements of {} for each item", witness.factor);
@@ -216,7 +216,7 @@ impl Finder<'_> {
     /// The runs of a domain in a batch, and with [`Evidence::AllEnds`] the ends of all its lists. `next` is for [`LookedUp`].
     fn runs(
         &self,
-        place: usize,
+        index: usize,
         batch: &BatchRuns,
         evidence: Evidence,
         found: &LookedUp,
@@ -224,8 +224,8 @@ impl Finder<'_> {
     ) -> Result<(Vec<Run>, Vec<i32>)> {
         let (mut runs, mut ends) = (Vec::new(), Vec::new());
         let mut dest = 0_u64;
-        let tag = self.domains[place].by.and_then(|(_, tag)| tag);
-        self.each_run(place, batch, |slot, run, elements| {
+        let tag = self.domains[index].by.and_then(|(_, tag)| tag);
+        self.each_run(index, batch, |slot, run, elements| {
             let path = || self.ntuple.slot_path(self.slots[slot].slot);
             let backwards = || self.ntuple.corrupt(format!("lists of {} that run backwards", path()));
             let mut values = |[before, within]: [Option<Query>; 2]| {
@@ -233,7 +233,7 @@ impl Finder<'_> {
                 (before, within.map_or(&[][..], |wanted| found.values(&wanted, next)))
             };
             let looked_up = around(evidence, slot, run.cluster, &elements);
-            let items = match (self.n_items_of_whole(place, run, &elements)?, tag) {
+            let items = match (self.n_items_of_whole(index, run, &elements)?, tag) {
                 _ if elements.is_empty() => 0..0,
                 (Some(n_items), _) => 0..n_items,
                 (None, Some(tag)) => {

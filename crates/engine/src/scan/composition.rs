@@ -15,7 +15,7 @@ pub(crate) struct Composition {
     pub(crate) url: String,
     pub(crate) schema: SchemaRef,
     /// For each field of the schema.
-    pub(crate) columns: Vec<Source>,
+    pub(crate) columns: Vec<ColumnSource>,
 }
 
 /// Where the values of columns are.
@@ -29,7 +29,7 @@ pub(crate) enum Holds {
 
 /// The source of a column.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum ColumnSource {
     /// A column that is read, as it is.
     Read(usize),
     /// Parts of it, by their places among the columns that are read.
@@ -52,9 +52,9 @@ impl Composition {
         for (source, field) in self.columns.iter().zip(self.schema.fields()) {
             let name = field.name();
             arrays.push(match source {
-                Source::Read(place) => Arc::clone(batch.column(*place)),
-                Source::Parts { data_type, parts, holds } => {
-                    let parts: Vec<ArrayRef> = parts.iter().map(|&place| Arc::clone(batch.column(place))).collect();
+                ColumnSource::Read(index) => Arc::clone(batch.column(*index)),
+                ColumnSource::Parts { data_type, parts, holds } => {
+                    let parts: Vec<ArrayRef> = parts.iter().map(|&index| Arc::clone(batch.column(index))).collect();
                     let composed = match (holds, parts.as_slice()) {
                         (Holds::Fields, [field]) => of_field(name, data_type, field),
                         _ => compose(name, data_type, &parts),

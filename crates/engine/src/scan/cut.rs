@@ -146,7 +146,7 @@ pub(crate) fn cut_range(
         let mut stop = limit;
         if limit < range.end {
             let after = clusters.partition_point(|&boundary| boundary <= limit);
-            let before = after.checked_sub(1).map_or(0, |place| clusters[place]);
+            let before = after.checked_sub(1).map_or(0, |index| clusters[index]);
             match clusters.get(after) {
                 _ if before > start => stop = before,
                 // Pieces end where the cluster ends.
@@ -177,11 +177,11 @@ pub(crate) fn cut_list(list: &[u64], size: Option<&BatchSize>) -> Vec<BatchEntri
     let rate = |entry: u64| usize::try_from(entry / density.bin_entries).ok().and_then(|bin| rates.get(bin));
     let mut batches = Vec::new();
     let (mut start, mut sum) = (0, 0.0);
-    for (place, &entry) in list.iter().enumerate() {
+    for (index, &entry) in list.iter().enumerate() {
         let of_entry = rate(entry).copied().unwrap_or(1.0);
-        if sum + of_entry > n_bytes + ROUNDING_ENTRIES * of_entry && place > start {
-            batches.push(list_batch(&list[start..place]));
-            (start, sum) = (place, 0.0);
+        if sum + of_entry > n_bytes + ROUNDING_ENTRIES * of_entry && index > start {
+            batches.push(list_batch(&list[start..index]));
+            (start, sum) = (index, 0.0);
         }
         sum += of_entry;
     }
@@ -197,11 +197,11 @@ fn list_batch(list: &[u64]) -> BatchEntries {
     placed.sort_unstable();
     let mut sorted: Vec<u64> = Vec::with_capacity(list.len());
     let mut order = vec![0; list.len()];
-    for (entry, place) in placed {
+    for (entry, index) in placed {
         if sorted.last() != Some(&entry) {
             sorted.push(entry);
         }
-        order[place] = sorted.len() as u64 - 1;
+        order[index] = sorted.len() as u64 - 1;
     }
     BatchEntries::List { sorted, order: Some(order) }
 }

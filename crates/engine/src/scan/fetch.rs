@@ -7,9 +7,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use arrowroot_file::{Result, read_each, read_range, read_together};
 use arrowroot_storage::Part;
 
-use super::context::Context;
 use super::plan::{Plan, PlannedWindow};
 use super::stats::add_ns;
+use super::view::ScanView;
 use crate::clock::thread_cpu_time;
 use crate::memory::WindowBytes;
 
@@ -30,20 +30,16 @@ pub(crate) struct Fetched {
 ///
 /// # Errors
 /// Those of the reads; [`Error::Cancelled`](arrowroot_file::Error::Cancelled) if it was stopped between two of them.
-pub(crate) fn fetch(
-    context: &Context,
-    window: &PlannedWindow,
-    is_stopped: &mut dyn FnMut() -> bool,
-) -> Result<Fetched> {
-    let size_bytes = context.source().size_bytes();
+pub(crate) fn fetch(view: &ScanView, window: &PlannedWindow, is_stopped: &mut dyn FnMut() -> bool) -> Result<Fetched> {
+    let size_bytes = view.source().size_bytes();
     if let Some(span) = window.spans.iter().find(|span| span.range.end > size_bytes) {
         // The error of the read says more than a failed allocation.
-        read_range(context.source(), span.range.start, span.range.end - span.range.start)?;
+        read_range(view.source(), span.range.start, span.range.end - span.range.start)?;
     }
     let size = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let n_bytes =
         window.spans.iter().fold(0_usize, |sum, span| sum.saturating_add(size(&span.range)).saturating_add(ALIGNMENT));
-    let mut bytes = WindowBytes::new(n_bytes, &context.held)?;
+    let mut bytes = WindowBytes::new(n_bytes, &view.held)?;
     let mut ranges = vec![0..0; window.pieces.len()];
     let mut parts = Vec::with_capacity(window.spans.len());
     let mut rest = &mut bytes.bytes[..];
@@ -54,16 +50,16 @@ pub(crate) fn fetch(
         let (buffer, after) = rest[padding..].split_at_mut(size(&span.range));
         rest = after;
         for &member in &span.members {
-            let location = context.plan.location(&window.pieces[member]);
+            let location = view.plan.location(&window.pieces[member]);
             let offset = start + usize::try_from(location.offset - span.range.start).unwrap_or(usize::MAX);
             ranges[member] = offset..offset + location.stored_bytes as usize;
         }
         start += buffer.len();
         parts.push(Part { offset: span.range.start, buffer });
     }
-    match context.plan.style.limits {
-        Some(_) => read_together(context.source(), &mut parts, is_stopped)?,
-        None => read_each(context.source(), &mut parts, is_stopped)?,
+    match view.plan.style.limits {
+        Some(_) => read_together(view.source(), &mut parts, is_stopped)?,
+        None => read_each(view.source(), &mut parts, is_stopped)?,
     }
     Ok(Fetched { bytes: Arc::new(bytes), ranges })
 }
@@ -113,14 +109,14 @@ impl Fetcher {
     }
 
     /// The loop of a fetching thread; `tell` says that a window has come.
-    pub(crate) fn run(&self, context: &Context, tell: &dyn Fn()) {
+    pub(crate) fn run(&self, view: &ScanView, tell: &dyn Fn()) {
         let mut cpu_before = thread_cpu_time();
         while let Some(number) = self.begin_next() {
             let (batch, window) = self.windows[number];
             let mut is_stopped = || self.lock().is_stopped;
-            let fetched = fetch(context, &context.plan.batches[batch].windows[window], &mut is_stopped);
+            let fetched = fetch(view, &view.plan.batches[batch].windows[window], &mut is_stopped);
             let cpu_now = thread_cpu_time();
-            add_ns(&context.counters.cpu_ns, cpu_now.saturating_sub(cpu_before));
+            add_ns(&view.counters.cpu_ns, cpu_now.saturating_sub(cpu_before));
             cpu_before = cpu_now;
             let mut state = self.lock();
             state.n_in_flight -= 1;

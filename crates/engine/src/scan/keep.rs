@@ -45,23 +45,23 @@ impl Keeper {
                 fits
             };
             let mut undecided = Vec::new();
-            for (place, piece) in pieces.iter_mut().enumerate() {
+            for (index, piece) in pieces.iter_mut().enumerate() {
                 let found = before.binary_search_by_key(&piece.key(), |(key, _)| *key);
                 piece.carried = found.map_or(Keeping::Nothing, |found| before[found].1);
                 match (piece.kept, piece.carried) {
                     (Keeping::Nothing, _) => {}
                     (_, Keeping::Unpacked) if take(sizes(piece).unpacked_bytes) => {}
-                    _ => undecided.push(place),
+                    _ => undecided.push(index),
                 }
             }
-            for &place in &undecided {
-                let piece = &mut pieces[place];
+            for &index in &undecided {
+                let piece = &mut pieces[index];
                 let stored_bytes = sizes(piece).stored_bytes.filter(|_| piece.carried != Keeping::Unpacked);
                 let is_stored = self.keeps_stored && stored_bytes.is_some_and(&mut take);
                 piece.kept = if is_stored { Keeping::Stored } else { Keeping::Nothing };
             }
-            for place in undecided {
-                let piece = &mut pieces[place];
+            for index in undecided {
+                let piece = &mut pieces[index];
                 let KeptSizes { stored_bytes, unpacked_bytes } = sizes(piece);
                 let taken = stored_bytes.filter(|_| piece.kept == Keeping::Stored).unwrap_or(0);
                 if take(unpacked_bytes.saturating_sub(taken)) {

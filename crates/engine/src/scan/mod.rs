@@ -1,7 +1,6 @@
 //! A scan: one pass over columns and entries, as those who asked for it see it.
 
 mod composition;
-mod context;
 mod cut;
 mod fetch;
 mod keep;
@@ -12,6 +11,7 @@ mod plan;
 mod request;
 mod stats;
 mod threads;
+mod view;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -28,8 +28,7 @@ use fetch::Fetcher;
 use logical::LogicalReads;
 use threads::{Common, Run, Running};
 
-pub(crate) use composition::{Composition, Holds, Source};
-pub(crate) use context::Context;
+pub(crate) use composition::{ColumnSource, Composition, Holds};
 pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
 pub use keep::Keeping;
 pub(crate) use keep::KeptSizes;
@@ -42,6 +41,7 @@ pub(crate) use plan::{Draft, MAX_RATIO, PieceBound};
 pub use request::{ColumnId, Entries, Order, Request};
 pub use stats::Stats;
 pub(crate) use stats::{Counters, add_ns};
+pub(crate) use view::ScanView;
 
 /// More threads than any machine has cores are asked for by mistake.
 const MAX_THREADS: usize = 1024;
@@ -72,7 +72,7 @@ impl Scan {
         let n_ahead = plan.style.n_ahead;
         // The caller's thread never waits for a network: it has signals to look after.
         let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
-        let context = Context {
+        let view = ScanView {
             plan,
             counters: Counters::default(),
             held: Arc::new(HeldMemory::default()),
@@ -82,14 +82,14 @@ impl Scan {
             composition: None,
             reading,
         };
-        pass.begin_scan(&context);
+        pass.begin_scan(&view);
         // The consumer holds one batch, and batches differ in size.
         let max_batches = request.batch_bytes.map_or(1, |batch_bytes| {
             let fitting = request.moving_budget_bytes() / (batch_bytes.max(1) * 3 / 2).max(1);
             usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * n_threads)
         });
         let common = Common {
-            context,
+            view,
             moving_budget_bytes: request.moving_budget_bytes(),
             fetcher,
             max_windows: if n_threads == 1 { 1 } else { 2 },
@@ -111,18 +111,18 @@ impl Scan {
     pub(crate) fn composed(mut self, composition: Composition) -> Result<Scan> {
         let shared = Arc::get_mut(&mut self.shared);
         let shared = shared.ok_or_else(|| Error::Internal { what: "a scan that others have already".to_owned() })?;
-        shared.common_mut().context.composition = Some(composition);
+        shared.common_mut().view.composition = Some(composition);
         Ok(self)
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.shared.common().context.plan
+        &self.shared.common().view.plan
     }
 
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
-        self.shared.common().context.schema()
+        self.shared.common().view.schema()
     }
 
     /// The next batch; `None` after the last. The calling thread decodes too.
@@ -143,7 +143,7 @@ impl Scan {
         self.begin_fetching()?;
         self.begin_helping()?;
         let result = self.shared.work_for(self.next, &mut self.scratch, interrupted);
-        let counters = &self.shared.common().context.counters;
+        let counters = &self.shared.common().view.counters;
         add_ns(&counters.wall_ns, start.elapsed());
         add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
         self.next += usize::from(matches!(result, Ok(Some(_))));
@@ -156,9 +156,9 @@ impl Scan {
     /// [`Error::NoThread`] if the system starts no more; the next call tries again.
     pub fn begin_fetching(&mut self) -> Result<()> {
         let common = self.shared.common();
-        let reading = &common.context.reading;
+        let reading = &common.view.reading;
         if !std::mem::replace(&mut self.is_told, true) && reading.wants_announcement() {
-            reading.announce(&common.context.plan.wanted(), common.moving_budget_bytes);
+            reading.announce(&common.view.plan.wanted(), common.moving_budget_bytes);
         }
         let n_threads = common.fetcher.as_ref().map_or(0, Fetcher::n_threads);
         while self.n_fetching < n_threads {
@@ -218,17 +218,17 @@ pub struct ScanHandle {
 impl ScanHandle {
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.shared.common().context.plan
+        &self.shared.common().view.plan
     }
 
     /// Whether its reads may wait for a network.
     pub fn is_remote(&self) -> bool {
-        self.context().reading.source.access_profile().is_remote
+        self.view().reading.source.access_profile().is_remote
     }
 
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
-        self.context().schema()
+        self.view().schema()
     }
 
     /// Stops the scan: no batch follows. Does nothing after the end.
@@ -238,9 +238,9 @@ impl ScanHandle {
 
     /// Counters so far.
     pub fn stats(&self) -> Stats {
-        let context = self.context();
+        let view = self.view();
         let reads = self.physical().read_totals();
-        let counted = context.counters.snapshot();
+        let counted = view.counters.snapshot();
         let difference_bytes = reads.bytes.saturating_sub(counted.payload_bytes);
         Stats {
             read_calls: reads.n_reads,
@@ -249,7 +249,7 @@ impl ScanHandle {
             overhead_bytes: self.physical().excess_bytes().unwrap_or(difference_bytes),
             decoder_read_ns: if self.shared.common().fetcher.is_none() { reads.wall_ns } else { 0 },
             n_threads: self.n_threads as u64,
-            peak_buffer_bytes: context.held.peak_bytes(),
+            peak_buffer_bytes: view.held.peak_bytes(),
             ..counted
         }
     }
@@ -257,20 +257,20 @@ impl ScanHandle {
     /// What was damaged in one replica and read from another since this was asked for the last time; of all that is read of
     /// the file.
     pub fn take_mended(&self) -> Vec<String> {
-        self.context().reading.afresh.replicas().map_or_else(Vec::new, |replicas| replicas.take_mended())
+        self.view().reading.afresh.replicas().map_or_else(Vec::new, |replicas| replicas.take_mended())
     }
 
-    fn context(&self) -> &Context {
-        &self.shared.common().context
+    fn view(&self) -> &ScanView {
+        &self.shared.common().view
     }
 
     fn physical(&self) -> &Ledger {
-        &self.context().reading.physical
+        &self.view().reading.physical
     }
 
     /// What passed each layer boundary so far: the store's first, the engine's last.
     pub fn ledgers(&self) -> &[Arc<Ledger>] {
-        &self.context().reading.ledgers
+        &self.view().reading.ledgers
     }
 
     /// The reads of the store so far, if the request asked for a trace. Times count from the making of the scan.
@@ -280,6 +280,6 @@ impl ScanHandle {
 
     /// The pieces needed so far, in this order, if the request asked for a trace.
     pub fn logical_reads(&self) -> Vec<LogicalRead> {
-        self.context().logical.as_ref().map(LogicalReads::all).unwrap_or_default()
+        self.view().logical.as_ref().map(LogicalReads::all).unwrap_or_default()
     }
 }

@@ -7,10 +7,10 @@ use arrow_array::RecordBatch;
 use arrowroot_file::{PooledScratch, Result};
 use arrowroot_format as format;
 
-use super::context::Context;
 use super::fetch::Fetched;
 use super::logical::LogicalId;
 use super::plan::PlannedWindow;
+use super::view::ScanView;
 
 /// Tasks that wait at a time: one takes some 300 bytes, which for small pieces are many times their own.
 const MAX_TASKS: usize = 1 << 12;
@@ -25,10 +25,10 @@ pub(crate) trait Pass: Send + Sync + Sized + 'static {
     type Kept: Send + Default;
 
     /// Counts what was read and decompressed when the plan was made.
-    fn begin_scan(&self, _context: &Context) {}
+    fn begin_scan(&self, _view: &ScanView) {}
 
     /// Begins a batch. Returns its memory, and how many bytes that is so far.
-    fn begin(&self, context: &Context, number: usize, kept: &mut Self::Kept) -> Result<(Self::Fill, usize)>;
+    fn begin(&self, view: &ScanView, number: usize, kept: &mut Self::Kept) -> Result<(Self::Fill, usize)>;
 
     /// Gives each piece of a window its place in the batch, and emits what is to be done with it.
     fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut Self::Kept, window: Window<'_>) -> Result<()>;
@@ -36,14 +36,14 @@ pub(crate) trait Pass: Send + Sync + Sized + 'static {
     /// Decodes a piece of a column to its place. Any thread may do it.
     fn decode(
         &self,
-        context: &Context,
+        view: &ScanView,
         column: usize,
         work: Self::Work,
         scratch: &mut PooledScratch,
     ) -> format::Result<()>;
 
     /// Makes the batch, when all its pieces are decoded. Returns it and the bytes in its buffers.
-    fn finish(&self, context: &Context, number: usize, fill: Self::Fill) -> Result<(RecordBatch, u64)>;
+    fn finish(&self, view: &ScanView, number: usize, fill: Self::Fill) -> Result<(RecordBatch, u64)>;
 }
 
 /// A window that is in memory.
@@ -76,7 +76,7 @@ pub(crate) struct Task<W> {
 
 /// What the thread has that places a window.
 pub(crate) struct Placing<'p, P: Pass> {
-    pub(crate) context: &'p Context,
+    pub(crate) view: &'p ScanView,
     pub(crate) batch: &'p mut Building<P::Fill>,
     pub(crate) scratch: &'p mut PooledScratch,
     pub(crate) threads: &'p mut dyn Threads<P::Work>,
@@ -96,7 +96,7 @@ pub(crate) trait Threads<W> {
 impl<P: Pass> Placing<'_, P> {
     /// Counts memory of the batch as held.
     pub(crate) fn hold(&mut self, n_bytes: usize) {
-        self.context.held.add(n_bytes);
+        self.view.held.add(n_bytes);
         self.batch.held_bytes += n_bytes;
     }
 

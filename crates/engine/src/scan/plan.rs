@@ -159,10 +159,10 @@ impl BatchEntries {
     }
 
     /// Number in the table of the entry at a place among those that are read.
-    pub(crate) fn number(&self, place: usize) -> u64 {
+    pub(crate) fn number(&self, index: usize) -> u64 {
         match self {
-            BatchEntries::Range(range) => range.start.saturating_add(place as u64),
-            BatchEntries::List { sorted, .. } => sorted.get(place).copied().unwrap_or(0),
+            BatchEntries::Range(range) => range.start.saturating_add(index as u64),
+            BatchEntries::List { sorted, .. } => sorted.get(index).copied().unwrap_or(0),
         }
     }
 

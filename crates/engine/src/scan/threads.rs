@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch;
 use arrowroot_file::{Error, PooledScratch, Result, format_error};
 
-use super::context::Context;
 use super::fetch::{Fetcher, fetch};
 use super::pass::{Building, Pass, Placing, Task, Threads, Window};
 use super::stats::add_ns;
+use super::view::ScanView;
 use crate::clock::thread_cpu_time;
 
 /// How long to wait before looking whether the caller wants to stop.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What is the same for all kinds of tables.
 pub(crate) struct Common {
-    pub(crate) context: Context,
+    pub(crate) view: ScanView,
     /// For windows and batches.
     pub(crate) moving_budget_bytes: u64,
     /// `None`: the thread that places windows reads them.
@@ -127,8 +127,8 @@ enum Step<P: Pass> {
 
 impl<P: Pass> Placer<P> {
     /// Number of the window that is placed next, among those of all batches; `None` if the batch has no more.
-    fn next_window(&self, context: &Context) -> Option<usize> {
-        let batch = context.plan.batches.get(self.batch)?;
+    fn next_window(&self, view: &ScanView) -> Option<usize> {
+        let batch = view.plan.batches.get(self.batch)?;
         (self.window < batch.windows.len()).then_some(self.n_windows)
     }
 
@@ -144,25 +144,25 @@ impl<P: Pass> Placer<P> {
         fetched: Option<super::fetch::Fetched>,
         is_stopped: &mut dyn FnMut() -> bool,
     ) -> Result<Placed<P::Fill>> {
-        let context = &shared.common.context;
-        let Some(batch) = context.plan.batches.get(self.batch) else { return Ok(Placed::End) };
+        let view = &shared.common.view;
+        let Some(batch) = view.plan.batches.get(self.batch) else { return Ok(Placed::End) };
         let mut building = match self.building.take() {
             Some(building) => building,
             None => {
-                let (fill, held_bytes) = shared.pass.begin(context, self.batch, &mut self.kept)?;
-                context.held.add(held_bytes);
+                let (fill, held_bytes) = shared.pass.begin(view, self.batch, &mut self.kept)?;
+                view.held.add(held_bytes);
                 Building { number: self.batch, open: Arc::default(), held_bytes, fill }
             }
         };
         if let Some(planned) = batch.windows.get(self.window) {
             let fetched = match fetched {
                 Some(fetched) => fetched,
-                None => fetch(context, planned, is_stopped)?,
+                None => fetch(view, planned, is_stopped)?,
             };
             let mut workers = Workers { run: shared, is_stopped };
             let tasks = Vec::new();
             let (batch, scratch, threads) = (&mut building, &mut self.scratch, &mut workers);
-            let mut placing = Placing { context, batch, scratch, threads, tasks };
+            let mut placing = Placing { view, batch, scratch, threads, tasks };
             shared.pass.place(&mut placing, &mut self.kept, Window { planned, fetched })?;
             placing.emit();
             self.window += 1;
@@ -252,11 +252,11 @@ impl<P: Pass> Run<P> {
     }
 
     fn deliver(&self, ready: Ready) -> RecordBatch {
-        let counters = &self.common.context.counters;
+        let counters = &self.common.view.counters;
         counters.n_batches.fetch_add(1, Ordering::Relaxed);
         counters.n_entries.fetch_add(ready.batch.num_rows() as u64, Ordering::Relaxed);
         counters.values_bytes.fetch_add(ready.values_bytes, Ordering::Relaxed);
-        self.common.context.held.release(ready.held_bytes);
+        self.common.view.held.release(ready.held_bytes);
         ready.batch
     }
 
@@ -266,7 +266,7 @@ impl<P: Pass> Run<P> {
         }
         // Windows first: the next one is to be there when this one is done.
         let n_held = self.common.fetcher.as_ref().map_or(0, Fetcher::n_held);
-        let n_open = self.common.context.held.windows.load(Ordering::Relaxed).saturating_sub(n_held);
+        let n_open = self.common.view.held.windows.load(Ordering::Relaxed).saturating_sub(n_held);
         let has_room = n_open < self.common.max_windows;
         let may_begin = state.n_begun - state.n_delivered < self.common.max_batches;
         let is_due = has_room || state.tasks.is_empty();
@@ -291,7 +291,7 @@ impl<P: Pass> Run<P> {
 
     /// Whether the next window can be placed without waiting for it.
     fn is_fetched(&self, placer: &Placer<P>) -> bool {
-        match (&self.common.fetcher, placer.next_window(&self.common.context)) {
+        match (&self.common.fetcher, placer.next_window(&self.common.view)) {
             (Some(fetcher), Some(number)) => fetcher.want(number),
             _ => true,
         }
@@ -307,11 +307,11 @@ impl<P: Pass> Run<P> {
     }
 
     fn decode(&self, task: Task<P::Work>, scratch: &mut PooledScratch) {
-        let context = &self.common.context;
+        let view = &self.common.view;
         let Task { column, batch, open, logical, work } = task;
-        let started = context.logical.as_ref().zip(logical).map(|read| (read, Instant::now()));
-        if let Err(error) = self.pass.decode(context, column, work, scratch) {
-            return self.fail(batch, format_error(context.source(), &context.plan.columns[column].path, error));
+        let started = view.logical.as_ref().zip(logical).map(|read| (read, Instant::now()));
+        if let Err(error) = self.pass.decode(view, column, work, scratch) {
+            return self.fail(batch, format_error(view.source(), &view.plan.columns[column].path, error));
         }
         if let Some(((reads, id), start)) = started {
             reads.add_decode(id, start.elapsed());
@@ -322,7 +322,7 @@ impl<P: Pass> Run<P> {
     }
 
     fn place(&self, mut placer: Box<Placer<P>>, is_stopped: &mut dyn FnMut() -> bool) {
-        let fetched = match (&self.common.fetcher, placer.next_window(&self.common.context)) {
+        let fetched = match (&self.common.fetcher, placer.next_window(&self.common.view)) {
             (Some(fetcher), Some(number)) => fetcher.take(number),
             _ => Ok(None),
         };
@@ -357,14 +357,14 @@ impl<P: Pass> Run<P> {
             let is_done =
                 |building: &Building<_>| building.number == number && building.open.load(Ordering::Acquire) == 0;
             match state.closing.iter().position(is_done) {
-                Some(place) => state.closing.swap_remove(place),
+                Some(index) => state.closing.swap_remove(index),
                 None => return,
             }
         };
         let Building { held_bytes, fill, .. } = building;
-        let context = &self.common.context;
-        let finished = self.pass.finish(context, number, fill).and_then(|(batch, values_bytes)| {
-            let composed = context.composition.as_ref().map(|composition| composition.apply(&batch)).transpose()?;
+        let view = &self.common.view;
+        let finished = self.pass.finish(view, number, fill).and_then(|(batch, values_bytes)| {
+            let composed = view.composition.as_ref().map(|composition| composition.apply(&batch)).transpose()?;
             Ok((composed.unwrap_or(batch), values_bytes))
         });
         match finished {
@@ -411,7 +411,7 @@ impl<P: Pass> Running for Run<P> {
             self.changed.notify_all();
         };
         if let Some(fetcher) = &self.common.fetcher {
-            fetcher.run(&self.common.context, &tell);
+            fetcher.run(&self.common.view, &tell);
         }
     }
 
@@ -430,7 +430,7 @@ impl<P: Pass> Running for Run<P> {
                     let start = Instant::now();
                     let state = self.changed.wait_timeout(state, PATIENCE);
                     drop(state);
-                    add_ns(&self.common.context.counters.wait_ns, start.elapsed());
+                    add_ns(&self.common.view.counters.wait_ns, start.elapsed());
                     continue;
                 }
                 step
@@ -440,7 +440,7 @@ impl<P: Pass> Running for Run<P> {
                 step => self.take_step(step, &mut scratch, &mut || self.ends_placing()),
             }
         }
-        add_ns(&self.common.context.counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
+        add_ns(&self.common.view.counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
     }
 
     fn work_for(
@@ -473,14 +473,14 @@ impl<P: Pass> Running for Run<P> {
                     self.changed.notify_all();
                     return Ok(Some(self.deliver(ready)));
                 }
-                if number >= self.common.context.plan.batches.len() {
+                if number >= self.common.view.plan.batches.len() {
                     return Ok(None);
                 }
                 let step = self.next_step(&mut state);
                 if matches!(step, Step::Wait) {
                     let start = Instant::now();
                     drop(self.changed.wait_timeout(state, PATIENCE));
-                    add_ns(&self.common.context.counters.wait_ns, start.elapsed());
+                    add_ns(&self.common.view.counters.wait_ns, start.elapsed());
                     continue;
                 }
                 step

@@ -19,7 +19,7 @@ use super::head::{payload_offset, range_of, same_payload};
 use super::plan::{ReadBranch, fixed_bytes};
 use crate::memory::write_bits;
 use crate::misfit::Neighbours;
-use crate::scan::{Context, Counters, Payload, PayloadBytes, Piece, add_ns};
+use crate::scan::{Counters, Payload, PayloadBytes, Piece, ScanView, add_ns};
 
 /// Which entries of a basket are wanted, counted from its first one.
 #[derive(Debug, Clone)]
@@ -67,12 +67,12 @@ impl BasketWork {
         self,
         tree: &Tree,
         column: &ReadBranch,
-        context: &Context,
+        view: &ScanView,
         scratch: &mut PooledScratch,
     ) -> format::Result<()> {
         let location = column.planned.pieces.get(self.basket as usize);
         let location = location.ok_or_else(|| format::Error::corrupt(0, "a basket that is not in its column"))?;
-        self.decode(tree, column, location, context, scratch).map_err(|error| in_basket(location, error))
+        self.decode(tree, column, location, view, scratch).map_err(|error| in_basket(location, error))
     }
 
     fn decode(
@@ -80,13 +80,13 @@ impl BasketWork {
         tree: &Tree,
         column: &ReadBranch,
         location: &Piece,
-        context: &Context,
+        view: &ScanView,
         scratch: &mut PooledScratch,
     ) -> format::Result<()> {
         let BasketWork { head, payload, offsets, item_counts, wanted, mut target, .. } = self;
-        let counters = &context.counters;
+        let counters = &view.counters;
         let payload_bytes = head.payload_bytes as usize;
-        let elsewhere = context.elsewhere(&column.planned.path);
+        let elsewhere = view.elsewhere(&column.planned.path);
         let start = Instant::now();
         let again;
         let payload = match payload.bytes() {
@@ -95,13 +95,13 @@ impl BasketWork {
                 count(&head, counters);
                 match stored.get(..payload_bytes) {
                     Some(plain) => {
-                        again = context.unverified(payload_offset(location, &head), plain)?;
+                        again = view.unverified(payload_offset(location, &head), plain)?;
                         again.as_deref().unwrap_or(plain)
                     }
                     None => {
                         let Scratch { decompressor, unpacked, .. } = scratch.get();
-                        let place = match unpack_at(0, decompressor, stored, payload_bytes, unpacked) {
-                            Ok(place) => place,
+                        let index = match unpack_at(0, decompressor, stored, payload_bytes, unpacked) {
+                            Ok(index) => index,
                             Err(error) => {
                                 let error = in_stored(location, &head, error);
                                 elsewhere.reread(range_of(location), error, |record| {
@@ -111,7 +111,7 @@ impl BasketWork {
                                 })?
                             }
                         };
-                        &unpacked[place]
+                        &unpacked[index]
                     }
                 }
             }
@@ -121,8 +121,8 @@ impl BasketWork {
         let form = column.form().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
         let basket = Basket { head: &head, payload, offsets: &offsets, item_counts: item_counts.as_deref(), form };
         if let Err(error) = basket.decode(&wanted, &mut target) {
-            let place = tree.payload_place(column.id, location, &head);
-            let error = error.placed(place);
+            let index = tree.payload_place(column.id, location, &head);
+            let error = error.placed(index);
             // What values were collected before is not to be told from what came of this basket.
             let is_final = !error.is_doubtful() || location.embedded.is_some();
             if is_final || matches!(target, BasketTarget::Collected { .. }) {
@@ -137,7 +137,7 @@ impl BasketWork {
                 };
                 let item_counts = item_counts.as_deref();
                 let again = Basket { head: &head, payload, offsets: &offsets, item_counts, form };
-                again.decode(&wanted, &mut target).map_err(|error| error.placed(place))
+                again.decode(&wanted, &mut target).map_err(|error| error.placed(index))
             })?;
         }
         add_ns(&counters.decode_ns, unpacked.elapsed());

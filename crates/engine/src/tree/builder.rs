@@ -166,12 +166,12 @@ impl Builder {
         let mut n_bytes = 0;
         // A leader comes before those that share its ends.
         let mut all_ends: HashMap<usize, Buffer> = HashMap::new();
-        for (place, (filling, column)) in self.fillings.into_iter().zip(columns).enumerate() {
+        for (index, (filling, column)) in self.fillings.into_iter().zip(columns).enumerate() {
             // A buffer that two columns share counts once.
             let shared =
                 if matches!(filling, Filling::Lists { ends: Ends::Of { .. }, .. }) { n_entries * 4 + 4 } else { 0 };
             let entries = &self.entries;
-            let finishing = Finishing { column, place, entries, n_entries, text: self.text, url };
+            let finishing = Finishing { column, index, entries, n_entries, text: self.text, url };
             let array = finishing.finish(filling, &mut all_ends)?;
             let array = match &order {
                 Some(order) => take(&array, order, None).map_err(|_| Error::BatchTooLong)?,
@@ -190,8 +190,8 @@ impl Builder {
 /// For each column the one that has the ends of its lists, if not itself, and the sizes of its buffers without those.
 fn sized(columns: &[ReadBranch], entries: &BatchEntries, n_entries: usize) -> Vec<(Option<usize>, [usize; 2])> {
     let mut leaders = HashMap::new();
-    let sized = columns.iter().enumerate().map(|(place, column)| {
-        let leader = leader_of(column, place, &mut leaders);
+    let sized = columns.iter().enumerate().map(|(index, column)| {
+        let leader = leader_of(column, index, &mut leaders);
         let [ends_or_values, values] = sizes(column, entries, n_entries);
         (leader, [if leader.is_none() { ends_or_values } else { 0 }, values])
     });
@@ -280,7 +280,7 @@ fn grow(arena: &mut Arena, column: &mut Column, n_more: usize) -> Result<bool> {
 /// Makes the array of one column.
 struct Finishing<'a> {
     column: &'a ReadBranch,
-    place: usize,
+    index: usize,
     entries: &'a BatchEntries,
     n_entries: usize,
     text: TextForm,
@@ -343,7 +343,7 @@ impl Finishing<'_> {
                     return Err(too_many_entries());
                 }
                 let buffer = complete(ends)?;
-                all_ends.insert(self.place, buffer.clone());
+                all_ends.insert(self.index, buffer.clone());
                 Ok(buffer)
             }
             Ends::Of { leader, baskets } => {
@@ -376,10 +376,10 @@ impl Finishing<'_> {
         arrays::values(all, self.text).map_err(|fault| match fault {
             Fault::Arrow(error) => self.of_arrow(error),
             Fault::Format(source) => of_format(source),
-            Fault::Text { place, text } => Error::InvalidText {
+            Fault::Text { index, text } => Error::InvalidText {
                 url: self.url.to_owned(),
                 object: self.column.planned.path.clone(),
-                entry: self.entries.number(place),
+                entry: self.entries.number(index),
                 text: shown(&text),
             },
         })

@@ -14,7 +14,7 @@ use super::Tree;
 use super::basket::unpack_record;
 use super::head::range_of;
 use super::plan::ReadBranch;
-use crate::scan::{Context, Piece};
+use crate::scan::{Piece, ScanView};
 
 /// Numbers of items of arrays, one array for each object of a split collection.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl CountPlace {
 /// Reads the values of a counter for at least the wanted entries; returns for which.
 /// `of`: the branch with what is counted.
 pub(crate) fn read_counts(
-    context: &Context,
+    view: &ScanView,
     tree: &Tree,
     of: &str,
     counter: Counter,
@@ -101,24 +101,24 @@ pub(crate) fn read_counts(
     scratch: &mut PooledScratch,
 ) -> Result<(Range<u64>, Vec<u32>)> {
     let column = ReadBranch::counter(tree, counter.branch)?;
-    let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
-    let Some(place) = column.form().and_then(|form| CountPlace::find(form, counter.leaf)) else {
+    let in_branch = |error: format::Error| format_error(view.source(), &column.planned.path, error);
+    let Some(at) = column.form().and_then(|form| CountPlace::find(form, counter.leaf)) else {
         let what = format!(
             "without entry offsets, counted by a leaf of branch {:?} that has no fixed place",
             column.planned.path
         );
-        return Err(format_error(context.source(), of, format::Error::unsupported(0, what)));
+        return Err(format_error(view.source(), of, format::Error::unsupported(0, what)));
     };
     let mut range = wanted.start..wanted.start;
     let mut counts = Vec::new();
     for location in touched(&column, wanted) {
-        let (payload, _) = payload(context, tree, &column, location, scratch)?;
+        let (payload, _) = payload(view, tree, &column, location, scratch)?;
         if counts.is_empty() {
             range.start = location.first_entry;
         }
         // Counts are never negative: the low 4 bytes are the number.
-        counts.extend(payload.chunks_exact(place.entry_bytes.max(1)).map(|entry| {
-            let value = &entry[place.offset..place.offset + place.n_bytes];
+        counts.extend(payload.chunks_exact(at.entry_bytes.max(1)).map(|entry| {
+            let value = &entry[at.offset..at.offset + at.n_bytes];
             value.iter().fold(0_u32, |number, &byte| (number << 8) | u32::from(byte))
         }));
         range.end = location.entry_end;
@@ -131,7 +131,7 @@ pub(crate) fn read_counts(
 
 /// Reads the numbers of items of the arrays of each object. `n_objects`: in each of the wanted entries.
 pub(crate) fn read_item_counts(
-    context: &Context,
+    view: &ScanView,
     tree: &Tree,
     counter: BranchId,
     n_objects: Option<Vec<u32>>,
@@ -139,7 +139,7 @@ pub(crate) fn read_item_counts(
     scratch: &mut PooledScratch,
 ) -> Result<ItemCounts> {
     let column = ReadBranch::new(tree, counter)?;
-    let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
+    let in_branch = |error: format::Error| format_error(view.source(), &column.planned.path, error);
     let missing = |what: &str| in_branch(format::Error::corrupt(0, format!("{what} for entries {wanted:?}")));
     let Some(form @ EntryForm::Jagged { .. }) = column.form() else {
         return Err(in_branch(format::Error::unsupported(0, "a counter that is not a list of numbers")));
@@ -148,7 +148,7 @@ pub(crate) fn read_item_counts(
     let mut values = Values::empty(&form.data_type());
     let mut range = wanted.start..wanted.start;
     for location in touched(&column, wanted) {
-        let (payload, place) = payload(context, tree, &column, location, scratch)?;
+        let (payload, place) = payload(view, tree, &column, location, scratch)?;
         // As if the basket were one entry: all its numbers, one after the other.
         form.decode_entry(&mut Reader::default(), &payload, 0, &mut values)
             .map_err(|error| in_branch(error.placed(place)))?;
@@ -163,7 +163,7 @@ pub(crate) fn read_item_counts(
     let before = match column.column.counter {
         Some(objects) if range.start < wanted.start => {
             let (known, counts) =
-                read_counts(context, tree, &column.planned.path, objects, &(range.start..wanted.start), scratch)?;
+                read_counts(view, tree, &column.planned.path, objects, &(range.start..wanted.start), scratch)?;
             let skipped = usize::try_from(range.start.saturating_sub(known.start)).unwrap_or(usize::MAX);
             let n_entries = usize::try_from(wanted.start - range.start).unwrap_or(usize::MAX);
             counts.iter().skip(skipped).take(n_entries).map(|&count| count as usize).sum()
@@ -191,30 +191,30 @@ fn touched<'c>(column: &'c ReadBranch, wanted: &Range<u64>) -> impl Iterator<Ite
 
 /// The entry data of a basket, and where they begin.
 fn payload(
-    context: &Context,
+    view: &ScanView,
     tree: &Tree,
     column: &ReadBranch,
     location: &Piece,
     scratch: &mut PooledScratch,
 ) -> Result<(Vec<u8>, Place)> {
-    let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
-    if let Some(place) = location.embedded {
-        let embedded = tree.branch(column.id).embedded.get(place);
+    let in_branch = |error: format::Error| format_error(view.source(), &column.planned.path, error);
+    if let Some(index) = location.embedded {
+        let embedded = tree.branch(column.id).embedded.get(index);
         let embedded = embedded.ok_or_else(|| in_branch(format::Error::corrupt(0, "a basket that is not there")))?;
         let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default().to_vec();
         return Ok((data, tree.basket_place(column.id, location)));
     }
-    let record = read_range(context.source(), location.offset, u64::from(location.stored_bytes))?;
+    let record = read_range(view.source(), location.offset, u64::from(location.stored_bytes))?;
     let mut open = |record: &[u8]| {
         let in_record = |error: format::Error| error.at(location.offset);
         let head = BasketHead::parse(record).map_err(in_record)?;
         let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
-        let unpacked = unpack_record(scratch, &head, stored, &context.counters);
+        let unpacked = unpack_record(scratch, &head, stored, &view.counters);
         let payload = unpacked.map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
         let data = payload.get(..head.data_bytes as usize).unwrap_or(payload);
         Ok((data.to_vec(), head.payload_place(location.offset)))
     };
-    let elsewhere = context.elsewhere(&column.planned.path);
+    let elsewhere = view.elsewhere(&column.planned.path);
     let opened = open(&record).or_else(|error| elsewhere.reread(range_of(location), error, open));
     opened.map_err(in_branch)
 }

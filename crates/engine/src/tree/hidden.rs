@@ -55,11 +55,11 @@ pub(super) fn way(around: &str, base: &str) -> Rc<str> {
 /// Reading the descriptions of classes, which may have to tell the bases, can fail.
 pub(super) fn named(tree: &Tree, members: Vec<Member>) -> Result<Vec<(String, Shape)>> {
     let last: HashMap<String, usize> =
-        (0..).zip(&members).map(|(place, member)| (member.name.clone(), place)).collect();
+        (0..).zip(&members).map(|(index, member)| (member.name.clone(), index)).collect();
     let mut ways = Ways { tree, known: HashMap::new() };
     let mut named = Vec::with_capacity(members.len());
-    for (place, member) in members.into_iter().enumerate() {
-        let name = match last.get(&member.name) == Some(&place) {
+    for (index, member) in members.into_iter().enumerate() {
+        let name = match last.get(&member.name) == Some(&index) {
             true => member.name,
             false => format!("{}{}", ways.to(&member)?, member.name),
         };

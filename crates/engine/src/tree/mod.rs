@@ -399,7 +399,7 @@ impl Tree {
 
     /// Where a basket begins, for errors: its record, or its data if that is the tree's.
     pub(crate) fn basket_place(&self, branch: BranchId, location: &Piece) -> Place {
-        match location.embedded.and_then(|place| self.branch(branch).embedded.get(place)) {
+        match location.embedded.and_then(|index| self.branch(branch).embedded.get(index)) {
             Some(embedded) => self.key().key.object_place().plus(embedded.data.start as u64),
             None => Place::File(location.offset),
         }

@@ -226,11 +226,11 @@ fn put(members: &mut Vec<Member>, path: &[&str], branch: BranchId, bases: &Rc<st
     }
     // Members stand beside those of their class in split collections alone; the bases may be those of the last of the path.
     let is_it = |known: &Member| known.name == name && known.is_apart();
-    let place = members.iter().position(is_it).unwrap_or_else(|| {
+    let index = members.iter().position(is_it).unwrap_or_else(|| {
         members.push(member(Content::Apart(Vec::new())));
         members.len() - 1
     });
-    if let Some(Member { content: Content::Apart(inner), .. }) = members.get_mut(place) {
+    if let Some(Member { content: Content::Apart(inner), .. }) = members.get_mut(index) {
         put(inner, rest, branch, bases, shape);
     }
 }
@@ -253,13 +253,13 @@ fn field_of(
     name: &str,
 ) -> Result<Field> {
     Ok(match shape {
-        Shape::Column(place) => tree.field_among(read[*place].0, name, types)?,
-        Shape::Part(place, part) => {
+        Shape::Column(index) => tree.field_among(read[*index].0, name, types)?,
+        Shape::Part(index, part) => {
             let part_of = |whole: DataType| match whole {
                 DataType::Struct(members) => members.get(*part).map(|(_, member)| member.clone()),
                 _ => None,
             };
-            let member = match tree.readable_column(read[*place].0)?.data_type() {
+            let member = match tree.readable_column(read[*index].0)?.data_type() {
                 Some(DataType::List(item)) => part_of(*item).map(|member| DataType::List(Box::new(member))),
                 whole => whole.and_then(part_of),
             };
@@ -353,8 +353,8 @@ fn misfit(field: &Field) -> Fault {
 
 fn nested(shape: &Shape, field: &Field, batch: &RecordBatch) -> Result<ArrayRef, Fault> {
     Ok(match (shape, field.data_type()) {
-        (Shape::Column(place), _) => Arc::clone(batch.column(*place)),
-        (Shape::Part(place, part), _) => part_of(batch.column(*place), *part).ok_or_else(|| misfit(field))?,
+        (Shape::Column(index), _) => Arc::clone(batch.column(*index)),
+        (Shape::Part(index, part), _) => part_of(batch.column(*index), *part).ok_or_else(|| misfit(field))?,
         (Shape::Struct(members), ArrowType::Struct(fields)) => {
             let arrays = members.iter().zip(fields).map(|((_, member), field)| nested(member, field, batch));
             Arc::new(structs(fields, arrays.collect::<Result<_, Fault>>()?, batch.num_rows())?)
@@ -387,14 +387,14 @@ fn structs(fields: &Fields, arrays: Vec<ArrayRef>, n_values: usize) -> Result<St
 
 /// The objects of a collection and the ends of their lists, which all members have in common.
 fn items(shape: &Shape, field: &Field, batch: &RecordBatch) -> Result<(OffsetBuffer<i32>, ArrayRef), Fault> {
-    let lists_of = |place: usize| batch.column(place).as_any().downcast_ref::<ListArray>().ok_or_else(|| misfit(field));
+    let lists_of = |index: usize| batch.column(index).as_any().downcast_ref::<ListArray>().ok_or_else(|| misfit(field));
     match (shape, field.data_type()) {
-        (Shape::Column(place), _) => {
-            let lists = lists_of(*place)?;
+        (Shape::Column(index), _) => {
+            let lists = lists_of(*index)?;
             Ok((lists.offsets().clone(), Arc::clone(lists.values())))
         }
-        (Shape::Part(place, part), _) => {
-            let lists = lists_of(*place)?;
+        (Shape::Part(index, part), _) => {
+            let lists = lists_of(*index)?;
             Ok((lists.offsets().clone(), part_of(lists.values(), *part).ok_or_else(|| misfit(field))?))
         }
         (Shape::Struct(members), ArrowType::Struct(fields)) => {

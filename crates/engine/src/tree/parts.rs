@@ -58,8 +58,8 @@ impl Parts {
 
     fn take(&self, is_it: impl Fn(&Part) -> bool) -> Option<Part> {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = parts.iter().position(is_it)?;
-        Some(parts.swap_remove(place))
+        let index = parts.iter().position(is_it)?;
+        Some(parts.swap_remove(index))
     }
 
     /// Puts a part to those that nobody has in hand, as one with its neighbours. A basket is moved once at most, while
@@ -70,11 +70,11 @@ impl Parts {
             let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
             let is_neighbour =
                 |other: &Part| other.baskets.end == part.baskets.start || part.baskets.end == other.baskets.start;
-            let Some(place) = parts.iter().position(is_neighbour) else {
+            let Some(index) = parts.iter().position(is_neighbour) else {
                 parts.push(part);
                 return Ok(());
             };
-            let neighbour = parts.swap_remove(place);
+            let neighbour = parts.swap_remove(index);
             drop(parts); // others go on while values are moved
             let (mut before, after) =
                 if neighbour.baskets.start < part.baskets.start { (neighbour, part) } else { (part, neighbour) };

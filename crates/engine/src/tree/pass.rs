@@ -12,7 +12,7 @@ use super::builder::Builder;
 use super::nested::{self, Nesting};
 use super::place::{KeptBaskets, Placer};
 use super::plan::{ReadBranch, plan};
-use crate::scan::{Context, Pass, Placing, Request, Scan, Window};
+use crate::scan::{Pass, Placing, Request, Scan, ScanView, Window};
 use crate::table::Table;
 
 /// One pass over branches of a tree.
@@ -50,10 +50,10 @@ impl Pass for TreePass {
     type Fill = Builder;
     type Kept = KeptBaskets;
 
-    fn begin(&self, context: &Context, number: usize, kept: &mut KeptBaskets) -> Result<(Builder, usize)> {
+    fn begin(&self, view: &ScanView, number: usize, kept: &mut KeptBaskets) -> Result<(Builder, usize)> {
         kept.begin_batch();
-        let entries = &context.plan.batches[number].entries;
-        Ok((Builder::new(&self.branches, entries, &self.schema, context.text)?, 0))
+        let entries = &view.plan.batches[number].entries;
+        Ok((Builder::new(&self.branches, entries, &self.schema, view.text)?, 0))
     }
 
     fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut KeptBaskets, window: Window<'_>) -> Result<()> {
@@ -62,16 +62,16 @@ impl Pass for TreePass {
 
     fn decode(
         &self,
-        context: &Context,
+        view: &ScanView,
         column: usize,
         work: BasketWork,
         scratch: &mut PooledScratch,
     ) -> format::Result<()> {
-        work.run(&self.tree, &self.branches[column], context, scratch)
+        work.run(&self.tree, &self.branches[column], view, scratch)
     }
 
-    fn finish(&self, context: &Context, _number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
-        let url = context.source().url();
+    fn finish(&self, view: &ScanView, _number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
+        let url = view.source().url();
         let (batch, n_bytes) = fill.finish(&self.branches, url)?;
         match &self.nesting {
             Some(nesting) => Ok((nesting.apply(&batch, url)?, n_bytes)),

@@ -20,7 +20,7 @@ use super::pass::TreePass;
 use super::plan::{ReadBranch, fixed_bytes};
 use crate::memory::{HeldBytes, WindowBytes};
 use crate::scan::{
-    BatchEntries, Context, Keeping, LogicalId, Payload, PayloadBytes, Piece, Placing, PlannedPiece, Window,
+    BatchEntries, Keeping, LogicalId, Payload, PayloadBytes, Piece, Placing, PlannedPiece, ScanView, Window,
 };
 
 /// So many uncompressed bytes of a window wait to be decoded at most, and one basket more.
@@ -35,7 +35,7 @@ struct KeptBasket {
 
 /// A basket on the way to its place.
 struct OpenedBasket<'c> {
-    context: &'c Context,
+    view: &'c ScanView,
     tree: &'c Tree,
     column: &'c ReadBranch,
     location: &'c Piece,
@@ -81,8 +81,8 @@ impl<'a> Placer<'a, '_> {
     }
 
     fn place_basket(&mut self, basket: &PlannedPiece, window: &Arc<WindowBytes>, range: Range<usize>) -> Result<()> {
-        let context = self.placing.context;
-        let mut opened = self.open_basket(context, basket, window, range)?;
+        let view = self.placing.view;
+        let mut opened = self.open_basket(view, basket, window, range)?;
         let (column, location) = (opened.column, opened.location);
         let column_place = basket.column as usize;
         let form = column.form().ok_or_else(|| opened.wrong(format::Error::unsupported(0, "a group")))?;
@@ -92,13 +92,13 @@ impl<'a> Placer<'a, '_> {
         let places_items = self.builder().places_items(column_place);
         let keeping = self.keeping(basket, &opened);
         let is_kept = keeping == Keeping::Unpacked;
-        let kept_as_stored = if is_kept { None } else { opened.payload.kept(keeping, &context.held)? };
+        let kept_as_stored = if is_kept { None } else { opened.payload.kept(keeping, &view.held)? };
         if is_kept || opened.head.offsets_are_sizes || (places_items && !is_whole) {
             let n_unpacked = self.unpack_now(&mut opened, logical)?;
             self.waiting_bytes += if is_kept { 0 } else { n_unpacked };
         }
         let item_counts = match form.needs_counts() {
-            true => Some(self.item_counts(context, column, location.first_entry..location.entry_end)?),
+            true => Some(self.item_counts(view, column, location.first_entry..location.entry_end)?),
             false => None,
         };
         // Whole baskets of lists whose ends are those of another column need no offsets.
@@ -115,7 +115,7 @@ impl<'a> Placer<'a, '_> {
         }
         let n_items = if places_items { opened.n_items(form, &wanted, is_whole)? } else { 0 };
         let target = self.lease(column_place, wanted.len(), n_items)?;
-        let payload = if is_kept { opened.payload.kept(keeping, &context.held)? } else { kept_as_stored };
+        let payload = if is_kept { opened.payload.kept(keeping, &view.held)? } else { kept_as_stored };
         if let Some(payload) = payload {
             self.kept.n_bytes += payload.unpacked_bytes();
             let kept = KeptBasket { head: opened.head, payload, offsets: opened.offsets.clone() };
@@ -131,7 +131,7 @@ impl<'a> Placer<'a, '_> {
     /// what is far beyond the budget stays as it is stored.
     fn keeping(&self, basket: &PlannedPiece, opened: &OpenedBasket<'_>) -> Keeping {
         let n_bytes = self.kept.n_bytes.saturating_add(opened.head.payload_bytes.into());
-        let is_beyond = n_bytes > opened.context.plan.kept_budget_bytes.saturating_mul(2);
+        let is_beyond = n_bytes > opened.view.plan.kept_budget_bytes.saturating_mul(2);
         match (basket.kept, &opened.payload) {
             (Keeping::Unpacked, Payload::Stored(..) | Payload::Kept(_)) if is_beyond => Keeping::Stored,
             (keeping, _) => keeping,
@@ -163,30 +163,30 @@ impl<'a> Placer<'a, '_> {
     /// Decompresses a payload that must be looked into, or that the next batch needs too. Returns how many bytes came out.
     fn unpack_now(&mut self, opened: &mut OpenedBasket<'_>, logical: Option<LogicalId>) -> Result<usize> {
         let PayloadBytes::Stored(stored) = opened.payload.bytes() else { return Ok(0) };
-        let context = opened.context;
+        let view = opened.view;
         let start = Instant::now();
-        let unpacked = unpack_record(self.placing.scratch, &opened.head, stored, &context.counters);
+        let unpacked = unpack_record(self.placing.scratch, &opened.head, stored, &view.counters);
         let unpacked = match unpacked {
             Ok(unpacked) => {
                 let again = match is_plain(&opened.head) {
-                    true => context.unverified(payload_offset(opened.location, &opened.head), unpacked),
+                    true => view.unverified(payload_offset(opened.location, &opened.head), unpacked),
                     false => Ok(None),
                 };
                 let again = again.map_err(|error| opened.wrong(error))?;
-                HeldBytes::copied(again.as_deref().unwrap_or(unpacked), &context.held)?
+                HeldBytes::copied(again.as_deref().unwrap_or(unpacked), &view.held)?
             }
             Err(error) => {
                 let error = in_stored(opened.location, &opened.head, error);
-                let (elsewhere, range) = (context.elsewhere(&opened.column.planned.path), range_of(opened.location));
+                let (elsewhere, range) = (view.elsewhere(&opened.column.planned.path), range_of(opened.location));
                 let scratch = &mut *self.placing.scratch;
                 let again = elsewhere.reread(range, error, |record| {
                     let stored = same_payload(record, opened.location, &opened.head)?;
-                    unpack_record(scratch, &opened.head, stored, &context.counters).map(<[u8]>::to_vec)
+                    unpack_record(scratch, &opened.head, stored, &view.counters).map(<[u8]>::to_vec)
                 });
-                HeldBytes::copied(&again.map_err(|error| opened.wrong(error))?, &context.held)?
+                HeldBytes::copied(&again.map_err(|error| opened.wrong(error))?, &view.held)?
             }
         };
-        if let (Some(reads), Some(id)) = (&context.logical, logical) {
+        if let (Some(reads), Some(id)) = (&view.logical, logical) {
             reads.add_decode(id, start.elapsed());
         }
         let n_bytes = unpacked.len();
@@ -197,7 +197,7 @@ impl<'a> Placer<'a, '_> {
     /// Opens a basket wherever it is: kept from the batch before, in the tree's record, or in the window.
     fn open_basket<'c>(
         &mut self,
-        context: &'c Context,
+        view: &'c ScanView,
         basket: &PlannedPiece,
         window: &Arc<WindowBytes>,
         range: Range<usize>,
@@ -207,33 +207,33 @@ impl<'a> Placer<'a, '_> {
     {
         let (tree, column) = (&self.pass.tree, &self.pass.branches[basket.column as usize]);
         let location = &column.planned.pieces[basket.piece as usize];
-        let opened = |head, payload, offsets| OpenedBasket { context, tree, column, location, head, payload, offsets };
+        let opened = |head, payload, offsets| OpenedBasket { view, tree, column, location, head, payload, offsets };
         if !basket.is_fetched()
             && let Some(kept) = self.kept.baskets.remove(&basket.key())
         {
             self.kept.n_bytes -= kept.payload.unpacked_bytes();
             return Ok(opened(kept.head, kept.payload, kept.offsets));
         }
-        if let Some(place) = location.embedded {
-            let embedded = tree.branch(column.id).embedded.get(place);
+        if let Some(index) = location.embedded {
+            let embedded = tree.branch(column.id).embedded.get(index);
             let embedded = embedded.ok_or_else(|| {
                 let error = format::Error::corrupt(0, "a basket that is not in the tree's record");
-                wrong_basket(context, column, location, error.placed(tree.key().key.object_place()))
+                wrong_basket(view, column, location, error.placed(tree.key().key.object_place()))
             })?;
-            let (payload, offsets) = open_embedded(tree, embedded, context)?;
+            let (payload, offsets) = open_embedded(tree, embedded, view)?;
             return Ok(opened(embedded.head, payload, offsets));
         }
-        context.count_payload(location.offset, u64::from(location.stored_bytes));
+        view.count_payload(location.offset, u64::from(location.stored_bytes));
         let head = match parse_head(window.bytes.get(range.clone()).unwrap_or_default(), location) {
             Ok(head) => head,
             Err(error) => {
-                let elsewhere = context.elsewhere(&column.planned.path);
+                let elsewhere = view.elsewhere(&column.planned.path);
                 let again = elsewhere.reread(range_of(location), error.at(location.offset), |record| {
                     let head = parse_head(record, location).map_err(|error| error.at(location.offset))?;
                     Ok((head, record.get(head.key_bytes as usize..).unwrap_or_default().to_vec()))
                 });
-                let (head, stored) = again.map_err(|error| wrong_basket(context, column, location, error))?;
-                let payload = Payload::Kept(HeldBytes::copied(&stored, &context.held)?);
+                let (head, stored) = again.map_err(|error| wrong_basket(view, column, location, error))?;
+                let payload = Payload::Kept(HeldBytes::copied(&stored, &view.held)?);
                 return Ok(opened(head, payload, Offsets::InPayload));
             }
         };
@@ -243,7 +243,7 @@ impl<'a> Placer<'a, '_> {
 
     /// Makes the offsets that are not in the payload as they are needed.
     fn find_offsets(&mut self, opened: &mut OpenedBasket<'_>) -> Result<()> {
-        let OpenedBasket { context, tree, column, location, head, ref payload, ref offsets, .. } = *opened;
+        let OpenedBasket { view, tree, column, location, head, ref payload, ref offsets, .. } = *opened;
         if matches!(offsets, Offsets::Given(_)) {
             return Ok(());
         }
@@ -271,7 +271,7 @@ impl<'a> Placer<'a, '_> {
             return Err(opened.wrong(error));
         };
         let wanted = location.first_entry..location.first_entry + n_entries as u64;
-        let counts = self.counts(context, &column.planned.path, counter, wanted)?;
+        let counts = self.counts(view, &column.planned.path, counter, wanted)?;
         let item_bytes = fixed_bytes(dims, number.stored_bytes());
         let size = |count: &u32| {
             u32::try_from((*count as usize).saturating_mul(item_bytes).saturating_add(header.n_bytes()))
@@ -284,34 +284,33 @@ impl<'a> Placer<'a, '_> {
     }
 
     /// Numbers of items of the arrays of each object, or of the objects, for the entries of a basket.
-    fn item_counts(&mut self, context: &Context, column: &ReadBranch, wanted: Range<u64>) -> Result<Arc<ItemCounts>> {
+    fn item_counts(&mut self, view: &ScanView, column: &ReadBranch, wanted: Range<u64>) -> Result<Arc<ItemCounts>> {
         let of = &column.planned.path;
         let Some(counter) = column.column.item_counter else {
-            let objects = column.column.counter.map(|objects| self.counts(context, of, objects, wanted)).transpose()?;
+            let objects = column.column.counter.map(|objects| self.counts(view, of, objects, wanted)).transpose()?;
             return Ok(Arc::new(ItemCounts::of_objects(&objects.unwrap_or_default())));
         };
         let tree = &self.pass.tree;
         let objects = tree.readable_column(counter)?.counter;
-        let objects = objects.map(|objects| self.counts(context, of, objects, wanted.clone())).transpose()?;
-        read_item_counts(context, tree, counter, objects, &wanted, self.placing.scratch).map(Arc::new)
+        let objects = objects.map(|objects| self.counts(view, of, objects, wanted.clone())).transpose()?;
+        read_item_counts(view, tree, counter, objects, &wanted, self.placing.scratch).map(Arc::new)
     }
 
     /// Values of the counter of a branch for some entries; the whole batch is read at once.
-    fn counts(&mut self, context: &Context, of: &str, counter: Counter, wanted: Range<u64>) -> Result<Vec<u32>> {
+    fn counts(&mut self, view: &ScanView, of: &str, counter: Counter, wanted: Range<u64>) -> Result<Vec<u32>> {
         let held = self.kept.counts.get(&counter);
         let held = held.filter(|(range, _)| range.start <= wanted.start && wanted.end <= range.end);
         let (range, counts) = match held {
             Some((range, counts)) => (range.clone(), Arc::clone(counts)),
             None => {
-                let (range, counts) =
-                    read_counts(context, &self.pass.tree, of, counter, &wanted, self.placing.scratch)?;
+                let (range, counts) = read_counts(view, &self.pass.tree, of, counter, &wanted, self.placing.scratch)?;
                 let counts = Arc::new(counts);
                 self.kept.counts.insert(counter, (range.clone(), Arc::clone(&counts)));
                 (range, counts)
             }
         };
-        let place = |entry: u64| usize::try_from(entry - range.start).unwrap_or(usize::MAX);
-        Ok(counts.get(place(wanted.start)..place(wanted.end)).unwrap_or_default().to_vec())
+        let at = |entry: u64| usize::try_from(entry - range.start).unwrap_or(usize::MAX);
+        Ok(counts.get(at(wanted.start)..at(wanted.end)).unwrap_or_default().to_vec())
     }
 }
 
@@ -319,13 +318,13 @@ impl OpenedBasket<'_> {
     /// An error in the basket; in its uncompressed payload if it has no other place.
     fn wrong(&self, error: format::Error) -> Error {
         let place = self.tree.payload_place(self.column.id, self.location, &self.head);
-        wrong_basket(self.context, self.column, self.location, error.placed(place))
+        wrong_basket(self.view, self.column, self.location, error.placed(place))
     }
 
     /// Notes that the basket is read, unless an earlier batch has done so; `None` if no trace was asked for.
     fn begin_logical(&self, column_place: usize) -> Option<LogicalId> {
         let is_read = matches!(self.payload, Payload::Stored(..));
-        is_read.then(|| self.context.begin_logical(column_place, self.location)).flatten()
+        is_read.then(|| self.view.begin_logical(column_place, self.location)).flatten()
     }
 
     /// Number of items in the lists of the wanted entries. Of a part of the basket the payload must be uncompressed.
@@ -346,13 +345,13 @@ impl OpenedBasket<'_> {
 }
 
 /// An error in a basket that has its place, with file and branch.
-fn wrong_basket(context: &Context, column: &ReadBranch, location: &Piece, error: format::Error) -> Error {
-    format_error(context.source(), &column.planned.path, in_basket(location, error))
+fn wrong_basket(view: &ScanView, column: &ReadBranch, location: &Piece, error: format::Error) -> Error {
+    format_error(view.source(), &column.planned.path, in_basket(location, error))
 }
 
 /// The payload and the offsets of a basket in the tree's record.
-fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, context: &Context) -> Result<(Payload, Offsets)> {
-    let counters = &context.counters;
+fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, view: &ScanView) -> Result<(Payload, Offsets)> {
+    let counters = &view.counters;
     let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default();
     let offsets = match &embedded.entry_offsets {
         None => Offsets::InPayload,
@@ -362,7 +361,7 @@ fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, context: &Context) -> R
     };
     counters.n_pieces.fetch_add(1, Ordering::Relaxed);
     counters.unzip_bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
-    Ok((Payload::Ready(HeldBytes::copied(data, &context.held)?), offsets))
+    Ok((Payload::Ready(HeldBytes::copied(data, &view.held)?), offsets))
 }
 
 /// Stored words of offsets: sums of the sizes before each entry.

@@ -105,8 +105,8 @@ pub(crate) fn plan(
     let columns: Vec<Arc<PlannedColumn>> = branches.iter().map(|branch| Arc::clone(&branch.planned)).collect();
     let mut bound = PieceBound::of(&columns);
     let mut pieces = Vec::with_capacity(batches.len());
-    for (place, entries) in batches.iter().enumerate() {
-        let baskets = baskets_of_batch(tree, &branches, request.order, entries, batches.get(place + 1), &mut next)?;
+    for (index, entries) in batches.iter().enumerate() {
+        let baskets = baskets_of_batch(tree, &branches, request.order, entries, batches.get(index + 1), &mut next)?;
         bound.add(baskets.len())?;
         pieces.push(baskets);
     }
@@ -141,7 +141,7 @@ fn baskets_of_batch(
 ) -> Result<Vec<PlannedPiece>> {
     let span = entries.span();
     let mut baskets = Vec::new();
-    for (place, column) in columns.iter().enumerate() {
+    for (number, column) in columns.iter().enumerate() {
         check_cover(tree, column, &span)?;
         let is_range = matches!(entries, BatchEntries::Range(_));
         let keeps = match order {
@@ -149,16 +149,16 @@ fn baskets_of_batch(
             // Reading entry by entry keeps the basket of the last entry in hand.
             Order::Entry => following.is_some_and(|following| entries.is_before(following)),
         };
-        let mut index = if is_range { next[place] } else { 0 };
+        let mut index = if is_range { next[number] } else { 0 };
         index = index.max(column.planned.pieces.partition_point(|basket| basket.entry_end <= span.start));
         while let Some(basket) = column.planned.pieces.get(index).filter(|basket| basket.first_entry < span.end) {
             if entries.touches(basket) {
                 check_claim(tree, column, basket)?;
                 let needed_again = keeps && following.is_some_and(|following| following.touches(basket));
                 if needed_again {
-                    next[place] = index;
+                    next[number] = index;
                 }
-                baskets.push(PlannedPiece::new(place, index, needed_again));
+                baskets.push(PlannedPiece::new(number, index, needed_again));
             }
             index += 1;
         }
@@ -182,8 +182,8 @@ fn check_claim(tree: &Tree, column: &ReadBranch, basket: &Piece) -> Result<()> {
         _ => 1,
     };
     let most_bytes = match basket.embedded {
-        Some(place) => {
-            let embedded = tree.branch(column.id).embedded.get(place);
+        Some(index) => {
+            let embedded = tree.branch(column.id).embedded.get(index);
             let data = embedded.map_or(0, |embedded| embedded.data.len() as u64);
             if matches!(column.form(), Some(EntryForm::Fixed { .. })) { data } else { u64::MAX }
         }
@@ -225,15 +225,15 @@ fn check_cover(tree: &Tree, column: &ReadBranch, span: &Range<u64>) -> Result<()
 }
 
 /// Which column has the ends of the lists of this one, if not itself: both have the same counter.
-pub(super) fn leader_of(column: &ReadBranch, place: usize, leaders: &mut HashMap<Counter, usize>) -> Option<usize> {
+pub(super) fn leader_of(column: &ReadBranch, index: usize, leaders: &mut HashMap<Counter, usize>) -> Option<usize> {
     let counter = match column.form() {
         Some(EntryForm::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => {
             column.column.counter?
         }
         _ => return None,
     };
-    let leader = *leaders.entry(counter).or_insert(place);
-    (leader != place).then_some(leader)
+    let leader = *leaders.entry(counter).or_insert(index);
+    (leader != index).then_some(leader)
 }
 
 pub(super) fn product(dims: &[u32]) -> usize {
@@ -245,7 +245,7 @@ fn density(columns: &[ReadBranch], n_entries: u64) -> Density {
     let mut leaders = HashMap::new();
     let mut each_bytes = 0.0;
     let mut in_baskets: Vec<(&ReadBranch, Option<Header>)> = Vec::new();
-    for (place, column) in columns.iter().enumerate() {
+    for (index, column) in columns.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         match column.form() {
             Some(EntryForm::Fixed { number, dims }) if number.primitive == Primitive::Bool => {
@@ -255,7 +255,7 @@ fn density(columns: &[ReadBranch], n_entries: u64) -> Density {
                 each_bytes += product(dims).saturating_mul(number.in_memory().stored_bytes()) as f64;
             }
             Some(EntryForm::Jagged { header, number, .. }) if !number.is_packed() => {
-                let has_ends = leader_of(column, place, &mut leaders).is_none();
+                let has_ends = leader_of(column, index, &mut leaders).is_none();
                 each_bytes += if has_ends { 4.0 } else { 0.0 };
                 in_baskets.push((column, Some(*header)));
             }

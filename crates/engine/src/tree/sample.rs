@@ -46,8 +46,8 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Sample> {
         return Ok(Sample::default());
     };
     let in_branch = |error: format::Error| format_error(tree.file().source().as_ref(), tree.branch_path(id), error);
-    if let Some(place) = location.embedded {
-        let Some(embedded) = tree.branch(id).embedded.get(place) else {
+    if let Some(index) = location.embedded {
+        let Some(embedded) = tree.branch(id).embedded.get(index) else {
             return Err(in_branch(format::Error::corrupt(0, "a basket that is not in the tree's record")));
         };
         let payload = tree.object_data().get(embedded.data.clone()).unwrap_or_default().to_vec();
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn entries_that_overlap_are_looked_at_up_to_the_same_bound() {
-        let starts: Vec<usize> = (0..1000).map(|place| if place % 2 == 0 { 0 } else { 1 << 20 }).collect();
+        let starts: Vec<usize> = (0..1000).map(|index| if index % 2 == 0 { 0 } else { 1 << 20 }).collect();
         assert_eq!(sampled(&starts, 2 << 20).iter().map(|(start, end)| end - start).sum::<usize>(), MAX_SAMPLE_BYTES);
     }
 }

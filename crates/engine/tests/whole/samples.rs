@@ -212,23 +212,23 @@ fn page() -> Range<usize> {
 /// First and end of the page, and where the page list says so: an envelope that is not compressed.
 fn listed_page(content: &[u8]) -> (usize, usize, usize) {
     let envelope = envelope(content);
-    let word = |place: usize| u32::from_le_bytes(content[place..place + 4].try_into().unwrap());
-    let long = |place: usize| u64::from_le_bytes(content[place..place + 8].try_into().unwrap());
+    let word = |index: usize| u32::from_le_bytes(content[index..index + 4].try_into().unwrap());
+    let long = |index: usize| u64::from_le_bytes(content[index..index + 8].try_into().unwrap());
     // Number of elements, negative with a checksum; size; offset. Bytes have as many elements as they are stored in.
     let places = envelope.start..envelope.end - 16;
-    let is_page = |&place: &usize| {
-        word(place).wrapping_neg() == word(place + 4)
-            && word(place + 4) > 100
-            && long(place + 8) + u64::from(word(place + 4)) < content.len() as u64
+    let is_page = |&index: &usize| {
+        word(index).wrapping_neg() == word(index + 4)
+            && word(index + 4) > 100
+            && long(index + 8) + u64::from(word(index + 4)) < content.len() as u64
     };
-    let place = places.into_iter().find(is_page).unwrap();
-    let start = usize::try_from(long(place + 8)).unwrap();
-    (start, start + word(place + 4) as usize, place)
+    let index = places.into_iter().find(is_page).unwrap();
+    let start = usize::try_from(long(index + 8)).unwrap();
+    (start, start + word(index + 4) as usize, index)
 }
 
 /// The page list: its type is 3, and its checksum stands behind it.
 fn envelope(content: &[u8]) -> Range<usize> {
-    let long = |place: usize| u64::from_le_bytes(content[place..place + 8].try_into().unwrap());
+    let long = |index: usize| u64::from_le_bytes(content[index..index + 8].try_into().unwrap());
     let found = (0..content.len() - 16).find_map(|start| {
         let end = start.checked_add(usize::try_from(long(start) >> 16).ok()?)?;
         let is_one = long(start) & 0xFFFF == 3 && end - start >= 16 && end <= content.len();
@@ -271,8 +271,8 @@ fn a_wrong_checksum_is_told_by_whoever_reads_the_values() {
 fn of_a_page_that_says_it_has_gigabytes_no_sample_is_taken() {
     for (n_elements, is_taken) in [(1_u32 << 20, false), (1 << 30, true)] {
         let mut content = OBJECTS.to_vec();
-        let (_, _, place) = listed_page(&content);
-        content[place..place + 4].copy_from_slice(&n_elements.wrapping_neg().to_le_bytes());
+        let (_, _, index) = listed_page(&content);
+        content[index..index + 4].copy_from_slice(&n_elements.wrapping_neg().to_le_bytes());
         let envelope = envelope(OBJECTS);
         let sum = format::rntuple::checksum(&content[envelope.start..envelope.end - 8]);
         content[envelope.end - 8..envelope.end].copy_from_slice(&sum.to_le_bytes());

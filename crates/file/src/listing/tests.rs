@@ -58,9 +58,9 @@ fn chain(n_directories: usize, name: &str) -> Vec<u8> {
     let lists_at = BEGIN + 200;
     let mut file = beginning(lists_at, list_bytes);
     file.resize(lists_at, 0);
-    for place in 0..=n_directories {
+    for index in 0..=n_directories {
         let at = file.len();
-        if place == n_directories {
+        if index == n_directories {
             file.extend(key(at, own_key, 4, "", "", b""));
             break; // what follows are zeros: no keys
         }
@@ -68,7 +68,7 @@ fn chain(n_directories: usize, name: &str) -> Vec<u8> {
         file.extend(word(1));
         let payload_at = at + list_bytes;
         file.extend(key(payload_at - 30, 30, payload_bytes, "TDirectory", name, b""));
-        let inner_bytes = if place + 1 == n_directories { own_key + 4 } else { list_bytes };
+        let inner_bytes = if index + 1 == n_directories { own_key + 4 } else { list_bytes };
         file.extend(directory(payload_at + payload_bytes, inner_bytes));
     }
     file.resize(1_000_000, 0);
@@ -84,27 +84,27 @@ fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> 
     let payload_bytes = directory(0, LIST_BYTES).len();
     let keys_at = payloads_at + n_directories * payload_bytes + 4;
     let key_bytes = key(0, 0, 0, "TDirectory", name, &[0; 4]).len();
-    let list_at = |place: usize| keys_at + place * key_bytes;
+    let list_at = |index: usize| keys_at + index * key_bytes;
     let mut file = beginning(heads_at, LIST_BYTES);
     file.resize(heads_at, 0);
-    for place in 0..n_directories {
+    for index in 0..n_directories {
         // The list's own key says that its payload, the number of keys and these, is far behind it.
-        let at = heads_at + place * head_bytes;
-        let key_bytes = list_at(place) - 4 - at;
+        let at = heads_at + index * head_bytes;
+        let key_bytes = list_at(index) - 4 - at;
         file.extend(key(at, key_bytes, LIST_BYTES - key_bytes, "", "", b""));
     }
-    for place in 0..n_directories {
-        file.extend(if place + 1 == n_directories {
+    for index in 0..n_directories {
+        file.extend(if index + 1 == n_directories {
             directory(EMPTY_LIST_AT, EMPTY_LIST_BYTES)
         } else {
-            directory(heads_at + (place + 1) * head_bytes, LIST_BYTES)
+            directory(heads_at + (index + 1) * head_bytes, LIST_BYTES)
         });
     }
     file.extend(word(n_keys(0)));
-    for place in 0..n_directories {
-        let at = payloads_at + place * payload_bytes;
+    for index in 0..n_directories {
+        let at = payloads_at + index * payload_bytes;
         // The last bytes of its title are the number of keys behind it.
-        file.extend(key(at - 30, 30, payload_bytes, "TDirectory", name, &word(n_keys(place + 1))));
+        file.extend(key(at - 30, 30, payload_bytes, "TDirectory", name, &word(n_keys(index + 1))));
     }
     file.resize(EMPTY_LIST_AT, 0);
     file.extend(key(EMPTY_LIST_AT, EMPTY_LIST_BYTES - 4, 4, "", "", b""));

@@ -60,7 +60,7 @@ pub enum Step {
     /// An array that another member counts.
     Counted {
         /// Where it goes.
-        place: usize,
+        index: usize,
         /// One item.
         item: Node,
         /// Place of the counter.
@@ -87,7 +87,7 @@ pub enum Step {
     /// The number of the process that a reference is of; of an object that has a UUID, that as text, which is passed over.
     Process {
         /// Where the number goes, or that there is none.
-        place: usize,
+        index: usize,
         /// Place of the `fBits` that tell.
         bits: usize,
     },

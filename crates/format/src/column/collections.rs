@@ -66,7 +66,7 @@ pub(super) fn symmetric_matrix(name: &str, item: Primitive, base: &Class) -> Opt
     members.push((Name::from("fElements"), DataType::List(Box::new(item.data_type()))));
     let first = Base { name: base.name.clone(), variants: base.variants.clone(), by_member: None, is_whole: false };
     let head = CountedHead::Triangle;
-    let triangle = Step::Counted { place: members.len() - 1, item, counter: rows, factor: 1, head };
+    let triangle = Step::Counted { index: members.len() - 1, item, counter: rows, factor: 1, head };
     let variant = Variant::new(0, 0, vec![Step::Base(first), triangle], Vec::new());
     Some(Class::new(name, false, members, vec![variant]))
 }
@@ -129,7 +129,7 @@ fn object_array(item: Node) -> Class {
     let mut head = head.member("fSize", number(Primitive::Int32)).member("fLowerBound", number(Primitive::Int32));
     head.members.push((Name::from("fObjects"), DataType::List(Box::new(item.data_type()))));
     let nothing = CountedHead::Nothing;
-    head.steps.push(Step::Counted { place: 5, item, counter: 3, factor: 1, head: nothing });
+    head.steps.push(Step::Counted { index: 5, item, counter: 3, factor: 1, head: nothing });
     head.class("TObjArray", &[3])
 }
 

@@ -295,11 +295,11 @@ impl<'i> Compiler<'i> {
             }
         };
         let before = (std::mem::replace(&mut self.outermost, usize::MAX), std::mem::take(&mut self.is_bounded));
-        let place = self.open.len();
+        let index = self.open.len();
         self.open.push(class_name.clone());
         let class = self.compile_class(&class_name, &infos);
         self.open.pop();
-        let is_own = self.outermost >= place && !self.is_bounded;
+        let is_own = self.outermost >= index && !self.is_bounded;
         (self.outermost, self.is_bounded) = (self.outermost.min(before.0), self.is_bounded || before.1);
         let compiled = match class {
             Ok(class) => {
@@ -334,9 +334,9 @@ impl<'i> Compiler<'i> {
 
     /// Whether a class is being compiled. What is compiled now depends on that, if it is.
     pub(super) fn is_open(&mut self, class: &str) -> bool {
-        let place = self.open.iter().position(|open| open == class);
-        self.outermost = self.outermost.min(place.unwrap_or(usize::MAX));
-        place.is_some()
+        let index = self.open.iter().position(|open| open == class);
+        self.outermost = self.outermost.min(index.unwrap_or(usize::MAX));
+        index.is_some()
     }
 
     /// That a class has more members than it may: said of whatever it is a part of by value.

@@ -23,7 +23,7 @@ const NAME_BYTES_FOR_ONE: usize = 2_000;
 /// Bytes of the names of bases around a member.
 const MAX_PATH_BYTES: usize = 16 << 10;
 
-/// A way through the bases of a class, by its place in [`Members::paths`].
+/// A way through the bases of a class, by its index in [`Members::paths`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Path(usize);
 
@@ -86,14 +86,14 @@ impl Members {
         path == of
     }
 
-    /// The place of a member, new or known from another version; an error, with its place and type there, if that is
+    /// The index of a member, new or known from another version; an error, with its index and type there, if that is
     /// another type.
     pub(super) fn place(&mut self, path: Path, name: &Name, data_type: DataType) -> Result<usize, (usize, DataType)> {
         match self.paths[path.0].by_name.get(name) {
-            Some(&place) => {
-                let known = &self.found[place].2;
+            Some(&index) => {
+                let known = &self.found[index].2;
                 let inner = if let DataType::Optional(inner) = known { inner } else { known };
-                if *known == data_type || *inner == data_type { Ok(place) } else { Err((place, inner.clone())) }
+                if *known == data_type || *inner == data_type { Ok(index) } else { Err((index, inner.clone())) }
             }
             None => {
                 self.found.push((path, Arc::clone(name), data_type));
@@ -107,15 +107,15 @@ impl Members {
     /// Names as they come out: where a class hides a member of its base, that one has the base's name before it.
     pub(super) fn into_members(self) -> Arc<[(Name, DataType)]> {
         let mut last = HashMap::new();
-        for (place, (_, name, _)) in self.found.iter().enumerate() {
-            last.insert(Arc::clone(name), place);
+        for (index, (_, name, _)) in self.found.iter().enumerate() {
+            last.insert(Arc::clone(name), index);
         }
-        let name_of = |place: usize, path: Path, name: Name| match last.get(&name) == Some(&place) {
+        let name_of = |index: usize, path: Path, name: Name| match last.get(&name) == Some(&index) {
             true => name,
             false => format!("{}{name}", self.paths[path.0].text).into(),
         };
         let found = self.found.into_iter().enumerate();
-        found.map(|(place, (path, name, data_type))| (name_of(place, path, name), data_type)).collect()
+        found.map(|(index, (path, name, data_type))| (name_of(index, path, name), data_type)).collect()
     }
 
     /// What names of bases before those of hidden members add to the size.
@@ -135,8 +135,8 @@ impl Compiler<'_> {
             return Err(self.too_large(name));
         }
         let n_members = members.found.len();
-        for (place, is_absent) in absent_somewhere(&mut variants, 0..n_members).into_iter().enumerate() {
-            let data_type = &mut members.found[place].2;
+        for (index, is_absent) in absent_somewhere(&mut variants, 0..n_members).into_iter().enumerate() {
+            let data_type = &mut members.found[index].2;
             if is_absent && !matches!(data_type, DataType::Optional(_)) {
                 *data_type = DataType::Optional(Box::new(data_type.clone()));
             }
@@ -204,15 +204,15 @@ impl Compiler<'_> {
             None => node.data_type(),
         };
         self.spend_on(&data_type)?;
-        let (place, node) = match members.place(path, &name, data_type.clone()) {
-            Ok(place) => (Some(place), node),
-            Err((place, known)) if evolve::is_convertible(&data_type, &known) => {
+        let (index, node) = match members.place(path, &name, data_type.clone()) {
+            Ok(index) => (Some(index), node),
+            Err((index, known)) if evolve::is_convertible(&data_type, &known) => {
                 // Of an array that is counted the node is an item.
                 let to = match known {
                     DataType::List(item) if counted.is_some() => *item,
                     known => known,
                 };
-                (Some(place), Node::Converted(Box::new(Conversion { stored: node, to })))
+                (Some(index), Node::Converted(Box::new(Conversion { stored: node, to })))
             }
             Err(_) => (None, node),
         };
@@ -220,11 +220,11 @@ impl Compiler<'_> {
             Some(_) => self.counter(element, path, members, before)?,
             None => None,
         };
-        let step_at = |place| match counted {
-            None => Step::Member(place, node),
+        let step_at = |index| match counted {
+            None => Step::Member(index, node),
             Some(head) => match counter {
                 Some(counter) => {
-                    Step::Counted { place, item: node, counter, factor: element.array_length.max(1), head }
+                    Step::Counted { index, item: node, counter, factor: element.array_length.max(1), head }
                 }
                 None => {
                     let why = format!("{}::{}, which {} counts", info.name, element.name, element.count_name);
@@ -232,13 +232,13 @@ impl Compiler<'_> {
                 }
             },
         };
-        Ok(Some(match place {
-            Some(place) => step_at(place),
+        Ok(Some(match index {
+            Some(index) => step_at(index),
             None => Step::PassedOver(name, Box::new(step_at(0))),
         }))
     }
 
-    /// The place of the member that counts an array: of the same class, or of one of its bases.
+    /// The index of the member that counts an array: of the same class, or of one of its bases.
     fn counter(
         &mut self,
         element: &Element,
@@ -247,19 +247,19 @@ impl Compiler<'_> {
         before: &[Step],
     ) -> Result<Option<usize>, String> {
         let own = members.paths[path.0].by_name.get(element.count_name.as_str()).copied();
-        let place = own.or_else(|| {
+        let index = own.or_else(|| {
             let in_base =
                 |(p, name, _): &(Path, Name, DataType)| **name == *element.count_name && members.is_inside(*p, path);
             members.found.iter().rposition(in_base)
         });
         self.spend(members.found.len() / SCANNED_FOR_ONE)?;
-        let Some(place) = place else { return Ok(None) };
-        let found = &members.found[place].2;
+        let Some(index) = index else { return Ok(None) };
+        let found = &members.found[index].2;
         let is_integer = match if let DataType::Optional(found) = found { found } else { found } {
             DataType::Primitive(primitive) => !matches!(primitive, Primitive::Float32 | Primitive::Float64),
             _ => false,
         };
-        Ok((is_integer && self.fills(before, place)?).then_some(place))
+        Ok((is_integer && self.fills(before, index)?).then_some(index))
     }
 
     /// A base of the objects of a split collection that is not split itself: their members are stored one by one.
@@ -284,8 +284,8 @@ impl Compiler<'_> {
         if is_bare_object(name) {
             let number = || DataType::Primitive(Primitive::UInt32);
             members.size += 2;
-            let places = ["fUniqueID", "fBits"].map(|name| members.place(inner, &Name::from(name), number()));
-            return Ok(match places {
+            let indices = ["fUniqueID", "fBits"].map(|name| members.place(inner, &Name::from(name), number()));
+            return Ok(match indices {
                 [Ok(unique_id), Ok(bits)] => Some(Step::TObject { unique_id, bits, may_lack: true }),
                 _ => None,
             });
@@ -328,13 +328,13 @@ impl Compiler<'_> {
         if members.size > MAX_SIZE {
             return Err(self.too_large(name));
         }
-        let places = (0..members.found.len())
-            .filter(|&place| place >= first || members.is_inside(members.found[place].0, inner));
-        let places: Vec<usize> = places.collect();
-        self.spend((members.found.len() + places.len() * variants.len()) / SCANNED_FOR_ONE)?;
-        let absent = absent_of(&mut variants, &places);
-        for place in absent {
-            let data_type = &mut members.found[place].2;
+        let indices = (0..members.found.len())
+            .filter(|&index| index >= first || members.is_inside(members.found[index].0, inner));
+        let indices: Vec<usize> = indices.collect();
+        self.spend((members.found.len() + indices.len() * variants.len()) / SCANNED_FOR_ONE)?;
+        let absent = absent_of(&mut variants, &indices);
+        for index in absent {
+            let data_type = &mut members.found[index].2;
             if !matches!(data_type, DataType::Optional(_)) {
                 *data_type = DataType::Optional(Box::new(data_type.clone()));
             }
@@ -358,8 +358,8 @@ impl Compiler<'_> {
             return Some(Step::Unreadable(clipped(why).into()));
         }
         members.size += 1;
-        let place = members.place(path, name, DataType::Link).ok()?;
-        Some(Step::Member(place, self.unknown(why)))
+        let index = members.place(path, name, DataType::Link).ok()?;
+        Some(Step::Member(index, self.unknown(why)))
     }
 
     /// A base that writes itself. Arrays of numbers of all types have one name in a graph.
@@ -374,20 +374,20 @@ impl Compiler<'_> {
         members.size = members.size.saturating_add(node.size());
         let data_type = node.data_type();
         Ok(match members.place(path, name, data_type.clone()) {
-            Ok(place) => Step::OwnBase(place, node),
-            Err((place, to)) if evolve::is_convertible(&data_type, &to) && !self.fills(before, place)? => {
-                Step::OwnBase(place, Node::Converted(Box::new(Conversion { stored: node, to })))
+            Ok(index) => Step::OwnBase(index, node),
+            Err((index, to)) if evolve::is_convertible(&data_type, &to) && !self.fills(before, index)? => {
+                Step::OwnBase(index, Node::Converted(Box::new(Conversion { stored: node, to })))
             }
             Err(_) => Step::Unreadable(clipped(format!("{name}, a base beside another member of this name")).into()),
         })
     }
 
-    /// Whether a step puts something in a place.
+    /// Whether a step puts something in a index.
     fn fills(&mut self, steps: &[Step], wanted: usize) -> Result<bool, String> {
         let (mut n_steps, mut is_filled) = (0, false);
-        each_filled(steps, &mut |place| {
+        each_filled(steps, &mut |index| {
             n_steps += 1;
-            is_filled |= place == wanted;
+            is_filled |= index == wanted;
         });
         self.spend(n_steps / SCANNED_FOR_ONE)?;
         Ok(is_filled)
@@ -430,33 +430,33 @@ pub(super) fn counted(element: &Element) -> Option<CountedHead> {
     }
 }
 
-/// Calls `take` with each place that steps put something in.
+/// Calls `take` with each index that steps put something in.
 fn each_filled(steps: &[Step], take: &mut impl FnMut(usize)) {
     for step in steps {
         match step {
-            Step::Member(place, _)
-            | Step::OwnBase(place, _)
-            | Step::Counted { place, .. }
-            | Step::Process { place, .. } => take(*place),
+            Step::Member(index, _)
+            | Step::OwnBase(index, _)
+            | Step::Counted { index, .. }
+            | Step::Process { index, .. } => take(*index),
             Step::Base(base) => base.variants.iter().for_each(|variant| each_filled(&variant.steps, take)),
-            Step::TObject { unique_id, bits, .. } => [unique_id, bits].into_iter().for_each(|place| take(*place)),
+            Step::TObject { unique_id, bits, .. } => [unique_id, bits].into_iter().for_each(|index| take(*index)),
             Step::PassedOver(..) | Step::Unreadable(_) => {}
         }
     }
 }
 
 /// Notes in each version which places it leaves empty; returns all that any version leaves empty.
-fn absent_of(variants: &mut [Variant], places: &[usize]) -> Vec<usize> {
-    let n_places = places.iter().max().map_or(0, |last| last + 1);
+fn absent_of(variants: &mut [Variant], indices: &[usize]) -> Vec<usize> {
+    let n_places = indices.iter().max().map_or(0, |last| last + 1);
     let mut absent = Vec::new();
     for variant in variants {
         let mut is_filled = vec![false; n_places];
-        each_filled(&variant.steps, &mut |place| {
-            if let Some(is_filled) = is_filled.get_mut(place) {
+        each_filled(&variant.steps, &mut |index| {
+            if let Some(is_filled) = is_filled.get_mut(index) {
                 *is_filled = true;
             }
         });
-        let left_out = places.iter().copied().filter(|&place| !is_filled[place]);
+        let left_out = indices.iter().copied().filter(|&index| !is_filled[index]);
         if left_out.clone().next().is_some() {
             variant.absent = left_out.collect();
             absent.extend_from_slice(&variant.absent);
@@ -466,11 +466,11 @@ fn absent_of(variants: &mut [Variant], places: &[usize]) -> Vec<usize> {
 }
 
 /// The same for all places of a class.
-pub(super) fn absent_somewhere(variants: &mut [Variant], places: std::ops::Range<usize>) -> Vec<bool> {
-    let mut is_absent = vec![false; places.end];
-    let places: Vec<usize> = places.collect();
-    for place in absent_of(variants, &places) {
-        is_absent[place] = true;
+pub(super) fn absent_somewhere(variants: &mut [Variant], indices: std::ops::Range<usize>) -> Vec<bool> {
+    let mut is_absent = vec![false; indices.end];
+    let indices: Vec<usize> = indices.collect();
+    for index in absent_of(variants, &indices) {
+        is_absent[index] = true;
     }
     is_absent
 }

@@ -45,14 +45,14 @@ impl SeenClasses {
     }
 
     /// Notes a class.
-    pub(crate) fn note(&mut self, place: &str, class: &str) {
-        if !self.by_place.contains_key(place) {
+    pub(crate) fn note(&mut self, index: &str, class: &str) {
+        if !self.by_place.contains_key(index) {
             if self.by_place.len() >= MAX_PLACES {
                 return;
             }
-            self.by_place.insert(place.to_owned(), BTreeSet::new());
+            self.by_place.insert(index.to_owned(), BTreeSet::new());
         }
-        if let Some(classes) = self.by_place.get_mut(place)
+        if let Some(classes) = self.by_place.get_mut(index)
             && classes.len() < MAX_CLASSES
             && !classes.contains(class)
         {
@@ -62,7 +62,7 @@ impl SeenClasses {
     }
 
     /// The classes of a place, in the order of their names.
-    pub(super) fn classes(&self, place: &str) -> impl Iterator<Item = &str> + use<'_> {
-        self.by_place.get(place).into_iter().flatten().map(String::as_str)
+    pub(super) fn classes(&self, index: &str) -> impl Iterator<Item = &str> + use<'_> {
+        self.by_place.get(index).into_iter().flatten().map(String::as_str)
     }
 }

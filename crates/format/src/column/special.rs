@@ -73,7 +73,7 @@ fn t_datime() -> Class {
 /// `ref` is the unique number of the object that it refers to, `@pidf` the place of its process in the file: null if the
 /// object has a UUID, as directories do.
 fn t_ref() -> Class {
-    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }, Step::Process { place: 2, bits: 1 }];
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }, Step::Process { index: 2, bits: 1 }];
     class("TRef", false, &[("ref", U32), ("fBits", U32), ("@pidf", DataType::Optional(Box::new(U16)))], steps)
 }
 
@@ -93,7 +93,7 @@ fn t_ref_array() -> Class {
         Step::Member(3, number(Primitive::Int32)),
         Step::Member(4, number(Primitive::Int32)),
         Step::Member(5, number(Primitive::UInt16)),
-        Step::Counted { place: 6, item: number(Primitive::UInt32), counter: 3, factor: 1, head: CountedHead::Nothing },
+        Step::Counted { index: 6, item: number(Primitive::UInt32), counter: 3, factor: 1, head: CountedHead::Nothing },
     ];
     class("TRefArray", true, &members, steps)
 }

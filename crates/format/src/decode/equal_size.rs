@@ -21,7 +21,7 @@ const LIST_HEAD_BYTES: usize = 10;
 
 /// How objects stand in entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Arrangement {
     /// One in each.
     Alone,
     /// As many as fill it.
@@ -37,7 +37,7 @@ enum Place {
 /// # Errors
 /// Unsupported if a list grows over 2^31 items: a smaller batch holds them.
 pub(crate) fn decode_equal_size(form: &EntryForm, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
-    let Some((place, item)) = place_and_item(form) else { return Ok(false) };
+    let Some((place, item)) = arrangement_and_item(form) else { return Ok(false) };
     let Some(objects) = Objects::find(place, &item, data, bounds) else { return Ok(false) };
     let n_before = out.len();
     let appended = objects.append_entries(place, out);
@@ -49,22 +49,22 @@ pub(crate) fn decode_equal_size(form: &EntryForm, data: &[u8], bounds: &[usize],
 
 /// Whether objects may be shape: it is of no use to look for the bounds of entries otherwise.
 pub(crate) fn may_be_equal_size(form: &EntryForm) -> bool {
-    place_and_item(form).is_some()
+    arrangement_and_item(form).is_some()
 }
 
-fn place_and_item(form: &EntryForm) -> Option<(Place, Cow<'_, Node>)> {
+fn arrangement_and_item(form: &EntryForm) -> Option<(Arrangement, Cow<'_, Node>)> {
     let (place, item) = match form {
         EntryForm::Streamed { framed: Framing::Bare, node: Node::ToEnd(item) } => {
-            (Place::ToEnd, Cow::Borrowed(&**item))
+            (Arrangement::ToEnd, Cow::Borrowed(&**item))
         }
         EntryForm::Streamed { framed: Framing::Framed, node: Node::List(item) } => {
-            (Place::List, Cow::Borrowed(&**item))
+            (Arrangement::List, Cow::Borrowed(&**item))
         }
-        EntryForm::Streamed { framed: Framing::Bare, node } => (Place::Alone, Cow::Borrowed(node)),
+        EntryForm::Streamed { framed: Framing::Bare, node } => (Arrangement::Alone, Cow::Borrowed(node)),
         EntryForm::Jagged { header, number, dims } => {
             let place = match header {
-                Header::Nothing => Place::ToEnd,
-                Header::Vector => Place::List,
+                Header::Nothing => Arrangement::ToEnd,
+                Header::Vector => Arrangement::List,
                 Header::Flag => return None,
             };
             (place, Cow::Owned(node_with_dims(Node::Number(*number), dims)))
@@ -167,7 +167,7 @@ impl Example<'_> {
             }
             Node::Bits => self.bits(),
             Node::Struct(members) => {
-                let parts = members.iter().enumerate().map(|(place, (_, node))| Some((place, self.part(node)?)));
+                let parts = members.iter().enumerate().map(|(index, (_, node))| Some((index, self.part(node)?)));
                 parts.collect::<Option<_>>().map(Part::Record)
             }
             Node::Named(named) => {
@@ -183,8 +183,8 @@ impl Example<'_> {
                     false => self.steps(class.variants.first()?, &mut parts)?,
                 }
                 // Each member is there once.
-                parts.sort_unstable_by_key(|(place, _)| *place);
-                let is_whole = parts.iter().map(|(place, _)| *place).eq(0..class.members.len());
+                parts.sort_unstable_by_key(|(index, _)| *index);
+                let is_whole = parts.iter().map(|(index, _)| *index).eq(0..class.members.len());
                 is_whole.then_some(Part::Record(parts))
             }
             _ => None,
@@ -272,8 +272,8 @@ enum Starts {
 }
 
 impl<'a> Objects<'a> {
-    fn find(place: Place, item: &Node, data: &'a [u8], bounds: &[usize]) -> Option<Self> {
-        if place == Place::List {
+    fn find(place: Arrangement, item: &Node, data: &'a [u8], bounds: &[usize]) -> Option<Self> {
+        if place == Arrangement::List {
             return Self::behind_heads(item, data, bounds);
         }
         let data = data.get(*bounds.first()?..*bounds.last()?)?;
@@ -282,7 +282,8 @@ impl<'a> Objects<'a> {
         let length = |entry: &[usize]| {
             let n_bytes = entry[1].checked_sub(entry[0])?;
             let n_objects = if n_bytes == object_bytes { 1 } else { n_bytes / object_bytes };
-            (n_objects * object_bytes == n_bytes && (n_objects == 1 || place == Place::ToEnd)).then_some(n_objects)
+            (n_objects * object_bytes == n_bytes && (n_objects == 1 || place == Arrangement::ToEnd))
+                .then_some(n_objects)
         };
         let lengths = bounds.windows(2).map(length).collect::<Option<_>>()?;
         let n_objects = data.len() / object_bytes;
@@ -311,7 +312,7 @@ impl<'a> Objects<'a> {
             if are_numbers {
                 starts.push(first);
             } else {
-                starts.extend((0..n_objects).map(|place| first + place * object_bytes));
+                starts.extend((0..n_objects).map(|index| first + index * object_bytes));
             }
         }
         let n_objects = lengths.iter().sum();
@@ -319,9 +320,9 @@ impl<'a> Objects<'a> {
         Some(Objects { shape, data, lengths, n_objects, starts })
     }
 
-    fn append_entries(&self, place: Place, out: &mut Values) -> Result<()> {
+    fn append_entries(&self, place: Arrangement, out: &mut Values) -> Result<()> {
         match (place, out) {
-            (Place::Alone, out) => self.append(&self.shape.part, out),
+            (Arrangement::Alone, out) => self.append(&self.shape.part, out),
             (_, Values::List(ends, items)) => {
                 let mut end = items.len();
                 for n_objects in &self.lengths {
@@ -343,8 +344,8 @@ impl<'a> Objects<'a> {
             }
             (Part::Record(parts), Values::Struct(n_values, columns)) => {
                 *n_values += self.n_objects;
-                parts.iter().try_for_each(|(place, part)| {
-                    self.append(part, columns.get_mut(*place).map(|(_, column)| column).ok_or_else(misfit)?)
+                parts.iter().try_for_each(|(index, part)| {
+                    self.append(part, columns.get_mut(*index).map(|(_, column)| column).ok_or_else(misfit)?)
                 })
             }
             (Part::Numbers { at, number, n_numbers }, out) => {
@@ -366,7 +367,7 @@ impl<'a> Objects<'a> {
         match &self.starts {
             Starts::Everywhere if n_bytes == object_bytes => append(0, self.data.len()),
             Starts::Everywhere if is_single => kernels::append_strided(self.data, at, object_bytes, n_bytes, out),
-            Starts::Everywhere => (0..self.n_objects).for_each(|place| append(place * object_bytes + at, n_bytes)),
+            Starts::Everywhere => (0..self.n_objects).for_each(|index| append(index * object_bytes + at, n_bytes)),
             Starts::OfEntries(starts) => {
                 let runs = starts.iter().zip(&self.lengths);
                 runs.for_each(|(&start, &n_objects)| append(start, n_objects * object_bytes));

@@ -414,8 +414,8 @@ mod tests {
         fn bools_become_bits(stored in prop::collection::vec(prop_oneof![Just(0_u8), any::<u8>()], 0..200)) {
             let mut out = vec![0; stored.len().div_ceil(8)];
             pack_bools(&stored, &mut out);
-            for (place, byte) in stored.iter().enumerate() {
-                prop_assert_eq!(out[place / 8] >> (place % 8) & 1 == 1, *byte != 0);
+            for (index, byte) in stored.iter().enumerate() {
+                prop_assert_eq!(out[index / 8] >> (index % 8) & 1 == 1, *byte != 0);
             }
         }
 

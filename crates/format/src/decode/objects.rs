@@ -207,8 +207,8 @@ impl<'a> Reader<'a> {
     ) -> Result<()> {
         for step in variant.steps.iter() {
             match step {
-                Step::Member(place, node) => {
-                    let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
+                Step::Member(index, node) => {
+                    let (name, column) = columns.get_mut(*index).ok_or_else(|| misfit(cursor))?;
                     if let (Node::Number(number), Values::Primitive(_, bytes)) = (node, &mut *column) {
                         let stored = cursor.take(n_values.saturating_mul(number.stored_bytes()));
                         number.append(stored.within(|| name.to_string())?, bytes);
@@ -217,14 +217,14 @@ impl<'a> Reader<'a> {
                     self.column(cursor, node, n_values, column).within(|| name.to_string())?;
                 }
                 Step::Counted { .. } => self.counted(cursor, step, n_values, columns)?,
-                Step::OwnBase(place, node) => self.own_bases(cursor, *place, node, n_values, columns)?,
-                Step::Process { place, bits } => processes(cursor, *place, *bits, n_values, columns)?,
+                Step::OwnBase(index, node) => self.own_bases(cursor, *index, node, n_values, columns)?,
+                Step::Process { index, bits } => processes(cursor, *index, *bits, n_values, columns)?,
                 Step::PassedOver(name, step) => {
                     self.pass_over(cursor, step, n_values, columns).within(|| name.to_string())?;
                 }
                 Step::Base(base) if !base.is_whole => {
                     // What is stored does not say which version it is: the class that derives from it does.
-                    let variant = base.by_member.and_then(|place| base.variants.get(place)).ok_or_else(|| {
+                    let variant = base.by_member.and_then(|index| base.variants.get(index)).ok_or_else(|| {
                         let what = format!("base {}, of a version that is not known", base.name);
                         Error::unsupported(cursor.position(), what)
                     })?;
@@ -308,8 +308,8 @@ impl<'a> Reader<'a> {
 
     pub(super) fn step(&mut self, cursor: &mut Cursor<'a>, step: &Step, columns: &mut [(Name, Values)]) -> Result<()> {
         match step {
-            Step::Member(place, node) | Step::OwnBase(place, node) => {
-                let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
+            Step::Member(index, node) | Step::OwnBase(index, node) => {
+                let (name, column) = columns.get_mut(*index).ok_or_else(|| misfit(cursor))?;
                 self.read(cursor, node, column).within(|| name.to_string())
             }
             Step::Counted { .. } => self.counted(cursor, step, 1, columns),
@@ -317,7 +317,7 @@ impl<'a> Reader<'a> {
                 self.traced(cursor, name, |reader, cursor| reader.versioned(cursor, name, variants, columns))
             }
             Step::TObject { .. } => self.t_object(cursor, step, columns),
-            Step::Process { place, bits } => processes(cursor, *place, *bits, 1, columns),
+            Step::Process { index, bits } => processes(cursor, *index, *bits, 1, columns),
             Step::PassedOver(name, step) => self.pass_over(cursor, step, 1, columns).within(|| name.to_string()),
             Step::Unreadable(why) => Err(unreadable(cursor, why)),
         }
@@ -331,9 +331,9 @@ impl<'a> Reader<'a> {
         n_values: usize,
         columns: &mut [(Name, Values)],
     ) -> Result<()> {
-        let Step::Counted { place, item, counter, factor, head } = step else { return Err(misfit(cursor)) };
+        let Step::Counted { index, item, counter, factor, head } = step else { return Err(misfit(cursor)) };
         let counts = self.counts(cursor, *counter, n_values, columns)?;
-        let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
+        let (name, column) = columns.get_mut(*index).ok_or_else(|| misfit(cursor))?;
         let Values::List(ends, items) = present(column, n_values) else { return Err(misfit(cursor)) };
         self.arrays(cursor, item, *factor, *head, &counts, ends, items).within(|| name.to_string())
     }
@@ -357,12 +357,12 @@ impl<'a> Reader<'a> {
     pub(super) fn own_bases(
         &mut self,
         cursor: &mut Cursor<'a>,
-        place: usize,
+        index: usize,
         node: &Node,
         n_values: usize,
         columns: &mut [(Name, Values)],
     ) -> Result<()> {
-        let (name, column) = columns.get_mut(place).ok_or_else(|| misfit(cursor))?;
+        let (name, column) = columns.get_mut(index).ok_or_else(|| misfit(cursor))?;
         if let Node::Converted(conversion) = node {
             return self.converted_bases(cursor, conversion, n_values, column).within(|| name.to_string());
         }
@@ -380,7 +380,7 @@ impl<'a> Reader<'a> {
             (Node::Object(class), Values::Struct(n_objects, members)) if is_by_member(class) => {
                 for step in class.variants.iter().flat_map(|variant| variant.steps.iter()) {
                     match step {
-                        Step::Process { place, .. } => self.absent(cursor, *place, n_values, members)?,
+                        Step::Process { index, .. } => self.absent(cursor, *index, n_values, members)?,
                         step => (0..n_values).try_for_each(|_| self.step(cursor, step, members))?,
                     }
                 }
@@ -561,9 +561,9 @@ fn present(column: &mut Values, n_values: usize) -> &mut Values {
     }
 }
 
-pub(super) fn push_absent(places: &[usize], n_values: usize, columns: &mut [(Name, Values)]) {
-    for &place in places {
-        if let Some((_, Values::Optional(is_there, _))) = columns.get_mut(place) {
+pub(super) fn push_absent(indices: &[usize], n_values: usize, columns: &mut [(Name, Values)]) {
+    for &index in indices {
+        if let Some((_, Values::Optional(is_there, _))) = columns.get_mut(index) {
             is_there.resize(is_there.len() + n_values, 0);
         }
     }
@@ -572,13 +572,13 @@ pub(super) fn push_absent(places: &[usize], n_values: usize, columns: &mut [(Nam
 /// Reads what follows the bits of so many references. Source: `TRef::Streamer` (ROOT 6.40).
 fn processes(
     cursor: &mut Cursor<'_>,
-    place: usize,
+    index: usize,
     bits: usize,
     n_values: usize,
     columns: &mut [(Name, Values)],
 ) -> Result<()> {
     let all_bits = columns.get(bits).and_then(|(_, values)| last_integers(values, n_values));
-    let Some((_, Values::Optional(is_there, numbers))) = columns.get_mut(place) else { return Err(misfit(cursor)) };
+    let Some((_, Values::Optional(is_there, numbers))) = columns.get_mut(index) else { return Err(misfit(cursor)) };
     let Values::Primitive(_, bytes) = &mut **numbers else { return Err(misfit(cursor)) };
     for bits in all_bits.ok_or_else(|| misfit(cursor))? {
         let has_uuid = bits & HAS_UUID != 0;

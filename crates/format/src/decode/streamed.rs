@@ -159,8 +159,8 @@ impl<'a> Reader<'a> {
         columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let mut fitting = None;
-        for (place, (_, node)) in members.iter().enumerate() {
-            let (before, rest) = columns.split_at_mut(place);
+        for (index, (_, node)) in members.iter().enumerate() {
+            let (before, rest) = columns.split_at_mut(index);
             let Some((_, column)) = rest.first_mut() else { break };
             let position = cursor.position();
             let (item, n_items) = match node {
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
                 }
                 Node::ToFit(item) => match fitting {
                     Some(n_items) => (item, n_items),
-                    None => (item, *fitting.insert(items_that_fit(cursor, &members[place..])?)),
+                    None => (item, *fitting.insert(items_that_fit(cursor, &members[index..])?)),
                 },
                 _ => {
                     self.read(cursor, node, column)?;

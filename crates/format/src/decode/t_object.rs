@@ -95,8 +95,8 @@ impl<'a> Reader<'a> {
         if bits_value & IS_REFERENCED != 0 {
             cursor.skip(2)?;
         }
-        for (place, value) in [(unique_id, unique_value), (bits, bits_value)] {
-            let column = columns.get_mut(place).map(|(_, column)| column);
+        for (index, value) in [(unique_id, unique_value), (bits, bits_value)] {
+            let column = columns.get_mut(index).map(|(_, column)| column);
             push_u32(column, value).ok_or_else(|| misfit(cursor))?;
         }
         Ok(())
@@ -106,8 +106,8 @@ impl<'a> Reader<'a> {
     pub(super) fn no_object(&mut self, cursor: &Cursor<'_>, step: &Step, columns: &mut [(Name, Values)]) -> Result<()> {
         let Step::TObject { unique_id, bits, .. } = *step else { return Err(misfit(cursor)) };
         self.take_free(cursor, 2)?;
-        for place in [unique_id, bits] {
-            push_u32(columns.get_mut(place).map(|(_, column)| column), 0).ok_or_else(|| misfit(cursor))?;
+        for index in [unique_id, bits] {
+            push_u32(columns.get_mut(index).map(|(_, column)| column), 0).ok_or_else(|| misfit(cursor))?;
         }
         Ok(())
     }
@@ -128,12 +128,12 @@ impl<'a> Reader<'a> {
     pub(super) fn absent(
         &mut self,
         cursor: &Cursor<'_>,
-        place: usize,
+        index: usize,
         n_values: usize,
         columns: &mut [(Name, Values)],
     ) -> Result<()> {
         self.take_free(cursor, n_values)?;
-        push_absent(&[place], n_values, columns);
+        push_absent(&[index], n_values, columns);
         Ok(())
     }
 

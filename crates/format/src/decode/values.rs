@@ -287,7 +287,7 @@ pub(super) fn last_integers(values: &Values, n_values: usize) -> Option<Vec<i64>
     match values {
         Values::Primitive(primitive, bytes) => {
             let n_before = (bytes.len() / primitive.stored_bytes()).checked_sub(n_values)?;
-            (0..n_values).map(|place| integer_at(*primitive, bytes, n_before + place)).collect()
+            (0..n_values).map(|index| integer_at(*primitive, bytes, n_before + index)).collect()
         }
         Values::Optional(_, values) => last_integers(values, n_values),
         _ => None,
@@ -295,8 +295,8 @@ pub(super) fn last_integers(values: &Values, n_values: usize) -> Option<Vec<i64>
 }
 
 /// An integer in a column of them.
-pub(super) fn integer_at(primitive: Primitive, bytes: &[u8], place: usize) -> Option<i64> {
-    let bytes = bytes.get(place.checked_mul(primitive.stored_bytes())?..)?;
+pub(super) fn integer_at(primitive: Primitive, bytes: &[u8], index: usize) -> Option<i64> {
+    let bytes = bytes.get(index.checked_mul(primitive.stored_bytes())?..)?;
     Some(match primitive {
         Primitive::Int8 => i64::from(bytes.first()?.cast_signed()),
         Primitive::UInt8 | Primitive::Bool => i64::from(*bytes.first()?),

@@ -57,8 +57,8 @@ pub(super) struct Encoder<'o> {
 }
 
 impl<'o> Encoder<'o> {
-    pub(super) fn object(&self, place: usize) -> Result<&'o Object> {
-        self.objects.get(place).ok_or_else(|| Error::unsupported(0, format!("there is no object {place}")))
+    pub(super) fn object(&self, index: usize) -> Result<&'o Object> {
+        self.objects.get(index).ok_or_else(|| Error::unsupported(0, format!("there is no object {index}")))
     }
 
     /// Writes what a class has of an object: its frame and its members, or what its own streamer makes.

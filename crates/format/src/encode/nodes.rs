@@ -69,18 +69,18 @@ impl<'o> Encoder<'o> {
         object: &'o Object,
         output: &mut Output,
     ) -> Result<()> {
-        let named = |place: usize| {
-            let (name, _) = members.get(place).ok_or_else(|| no_way(&object.class))?;
+        let named = |index: usize| {
+            let (name, _) = members.get(index).ok_or_else(|| no_way(&object.class))?;
             Ok((&**name, member(object, &object.class, name)?))
         };
         match step {
-            Step::Member(place, node) => {
-                let (name, value) = named(*place)?;
+            Step::Member(index, node) => {
+                let (name, value) = named(*index)?;
                 self.node(node, "TObject", value, output).within(|| name.to_owned())
             }
-            Step::Counted { place, item, counter, factor, head } => {
+            Step::Counted { index, item, counter, factor, head } => {
                 let count = integer(named(*counter)?.1)?;
-                let (name, value) = named(*place)?;
+                let (name, value) = named(*index)?;
                 let n_items = match head {
                     CountedHead::Triangle => count * (count + 1) / 2,
                     _ => count * i128::from(*factor),

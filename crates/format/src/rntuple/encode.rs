@@ -35,9 +35,9 @@ fn split_into<const N: usize, const WORDS: usize>(
     for (number, step) in steps.iter().enumerate() {
         // Arrays of known size: the compiler makes them registers.
         let mut words = [[0; STEP]; WORDS];
-        for (place, value) in step.iter().enumerate() {
+        for (index, value) in step.iter().enumerate() {
             for (column, word) in words.iter_mut().zip(turn(*value)) {
-                column[place] = word;
+                column[index] = word;
             }
         }
         for (plane, places) in planes.iter_mut().enumerate() {
@@ -49,10 +49,10 @@ fn split_into<const N: usize, const WORDS: usize>(
         }
     }
     let done = steps.len() * STEP;
-    for (place, value) in (done..).zip(rest) {
+    for (index, value) in (done..).zip(rest) {
         let words = turn(*value);
         for (plane, places) in planes.iter_mut().enumerate() {
-            places[place] = byte_of(words[plane / 4], plane);
+            places[index] = byte_of(words[plane / 4], plane);
         }
     }
 }

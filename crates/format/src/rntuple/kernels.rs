@@ -33,13 +33,13 @@ fn join<const N: usize>(planes: [&[u8]; N], out: &mut [u8], turn: impl Fn([u8; N
             part.copy_from_slice(&planes[plane][done..done + STEP]);
             part
         });
-        for (place, element) in step.as_chunks_mut::<N>().0.iter_mut().enumerate() {
-            *element = turn(std::array::from_fn(|plane| parts[plane][place]));
+        for (index, element) in step.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+            *element = turn(std::array::from_fn(|plane| parts[plane][index]));
         }
         done += STEP;
     }
-    for (place, element) in steps.into_remainder().as_chunks_mut::<N>().0.iter_mut().enumerate() {
-        *element = turn(std::array::from_fn(|plane| planes[plane][done + place]));
+    for (index, element) in steps.into_remainder().as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        *element = turn(std::array::from_fn(|plane| planes[plane][done + index]));
     }
 }
 
@@ -305,8 +305,8 @@ mod tests {
             let range = a.min(b)..a.max(b);
             let mut out = vec![before; (to + range.len()).div_ceil(8) + 1];
             let mut naive = out.clone();
-            for (place, bit) in range.clone().enumerate() {
-                copy_bit(&page, bit, &mut naive, to + place);
+            for (index, bit) in range.clone().enumerate() {
+                copy_bit(&page, bit, &mut naive, to + index);
             }
             copy_bits(&page, &range, &mut out, to);
             prop_assert_eq!(out, naive);
@@ -325,8 +325,8 @@ mod tests {
             prop_assert!(!shifted_ends(&values, values[0] + 1, last, -100, &mut out));
             prop_assert!(!shifted_ends(&values, 100, last, i64::MAX - 1000, &mut out));
             let mut backwards = values;
-            let place = wrong.index(backwards.len());
-            backwards[place] = 99;
+            let index = wrong.index(backwards.len());
+            backwards[index] = 99;
             prop_assert!(!shifted_ends(&backwards, 100, last, -100, &mut out));
         }
 

@@ -72,20 +72,20 @@ pub fn quantized(
 fn pack(words: impl Iterator<Item = u32>, bits: u8, out: &mut [u8], at: usize) {
     let n_bits = usize::from(bits);
     let mask = if n_bits >= 32 { u32::MAX } else { (1 << n_bits) - 1 };
-    let (mut place, mut n_held) = (at * n_bits / 8, at * n_bits % 8);
-    let mut held = if n_held > 0 { out.get(place).copied().unwrap_or_default().into() } else { 0_u64 };
+    let (mut index, mut n_held) = (at * n_bits / 8, at * n_bits % 8);
+    let mut held = if n_held > 0 { out.get(index).copied().unwrap_or_default().into() } else { 0_u64 };
     for word in words {
         held |= u64::from(word & mask) << n_held;
         n_held += n_bits;
         if n_held >= 32 {
             let [a, b, c, d, ..] = held.to_le_bytes();
-            for (to, byte) in out.iter_mut().skip(place).zip([a, b, c, d]) {
+            for (to, byte) in out.iter_mut().skip(index).zip([a, b, c, d]) {
                 *to = byte;
             }
-            (place, held, n_held) = (place + 4, held >> 32, n_held - 32);
+            (index, held, n_held) = (index + 4, held >> 32, n_held - 32);
         }
     }
-    for (to, byte) in out.iter_mut().skip(place).zip(held.to_le_bytes()).take(n_held.div_ceil(8)) {
+    for (to, byte) in out.iter_mut().skip(index).zip(held.to_le_bytes()).take(n_held.div_ceil(8)) {
         *to = byte;
     }
 }

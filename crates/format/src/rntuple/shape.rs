@@ -320,13 +320,13 @@ impl Build<'_> {
         let mut flat = Flat::default();
         self.flatten(field, None, &mut flat)?;
         let mut last = HashMap::with_capacity(flat.members.len());
-        for (place, member) in flat.members.iter().enumerate() {
-            last.insert(member.name.clone(), place);
+        for (index, member) in flat.members.iter().enumerate() {
+            last.insert(member.name.clone(), index);
         }
         let mut seen = HashSet::with_capacity(flat.members.len());
         let mut members = Vec::with_capacity(flat.members.len());
-        for (place, FlatMember { base, name, shape }) in flat.members.into_iter().enumerate() {
-            let name = match base.filter(|_| last.get(&name) != Some(&place)) {
+        for (index, FlatMember { base, name, shape }) in flat.members.into_iter().enumerate() {
+            let name = match base.filter(|_| last.get(&name) != Some(&index)) {
                 None => name,
                 Some(base) => Flat::qualified(&flat.bases, base, &name).ok_or_else(|| {
                     self.unsupported(field, "derived from a class whose name is too long to go before its members")
@@ -393,7 +393,7 @@ impl Flat {
         let mut classes = Vec::new();
         let mut n_bytes = 0;
         let mut next = Some(base);
-        while let Some((outer, class)) = next.and_then(|place| bases.get(place)) {
+        while let Some((outer, class)) = next.and_then(|index| bases.get(index)) {
             n_bytes += class.len();
             classes.push(class.as_str());
             next = *outer;

@@ -126,12 +126,12 @@ impl Slots {
             columns.to_mut().sort_by_key(number);
         }
         let n_slots = columns.iter().take_while(|&column| number(column) == 0).count();
-        for (place, representation) in columns.iter().map(number).enumerate() {
-            if n_slots == 0 || representation > place / n_slots {
+        for (index, representation) in columns.iter().map(number).enumerate() {
+            if n_slots == 0 || representation > index / n_slots {
                 let what = format!("field {:?} has a representation {representation} and not all before", field.name());
                 return Err(Error::corrupt(0, what));
             }
-            if representation < place / n_slots {
+            if representation < index / n_slots {
                 return Err(uneven(field));
             }
         }
@@ -139,9 +139,9 @@ impl Slots {
             return Err(uneven(field));
         }
         let first = narrow(self.slots.len());
-        for (place, slot) in (0..n_slots).zip(first..) {
+        for (index, slot) in (0..n_slots).zip(first..) {
             let start = narrow(self.columns.len());
-            for &column in columns.iter().skip(place).step_by(n_slots) {
+            for &column in columns.iter().skip(index).step_by(n_slots) {
                 self.by_column[column.0 as usize] = Some(SlotId(slot));
                 self.columns.push(column);
             }

@@ -73,8 +73,8 @@ impl<T: Copy + Default> OfFields<T> {
 impl<T> OfFields<T> {
     /// The items of a field; none before they were given.
     pub(super) fn of(&self, field: FieldId) -> &[T] {
-        let place = field.0 as usize;
-        match (self.starts.get(place), self.starts.get(place + 1)) {
+        let index = field.0 as usize;
+        match (self.starts.get(index), self.starts.get(index + 1)) {
             (Some(&start), Some(&end)) => &self.items[start as usize..end as usize],
             _ => &[],
         }

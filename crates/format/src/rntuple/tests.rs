@@ -218,10 +218,10 @@ fn a_long_name_around_many_fields_is_not_repeated_without_bound() {
         Schema::parse(&changed(&header, |payload| {
             payload.splice(start + 28..start + 29, long.bytes());
             let added = long.len() as u64 - 1;
-            for (place, is_list) in [(start - 12, true), (start, false)] {
-                let n_bytes = u64::from_le_bytes(payload[place..place + 8].try_into().unwrap());
+            for (index, is_list) in [(start - 12, true), (start, false)] {
+                let n_bytes = u64::from_le_bytes(payload[index..index + 8].try_into().unwrap());
                 let n_bytes = if is_list { n_bytes.wrapping_sub(added) } else { n_bytes + added };
-                payload[place..place + 8].copy_from_slice(&n_bytes.to_le_bytes());
+                payload[index..index + 8].copy_from_slice(&n_bytes.to_le_bytes());
             }
             payload[start + 24..start + 28].copy_from_slice(&u32::try_from(long.len()).unwrap().to_le_bytes());
         }))
@@ -235,9 +235,9 @@ fn a_long_name_around_many_fields_is_not_repeated_without_bound() {
 fn a_field_with_more_levels_than_arrow_takes_is_refused_and_the_one_beside_it_is_read() {
     // Arrays in arrays, each with one more level than its field.
     let levels_of = |n_arrays: u32| {
-        let array = |place: u32| FieldDescription {
+        let array = |index: u32| FieldDescription {
             array_size: Some(2),
-            ..field(place.checked_sub(1), Role::Leaf, "a", "std::array<T,2>")
+            ..field(index.checked_sub(1), Role::Leaf, "a", "std::array<T,2>")
         };
         let mut fields: Vec<FieldDescription<'_>> = (0..n_arrays).map(array).collect();
         fields.push(field(n_arrays.checked_sub(1), Role::Leaf, "x", "float"));
@@ -466,9 +466,9 @@ fn numbers_are_converted_or_refused() {
 fn read_changed(changes: &[(prop::sample::Index, u8)], which: u8) {
     let change = |envelope: Vec<u8>, is_changed: bool| {
         changed(&envelope, |payload| {
-            for (place, value) in changes.iter().filter(|_| is_changed) {
-                let place = place.index(payload.len());
-                payload[place] = *value;
+            for (index, value) in changes.iter().filter(|_| is_changed) {
+                let index = index.index(payload.len());
+                payload[index] = *value;
             }
         })
     };
@@ -549,10 +549,10 @@ proptest! {
     }
 
     #[test]
-    fn changed_anchors_do_no_harm(place in any::<prop::sample::Index>(), value in any::<u8>(), end in 0_usize..80) {
+    fn changed_anchors_do_no_harm(index in any::<prop::sample::Index>(), value in any::<u8>(), end in 0_usize..80) {
         let mut object = anchor().write().unwrap();
-        let place = place.index(object.len());
-        object[place] = value;
+        let index = index.index(object.len());
+        object[index] = value;
         object.truncate(end);
         let _ = Anchor::parse(&object, ANCHOR_CLASS);
     }

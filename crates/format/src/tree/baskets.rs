@@ -75,7 +75,7 @@ impl Branch {
             }
             let first_entry = wide_item(object_data, &table.entries, index).unwrap_or(0);
             let mut entry_end = match embedded {
-                Some(place) => first_entry.saturating_add(i64::from(self.embedded[place].head.n_entries)),
+                Some(number) => first_entry.saturating_add(i64::from(self.embedded[number].head.n_entries)),
                 None => wide_item(object_data, &table.entries, index + 1).unwrap_or(0),
             };
             if embedded.is_none() && index + 1 == table.n_baskets && entry_end <= first_entry {

@@ -303,10 +303,10 @@ pub(super) fn read_branches<'a>(
     for _ in 0..head.n_objects {
         let Some(id) = read_branch_pointer(cursor, reading, parent, depth)? else { continue };
         // A branch that is still being read here would contain itself.
-        let place = id.0 as usize;
-        if let (Some(branch), false) = (&mut reading.branches[place], reading.is_listed[place]) {
+        let index = id.0 as usize;
+        if let (Some(branch), false) = (&mut reading.branches[index], reading.is_listed[index]) {
             branch.parent = parent;
-            reading.is_listed[place] = true;
+            reading.is_listed[index] = true;
             branches.push(id);
         }
     }

@@ -116,8 +116,8 @@ impl LeafClass {
     /// The class for numbers of that type, and whether these are its unsigned ones.
     fn of_type(primitive: Primitive) -> Option<(&'static LeafClass, bool)> {
         NUMBERS.iter().find_map(|class| {
-            let place = class.types.iter().position(|&of_class| of_class == primitive)?;
-            Some((class, place == 1))
+            let index = class.types.iter().position(|&of_class| of_class == primitive)?;
+            Some((class, index == 1))
         })
     }
 }

@@ -59,17 +59,17 @@ impl<'a> Objects<'a> {
     }
 
     fn object(&self, position: usize) -> Option<Object> {
-        let place = self.objects.binary_search_by_key(&position, |&(position, _)| position).ok()?;
-        Some(self.objects[place].1)
+        let index = self.objects.binary_search_by_key(&position, |&(position, _)| position).ok()?;
+        Some(self.objects[index].1)
     }
 
     /// Notes which object was at a position, for references to it.
     pub(super) fn remember(&mut self, position: usize, object: Object) {
         // Almost always the last; a leaf comes after the counter that is written inside it.
-        let place = self.objects.iter().rposition(|&(before, _)| before < position).map_or(0, |place| place + 1);
-        match self.objects.get_mut(place) {
+        let index = self.objects.iter().rposition(|&(before, _)| before < position).map_or(0, |index| index + 1);
+        match self.objects.get_mut(index) {
             Some((same, noted)) if *same == position => *noted = object,
-            _ => self.objects.insert(place, (position, object)),
+            _ => self.objects.insert(index, (position, object)),
         }
     }
 }

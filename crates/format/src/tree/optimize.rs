@@ -110,8 +110,8 @@ pub fn optimize_baskets(
     let mut sharing = Sharing { limits: FIRST_LIMITS, factor: 1.0 };
     for is_last in [false, true] {
         (optimized.memory_bytes, optimized.n_baskets) = ([0; 2], [0; 2]);
-        for &place in leaves {
-            let (Some(branch), Some(found)) = (branches.get(place), optimized.branches.get_mut(place)) else {
+        for &index in leaves {
+            let (Some(branch), Some(found)) = (branches.get(index), optimized.branches.get_mut(index)) else {
                 continue;
             };
             // The second pass sees the size that it gave for an earlier leaf of the branch.

@@ -93,8 +93,8 @@ pub(crate) fn run(relay: &Relay, listener: &TcpListener, upstream: u16) -> io::R
                         n_pairs += 1;
                     }
                 }
-            } else if let Ok(place) = pairs.binary_search_by_key(&(data / 2), |pair| pair.number) {
-                pairs[place].hear(if data % 2 == 0 { Direction::Up } else { Direction::Down }, flags);
+            } else if let Ok(index) = pairs.binary_search_by_key(&(data / 2), |pair| pair.number) {
+                pairs[index].hear(if data % 2 == 0 { Direction::Up } else { Direction::Down }, flags);
             }
         }
         buffer.resize(relay.link.piece_bytes(), 0);

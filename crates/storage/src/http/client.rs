@@ -115,8 +115,8 @@ impl Client {
 
     fn of(key: Key) -> Arc<Client> {
         let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = clients.iter().position(|client| client.key == key) {
-            let client = clients.remove(place);
+        if let Some(index) = clients.iter().position(|client| client.key == key) {
+            let client = clients.remove(index);
             clients.push(Arc::clone(&client));
             return client;
         }

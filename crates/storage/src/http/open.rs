@@ -140,14 +140,14 @@ pub(crate) fn open_address(
         Opening { address, client, network, is_multi_range, is_again, ledger, head_bytes, tail_bytes, until }.open()
     })?;
     let source: Arc<dyn Source> = match store {
-        Store::Ranges(store) => Arc::new(Retry::new(*store, policy, Arc::clone(&attempts))),
-        Store::Whole(file) => Arc::new(file),
+        OpenedFile::Ranges(store) => Arc::new(Retry::new(*store, policy, Arc::clone(&attempts))),
+        OpenedFile::Whole(file) => Arc::new(file),
     };
     Ok(Opened { source, preloaded, ledgers: [attempts, ledger].into_iter().collect() })
 }
 
 /// What a file is read through once it is open.
-enum Store {
+enum OpenedFile {
     Ranges(Box<HttpStore>),
     Whole(WholeFile),
 }
@@ -156,7 +156,7 @@ enum Store {
 type PreloadedBytes = Vec<(u64, Vec<u8>)>;
 
 impl Opening<'_> {
-    fn open(&self) -> Result<(Store, PreloadedBytes)> {
+    fn open(&self) -> Result<(OpenedFile, PreloadedBytes)> {
         let mut found = Brought::AskAgain;
         let (origin, start) = (self.origin(), Instant::now());
         let may_have_both =
@@ -191,7 +191,7 @@ impl Opening<'_> {
         match found {
             Brought::Part(pieces, version) => self.complete(pieces, version),
             Brought::All(bytes, version) => {
-                Ok((Store::Ranges(Box::new(self.store(bytes.len() as u64, version))), vec![(0, bytes)]))
+                Ok((OpenedFile::Ranges(Box::new(self.store(bytes.len() as u64, version))), vec![(0, bytes)]))
             }
             Brought::NoRanges | Brought::AskAgain | Brought::Small(_) | Brought::NoSuchRange | Brought::Forbidden => {
                 let start = Instant::now();
@@ -199,7 +199,7 @@ impl Opening<'_> {
                 let n_bytes = file.as_ref().map_or(0, |file| file.size_bytes());
                 let copied = std::iter::once((0, n_bytes));
                 let file = self.ledger.enter_since(start, Operation::StageIn, copied, file)?;
-                Ok((Store::Whole(file), Vec::new()))
+                Ok((OpenedFile::Whole(file), Vec::new()))
             }
         }
     }
@@ -424,7 +424,7 @@ impl Opening<'_> {
     }
 
     /// Asks for what is missing of head and tail, now that the size is known.
-    fn complete(&self, pieces: OpeningBytes, version: Version) -> Result<(Store, PreloadedBytes)> {
+    fn complete(&self, pieces: OpeningBytes, version: Version) -> Result<(OpenedFile, PreloadedBytes)> {
         let size_bytes = pieces.total_bytes.ok_or_else(|| self.sizeless())?;
         let store = self.store(size_bytes, version);
         let head = 0..self.head_bytes.min(size_bytes);
@@ -443,6 +443,6 @@ impl Opening<'_> {
         store.attempt(parts, self.until).1?;
         let mut preloaded = pieces.pieces;
         preloaded.extend(missing);
-        Ok((Store::Ranges(Box::new(store)), preloaded))
+        Ok((OpenedFile::Ranges(Box::new(store)), preloaded))
     }
 }

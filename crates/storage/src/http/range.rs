@@ -50,8 +50,8 @@ fn number(text: &str) -> Option<u64> {
 /// The value of a `Range` header. `ranges` are not empty.
 pub(super) fn range_header(ranges: &[Range<u64>]) -> String {
     let mut header = "bytes=".to_owned();
-    for (place, range) in ranges.iter().enumerate() {
-        let comma = if place == 0 { "" } else { "," };
+    for (index, range) in ranges.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
         // Writing to a String cannot fail.
         let _ = write!(header, "{comma}{}-{}", range.start, range.end.saturating_sub(1));
     }

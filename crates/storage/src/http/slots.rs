@@ -92,9 +92,9 @@ impl Receiver for Slots<'_> {
     }
 
     fn bytes(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Wrong> {
-        let mut place = self.first_ending_after(offset);
+        let mut index = self.first_ending_after(offset);
         while !bytes.is_empty() {
-            let start = self.slots.get(place).map_or(u64::MAX, |slot| slot.offset);
+            let start = self.slots.get(index).map_or(u64::MAX, |slot| slot.offset);
             if offset < start {
                 let n_bytes = usize::try_from(start - offset).unwrap_or(usize::MAX).min(bytes.len());
                 self.extra(n_bytes)?;
@@ -102,7 +102,7 @@ impl Receiver for Slots<'_> {
                 bytes = &bytes[n_bytes..];
                 continue;
             }
-            let Some(slot) = self.slots.get_mut(place) else { return Ok(()) };
+            let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
             if offset != slot.next() {
                 let what = if offset < slot.next() { "twice" } else { "before those in front of them" };
                 return Err(Wrong(format!("bytes from {offset} on come {what}")));
@@ -112,20 +112,20 @@ impl Receiver for Slots<'_> {
             slot.n_filled += n_bytes;
             offset += n_bytes as u64;
             bytes = &bytes[n_bytes..];
-            place += 1;
+            index += 1;
         }
         Ok(())
     }
 
     fn space(&mut self, offset: u64) -> Option<&mut [u8]> {
-        let place = self.first_ending_after(offset);
-        let slot = self.slots.get_mut(place).filter(|slot| slot.next() == offset)?;
+        let index = self.first_ending_after(offset);
+        let slot = self.slots.get_mut(index).filter(|slot| slot.next() == offset)?;
         Some(&mut slot.buffer[slot.n_filled..])
     }
 
     fn filled(&mut self, offset: u64, n_bytes: usize) {
-        let place = self.first_ending_after(offset);
-        if let Some(slot) = self.slots.get_mut(place) {
+        let index = self.first_ending_after(offset);
+        if let Some(slot) = self.slots.get_mut(index) {
             slot.n_filled = (slot.n_filled + n_bytes).min(slot.buffer.len());
         }
     }

@@ -21,7 +21,7 @@ use ureq::unversioned::transport::{
 use super::lookup::addresses;
 use super::trial::{self, Entered, Trial};
 use crate::connect::connect_to_any;
-use crate::descriptors::{Cost, Entry, HeldDescriptor, Holder, held};
+use crate::descriptors::{Cost, HeldDescriptor, Holder, Registration, held};
 
 /// Without one of its own a request waits no longer than this.
 const NO_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -64,7 +64,7 @@ pub(super) struct TcpTransport {
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
     entered: Entered,
-    _entry: Entry,
+    _entry: Registration,
 }
 
 /// The socket of a connection. It is closed while the connection is idle, if descriptors are scarce: the connection is then
@@ -116,7 +116,7 @@ impl TcpTransport {
             read_timeout: None,
             write_timeout: None,
             entered,
-            _entry: Entry::of(Cost::Connection, holder),
+            _entry: Registration::of(Cost::Connection, holder),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Threads that are kept a while for the next piece of work.
+//! Threads that are kept a while for the next work.
 //!
 //! Hundreds of small requests are made by some tens of threads, which are needed for some milliseconds, window after window. New
 //! threads, with what their stacks cost, were an eighth of the CPU time of a reading of 430 ranges.
@@ -61,7 +61,7 @@ impl ThreadPool {
     /// Runs `body`, and returns when it and all work that was handed out in the scope are done.
     ///
     /// # Panics
-    /// With the first panic of a piece of work, as if it had been in `body`.
+    /// With the first panic of a share of work, as if it had been in `body`.
     pub(super) fn scope<'env, T>(
         self: &'env Arc<Self>,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -127,25 +127,25 @@ impl ThreadPool {
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// Lets another thread do a piece of work. Where no thread can be had it is dropped undone.
+    /// Lets another thread do a share of work. Where no thread can be had it is dropped undone.
     pub(super) fn spawn(&'scope self, work: impl FnOnce() + Send + 'scope) {
-        let piece = Piece { work, running: Running::new(&self.progress) };
-        let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || piece.run());
+        let share = Share { work, running: Running::new(&self.progress) };
+        let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || share.run());
         // SAFETY: what differs is how long what it borrows must live. `ThreadPool::scope` does not return while `running` is there,
         // and nothing of `work` is left when that is dropped, whether it ran, panicked or was never run.
         self.pool.give(unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) });
     }
 }
 
-/// A piece of work. The order of its fields matters: the work is dropped before the scope is told.
-struct Piece<W> {
+/// A share of work. The order of its fields matters: the work is dropped before the scope is told.
+struct Share<W> {
     work: W,
     running: Running,
 }
 
-impl<W: FnOnce()> Piece<W> {
+impl<W: FnOnce()> Share<W> {
     fn run(self) {
-        let Piece { work, mut running } = self;
+        let Share { work, mut running } = self;
         running.panic = catch_unwind(AssertUnwindSafe(work)).err();
     }
 }
@@ -204,10 +204,10 @@ mod tests {
         for n in 0..200 {
             let mut numbers = vec![0; n];
             pool.scope(|scope| {
-                for (place, number) in numbers.iter_mut().enumerate() {
+                for (index, number) in numbers.iter_mut().enumerate() {
                     scope.spawn(move || {
                         std::thread::yield_now();
-                        *number = place + 1;
+                        *number = index + 1;
                     });
                 }
             });
@@ -294,8 +294,8 @@ mod tests {
         }
         let (progress, n_left) = (Arc::<Progress>::default(), AtomicUsize::new(0));
         let told = Told(&progress, &n_left);
-        let piece = Piece { work: move || drop(told), running: Running::new(&progress) };
-        let task: Box<dyn FnOnce() + Send> = Box::new(move || piece.run());
+        let share = Share { work: move || drop(told), running: Running::new(&progress) };
+        let task: Box<dyn FnOnce() + Send> = Box::new(move || share.run());
         drop(task);
         assert_eq!((n_left.load(Relaxed), progress.lock().n_tasks), (1, 0));
     }

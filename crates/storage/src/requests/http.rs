@@ -184,7 +184,7 @@ mod tests {
         let mib = |start: usize, end: usize| (start * MIB) as u64..(end * MIB) as u64;
         assert_eq!(plan(&[(0, 15 * MIB)], limits), [[mib(0, 5)], [mib(5, 10)], [mib(10, 15)]]);
         assert_eq!(plan(&[(0, 5 * MIB)], limits), [[mib(0, 5)]], "not for a small remainder");
-        let ranges: Vec<_> = (0..6).map(|place| (place * 4 * MIB, (place * 4 + 2) * MIB)).collect();
+        let ranges: Vec<_> = (0..6).map(|index| (index * 4 * MIB, (index * 4 + 2) * MIB)).collect();
         assert_eq!(
             plan(&ranges, limits),
             [[mib(0, 2), mib(4, 6)], [mib(8, 10), mib(12, 14)], [mib(16, 18), mib(20, 22)]]

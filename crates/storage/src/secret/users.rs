@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// A user with what stands for the `@` behind it.
 pub(super) struct User {
-    pub(super) place: Range<usize>,
+    pub(super) range: Range<usize>,
     /// Spaces or quotes are in it, or right before it: no word of the text has it alone.
     pub(super) is_spread: bool,
 }
@@ -81,20 +81,20 @@ pub(super) fn users(text: &str) -> Vec<User> {
         if at < seen {
             continue;
         }
-        let shown_from = users.last().map_or(0, |user| user.place.end).min(from);
+        let shown_from = users.last().map_or(0, |user| user.range.end).min(from);
         let before = before_marks(&text[shown_from..from]);
         let mut marks = text[shown_from + before.len()..at].to_owned();
         let mut kind = kind_of(before, &marks);
         // Without the user, what follows may be one.
-        while let Some(place) = look.user_at(at, kind) {
-            at = text.len() - text[place.end..].trim_start_matches(is_mark).len();
-            if at > place.end && marks.len() < MOST_MARKS {
-                marks.push_str(&text[place.end..at]);
+        while let Some(range) = look.user_at(at, kind) {
+            at = text.len() - text[range.end..].trim_start_matches(is_mark).len();
+            if at > range.end && marks.len() < MOST_MARKS {
+                marks.push_str(&text[range.end..at]);
                 kind = kind_of(before, &marks);
             }
             seen = at;
-            let is_spread = is_spread || text[place.clone()].contains(is_edge);
-            users.push(User { place, is_spread });
+            let is_spread = is_spread || text[range.clone()].contains(is_edge);
+            users.push(User { range, is_spread });
         }
     }
     users
@@ -159,8 +159,8 @@ struct Look<'t> {
 
 impl Look<'_> {
     /// The first of some places that is not before another one, or the end of the text.
-    fn next(&self, places: &[usize], from: usize) -> usize {
-        places.get(places.partition_point(|place| *place < from)).copied().unwrap_or(self.text.len())
+    fn next(&self, indices: &[usize], from: usize) -> usize {
+        indices.get(indices.partition_point(|place| *place < from)).copied().unwrap_or(self.text.len())
     }
 
     fn first_end(&self, part: Range<usize>) -> Option<Range<usize>> {

@@ -45,7 +45,7 @@ struct Coming {
 
 /// The kernel's state of an open file (`struct file_ra_state`), in pages.
 #[derive(Debug, Clone, Copy, Default)]
-struct Window {
+struct KernelWindow {
     start: u64,
     size: u64,
     /// When this many pages of the window are left, the next one is asked for.
@@ -71,7 +71,7 @@ pub(crate) struct DiskQueue {
     pages: BTreeMap<u64, Coming>,
     /// Pages at which the kernel asks for the next window.
     markers: BTreeSet<u64>,
-    window: Window,
+    window: KernelWindow,
     finished: Vec<f64>,
     unreported: BinaryHeap<Reverse<(Number, RequestId)>>,
     work: DiskWork,
@@ -92,7 +92,7 @@ impl DiskQueue {
             head: None,
             pages: BTreeMap::new(),
             markers: BTreeSet::new(),
-            window: Window::default(),
+            window: KernelWindow::default(),
             finished: Vec::new(),
             unreported: BinaryHeap::new(),
             work: DiskWork::default(),
@@ -176,7 +176,7 @@ impl DiskQueue {
 
     /// A page that is not there is needed, and `n_wanted` from it on (`page_cache_sync_ra`).
     fn ask(&mut self, time: f64, page: u64, n_wanted: u64) {
-        let Window { start, size, previous, .. } = self.window;
+        let KernelWindow { start, size, previous, .. } = self.window;
         let max = self.max_pages;
         if max == 0 {
             return self.fetch(time, page..page + n_wanted);
@@ -187,7 +187,7 @@ impl DiskQueue {
         } else if page == 0 || follows || n_wanted > max {
             let size = first_size(n_wanted, max);
             let async_size = if size > n_wanted { size - n_wanted } else { size };
-            self.window = Window { start: page, size, async_size, previous };
+            self.window = KernelWindow { start: page, size, async_size, previous };
         } else {
             let n_before = self.n_cached_before(page);
             if n_before <= n_wanted {
@@ -195,14 +195,14 @@ impl DiskQueue {
                 return self.fetch(time, page..page + n_wanted);
             }
             let n_history = if n_before >= page { 2 * n_before } else { n_before };
-            self.window = Window { start: page, size: (n_history + n_wanted).min(max), async_size: 1, previous };
+            self.window = KernelWindow { start: page, size: (n_history + n_wanted).min(max), async_size: 1, previous };
         }
         self.fetch_window(time, page);
     }
 
     /// The reader has come to a marked page (`page_cache_async_ra`).
     fn ask_ahead(&mut self, time: f64, page: u64, n_wanted: u64) {
-        let Window { start, size, async_size, previous } = self.window;
+        let KernelWindow { start, size, async_size, previous } = self.window;
         if size > 0 && page == start + size - async_size {
             self.next_window();
         } else {
@@ -215,27 +215,27 @@ impl DiskQueue {
                 return;
             }
             let size = next_size(hole - page + n_wanted, self.max_pages);
-            self.window = Window { start: hole, size, async_size: size, previous };
+            self.window = KernelWindow { start: hole, size, async_size: size, previous };
         }
         self.fetch_window(time, page);
     }
 
     fn next_window(&mut self) {
-        let Window { start, size, previous, .. } = self.window;
+        let KernelWindow { start, size, previous, .. } = self.window;
         let next = next_size(size, self.max_pages);
-        self.window = Window { start: start + size, size: next, async_size: next, previous };
+        self.window = KernelWindow { start: start + size, size: next, async_size: next, previous };
     }
 
     fn fetch_window(&mut self, time: f64, page: u64) {
-        let Window { start, size, async_size, .. } = self.window;
+        let KernelWindow { start, size, async_size, .. } = self.window;
         // The read would come to the mark that it makes: the next window is taken at once.
         if page == start && size == async_size {
             let more = next_size(size, self.max_pages);
             let (size, async_size) =
                 if size + more <= self.max_pages { (size + more, more) } else { (self.max_pages, self.max_pages / 2) };
-            self.window = Window { size, async_size, ..self.window };
+            self.window = KernelWindow { size, async_size, ..self.window };
         }
-        let Window { start, size, async_size, .. } = self.window;
+        let KernelWindow { start, size, async_size, .. } = self.window;
         self.fetch(time, start..start + size);
         if async_size > 0 {
             self.markers.insert(start + size - async_size);

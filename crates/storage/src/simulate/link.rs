@@ -285,8 +285,8 @@ mod tests {
             disk: None,
         });
         let all: Vec<_> = (0..10).map(|_| link.submit(0.0, 0)).collect();
-        for (place, id) in all.into_iter().enumerate() {
-            assert!(is_near(wait_for(&mut link, id), 0.005 + 0.002 * place as f64), "{place}");
+        for (index, id) in all.into_iter().enumerate() {
+            assert!(is_near(wait_for(&mut link, id), 0.005 + 0.002 * index as f64), "{index}");
         }
         let late = link.submit(1.0, 0);
         assert!(is_near(wait_for(&mut link, late), 1.005), "an idle server begins at once");

@@ -355,17 +355,17 @@ impl Simulation {
             held_bytes: 0,
         };
         self.way.advance_to(time);
-        for (place, window) in windows.iter().enumerate() {
-            ahead.fill(self, windows, place);
-            while place >= ahead.next || ahead.n_missing[place] > 0 {
+        for (index, window) in windows.iter().enumerate() {
+            ahead.fill(self, windows, index);
+            while index >= ahead.next || ahead.n_missing[index] > 0 {
                 if !ahead.step(self, f64::INFINITY) {
                     break;
                 }
-                ahead.fill(self, windows, place);
+                ahead.fill(self, windows, index);
             }
             time = self.way.now().max(time) + think(window, reads);
             while ahead.step(self, time) {
-                ahead.fill(self, windows, place);
+                ahead.fill(self, windows, index);
             }
             self.way.advance_to(time);
             ahead.held_bytes -= window_bytes(window);

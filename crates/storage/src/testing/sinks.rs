@@ -96,12 +96,12 @@ fn same(what: &str, published: Published<'_>, expected: Option<&[u8]>) -> Result
         return Ok(());
     }
     let sized = |bytes: Option<&[u8]>| bytes.map_or("nothing".to_owned(), |bytes| format!("{} bytes", bytes.len()));
-    let place = match (&found, expected) {
+    let index = match (&found, expected) {
         (Some(found), Some(expected)) => found.iter().zip(expected).position(|(found, expected)| found != expected),
         _ => None,
     };
-    let place = place.map_or(String::new(), |place| format!(", wrong at byte {place}"));
-    Err(format!("{what}: {} there instead of {}{place}", sized(found.as_deref()), sized(expected)))
+    let index = index.map_or(String::new(), |index| format!(", wrong at byte {index}"));
+    Err(format!("{what}: {} there instead of {}{index}", sized(found.as_deref()), sized(expected)))
 }
 
 fn check_absence(create: CreateSink<'_>, published: Published<'_>) -> Result<(), String> {
@@ -157,9 +157,9 @@ fn check_vectors(create: CreateSink<'_>, published: Published<'_>) -> Result<(),
     let sink = open(create)?;
     let (small, large) = bytes.split_at(12_000);
     let mut parts: Vec<&[u8]> = vec![&[]];
-    for (place, part) in small.chunks(4).enumerate() {
+    for (index, part) in small.chunks(4).enumerate() {
         parts.push(part);
-        if place % 5 == 0 {
+        if index % 5 == 0 {
             parts.push(&[]);
         }
     }

@@ -10,8 +10,8 @@ fn events(n_clusters: u64) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for cluster in 0..n_clusters {
         let entry = cluster * 100;
-        for (place, (first_entry, branch)) in [(entry, 0), (entry, 1), (entry + 50, 1)].into_iter().enumerate() {
-            let offset = (cluster * 3 + place as u64) * 1050 + 50;
+        for (index, (first_entry, branch)) in [(entry, 0), (entry, 1), (entry + 50, 1)].into_iter().enumerate() {
+            let offset = (cluster * 3 + index as u64) * 1050 + 50;
             wanted.push(Wanted { range: offset..offset + 1000, first_entry, branch, is_fetched: true });
         }
     }
@@ -20,7 +20,7 @@ fn events(n_clusters: u64) -> Vec<Wanted> {
 
 /// The requests as names: `a@0` is the basket of branch a from entry 0, `+` is in the same range, `|` another range.
 fn pattern(wanted: &[Wanted], style: ReadStyle) -> Vec<String> {
-    let name = |&place: &usize| format!("{}@{}", ["a", "b"][wanted[place].branch as usize], wanted[place].first_entry);
+    let name = |&index: &usize| format!("{}@{}", ["a", "b"][wanted[index].branch as usize], wanted[index].first_entry);
     let windows = Planner::new(style, &clusters_of(wanted)).plan(wanted);
     let span = |span: &Span| span.members.iter().map(name).collect::<Vec<_>>().join("+");
     windows.iter().map(|window| window.spans.iter().map(span).collect::<Vec<_>>().join(" | ")).collect()
@@ -185,9 +185,9 @@ proptest! {
             next = window.pieces.end;
             let mut members: Vec<usize> = window.spans.iter().flat_map(|span| span.members.clone()).collect();
             members.sort_unstable();
-            let fetched: Vec<usize> = window.pieces.clone().filter(|&place| wanted[place].is_fetched).collect();
+            let fetched: Vec<usize> = window.pieces.clone().filter(|&index| wanted[index].is_fetched).collect();
             prop_assert_eq!(members, fetched);
-            let bytes: u64 = window.pieces.clone().map(|place| size(&wanted[place])).sum();
+            let bytes: u64 = window.pieces.clone().map(|index| size(&wanted[index])).sum();
             prop_assert!(window.pieces.len() == 1 || bytes <= window_bytes);
             for span in &window.spans {
                 for &member in &span.members {

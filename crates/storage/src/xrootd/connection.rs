@@ -27,7 +27,7 @@ use super::url::FileAddress;
 use super::vectors::Vectors;
 use super::wire::{Inbound, Outbound, Plug, given_back};
 use crate::account::{Ledger, Operation};
-use crate::descriptors::{Cost, Entry, Holder};
+use crate::descriptors::{Cost, Holder, Registration};
 use crate::options::Network;
 use crate::requests::xrootd::VectorLimits;
 use crate::source::AccessProfile;
@@ -97,7 +97,7 @@ pub(crate) struct Connection {
     /// Who made it: a fork must not share it.
     process: u32,
     was_used: AtomicBool,
-    _entry: Entry,
+    _entry: Registration,
 }
 
 impl Connection {
@@ -131,7 +131,7 @@ impl Connection {
             vectors: Vectors::of(target),
             process: std::process::id(),
             was_used: AtomicBool::new(true),
-            _entry: Entry::of(Cost::Connection, Weak::clone(own) as Weak<dyn Holder>),
+            _entry: Registration::of(Cost::Connection, Weak::clone(own) as Weak<dyn Holder>),
         })
     }
 

@@ -178,14 +178,14 @@ impl<'c> Flight<'c> {
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());
             }
-            while let Some(&place) = self.unsent.front() {
-                let request = &mut requests[place];
+            while let Some(&index) = self.unsent.front() {
+                let request = &mut requests[index];
                 if !state.has_room(request.bytes.len()) {
                     break;
                 }
                 self.unsent.pop_front();
                 let stream = state.enlist(Some(Arc::clone(&self.caller)), request.bytes.len());
-                self.streams.insert(stream, place);
+                self.streams.insert(stream, index);
                 message::set_stream(&mut request.bytes, stream);
                 request.answer.reset(request.n_kept);
                 request.sent = Some(Instant::now());
@@ -228,12 +228,12 @@ impl<'c> Flight<'c> {
                 return Err(Failure::Late);
             }
             let own = state.header.and_then(|header| Some((header, *self.streams.get(&header.stream)?)));
-            if let Some((header, place)) = own
+            if let Some((header, index)) = own
                 && let Some(inbound) = state.inbound.take()
             {
                 state.header = None;
                 drop(state);
-                return self.take(header, place, &mut requests[place], inbound);
+                return self.take(header, index, &mut requests[index], inbound);
             }
             let timeout = self.connection.timeout;
             let patience = self.streams.keys().map(|&stream| state.patience(stream, timeout)).min();
@@ -253,7 +253,7 @@ impl<'c> Flight<'c> {
     fn take(
         &mut self,
         header: Header,
-        place: usize,
+        index: usize,
         request: &mut Request<'_>,
         mut inbound: Box<Inbound>,
     ) -> Result<(), Failure> {
@@ -273,9 +273,9 @@ impl<'c> Flight<'c> {
         state.put_back(inbound);
         drop(state);
         match progress {
-            Progress::Later(time) => self.delayed.push((Instant::now() + time, place)),
+            Progress::Later(time) => self.delayed.push((Instant::now() + time, index)),
             // A read may bring less than all: what is missing is asked for at once, beside the other requests.
-            Progress::Done(Err(Failure::Short(_))) if request.go_on() => self.unsent.push_back(place),
+            Progress::Done(Err(Failure::Short(_))) if request.go_on() => self.unsent.push_back(index),
             Progress::Done(Err(failure)) if request.is_optional => request.outcome = Err(failure),
             Progress::Done(outcome) => {
                 request.is_done = outcome.is_ok();

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::message::{self, ELEMENT_BYTES, Handle};
+use crate::source::Part;
 
 /// No answer but of data is larger than this.
 const MAX_CONTROL_BYTES: usize = 64 << 10;
@@ -21,18 +22,9 @@ pub(crate) trait Incoming {
     }
 }
 
-/// A range of a file and the memory for it.
-#[derive(Debug)]
-pub(crate) struct Piece<'b> {
-    pub(crate) offset: u64,
-    pub(crate) buffer: &'b mut [u8],
-}
-
-impl<'b> Piece<'b> {
-    fn after(self, n_bytes: usize) -> Piece<'b> {
-        let (_, buffer) = self.buffer.split_at_mut(n_bytes);
-        Piece { offset: self.offset + n_bytes as u64, buffer }
-    }
+/// What of a part is behind its first bytes.
+fn after(part: Part<'_>, n_bytes: usize) -> Part<'_> {
+    Part { offset: part.offset + n_bytes as u64, buffer: &mut part.buffer[n_bytes..] }
 }
 
 /// What a request waits for, as far as it is there. An answer may come in parts, cut anywhere.
@@ -41,7 +33,7 @@ pub(crate) enum Answer<'b> {
     /// Words.
     Control(Vec<u8>),
     /// One range, and how much of it is there.
-    Read(Piece<'b>, usize),
+    Read(Part<'b>, usize),
     /// Several ranges.
     Vector(VectorAnswer<'b>),
 }
@@ -49,23 +41,23 @@ pub(crate) enum Answer<'b> {
 impl<'b> Answer<'b> {
     /// Offsets and lengths in bytes of what it is to bring.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
-        let pieces = match self {
+        let parts = match self {
             Answer::Control(_) => &[],
-            Answer::Read(piece, _) => std::slice::from_ref(piece),
-            Answer::Vector(vector) => vector.pieces.as_slice(),
+            Answer::Read(part, _) => std::slice::from_ref(part),
+            Answer::Vector(vector) => vector.parts.as_slice(),
         };
-        pieces.iter().map(|piece| (piece.offset, piece.buffer.len() as u64))
+        parts.iter().map(|part| (part.offset, part.buffer.len() as u64))
     }
 
     /// What of the memory is not filled; with `none_counts`, all of it.
-    pub(crate) fn unfilled(self, none_counts: bool) -> Vec<Piece<'b>> {
+    pub(crate) fn unfilled(self, none_counts: bool) -> Vec<Part<'b>> {
         match self {
             Answer::Control(_) => Vec::new(),
-            Answer::Read(piece, n_filled) => vec![piece.after(if none_counts { 0 } else { n_filled })],
-            Answer::Vector(vector) if none_counts => vector.pieces,
+            Answer::Read(part, n_filled) => vec![after(part, if none_counts { 0 } else { n_filled })],
+            Answer::Vector(vector) if none_counts => vector.parts,
             Answer::Vector(vector) => {
-                let mut rest = vector.pieces.into_iter().skip(vector.n_complete);
-                let first = rest.next().map(|piece| piece.after(vector.n_filled));
+                let mut rest = vector.parts.into_iter().skip(vector.n_complete);
+                let first = rest.next().map(|part| after(part, vector.n_filled));
                 first.into_iter().chain(rest).collect()
             }
         }
@@ -83,14 +75,14 @@ impl<'b> Answer<'b> {
                 words.resize(total_bytes, 0);
                 incoming.fill(&mut words[start..])
             }
-            Answer::Read(piece, n_filled) => {
+            Answer::Read(part, n_filled) => {
                 let end = n_filled.saturating_add(n_bytes);
-                if end > piece.buffer.len() {
-                    return Err(Failure::Wrong(format!("{} bytes more than asked for", end - piece.buffer.len())));
+                if end > part.buffer.len() {
+                    return Err(Failure::Wrong(format!("{} bytes more than asked for", end - part.buffer.len())));
                 }
                 // Counted as it comes: what is there when the connection breaks need not come again.
                 while *n_filled < end {
-                    *n_filled += incoming.some(&mut piece.buffer[*n_filled..end])?;
+                    *n_filled += incoming.some(&mut part.buffer[*n_filled..end])?;
                 }
                 Ok(())
             }
@@ -102,9 +94,9 @@ impl<'b> Answer<'b> {
     pub(crate) fn check_complete(&self) -> Result<(), Failure> {
         match self {
             Answer::Control(_) => Ok(()),
-            Answer::Read(piece, n_filled) if *n_filled == piece.buffer.len() => Ok(()),
-            Answer::Read(piece, n_filled) => {
-                Err(Failure::Short(format!("{n_filled} of {} bytes at {}", piece.buffer.len(), piece.offset)))
+            Answer::Read(part, n_filled) if *n_filled == part.buffer.len() => Ok(()),
+            Answer::Read(part, n_filled) => {
+                Err(Failure::Short(format!("{n_filled} of {} bytes at {}", part.buffer.len(), part.offset)))
             }
             Answer::Vector(vector) => vector.check_complete(),
         }
@@ -113,7 +105,7 @@ impl<'b> Answer<'b> {
     /// Bytes that came, of an answer of one range that is not complete.
     pub(crate) fn n_so_far(&self) -> Option<usize> {
         match self {
-            Answer::Read(piece, n_filled) if *n_filled < piece.buffer.len() => Some(*n_filled),
+            Answer::Read(part, n_filled) if *n_filled < part.buffer.len() => Some(*n_filled),
             _ => None,
         }
     }
@@ -133,7 +125,7 @@ impl<'b> Answer<'b> {
 #[derive(Debug)]
 pub(crate) struct VectorAnswer<'b> {
     handle: Handle,
-    pieces: Vec<Piece<'b>>,
+    parts: Vec<Part<'b>>,
     /// Pieces that are complete.
     n_complete: usize,
     /// The element before the next one, as far as it came.
@@ -144,20 +136,20 @@ pub(crate) struct VectorAnswer<'b> {
 }
 
 impl<'b> VectorAnswer<'b> {
-    /// Waits for `pieces`, none of which is empty.
-    pub(crate) fn new(handle: Handle, pieces: Vec<Piece<'b>>) -> Self {
-        VectorAnswer { handle, pieces, n_complete: 0, element: [0; ELEMENT_BYTES], n_element: 0, n_filled: 0 }
+    /// Waits for `parts`, none of which is empty.
+    pub(crate) fn new(handle: Handle, parts: Vec<Part<'b>>) -> Self {
+        VectorAnswer { handle, parts, n_complete: 0, element: [0; ELEMENT_BYTES], n_element: 0, n_filled: 0 }
     }
 
     /// The ranges that were asked for.
     #[cfg(test)]
-    pub(crate) fn pieces(&self) -> &[Piece<'b>] {
-        &self.pieces
+    pub(crate) fn parts(&self) -> &[Part<'b>] {
+        &self.parts
     }
 
     fn take(&mut self, mut n_bytes: usize, incoming: &mut impl Incoming) -> Result<(), Failure> {
         while n_bytes > 0 {
-            let Some(piece) = self.pieces.get_mut(self.n_complete) else {
+            let Some(part) = self.parts.get_mut(self.n_complete) else {
                 return Err(Failure::Wrong(format!("{n_bytes} bytes after the last range")));
             };
             if self.n_element < ELEMENT_BYTES {
@@ -166,15 +158,15 @@ impl<'b> VectorAnswer<'b> {
                 self.n_element += n_next;
                 n_bytes -= n_next;
                 if self.n_element == ELEMENT_BYTES {
-                    check_element(self.element, self.handle, piece)?;
+                    check_element(self.element, self.handle, part)?;
                 }
             } else {
-                let free = &mut piece.buffer[self.n_filled..];
+                let free = &mut part.buffer[self.n_filled..];
                 let n_next = n_bytes.min(free.len());
                 let n_next = incoming.some(&mut free[..n_next])?;
                 self.n_filled += n_next;
                 n_bytes -= n_next;
-                if self.n_filled == piece.buffer.len() {
+                if self.n_filled == part.buffer.len() {
                     (self.n_complete, self.n_element, self.n_filled) = (self.n_complete + 1, 0, 0);
                 }
             }
@@ -183,15 +175,15 @@ impl<'b> VectorAnswer<'b> {
     }
 
     fn check_complete(&self) -> Result<(), Failure> {
-        match self.pieces.get(self.n_complete) {
+        match self.parts.get(self.n_complete) {
             None => Ok(()),
-            Some(piece) => Err(Failure::Short(format!(
+            Some(part) => Err(Failure::Short(format!(
                 "{} of {} ranges, and {} of {} bytes at {}",
                 self.n_complete,
-                self.pieces.len(),
+                self.parts.len(),
                 self.n_filled,
-                piece.buffer.len(),
-                piece.offset
+                part.buffer.len(),
+                part.offset
             ))),
         }
     }
@@ -201,9 +193,9 @@ impl<'b> VectorAnswer<'b> {
     }
 }
 
-fn check_element(element: [u8; ELEMENT_BYTES], handle: Handle, piece: &Piece<'_>) -> Result<(), Failure> {
-    let n_bytes = u32::try_from(piece.buffer.len()).unwrap_or(u32::MAX);
-    if element == message::element(handle, piece.offset, n_bytes) {
+fn check_element(element: [u8; ELEMENT_BYTES], handle: Handle, part: &Part<'_>) -> Result<(), Failure> {
+    let n_bytes = u32::try_from(part.buffer.len()).unwrap_or(u32::MAX);
+    if element == message::element(handle, part.offset, n_bytes) {
         return Ok(());
     }
     let [_, _, _, _, n0, n1, n2, n3, o0, o1, o2, o3, o4, o5, o6, o7] = element;
@@ -211,7 +203,7 @@ fn check_element(element: [u8; ELEMENT_BYTES], handle: Handle, piece: &Piece<'_>
         "a range of {} bytes at {} where {n_bytes} at {} were due",
         i32::from_be_bytes([n0, n1, n2, n3]),
         i64::from_be_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
-        piece.offset
+        part.offset
     )))
 }
 
@@ -240,15 +232,15 @@ mod tests {
         let mut bytes = Vec::new();
         for &(offset, n_bytes) in ranges {
             bytes.extend(message::element(HANDLE, offset, u32::try_from(n_bytes).unwrap()));
-            bytes.extend((0..n_bytes).map(|place| ((offset + place as u64) & 0xff) as u8));
+            bytes.extend((0..n_bytes).map(|index| ((offset + index as u64) & 0xff) as u8));
         }
         bytes
     }
 
     fn taken(ranges: &[(u64, usize)], wire: &[u8], cuts: &[usize]) -> Result<Vec<Vec<u8>>, Failure> {
         let mut buffers: Vec<_> = ranges.iter().map(|&(_, n_bytes)| vec![0; n_bytes]).collect();
-        let pieces = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Piece { offset, buffer }).collect();
-        let mut answer = Answer::Vector(VectorAnswer::new(HANDLE, pieces));
+        let parts = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Part { offset, buffer }).collect();
+        let mut answer = Answer::Vector(VectorAnswer::new(HANDLE, parts));
         let mut incoming = Slice(wire);
         for &cut in cuts {
             answer.take(cut.min(incoming.0.len()), &mut incoming)?;
@@ -263,12 +255,12 @@ mod tests {
         let ranges = [(0_u64, 10_usize), (100, 20), (200, 5)];
         for n_came in 0..wire(&ranges).len() {
             let mut buffers = ranges.map(|(_, n_bytes)| vec![0; n_bytes]);
-            let pieces = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Piece { offset, buffer });
-            let mut answer = Answer::Vector(VectorAnswer::new(HANDLE, pieces.collect()));
+            let parts = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Part { offset, buffer });
+            let mut answer = Answer::Vector(VectorAnswer::new(HANDLE, parts.collect()));
             answer.take(1000, &mut Slice(&wire(&ranges)[..n_came])).unwrap_err();
-            for piece in answer.unfilled(false) {
-                let expected = wire(&[(piece.offset, piece.buffer.len())]);
-                piece.buffer.copy_from_slice(&expected[ELEMENT_BYTES..]);
+            for part in answer.unfilled(false) {
+                let expected = wire(&[(part.offset, part.buffer.len())]);
+                part.buffer.copy_from_slice(&expected[ELEMENT_BYTES..]);
             }
             for (&range, buffer) in ranges.iter().zip(&buffers) {
                 assert_eq!(buffer.as_slice(), &wire(&[range])[ELEMENT_BYTES..], "{n_came}");
@@ -279,7 +271,7 @@ mod tests {
     #[test]
     fn more_than_was_asked_for_is_refused() {
         let mut buffer = [0; 4];
-        let mut answer = Answer::Read(Piece { offset: 0, buffer: &mut buffer }, 0);
+        let mut answer = Answer::Read(Part { offset: 0, buffer: &mut buffer }, 0);
         answer.take(3, &mut Slice(b"abc")).unwrap();
         assert!(matches!(answer.check_complete(), Err(Failure::Short(_))));
         assert!(matches!(answer.take(2, &mut Slice(b"de")), Err(Failure::Wrong(_))));
@@ -302,21 +294,21 @@ mod tests {
         #[test]
         fn no_wrong_answer_is_taken_for_a_right_one(
             ranges in prop::collection::vec((0_u64..10_000, 1_usize..100), 1..10),
-            place: prop::sample::Index, flip in 1_u8..=255, n_cut in 1_usize..50,
+            index: prop::sample::Index, flip in 1_u8..=255, n_cut in 1_usize..50,
         ) {
             let right = wire(&ranges);
-            let is_element = |place: usize| {
+            let is_element = |index: usize| {
                 let mut start = 0;
                 ranges.iter().any(|&(_, n_bytes)| {
-                    let is_here = (start..start + ELEMENT_BYTES).contains(&place);
+                    let is_here = (start..start + ELEMENT_BYTES).contains(&index);
                     start += ELEMENT_BYTES + n_bytes;
                     is_here
                 })
             };
             let mut wrong = right.clone();
-            let place = place.index(right.len());
-            wrong[place] ^= flip;
-            prop_assert!(taken(&ranges, &wrong, &[]).is_err() == is_element(place));
+            let index = index.index(right.len());
+            wrong[index] ^= flip;
+            prop_assert!(taken(&ranges, &wrong, &[]).is_err() == is_element(index));
             prop_assert!(taken(&ranges, &right[..right.len().saturating_sub(n_cut)], &[]).is_err());
             let longer = [right.as_slice(), &[0; 50][..n_cut]].concat();
             prop_assert!(taken(&ranges, &longer, &[]).is_err());

@@ -1,10 +1,11 @@
 //! Entry points for the fuzzer: what a server sends, without a server.
 
 use super::failure::Failure;
-use super::frame::{Answer, Incoming, Piece, VectorAnswer};
+use super::frame::{Answer, Incoming, VectorAnswer};
 use super::message::{self, HEADER_BYTES, Header};
 use super::url::FileAddress;
 use crate::requests::xrootd::VectorLimits;
+use crate::source::Part;
 
 struct Wire<'a>(&'a [u8]);
 
@@ -42,11 +43,11 @@ fn stream(data: &[u8]) {
     let handle = [1, 2, 3, 4];
     let ranges = [(5_u64, 7_usize), (100, 1), (0, 30)];
     let mut buffers = ranges.map(|(_, n_bytes)| vec![0; n_bytes]);
-    let pieces = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Piece { offset, buffer }).collect();
+    let parts = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Part { offset, buffer }).collect();
     let mut single = [0; 20];
     let mut waiting = [
-        Answer::Vector(VectorAnswer::new(handle, pieces)),
-        Answer::Read(Piece { offset: 3, buffer: &mut single }, 0),
+        Answer::Vector(VectorAnswer::new(handle, parts)),
+        Answer::Read(Part { offset: 3, buffer: &mut single }, 0),
         Answer::Control(Vec::new()),
     ];
     let mut wire = Wire(data);

@@ -1,31 +1,30 @@
 //! From ranges to requests within the limits of a server.
 
 use super::flight::Request;
-use super::frame::{Answer, Piece, VectorAnswer};
+use super::frame::{Answer, VectorAnswer};
 use super::message::{self, Handle};
 use crate::requests::xrootd::{VectorLimits, grouped};
 use crate::source::Part;
 
 /// The requests for parts of an open file.
 pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: Vec<Part<'b>>) -> Vec<Request<'b>> {
-    let request = |parts: Vec<Part<'b>>| {
-        let mut pieces: Vec<_> = parts.into_iter().map(|Part { offset, buffer }| Piece { offset, buffer }).collect();
-        if pieces.len() < 2 {
-            return pieces.pop().map(|piece| read(handle, piece));
+    let request = |mut parts: Vec<Part<'b>>| {
+        if parts.len() < 2 {
+            return parts.pop().map(|part| read(handle, part));
         }
-        let bytes = message::read_vector(handle, pieces.iter().map(|piece| (piece.offset, length(piece))));
-        Some(Request::new(bytes, Answer::Vector(VectorAnswer::new(handle, pieces))))
+        let bytes = message::read_vector(handle, parts.iter().map(|part| (part.offset, length(part))));
+        Some(Request::new(bytes, Answer::Vector(VectorAnswer::new(handle, parts))))
     };
     grouped(limits, parts).into_iter().filter_map(request).collect()
 }
 
-fn read(handle: Handle, piece: Piece<'_>) -> Request<'_> {
-    Request::new(message::read(handle, piece.offset, length(&piece)), Answer::Read(piece, 0))
+fn read(handle: Handle, part: Part<'_>) -> Request<'_> {
+    Request::new(message::read(handle, part.offset, length(&part)), Answer::Read(part, 0))
 }
 
-/// No piece is larger than the limits above.
-fn length(piece: &Piece<'_>) -> u32 {
-    u32::try_from(piece.buffer.len()).unwrap_or(u32::MAX)
+/// No part is larger than the limits above.
+fn length(part: &Part<'_>) -> u32 {
+    u32::try_from(part.buffer.len()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -42,10 +41,10 @@ mod tests {
         let mut buffers: Vec<_> = lengths.iter().map(|&n_bytes| vec![0; n_bytes]).collect();
         let parts: Vec<_> =
             buffers.iter_mut().enumerate().map(|(n, buffer)| Part { offset: n as u64 * 100_000_000, buffer }).collect();
-        let range = |piece: &Piece<'_>| (piece.offset, piece.buffer.len());
+        let range = |part: &Part<'_>| (part.offset, part.buffer.len());
         let ranges = |request: &Request<'_>| match &request.answer {
-            Answer::Read(piece, _) => vec![range(piece)],
-            Answer::Vector(vector) => vector.pieces().iter().map(range).collect(),
+            Answer::Read(part, _) => vec![range(part)],
+            Answer::Vector(vector) => vector.parts().iter().map(range).collect(),
             Answer::Control(_) => Vec::new(),
         };
         let asked: Vec<_> = requests([0; 4], limits, parts).iter().map(ranges).collect();
@@ -85,7 +84,7 @@ mod tests {
             prop_assert!(asked.iter().all(|ranges| ranges.len() == 1 || ranges.iter().map(|&(_, n)| n).sum::<usize>() <= LIMITS.max_bytes));
             let mut all: Vec<_> = asked.into_iter().flatten().collect();
             all.sort_unstable();
-            let expected: Vec<_> = lengths.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(place, &n)| (place as u64 * 100_000_000, n)).collect();
+            let expected: Vec<_> = lengths.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(index, &n)| (index as u64 * 100_000_000, n)).collect();
             prop_assert_eq!(all, expected);
         }
     }

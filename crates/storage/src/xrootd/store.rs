@@ -259,13 +259,13 @@ impl XrootdFile {
                 let (operation, n_asked) =
                     (operation_of(&request.answer), request.ranges().map(|(_, n)| n).sum::<u64>());
                 let unfilled = request.answer.unfilled(none_counts);
-                let n_missing = unfilled.iter().map(|piece| piece.buffer.len() as u64).sum();
+                let n_missing = unfilled.iter().map(|part| part.buffer.len() as u64).sum();
                 if let Some(operation) = operation {
                     file.ledger.salvage(operation, n_asked.saturating_sub(n_missing));
                 }
                 unfilled
             });
-            parts = missing.map(|piece| Part { offset: piece.offset, buffer: piece.buffer }).collect();
+            parts = missing.collect();
             let followed = match failure {
                 Failure::Refused(..) if !is_single && fallback != Fallback::Nothing => {
                     is_single = fallback == Fallback::Single;

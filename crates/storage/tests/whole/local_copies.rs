@@ -336,11 +336,11 @@ fn numbers() -> impl FnMut(u64) -> u64 {
 /// Flips a bit of a file, or cuts it, now and then.
 fn damage(path: &Path, number: &mut impl FnMut(u64) -> u64) {
     let mut bytes = std::fs::read(path).unwrap();
-    let place = usize::try_from(number(bytes.len() as u64)).unwrap();
+    let index = usize::try_from(number(bytes.len() as u64)).unwrap();
     if number(10) == 0 {
-        bytes.truncate(place);
+        bytes.truncate(index);
     } else {
-        bytes[place] ^= 1 << number(8);
+        bytes[index] ^= 1 << number(8);
     }
     // In place: it stays the file that others have open.
     let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();

@@ -322,8 +322,8 @@ proptest! {
         n_streams in 1_usize..9,
         protocol in prop::sample::select(vec![http(1), http(7), PLAIN, Protocol::Xrootd(FEW)]),
     ) {
-        let reads: Vec<_> = reads.iter().enumerate().map(|(place, &(offset, n_bytes, branch, think_ns))| {
-            LogicalRead { offset, n_bytes, first_entry: place as u64 / 5 * 10, branch, think_ns }
+        let reads: Vec<_> = reads.iter().enumerate().map(|(index, &(offset, n_bytes, branch, think_ns))| {
+            LogicalRead { offset, n_bytes, first_entry: index as u64 / 5 * 10, branch, think_ns }
         }).collect();
         let trace = Trace { reads, file_bytes: 1_020_000, n_open_requests: 2, kept: Vec::new() };
         let options = options(&[("strategy", strategy.1), ("cache_size", cache_size)]);

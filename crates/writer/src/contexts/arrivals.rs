@@ -119,8 +119,8 @@ impl<T> Arrivals<T> {
 
     /// Notes that who offered these entries waits no longer.
     pub(crate) fn leave(&mut self, first: u64) {
-        if let Some(place) = self.waiting.iter().position(|&number| number == first) {
-            self.waiting.swap_remove(place);
+        if let Some(index) = self.waiting.iter().position(|&number| number == first) {
+            self.waiting.swap_remove(index);
         }
     }
 

@@ -12,8 +12,8 @@ fn columns(lengths: &[usize]) -> Vec<Stored> {
     });
     let offsets: ScalarBuffer<i64> = std::iter::once(0).chain(ends).collect();
     let n_bytes: usize = lengths.iter().sum();
-    let bytes: Vec<u8> = (0..n_bytes).map(|place| u8::try_from(place % 251).unwrap()).collect();
-    let values: Vec<u16> = (0..lengths.len()).map(|place| u16::try_from(place % 60_000).unwrap()).collect();
+    let bytes: Vec<u8> = (0..n_bytes).map(|index| u8::try_from(index % 251).unwrap()).collect();
+    let values: Vec<u16> = (0..lengths.len()).map(|index| u16::try_from(index % 60_000).unwrap()).collect();
     vec![
         Stored::Text { offsets, bytes: bytes.into() },
         Stored::Numbers { primitive: Primitive::UInt16, values: Buffer::from_vec(values) },
@@ -81,11 +81,11 @@ proptest! {
         prop_assert_eq!(&clusters(&columns, &[1], border), &at_once);
         // Each but the last ends with the first entry that makes it large enough.
         let bytes = |range: Range<usize>| columns.iter().map(|column| column.stored_bytes(range.clone())).sum::<u64>();
-        for (place, (first, n, _)) in at_once.iter().enumerate() {
+        for (index, (first, n, _)) in at_once.iter().enumerate() {
             let start = usize::try_from(*first).unwrap();
             prop_assert!(bytes(start..start + n - 1) < n_bytes && *n as u64 <= n_entries);
             let is_full = bytes(start..start + n) >= n_bytes || *n as u64 == n_entries;
-            prop_assert!(is_full || place + 1 == at_once.len());
+            prop_assert!(is_full || index + 1 == at_once.len());
         }
     }
 }

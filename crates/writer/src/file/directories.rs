@@ -39,7 +39,7 @@ struct HeldDirectory {
     children: Vec<DirectoryId>,
     /// The keys of each name, in the order in which the names came; the cycles of a name rise.
     names: Vec<Vec<Key>>,
-    places: HashMap<String, usize>,
+    indices: HashMap<String, usize>,
     /// Directories in it by name.
     by_name: HashMap<String, DirectoryId>,
     /// Names of tables that are being filled, and are listed in the end.
@@ -105,7 +105,7 @@ impl Directories {
         uuid: Uuid,
     ) -> Result<(DirectoryId, Vec<u8>)> {
         let held = &self.directories[parent.0];
-        if held.places.contains_key(name) || held.promised.contains(name) {
+        if held.indices.contains_key(name) || held.promised.contains(name) {
             return Err(Error::name(name, "is the name of an object there, and cannot be that of a directory"));
         }
         let is_large = record.seek_key > format::container::START_OF_LARGE;
@@ -217,16 +217,16 @@ impl Directories {
 impl HeldDirectory {
     fn new(key: Key, fields: Directory) -> Self {
         let (children, names, promised) = (Vec::new(), Vec::new(), HashSet::new());
-        HeldDirectory { key, fields, children, names, places: HashMap::new(), by_name: HashMap::new(), promised }
+        HeldDirectory { key, fields, children, names, indices: HashMap::new(), by_name: HashMap::new(), promised }
     }
 
     /// The keys of a name.
     fn cycles(&mut self, name: &str) -> &mut Vec<Key> {
-        let place = *self.places.entry(name.to_owned()).or_insert(self.names.len());
-        if place == self.names.len() {
+        let index = *self.indices.entry(name.to_owned()).or_insert(self.names.len());
+        if index == self.names.len() {
             self.names.push(Vec::new());
         }
-        &mut self.names[place]
+        &mut self.names[index]
     }
 }
 

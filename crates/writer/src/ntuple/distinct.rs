@@ -51,11 +51,11 @@ impl Distinct {
         for page in pieces {
             let stored = read..read + page.stored_bytes + PAGE_CHECKSUM_BYTES;
             read = stored.end;
-            let place = self.pages.len();
+            let index = self.pages.len();
             let first = match self.seen.entry(page.checksum) {
                 Entry::Occupied(first) => Some(&self.pages[*first.get()]),
                 Entry::Vacant(vacant) => {
-                    vacant.insert(place);
+                    vacant.insert(index);
                     None
                 }
             };

@@ -89,12 +89,12 @@ impl Elements {
     /// The parts that have some of these elements, each with those of its own elements, and where in the range they go.
     pub(super) fn parts_in(&self, range: Range<usize>) -> impl Iterator<Item = (&Part, Range<usize>, usize)> {
         let first = self.parts.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);
-        let after = |place: usize| self.parts.get(place + 1).map_or(self.n_elements, |(start, _)| *start);
+        let after = |index: usize| self.parts.get(index + 1).map_or(self.n_elements, |(start, _)| *start);
         let parts = (first..).zip(&self.parts[first.min(self.parts.len())..]);
         parts.take_while(move |(_, (start, _))| *start < range.end).map({
             let range = range.clone();
-            move |(place, (start, part))| {
-                let (from, to) = (range.start.max(*start), range.end.min(after(place)));
+            move |(index, (start, part))| {
+                let (from, to) = (range.start.max(*start), range.end.min(after(index)));
                 (part, from - start..to - start, from - range.start)
             }
         })
@@ -154,7 +154,7 @@ impl ClusterElements {
             (Node::FixedAsList { ends, item }, Stored::Fixed { len, n_items, items }) => {
                 let n_lists = valid.map_or(*len, BooleanBuffer::count_set_bits);
                 let n_items_each = i64::try_from(*n_items).map_err(|_| Malformed("lists that are too long"))?;
-                let offsets = (0..).map(|place: i64| place.wrapping_mul(n_items_each)).take(n_lists + 1).collect();
+                let offsets = (0..).map(|index: i64| index.wrapping_mul(n_items_each)).take(n_lists + 1).collect();
                 self.add_lists(*ends, &offsets, None)?;
                 self.add(item, items, valid.map(|valid| repeated(valid, *n_items)).as_ref())?;
             }
@@ -195,7 +195,7 @@ impl ClusterElements {
             Some(valid) => {
                 let mut kept = Vec::with_capacity(valid.count_set_bits() + 1);
                 kept.push(first);
-                kept.extend(valid.set_indices().filter_map(|place| offsets.get(place + 1).copied()));
+                kept.extend(valid.set_indices().filter_map(|index| offsets.get(index + 1).copied()));
                 if has_items(offsets, valid) {
                     return Err(Malformed("items of lists that are null"));
                 }
@@ -206,8 +206,8 @@ impl ClusterElements {
         let shift = elements.n_items.wrapping_sub(first);
         elements.n_items = elements.n_items.wrapping_add(last.wrapping_sub(first));
         elements.push(Part::Ends { offsets, shift });
-        let place = |offset: i64| usize::try_from(offset).map_err(|_| Malformed("lists of a negative place"));
-        let (first, last) = (place(first)?, place(last)?);
+        let at = |offset: i64| usize::try_from(offset).map_err(|_| Malformed("lists of a negative place"));
+        let (first, last) = (at(first)?, at(last)?);
         if first > last { Err(Malformed("lists that run backwards")) } else { Ok(first..last) }
     }
 }
@@ -216,7 +216,7 @@ impl ClusterElements {
 fn has_items(offsets: &[i64], valid: &BooleanBuffer) -> bool {
     let of_valid: i64 = valid
         .set_indices()
-        .map(|place| match (offsets.get(place), offsets.get(place + 1)) {
+        .map(|index| match (offsets.get(index), offsets.get(index + 1)) {
             (Some(start), Some(end)) => end.wrapping_sub(*start),
             _ => 0,
         })
@@ -229,7 +229,7 @@ fn has_items(offsets: &[i64], valid: &BooleanBuffer) -> bool {
 fn picked_bits(bits: &BooleanBuffer, valid: Option<&BooleanBuffer>) -> BooleanBuffer {
     match valid {
         None => bits.clone(),
-        Some(valid) => valid.set_indices().map(|place| place < bits.len() && bits.value(place)).collect(),
+        Some(valid) => valid.set_indices().map(|index| index < bits.len() && bits.value(index)).collect(),
     }
 }
 

@@ -237,7 +237,7 @@ mod tests {
             let skip = skip.min(bits.len());
             let valid: BooleanBuffer = bits.iter().copied().collect();
             let valid = valid.slice(skip, bits.len() - skip);
-            let there: Vec<u32> = (0..).zip(&bits[skip..]).filter_map(|(place, is_there)| is_there.then_some(place)).collect();
+            let there: Vec<u32> = (0..).zip(&bits[skip..]).filter_map(|(index, is_there)| is_there.then_some(index)).collect();
             let (a, b) = (cut.0.index(there.len() + 1), cut.1.index(there.len() + 1));
             let range = a.min(b)..a.max(b);
             let values: Vec<u8> = (0_u32..).take(bits.len() - skip).flat_map(u32::to_ne_bytes).collect();

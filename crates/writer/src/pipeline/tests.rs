@@ -106,8 +106,8 @@ fn settings(flush: Flush) -> TableSettings {
 
 /// Two tables that are written in turns, in batches of some sizes; the bytes of the file.
 fn written(n_threads: usize, buffer_bytes: usize, batches: &[u64], flush: Flush) -> (Vec<u8>, Written) {
-    let place = MemoryFile::default();
-    let file = file(Arc::new(MemorySink::create("toy", &place)), n_threads, buffer_bytes);
+    let index = MemoryFile::default();
+    let file = file(Arc::new(MemorySink::create("toy", &index)), n_threads, buffer_bytes);
     let mut first = TablePipeline::new(&file, Toy::default(), 1, &settings(flush));
     let mut second = TablePipeline::new(&file, Toy::default(), 1, &settings(flush));
     let mut start = 0;
@@ -115,9 +115,9 @@ fn written(n_threads: usize, buffer_bytes: usize, batches: &[u64], flush: Flush)
         first.append(column(start..start + size), usize::try_from(*size).unwrap(), &mut Manner::helping()).unwrap();
         start += size;
     }
-    for (place, start) in (0..start).step_by(700).enumerate() {
+    for (index, start) in (0..start).step_by(700).enumerate() {
         second.append(column(start..start + 700), 700, &mut Manner::helping()).unwrap();
-        if place == 3 {
+        if index == 3 {
             file.directory("some/where").unwrap();
         }
     }
@@ -125,7 +125,7 @@ fn written(n_threads: usize, buffer_bytes: usize, batches: &[u64], flush: Flush)
     assert_eq!(first.close().unwrap().n_entries, start);
     drop((first, second));
     file.close().unwrap();
-    (place.bytes().unwrap().to_vec(), written)
+    (index.bytes().unwrap().to_vec(), written)
 }
 
 proptest! {

@@ -26,7 +26,7 @@ pub(super) struct TaskId {
 
 /// The state of a ticket that was not placed as a whole yet.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Entry<P> {
+struct OpenTicket<P> {
     is_submitted: bool,
     /// True if there is nothing to place.
     is_passed_over: bool,
@@ -54,7 +54,7 @@ pub(super) struct Ready<P> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct QueueState<T, P, E> {
     /// Tickets that are not placed as a whole, in their order; the number of the first one is `first`.
-    entries: VecDeque<Entry<P>>,
+    open: VecDeque<OpenTicket<P>>,
     first: u64,
     tasks: VecDeque<(TaskId, T)>,
     is_placing: bool,
@@ -67,7 +67,7 @@ pub(super) struct QueueState<T, P, E> {
 impl<T, P, E> Default for QueueState<T, P, E> {
     fn default() -> Self {
         QueueState {
-            entries: VecDeque::new(),
+            open: VecDeque::new(),
             first: 0,
             tasks: VecDeque::new(),
             is_placing: false,
@@ -82,7 +82,7 @@ impl<T, P, E> Default for QueueState<T, P, E> {
 impl<T, P, E> QueueState<T, P, E> {
     /// True if no ticket is out.
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty() && !self.is_placing
+        self.open.is_empty() && !self.is_placing
     }
 
     /// True if no task waits to be begun.
@@ -97,7 +97,7 @@ impl<T, P, E> QueueState<T, P, E> {
 
     /// Number of tickets that were ever given out.
     pub(super) fn n_given(&self) -> u64 {
-        self.first + self.entries.len() as u64
+        self.first + self.open.len() as u64
     }
 
     /// Number of tickets whose turn is over: all before that one.
@@ -107,7 +107,7 @@ impl<T, P, E> QueueState<T, P, E> {
 
     /// Number of tickets that are out.
     pub(super) fn n_tickets(&self) -> usize {
-        self.entries.len()
+        self.open.len()
     }
 
     /// The room for so many more bytes.
@@ -133,7 +133,7 @@ impl<T, P, E> QueueState<T, P, E> {
 
     /// Takes the next place in the order, for something that takes so many bytes until its tasks are done.
     pub(super) fn ticket(&mut self, n_bytes: u64) -> u64 {
-        self.entries.push_back(Entry {
+        self.open.push_back(OpenTicket {
             is_submitted: false,
             is_passed_over: false,
             n_tasks_left: 0,
@@ -151,11 +151,11 @@ impl<T, P, E> QueueState<T, P, E> {
         if self.error.is_some() {
             return Some((tasks, place));
         }
-        if let Some(entry) = self.entry(number) {
-            (entry.is_submitted, entry.is_passed_over) = (true, place.is_none());
-            entry.n_tasks_left = tasks.len();
-            entry.place = place;
-            entry.made = vec![None; tasks.len()];
+        if let Some(ticket) = self.open_ticket(number) {
+            (ticket.is_submitted, ticket.is_passed_over) = (true, place.is_none());
+            ticket.n_tasks_left = tasks.len();
+            ticket.place = place;
+            ticket.made = vec![None; tasks.len()];
         }
         self.settle(number);
         let id = |task: usize| TaskId { ticket: number, task };
@@ -168,28 +168,28 @@ impl<T, P, E> QueueState<T, P, E> {
         self.tasks.pop_front()
     }
 
-    fn entry(&mut self, number: u64) -> Option<&mut Entry<P>> {
-        self.entries.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    fn open_ticket(&mut self, number: u64) -> Option<&mut OpenTicket<P>> {
+        self.open.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
     /// One of a ticket's tasks is done: the last one lets go of what they were made of. Returns true if there is more room.
     pub(super) fn done(&mut self, id: TaskId, made_bytes: u64) -> bool {
         let before = self.report.bytes;
-        let Some(entry) = self.entry(id.ticket) else { return false };
-        if let Some(made) = entry.made.get_mut(id.task) {
+        let Some(ticket) = self.open_ticket(id.ticket) else { return false };
+        if let Some(made) = ticket.made.get_mut(id.task) {
             *made = Some(made_bytes);
         }
-        entry.n_tasks_left = entry.n_tasks_left.saturating_sub(1);
-        entry.made_bytes += made_bytes;
+        ticket.n_tasks_left = ticket.n_tasks_left.saturating_sub(1);
+        ticket.made_bytes += made_bytes;
         self.settle(id.ticket);
         self.report.bytes < before
     }
 
     /// Once all tasks of a ticket are done, its share is what they made and is not placed.
     fn settle(&mut self, number: u64) {
-        let Some(entry) = self.entry(number).filter(|entry| entry.n_tasks_left == 0) else { return };
-        let (before, now) = (entry.n_bytes, entry.made_bytes);
-        entry.n_bytes = now;
+        let Some(ticket) = self.open_ticket(number).filter(|ticket| ticket.n_tasks_left == 0) else { return };
+        let (before, now) = (ticket.n_bytes, ticket.made_bytes);
+        ticket.n_bytes = now;
         self.report.bytes -= before;
         self.add(now);
     }
@@ -199,14 +199,14 @@ impl<T, P, E> QueueState<T, P, E> {
         if self.is_placing || self.error.is_some() {
             return None;
         }
-        let entry = self.entries.front_mut().filter(|entry| entry.is_submitted)?;
-        let n_tasks = entry.made[entry.n_placed..].iter().take_while(|made| made.is_some()).count();
-        let is_last = entry.n_placed + n_tasks == entry.made.len();
+        let ticket = self.open.front_mut().filter(|ticket| ticket.is_submitted)?;
+        let n_tasks = ticket.made[ticket.n_placed..].iter().take_while(|made| made.is_some()).count();
+        let is_last = ticket.n_placed + n_tasks == ticket.made.len();
         if n_tasks == 0 && !is_last {
             return None;
         }
         self.is_placing = true;
-        Some(Ready { place: entry.place.take(), n_tasks, is_last })
+        Some(Ready { place: ticket.place.take(), n_tasks, is_last })
     }
 
     /// Notes that results which were ready are placed. Returns true if that may be what somebody waits for: there is more room, or
@@ -215,16 +215,16 @@ impl<T, P, E> QueueState<T, P, E> {
         let before = self.report.bytes;
         self.is_placing = false;
         let number = self.first;
-        if let Some(entry) = self.entries.front_mut() {
-            let placed = entry.made.iter().skip(entry.n_placed).take(n_tasks);
-            entry.made_bytes -= placed.copied().flatten().sum::<u64>();
-            entry.n_placed += n_tasks;
-            entry.place = place;
+        if let Some(ticket) = self.open.front_mut() {
+            let placed = ticket.made.iter().skip(ticket.n_placed).take(n_tasks);
+            ticket.made_bytes -= placed.copied().flatten().sum::<u64>();
+            ticket.n_placed += n_tasks;
+            ticket.place = place;
         }
         self.settle(number);
         if is_last {
             self.first += 1;
-            let is_passed_over = self.entries.pop_front().is_none_or(|entry| entry.is_passed_over);
+            let is_passed_over = self.open.pop_front().is_none_or(|ticket| ticket.is_passed_over);
             self.report.n_placed += u64::from(!is_passed_over);
         }
         is_last || self.report.bytes < before
@@ -233,7 +233,7 @@ impl<T, P, E> QueueState<T, P, E> {
     /// Stops it for good. Gives what was waiting, for the caller to drop where nobody waits for that.
     pub(super) fn fail(&mut self, error: E) -> (VecDeque<(TaskId, T)>, Vec<Option<P>>) {
         self.error.get_or_insert(error);
-        let places = self.entries.iter_mut().map(|entry| entry.place.take()).collect();
+        let places = self.open.iter_mut().map(|ticket| ticket.place.take()).collect();
         (std::mem::take(&mut self.tasks), places)
     }
 

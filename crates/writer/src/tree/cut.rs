@@ -74,7 +74,7 @@ pub(super) fn payload_bytes(branch: &Branch, cluster: &Cluster, parts: &Parts, e
         return entries.len() * n_bytes + offset_bytes;
     }
     let column = &cluster.columns[branch.planned.column];
-    let of_parts = parts.within(entries).map(|(place, _, range)| part_bytes(branch, &column[place], range));
+    let of_parts = parts.within(entries).map(|(index, _, range)| part_bytes(branch, &column[index], range));
     of_parts.sum::<usize>() + offset_bytes
 }
 
@@ -84,13 +84,13 @@ pub(super) fn data_bytes(branch: &Branch, cluster: &Cluster, parts: &Parts, entr
         return entries.len() * n_bytes;
     }
     let column = &cluster.columns[branch.planned.column];
-    let of_part = |(place, _, range): (usize, usize, Range<usize>)| match branch.entry_size {
+    let of_part = |(index, _, range): (usize, usize, Range<usize>)| match branch.entry_size {
         EntrySize::Text => {
-            let part: &Stored = &column[place];
+            let part: &Stored = &column[index];
             let located = values::locate(part, range, &branch.planned.path);
             values::lengths(values::offsets_of(located.values, &located.range)).map(values::text_bytes).sum()
         }
-        _ => part_bytes(branch, &column[place], range),
+        _ => part_bytes(branch, &column[index], range),
     };
     parts.within(entries).map(of_part).sum()
 }
@@ -125,9 +125,9 @@ pub(super) fn fitted(branch: &Branch, cluster: &Cluster, parts: &Parts, found: &
         // As most are of wide tables.
         return halved(branch, cluster, parts, (0..n_entries, n_bytes), found);
     }
-    for place in 0..n_baskets {
+    for index in 0..n_baskets {
         // Numbers of entries that differ by one at most.
-        let entries = place * n_entries / n_baskets..(place + 1) * n_entries / n_baskets;
+        let entries = index * n_entries / n_baskets..(index + 1) * n_entries / n_baskets;
         let n_bytes = payload_bytes(branch, cluster, parts, entries.clone());
         halved(branch, cluster, parts, (entries, n_bytes), found);
     }
@@ -185,8 +185,8 @@ pub(super) fn full(branch: &Branch, cluster: &Cluster, parts: &Parts, basket_byt
     };
     let column = &cluster.columns[branch.planned.column];
     let path = &branch.planned.path;
-    for (place, start, range) in parts.within(0..n_entries) {
-        let part = &column[place];
+    for (index, start, range) in parts.within(0..n_entries) {
+        let part = &column[index];
         match branch.entry_size {
             EntrySize::Vectors | EntrySize::Streamed => {
                 let streamed = Streamed::of(branch, part);

@@ -165,12 +165,12 @@ impl Encoding<'_> {
     /// Appends entries.
     fn append(&self, branch: &Branch, entries: Range<usize>, out: &mut Entries<'_>) -> Result<()> {
         let column = &self.cluster.columns[branch.planned.column];
-        for (place, part_start, range) in self.parts.within(entries) {
-            let part = &column[place];
+        for (number, part_start, range) in self.parts.within(entries) {
+            let part = &column[number];
             match branch.entry_size {
                 EntrySize::Fixed(_) => self.append_fixed(branch, part, part_start, range, out)?,
                 EntrySize::PerItem(item_bytes) => {
-                    self.check_counts(branch, place, part_start, &range)?;
+                    self.check_counts(branch, number, part_start, &range)?;
                     let item_bytes = u32::try_from(item_bytes).unwrap_or(u32::MAX);
                     let start_of_range = range.start;
                     let located = values::locate(part, range, &branch.planned.path);
@@ -221,9 +221,9 @@ impl Encoding<'_> {
             let offsets = values::offsets_of(located.values, &located.range);
             let largest = values::lengths(offsets).max().unwrap_or_default();
             if i32::try_from(largest).is_err() {
-                let place = values::lengths(offsets).position(|length| length == largest).unwrap_or_default();
+                let index = values::lengths(offsets).position(|length| length == largest).unwrap_or_default();
                 let what = format!("{largest} items: the counter of a branch has 32 bits and counts to {}", i32::MAX);
-                return Err(self.refused(branch, part_start + range.start + place, what));
+                return Err(self.refused(branch, part_start + range.start + index, what));
             }
             out.largest = out.largest.max(largest as u64);
             values::append_counts(offsets, out.bytes);
@@ -254,8 +254,8 @@ impl Encoding<'_> {
         let Stored::Text { bytes, .. } = located.values else { return Ok(()) };
         let offsets = values::offsets_of(located.values, &located.range);
         let all = offsets.first().zip(offsets.last()).map_or(0..0, |(first, last)| index(*first)..index(*last));
-        if let Some(place) = bytes[all.clone()].iter().position(|byte| *byte == 0) {
-            let at = all.start + place;
+        if let Some(zero) = bytes[all.clone()].iter().position(|byte| *byte == 0) {
+            let at = all.start + zero;
             let text = offsets.partition_point(|offset| index(*offset) <= at).saturating_sub(1);
             let what = "a text with a zero in it: a text of a tree ends there for ROOT. \
                         Store it as binary, or in a list (vector<string>), or in an RNTuple";
@@ -271,19 +271,19 @@ impl Encoding<'_> {
     }
 
     /// That the lists of a branch have as many items as its counter says, if that counts others too.
-    fn check_counts(&self, branch: &Branch, place: usize, part_start: usize, range: &Range<usize>) -> Result<()> {
+    fn check_counts(&self, branch: &Branch, index: usize, part_start: usize, range: &Range<usize>) -> Result<()> {
         let BranchForm::Counted { counter, .. } = branch.planned.form else { return Ok(()) };
         if branch.planned.element.is_some() {
             return Ok(());
         }
         let counter = &self.branches[counter];
         let path = &branch.planned.path;
-        let to_list = path.iter().position(|step| *step == Step::Items).map_or(&path[..], |place| &path[..place]);
+        let to_list = path.iter().position(|step| *step == Step::Items).map_or(&path[..], |index| &path[..index]);
         if counter.planned.column == branch.planned.column && counter.planned.path == to_list {
             return Ok(());
         }
         let offsets_at = |column: usize, path: &[Step]| {
-            let located = values::locate(&self.cluster.columns[column][place], range.clone(), path);
+            let located = values::locate(&self.cluster.columns[column][index], range.clone(), path);
             values::offsets_of(located.values, &located.range)
         };
         let own = offsets_at(branch.planned.column, to_list);
@@ -295,7 +295,7 @@ impl Encoding<'_> {
                 values::lengths(own).zip(values::lengths(counted)).position(|(own, counted)| own != counted)
             }
         } else {
-            let numbers = &self.cluster.columns[counter.planned.column][place];
+            let numbers = &self.cluster.columns[counter.planned.column][index];
             let mut lengths = values::lengths(own).zip(range.clone());
             lengths.position(|(length, entry)| number_at(numbers, entry) != Some(length as u64))
         };
@@ -368,12 +368,12 @@ fn append_located(branch: &Branch, values: &Stored, range: Range<usize>, out: &m
 }
 
 /// A number of 32 bits that is not negative.
-fn number_at(values: &Stored, place: usize) -> Option<u64> {
+fn number_at(values: &Stored, index: usize) -> Option<u64> {
     let Stored::Numbers { primitive, values } = values else { return None };
-    let word = values.as_slice().get(place * 4..)?.first_chunk::<4>().filter(|_| primitive.stored_bytes() == 4)?;
+    let word = values.as_slice().get(index * 4..)?.first_chunk::<4>().filter(|_| primitive.stored_bytes() == 4)?;
     u64::try_from(i32::from_ne_bytes(*word)).ok()
 }
 
 fn largest_number(values: &Stored, range: Range<usize>) -> u64 {
-    range.filter_map(|place| number_at(values, place)).max().unwrap_or_default()
+    range.filter_map(|index| number_at(values, index)).max().unwrap_or_default()
 }

@@ -51,8 +51,8 @@ impl IndexValues {
     /// # Errors
     /// [`Error::InvalidRequest`] for a value that needs more than 63 bits.
     pub(crate) fn check(&self, batch: &RecordBatch) -> Result<()> {
-        for (name, place) in std::iter::once(&self.major).chain(&self.minor) {
-            let Some(values) = batch.column(*place).as_primitive_opt::<UInt64Type>() else { continue };
+        for (name, index) in std::iter::once(&self.major).chain(&self.minor) {
+            let Some(values) = batch.column(*index).as_primitive_opt::<UInt64Type>() else { continue };
             if let Some(value) = values.values().iter().find(|&&value| i64::try_from(value).is_err()) {
                 let what = format!("index: {value} in column {name:?} is more than an index holds, 2^63 - 1");
                 return Err(Error::InvalidRequest { what });
@@ -66,7 +66,7 @@ impl IndexValues {
     /// # Errors
     /// [`Error::InvalidRequest`] if these are more than an index holds.
     pub(super) fn extend(&self, cluster: &Cluster) -> Result<()> {
-        let values_of = |&(_, place): &(String, usize)| cluster.columns[place].iter().flat_map(integers).collect();
+        let values_of = |&(_, index): &(String, usize)| cluster.columns[index].iter().flat_map(integers).collect();
         let major: Vec<i64> = values_of(&self.major);
         let minor = self.minor.as_ref().map_or_else(|| vec![0; major.len()], values_of);
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);

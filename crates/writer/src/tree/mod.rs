@@ -232,7 +232,7 @@ impl TreeFormat {
         let (mut compressor, n_entries) = (Compressor::new(), parts.n_entries());
         let has_values = |branch: &Branch| {
             let column = &cluster.columns[branch.planned.column];
-            parts.within(0..n_entries).any(|(place, _, range)| values::has_values(branch, &column[place], range))
+            parts.within(0..n_entries).any(|(index, _, range)| values::has_values(branch, &column[index], range))
         };
         let is_open = |(_, branch): &(usize, &Branch)| {
             branch.entry_size != EntrySize::Nothing && branch.compression.is_open() && has_values(branch)

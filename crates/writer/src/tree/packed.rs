@@ -94,14 +94,14 @@ pub(super) fn append_packed(
 
 #[inline]
 fn append_each_packed(values: impl Iterator<Item = f64>, packed: &Packed, out: &mut Vec<u8>) -> Option<(usize, f64)> {
-    for (place, value) in values.enumerate() {
+    for (index, value) in values.enumerate() {
         // The lower bits of a NaN would be lost, and with them what it is.
         let value = if value.is_nan() { f64::NAN } else { value };
         // An infinite one stays so where there is no range.
         let has_room = !value.is_finite() || (packed.limits.0..=packed.limits.1).contains(&value);
         match packed.packing.stored(value).filter(|_| has_room) {
             Some(stored) => out.extend_from_slice(stored.as_ref()),
-            None => return Some((place, value)),
+            None => return Some((index, value)),
         }
     }
     None

@@ -112,7 +112,7 @@ impl<'p> Streamed<'p> {
             {
                 let start = out.len();
                 out.resize(start + n_bytes * entries.len(), 0);
-                let starts = (0..entries.len()).map(|place| start + place * n_bytes);
+                let starts = (0..entries.len()).map(|index| start + index * n_bytes);
                 starts.clone().for_each(begin);
                 scatter_members(members, entries.start, starts, 0, out);
                 return Ok(());
@@ -131,7 +131,7 @@ impl<'p> Streamed<'p> {
             let mut values = self.values_of(entry..entry + 1);
             let appended = match &self.node {
                 Node::Objects(objects) if self.is_whole => {
-                    values.try_for_each(|place| objects.append_members(place, out))
+                    values.try_for_each(|index| objects.append_members(index, out))
                 }
                 node => node.append(values, out),
             };
@@ -306,7 +306,7 @@ impl<'p> Node<'p> {
     fn append_items(&self, range: Range<usize>, is_member_wise: bool, out: &mut Vec<u8>) -> Appended {
         match self {
             Node::Numbers(numbers) => return numbers.append(range, out),
-            Node::Texts(texts) => range.for_each(|place| values::append_text(texts.text(place), out)),
+            Node::Texts(texts) => range.for_each(|index| values::append_text(texts.text(index), out)),
             Node::Lists(lists) => return lists.append(range, false, out),
             Node::Objects(Objects { members, .. }) if is_member_wise => {
                 return members.iter().try_for_each(|member| member.append(range.clone(), out));
@@ -334,7 +334,7 @@ impl<'p> Node<'p> {
     fn item_bytes(&self, range: Range<usize>, n_lists: usize, is_member_wise: bool) -> usize {
         match self {
             Node::Numbers(numbers) => numbers.n_bytes(range.len()),
-            Node::Texts(texts) => range.map(|place| values::text_bytes(texts.text(place).len())).sum(),
+            Node::Texts(texts) => range.map(|index| values::text_bytes(texts.text(index).len())).sum(),
             Node::Lists(lists) => lists.n_bytes(range, false),
             Node::Objects(objects) if is_member_wise => objects.member_bytes(&range, n_lists),
             Node::Objects(objects) => range.len() * OBJECT_HEAD_BYTES + objects.member_bytes(&range, range.len()),
@@ -381,8 +381,8 @@ impl Numbers<'_> {
 }
 
 impl Texts<'_> {
-    fn text(&self, place: usize) -> &[u8] {
-        &self.bytes[index(self.offsets[place])..index(self.offsets[place + 1])]
+    fn text(&self, number: usize) -> &[u8] {
+        &self.bytes[index(self.offsets[number])..index(self.offsets[number + 1])]
     }
 }
 
@@ -403,8 +403,8 @@ impl Lists<'_> {
 
     /// Appends lists: the number of items of each, and these.
     fn append(&self, range: Range<usize>, is_member_wise: bool, out: &mut Vec<u8>) -> Appended {
-        for place in range {
-            let items = self.bounds.of(&(place..place + 1));
+        for index in range {
+            let items = self.bounds.of(&(index..index + 1));
             values::append_count(items.len(), out);
             if !items.is_empty() {
                 self.item.append_items(items, is_member_wise, out)?;
@@ -418,7 +418,7 @@ impl Lists<'_> {
         // Lists count alone where their items have parts of their own.
         let n_filled = match &*self.item {
             Node::Objects(Objects { n_bytes: None, .. }) if is_member_wise => {
-                range.clone().filter(|place| !self.bounds.of(&(*place..place + 1)).is_empty()).count()
+                range.clone().filter(|index| !self.bounds.of(&(*index..index + 1)).is_empty()).count()
             }
             _ => 0,
         };
@@ -437,19 +437,19 @@ impl Objects<'_> {
 
     fn append(&self, mut range: Range<usize>, out: &mut Vec<u8>) -> Appended {
         let Some(n_bytes) = self.n_bytes else {
-            return range.try_for_each(|place| framed(self.version, out, |out| self.append_members(place, out)));
+            return range.try_for_each(|index| framed(self.version, out, |out| self.append_members(index, out)));
         };
         let (start, stride) = (out.len(), OBJECT_HEAD_BYTES + n_bytes);
         out.resize(start + stride * range.len(), 0);
-        let starts = (0..range.len()).map(|place| start + place * stride);
+        let starts = (0..range.len()).map(|index| start + index * stride);
         put_each(std::iter::repeat(object_head(self.version, n_bytes)), starts.clone(), 0, out);
         scatter_members(&self.members, range.start, starts, OBJECT_HEAD_BYTES, out);
         Ok(())
     }
 
     /// Appends the members of an object.
-    fn append_members(&self, place: usize, out: &mut Vec<u8>) -> Appended {
-        self.members.iter().try_for_each(|member| member.append(place..place + 1, out))
+    fn append_members(&self, index: usize, out: &mut Vec<u8>) -> Appended {
+        self.members.iter().try_for_each(|member| member.append(index..index + 1, out))
     }
 }
 
@@ -495,7 +495,7 @@ fn through<'p>(mut values: &'p Stored, steps: &[Step]) -> &'p Stored {
     for step in steps {
         values = match (values, step) {
             (Stored::Optional { values, .. }, Step::Present) => values,
-            (Stored::Struct { members, .. }, Step::Member(place)) => &members[*place],
+            (Stored::Struct { members, .. }, Step::Member(index)) => &members[*index],
             _ => return values,
         };
     }

@@ -37,7 +37,7 @@ pub(super) fn locate<'a>(part: &'a Stored, entries: Range<usize>, path: &[Step])
     for step in path {
         match (located.values, step) {
             (Stored::Optional { values, .. }, Step::Present) => located.values = values,
-            (Stored::Struct { members, .. }, Step::Member(place)) => located.values = &members[*place],
+            (Stored::Struct { members, .. }, Step::Member(index)) => located.values = &members[*index],
             (Stored::Fixed { n_items, items, .. }, Step::Items) => {
                 located.range = located.range.start * n_items..located.range.end * n_items;
                 located.values = items;

@@ -116,7 +116,7 @@ pub(crate) fn batch_of(types: &[(DataType, bool)], n_entries: usize, seed: u64) 
     let fields: Vec<Field> = types
         .iter()
         .enumerate()
-        .map(|(place, (of, is_nullable))| Field::new(format!("c{place}"), of.clone(), *is_nullable))
+        .map(|(index, (of, is_nullable))| Field::new(format!("c{index}"), of.clone(), *is_nullable))
         .collect();
     let mut seeded = Seeded(seed);
     let arrays = types.iter().map(|(of, is_nullable)| array(of, *is_nullable, n_entries, &mut seeded)).collect();

@@ -58,18 +58,18 @@ fn values(array: &dyn Array, is_nullable: bool) -> Vec<Value> {
         DataType::Map(entries, _) => lists(array.as_map().entries(), entries, ends(array.as_map().offsets())),
         DataType::FixedSizeList(field, size) => {
             let size = usize::try_from(*size).unwrap();
-            lists(array.as_fixed_size_list().values(), field, (0..=array.len()).map(|place| place * size).collect())
+            lists(array.as_fixed_size_list().values(), field, (0..=array.len()).map(|index| index * size).collect())
         }
         DataType::Struct(fields) => {
             let members = array.as_struct().columns().iter().zip(fields);
             let members: Vec<_> = members.map(|(member, field)| values(member, field.is_nullable())).collect();
             (0..array.len())
-                .map(|place| Value::Several(members.iter().map(|member| member[place].clone()).collect()))
+                .map(|index| Value::Several(members.iter().map(|member| member[index].clone()).collect()))
                 .collect()
         }
         other => panic!("{other}"),
     };
-    let optional = |(place, value)| match array.is_null(place) {
+    let optional = |(index, value)| match array.is_null(index) {
         true => Value::Several(Vec::new()),
         false => Value::Several(vec![value]),
     };
@@ -130,9 +130,9 @@ proptest! {
         let (file, ntuple) = opened(&bytes);
         prop_assert_eq!(ntuple.n_entries(), n_entries as u64);
         let found = read(&ntuple);
-        for (place, (array, field)) in whole.columns().iter().zip(whole.schema().fields()).enumerate() {
+        for (index, (array, field)) in whole.columns().iter().zip(whole.schema().fields()).enumerate() {
             let expected = values(array, field.is_nullable());
-            let read = values(found.column(place), found.schema().field(place).is_nullable());
+            let read = values(found.column(index), found.schema().field(index).is_nullable());
             prop_assert_eq!(read, expected, "{}", field);
         }
         let (source, anchor) = envelopes::check(&file, "a/b/Events");
@@ -147,7 +147,7 @@ fn the_same_data_are_the_same_bytes_however_they_come_in_batches() {
     let whole = batch_of(&types, 1000, 7);
     let settings = || TableSettings { flush: Flush::Entries(300), page_bytes: Some(500), ..TableSettings::default() };
     let one = written(&whole.schema(), std::slice::from_ref(&whole), 505, settings());
-    let parts: Vec<RecordBatch> = (0..100).map(|place| whole.slice(place * 10, 10)).collect();
+    let parts: Vec<RecordBatch> = (0..100).map(|index| whole.slice(index * 10, 10)).collect();
     assert!(written(&whole.schema(), &parts, 505, settings()) == one);
 }
 

@@ -83,7 +83,7 @@ proptest! {
         let types: Vec<(DataType, bool)> = types
             .into_iter()
             .enumerate()
-            .map(|(place, (of, is_nullable))| match (place % 3, seed >> place & 1) {
+            .map(|(index, (of, is_nullable))| match (index % 3, seed >> index & 1) {
                 (0, 0) => (struct_of(&[("m", of, is_nullable), ("n", DataType::Int16, false)]), false),
                 (1, 0) => {
                     (DataType::List(item(&struct_of(&[("m", of, is_nullable), ("n", DataType::Int16, false)]), false)), false)
@@ -102,8 +102,8 @@ proptest! {
         let found = read(&opened(&bytes), "T");
         let (found_schema, schema) = (found.schema(), whole.schema());
         prop_assert_eq!(found_schema.fields(), schema.fields());
-        for (place, (found, expected)) in found.columns().iter().zip(whole.columns()).enumerate() {
-            prop_assert_eq!(found, expected, "column {}, {:?}", place, &layouts[place]);
+        for (index, (found, expected)) in found.columns().iter().zip(whole.columns()).enumerate() {
+            prop_assert_eq!(found, expected, "column {}, {:?}", index, &layouts[index]);
         }
     }
 }

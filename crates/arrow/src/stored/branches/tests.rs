@@ -150,7 +150,7 @@ fn paths_lead_to_the_values() {
 #[test]
 fn names_take_bounded_memory() {
     let long = "x".repeat(1 << 20);
-    let wide = DataType::Struct((0..100).map(|place| (format!("m{place}").into(), number())).collect());
+    let wide = DataType::Struct((0..100).map(|index| (format!("m{index}").into(), number())).collect());
     let error = plan_branches(&[BranchColumn::new(&long, &wide)]).unwrap_err();
     assert!(error.to_string().contains("branches whose names take more than 64 MiB"));
 }

@@ -42,7 +42,7 @@ fn schema_of_many_types() -> Schema {
 fn a_schema_and_its_flags_come_back_from_their_record() {
     let schema = schema_of_many_types();
     let n_flags = validity_flags(&schema).len();
-    for keep in [|_| true, |_| false, |place: usize| place.is_multiple_of(3)] {
+    for keep in [|_| true, |_| false, |index: usize| index.is_multiple_of(3)] {
         let stored = with_validity_flags(&schema, &(0..n_flags).map(keep).collect::<Vec<_>>());
         let recorded = RecordedSchema { schema: schema.clone(), stored, splits: Vec::new() };
         let text = recorded.encode().unwrap();

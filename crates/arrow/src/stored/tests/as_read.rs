@@ -70,13 +70,13 @@ pub(super) fn as_field(stored: &Stored, data_type: &DataType, is_untyped: bool) 
         (Stored::Optional { valid, values }, DataType::Optional(of)) if inside => {
             let lengths = valid.iter().map(usize::from);
             let places: UInt32Array =
-                valid.set_indices().map(|place| u32::try_from(place).unwrap()).collect::<Vec<_>>().into();
+                valid.set_indices().map(|index| u32::try_from(index).unwrap()).collect::<Vec<_>>().into();
             let items = take(&as_field(values, of, inside), &places, None).unwrap();
             let field = Arc::new(Field::new("item", items.data_type().clone(), false));
             Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), items, None).unwrap())
         }
         (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) if !has_type_name(item) => {
-            let offsets: Vec<i64> = (0..=*len).map(|place| i64::try_from(place * n_items).unwrap()).collect();
+            let offsets: Vec<i64> = (0..=*len).map(|index| i64::try_from(index * n_items).unwrap()).collect();
             list(&offsets.into(), &as_field(items, item, inside), false)
         }
         (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) => {
@@ -111,7 +111,7 @@ pub(super) fn as_branch(stored: &Stored, path: &[Step], branch: &PlannedBranch) 
         ([], Stored::Optional { valid, .. }) if branch.content == Content::Validity => bools(valid),
         ([], _) => plain(stored),
         ([Step::Present, rest @ ..], Stored::Optional { values, .. }) => as_branch(values, rest, branch),
-        ([Step::Member(place), rest @ ..], Stored::Struct { members, .. }) => as_branch(&members[*place], rest, branch),
+        ([Step::Member(index), rest @ ..], Stored::Struct { members, .. }) => as_branch(&members[*index], rest, branch),
         ([Step::Items, rest @ ..], Stored::List { offsets, items }) => {
             list(offsets, &as_branch(items, rest, branch), false)
         }
@@ -119,7 +119,7 @@ pub(super) fn as_branch(stored: &Stored, path: &[Step], branch: &PlannedBranch) 
             let items = as_branch(items, rest, branch);
             match branch.form {
                 BranchForm::Vectors(_) => {
-                    let offsets: Vec<i64> = (0..=*len).map(|place| i64::try_from(place * n_items).unwrap()).collect();
+                    let offsets: Vec<i64> = (0..=*len).map(|index| i64::try_from(index * n_items).unwrap()).collect();
                     list(&offsets.into(), &items, false)
                 }
                 _ => fixed(*len, *n_items, items, false),

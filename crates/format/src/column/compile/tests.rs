@@ -91,13 +91,13 @@ fn a_name_without_its_scope_is_sought_in_those_of_the_class_around_it() {
 
 /// Classes of which each has the next one as its only member; the last one has a number.
 fn chain(n_classes: usize) -> StreamerInfos {
-    let class = |place: usize| {
-        let member = match place + 1 == n_classes {
+    let class = |index: usize| {
+        let member = match index + 1 == n_classes {
             true => Element::member("x", "int", code::INT),
-            false => Element::member("m", &format!("C{}", place + 1), code::ANY),
+            false => Element::member("m", &format!("C{}", index + 1), code::ANY),
         };
         StreamerInfo {
-            name: format!("C{place}"),
+            name: format!("C{index}"),
             checksum: 1,
             version: 1,
             info_version: 9,

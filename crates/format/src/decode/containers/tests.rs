@@ -100,12 +100,12 @@ proptest! {
         let form = EntryForm::Streamed { framed: framing, node: node.clone() };
         prop_assert!(check(&form, &entries));
         if !entries.is_empty() {
-            let place = wrong_at.index(entries.len());
-            if !entries[place].is_empty() {
-                let byte = wrong_at.index(entries[place].len());
-                entries[place][byte] ^= wrong;
+            let index = wrong_at.index(entries.len());
+            if !entries[index].is_empty() {
+                let byte = wrong_at.index(entries[index].len());
+                entries[index][byte] ^= wrong;
                 check(&form, &entries);
-                entries[place].pop();
+                entries[index].pop();
                 check(&form, &entries);
             }
         }

@@ -151,14 +151,14 @@ fn arrays_do_not_grow_without_end() {
 }
 
 /// A class of which version 1 has an array that `n` counts, with a place in what comes out or without.
-fn counted_before(place: Option<usize>, item: Node) -> Class {
-    let step = Step::Counted { place: place.unwrap_or(0), item, counter: 0, factor: 1, head: CountedHead::Flag };
-    let (step, absent) = match place {
+fn counted_before(index: Option<usize>, item: Node) -> Class {
+    let step = Step::Counted { index: index.unwrap_or(0), item, counter: 0, factor: 1, head: CountedHead::Flag };
+    let (step, absent) = match index {
         Some(_) => (step, Vec::new()),
         None => (Step::PassedOver("x".into(), Box::new(step)), vec![1]),
     };
     let old = Variant::new(1, 1, vec![Step::Member(0, byte()), step, Step::Member(2, byte())], absent);
-    let x = if place.is_some() { list(I16) } else { DataType::Optional(Box::new(U8)) };
+    let x = if index.is_some() { list(I16) } else { DataType::Optional(Box::new(U8)) };
     let members = [("n", U8), ("x", x), ("last", U8)].map(|(name, data_type)| (name.into(), data_type));
     Class::new("A", true, members.to_vec(), vec![old])
 }

@@ -36,12 +36,12 @@ const OBJECT: [u8; 10] = [0, 1, 0, 0, 0, 9, 3, 0, 0, 8];
 /// A class with a `TObject`, members behind it, and a member that is an object with a base; and one object of it, whose
 /// numbers have these bytes.
 fn class_and_object(leaves: &[Node], bytes: &mut impl Iterator<Item = u8>) -> (Node, Vec<u8>) {
-    let members = |first: usize| leaves.iter().enumerate().map(move |(place, node)| (first + place, node.clone()));
+    let members = |first: usize| leaves.iter().enumerate().map(move |(index, node)| (first + index, node.clone()));
     let types = |first: usize| {
-        let names = members(first).map(|(place, node)| (format!("m{place}").into(), node.data_type()));
+        let names = members(first).map(|(index, node)| (format!("m{index}").into(), node.data_type()));
         names.collect::<Vec<(Name, DataType)>>()
     };
-    let steps = |first: usize| members(first).map(|(place, node)| Step::Member(place, node)).collect::<Vec<_>>();
+    let steps = |first: usize| members(first).map(|(index, node)| Step::Member(index, node)).collect::<Vec<_>>();
     let values = || leaves.iter().flat_map(|leaf| vec![0; leaf.min_bytes()]).collect::<Vec<u8>>();
     let fill = |mut zeros: Vec<u8>, bytes: &mut dyn Iterator<Item = u8>| {
         zeros.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
@@ -151,15 +151,15 @@ proptest! {
         for ((form, mut entries), expected) in forms(&made[0].0, &objects, &lengths).into_iter().zip(expected) {
             prop_assert_eq!(check(&form, &entries), expected);
             // One byte is another: it is a number, or the entries are not taken.
-            let place = wrong_at.index(entries.len());
-            if let Some(byte) = (!entries[place].is_empty()).then(|| wrong_at.index(entries[place].len())) {
-                entries[place][byte] ^= wrong;
+            let index = wrong_at.index(entries.len());
+            if let Some(byte) = (!entries[index].is_empty()).then(|| wrong_at.index(entries[index].len())) {
+                entries[index][byte] ^= wrong;
                 check(&form, &entries);
             }
             // One entry is shorter or longer.
-            entries[place].pop();
+            entries[index].pop();
             check(&form, &entries);
-            entries[place].extend([0, 0]);
+            entries[index].extend([0, 0]);
             check(&form, &entries);
         }
     }

@@ -87,11 +87,11 @@ fn a_described_class_that_is_written_otherwise_does_not_take_the_object_around_i
     let Ok(Content::Value(_, Values::Struct(1, members))) = &graph.objects[&OUTERMOST].content else {
         panic!("no object")
     };
-    for (place, number) in [(0, 1), (3, 2), (5, 3)] {
-        assert_eq!(members[place].1.integers().unwrap(), [number]);
+    for (index, number) in [(0, 1), (3, 2), (5, 3)] {
+        assert_eq!(members[index].1.integers().unwrap(), [number]);
     }
-    for place in [1, 2, 4] {
-        let Values::Links(links) = &members[place].1 else { panic!("{:?}", members[place]) };
+    for index in [1, 2, 4] {
+        let Values::Links(links) = &members[index].1 else { panic!("{:?}", members[index]) };
         let object = &graph.objects[&links[0]];
         assert_eq!(object.class, "Inner");
         let error = object.content.as_ref().unwrap_err();

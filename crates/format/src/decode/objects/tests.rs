@@ -44,9 +44,9 @@ fn counted(inside: &[u8]) -> Vec<u8> {
     [&n_bytes.to_be_bytes(), inside].concat()
 }
 
-fn member(values: &Values, place: usize) -> &Values {
+fn member(values: &Values, index: usize) -> &Values {
     let Values::Struct(_, members) = values else { panic!("no struct") };
-    &members[place].1
+    &members[index].1
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn members_of_more_bytes_than_there_are_addresses_are_refused() {
 #[test]
 fn counted_arrays_follow_the_counter_of_their_own_object() {
     let counter = Step::Member(0, byte());
-    let array = Step::Counted { place: 1, item: byte(), counter: 0, factor: 1, head: CountedHead::Flag };
+    let array = Step::Counted { index: 1, item: byte(), counter: 0, factor: 1, head: CountedHead::Flag };
     let members = [("n", U8), ("x", DataType::List(Box::new(U8)))];
     let node = Node::Object(class(&members, vec![variant(1, 0x11, vec![counter, array], Vec::new())]));
     let list = Node::Framed(Box::new(Node::List(Box::new(node))));
@@ -321,7 +321,7 @@ fn counted_arrays_follow_the_counter_of_their_own_object() {
 #[test]
 fn of_a_reference_to_an_object_with_a_uuid_no_process_is_known() {
     const HAS_UUID: u8 = 1 << 5;
-    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }, Step::Process { place: 2, bits: 1 }];
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }, Step::Process { index: 2, bits: 1 }];
     let u32 = DataType::Primitive(Primitive::UInt32);
     let process = DataType::Optional(Box::new(DataType::Primitive(Primitive::UInt16)));
     let members = [("ref", u32.clone()), ("fBits", u32), ("@pidf", process)];

@@ -166,10 +166,10 @@ impl Writing<'_> {
             self.output.null();
             return Ok(());
         };
-        let place = id.0 as usize;
+        let index = id.0 as usize;
         let branch =
-            self.record.branches.get(place).ok_or_else(|| Error::unsupported(0, format!("no branch {place}")))?;
-        if let Some(reference) = self.branches[place] {
+            self.record.branches.get(index).ok_or_else(|| Error::unsupported(0, format!("no branch {index}")))?;
+        if let Some(reference) = self.branches[index] {
             self.output.reference(reference);
             return Ok(());
         }
@@ -177,7 +177,7 @@ impl Writing<'_> {
             return Err(Error::unsupported(0, "branches nested too deep"));
         }
         let (pointer, reference) = self.output.begin_object(&branch.class)?;
-        self.branches[place] = Some(reference);
+        self.branches[index] = Some(reference);
         self.branch(branch, depth).within(|| format!("branch {}", branch.name))?;
         self.output.end(pointer)
     }
@@ -272,9 +272,9 @@ impl Writing<'_> {
             self.output.null();
             return Ok(());
         };
-        let place = id.0 as usize;
-        let leaf = self.record.leaves.get(place).ok_or_else(|| Error::unsupported(0, format!("no leaf {place}")))?;
-        if let Some(reference) = self.leaves[place] {
+        let index = id.0 as usize;
+        let leaf = self.record.leaves.get(index).ok_or_else(|| Error::unsupported(0, format!("no leaf {index}")))?;
+        if let Some(reference) = self.leaves[index] {
             self.output.reference(reference);
             return Ok(());
         }
@@ -282,7 +282,7 @@ impl Writing<'_> {
             return Err(Error::unsupported(0, "leaves that count each other without end"));
         }
         let (pointer, reference) = self.output.begin_object(&leaf.class)?;
-        self.leaves[place] = Some(reference);
+        self.leaves[index] = Some(reference);
         let frame = self.output.begin(leaf.version);
         let base = self.output.begin(leaf::VERSION);
         leaf.write_before_counter(self.output)?;

@@ -9,7 +9,7 @@ pub(crate) const SPECULATION: Speculation = Speculation { head_bytes: 4096, tail
 
 /// Bytes that tell where they are from.
 pub(crate) fn content(n_bytes: usize) -> Vec<u8> {
-    (0..n_bytes).map(|place| u8::try_from((place ^ (place >> 8) ^ (place >> 16)) & 0xff).unwrap()).collect()
+    (0..n_bytes).map(|index| u8::try_from((index ^ (index >> 8) ^ (index >> 16)) & 0xff).unwrap()).collect()
 }
 
 pub(crate) fn options(settings: &[(&str, &str)]) -> Options {

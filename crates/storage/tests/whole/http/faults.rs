@@ -20,7 +20,7 @@ type Fault = fn(&[u8], &Request) -> Option<Reply>;
 fn server(fault: impl Fn(&[u8], &Request, usize) -> Reply + Send + Sync + 'static) -> Scripted {
     let content = content(N_BYTES);
     Scripted::start(move |request| {
-        if request.place == 0 { right(&content, request) } else { fault(&content, request, request.place - 1) }
+        if request.number == 0 { right(&content, request) } else { fault(&content, request, request.number - 1) }
     })
 }
 
@@ -185,7 +185,7 @@ fn wrong_answers_to_several_ranges_are_made_good_with_single_ones() {
         |content, ranges| single(content, ranges[0].clone()),
         |content, _| [b"HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 300000\r\n\r\n", content].concat(),
     ];
-    for (place, answer) in answers.into_iter().enumerate() {
+    for (index, answer) in answers.into_iter().enumerate() {
         let server = server(move |content, request, _| {
             let ranges = request.ranges(content.len());
             let bytes = if ranges.len() > 1 { answer(content, ranges) } else { right(content, request).bytes };
@@ -196,8 +196,8 @@ fn wrong_answers_to_several_ranges_are_made_good_with_single_ones() {
             check_vector(&opened.source, &content(N_BYTES), &[(start, start + 10), (start + 500, start + 600)])
                 .unwrap();
         }
-        assert_eq!(opened.source.access_profile().max_ranges, 1, "answer {place}: remembered");
-        assert!(!server.ranges().last().unwrap().contains(','), "answer {place}: {:?}", server.ranges());
+        assert_eq!(opened.source.access_profile().max_ranges, 1, "answer {index}: remembered");
+        assert!(!server.ranges().last().unwrap().contains(','), "answer {index}: {:?}", server.ranges());
     }
 }
 
@@ -210,15 +210,15 @@ fn a_server_that_leaves_several_ranges_without_an_answer_is_asked_for_single_one
         || Reply::new(Vec::new(), Then::Close),
         || Reply::new(Vec::new(), Then::Stall),
     ];
-    for (place, answer) in answers.into_iter().enumerate() {
+    for (index, answer) in answers.into_iter().enumerate() {
         // From the opening on, and after it.
         for n_right in [0, 1] {
             let content_bytes = content(N_BYTES);
             let server = Scripted::start(move |request| {
                 let is_several = request.ranges(N_BYTES).len() > 1;
-                if is_several && request.place >= n_right { answer() } else { right(&content_bytes, request) }
+                if is_several && request.number >= n_right { answer() } else { right(&content_bytes, request) }
             });
-            let case = format!("answer {place}, {n_right}");
+            let case = format!("answer {index}, {n_right}");
             let opened = open(&server.url(), &[("timeout", "0.2")]).unwrap_or_else(|error| panic!("{case}: {error}"));
             for start in [10_000, 20_000, 30_000, 40_000] {
                 check_vector(&opened.source, &content(N_BYTES), &[(start, start + 10), (start + 500, start + 600)])
@@ -227,7 +227,7 @@ fn a_server_that_leaves_several_ranges_without_an_answer_is_asked_for_single_one
             assert_eq!(opened.source.access_profile().max_ranges, 1, "{case}: remembered");
             let n_in_vain = server.ranges()[n_right..].iter().filter(|ranges| ranges.contains(',')).count();
             // A request that a closing connection swallowed is sent again by itself, up to twice.
-            assert!(n_in_vain <= if place == 2 { 12 } else { 4 }, "{case}: {:?}", server.ranges());
+            assert!(n_in_vain <= if index == 2 { 12 } else { 4 }, "{case}: {:?}", server.ranges());
         }
     }
 }
@@ -242,7 +242,7 @@ fn a_read_of_several_requests_waits_once_for_a_server_that_leaves_several_ranges
     let opened = open(&server.url(), &[("timeout", "0.2"), ("deadline", "60")]).unwrap();
     let n_before = server.ranges().iter().filter(|ranges| ranges.contains(',')).count();
     // More ranges than ten requests have.
-    let ranges: Vec<_> = (0..2500).map(|place| (10_000 + 100 * place, 10_010 + 100 * place)).collect();
+    let ranges: Vec<_> = (0..2500).map(|index| (10_000 + 100 * index, 10_010 + 100 * index)).collect();
     check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
     let n_in_vain = server.ranges().iter().filter(|ranges| ranges.contains(',')).count() - n_before;
     assert!(n_in_vain <= 3, "{n_in_vain}");
@@ -271,7 +271,7 @@ fn too_many_ranges_become_fewer() {
         if request.ranges(content.len()).len() > 30 { status("400 Bad Request", "") } else { right(content, request) }
     });
     let opened = open(&server.url(), &[]).unwrap();
-    let ranges: Vec<_> = (0..100).map(|place| (10_000 + place * 100, 10_010 + place * 100)).collect();
+    let ranges: Vec<_> = (0..100).map(|index| (10_000 + index * 100, 10_010 + index * 100)).collect();
     check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
     assert_eq!(opened.source.access_profile().max_ranges, 20);
     let n_ranges: Vec<_> = server.ranges()[1..].iter().map(|range| range.split(',').count()).collect();
@@ -289,7 +289,7 @@ fn a_status_that_may_be_of_the_number_of_ranges_is_looked_into_with_one() {
                 },
             );
         let opened = open(&server.url(), &[]).unwrap();
-        let ranges: Vec<_> = (0..100).map(|place| (10_000 + place * 100, 10_010 + place * 100)).collect();
+        let ranges: Vec<_> = (0..100).map(|index| (10_000 + index * 100, 10_010 + index * 100)).collect();
         check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap_or_else(|error| panic!("{told}: {error}"));
         assert_eq!(opened.source.access_profile().max_ranges, 20, "{told}");
     }
@@ -394,8 +394,8 @@ fn a_copy_that_dribbles_or_never_ends_is_given_up_at_the_deadline_and_its_replic
 fn opening_survives_what_reading_does() {
     let content_bytes = Arc::new(content(N_BYTES));
     let answers: [Fault; 6] = [
-        |_, request| (request.place == 0).then(|| status("503 Service Unavailable", "")),
-        |_, request| (request.place == 0).then(|| Reply::new(b"HTTP/1.1 206 Partial".to_vec(), Then::Close)),
+        |_, request| (request.number == 0).then(|| status("503 Service Unavailable", "")),
+        |_, request| (request.number == 0).then(|| Reply::new(b"HTTP/1.1 206 Partial".to_vec(), Then::Close)),
         // The first of the ranges only; no tails; neither.
         |content, request| {
             let ranges = request.ranges(content.len());
@@ -409,16 +409,16 @@ fn opening_survives_what_reading_does() {
             let has_tail = request.header("range").unwrap().contains(['=', ',']) && request.head.contains("-65536");
             has_tail.then(|| status("400 Bad Request", ""))
         },
-        |_, request| (request.place == 0).then(|| Reply::new(b"\0\0\0 nonsense\r\n\r\n".to_vec(), Then::Close)),
+        |_, request| (request.number == 0).then(|| Reply::new(b"\0\0\0 nonsense\r\n\r\n".to_vec(), Then::Close)),
     ];
-    for (place, answer) in answers.into_iter().enumerate() {
+    for (index, answer) in answers.into_iter().enumerate() {
         let content = Arc::clone(&content_bytes);
         let server =
             Scripted::start(move |request| answer(&content, request).unwrap_or_else(|| right(&content, request)));
-        let opened = open(&server.url(), &[]).unwrap_or_else(|error| panic!("answer {place}: {error}"));
+        let opened = open(&server.url(), &[]).unwrap_or_else(|error| panic!("answer {index}: {error}"));
         check_preloaded(&opened, &content_bytes);
         let n_known: usize = opened.preloaded.iter().map(|(_, bytes)| bytes.len()).sum();
-        assert_eq!(n_known, 4096 + 65_536, "answer {place}: {:?}", server.ranges());
+        assert_eq!(n_known, 4096 + 65_536, "answer {index}: {:?}", server.ranges());
         check_vector(&opened.source, &content_bytes, &[(10_000, 10_300), (50_000, 50_001)]).unwrap();
     }
 }
@@ -474,7 +474,7 @@ fn read_from_a_bad_server(seed: u64) -> bool {
 
 /// Some answers are cut, cut and silent, changed in their head, or refused.
 fn badly(content: &[u8], request: &Request, seed: u64) -> Reply {
-    let mut chance = Chance(seed * 1000 + request.place as u64 + 1);
+    let mut chance = Chance(seed * 1000 + request.number as u64 + 1);
     let mut reply = right(content, request);
     let n_bytes = reply.bytes.len() as u64;
     match chance.below(8) {
@@ -517,7 +517,7 @@ fn one_outage_of_many_answers_takes_no_ranges_from_a_server() {
     let (n_broken, together) = (AtomicUsize::new(0), Barrier::new(3));
     let server = Scripted::start(move |request| {
         let mut reply = right(&served, request);
-        if request.place > 0 && request.head.contains(',') && n_broken.fetch_add(1, SeqCst) < 3 {
+        if request.number > 0 && request.head.contains(',') && n_broken.fetch_add(1, SeqCst) < 3 {
             together.wait();
             reply.bytes.truncate(reply.bytes.len() - 50);
             reply.then = Then::Close;
@@ -541,7 +541,7 @@ fn one_outage_of_many_answers_takes_no_ranges_from_a_server() {
 fn one_wrong_answer_at_the_opening_takes_no_ranges_from_a_server() {
     let content_bytes = content(N_BYTES);
     let served = content_bytes.clone();
-    let server = Scripted::start(move |request| match request.place {
+    let server = Scripted::start(move |request| match request.number {
         0 => Reply::new(b"HTTP/1.1 206 Partial Content\r\nContent-Length: 1\r\n\r\nx".to_vec(), Then::Keep),
         _ => right(&served, request),
     });
@@ -555,7 +555,7 @@ fn nothing_is_kept_of_a_merged_range_that_is_longer_than_it_says() {
     let content_bytes = content(N_BYTES);
     let served = content_bytes.clone();
     let server = Scripted::start(move |request| {
-        if request.place != 1 {
+        if request.number != 1 {
             return right(&served, request);
         }
         let head = "HTTP/1.1 206 Partial Content\r\nTransfer-Encoding: chunked\r\nETag: \"1\"\r\n\

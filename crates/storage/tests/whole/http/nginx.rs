@@ -99,11 +99,11 @@ impl Nginx {
             if !connections.iter().any(|known| known == connection) {
                 connections.push(connection.to_owned());
             }
-            let place = connections.iter().position(|known| known == connection).unwrap();
+            let index = connections.iter().position(|known| known == connection).unwrap();
             let rest = rest
                 .replace(&format!("] {} ", self.port), "] ")
                 .replace(&format!("] {} ", self.other_port), "] other ");
-            format!("c{place} {}", rest.trim_end_matches(" [-]"))
+            format!("c{index} {}", rest.trim_end_matches(" [-]"))
         });
         named.collect::<Vec<_>>().join("\n")
     }

@@ -64,7 +64,7 @@ fn a_server_without_several_ranges_is_asked_for_single_ones_and_that_is_remember
     check_preloaded(&opened, &content(N_BYTES));
     assert_eq!(opened.source.access_profile().max_ranges, 1);
     assert_eq!(opened.source.access_profile().max_parallel, 4, "few, until more have shown to pay");
-    let ranges: Vec<_> = (0..40).map(|place| (5000 + place * 1000, 5100 + place * 1000)).collect();
+    let ranges: Vec<_> = (0..40).map(|index| (5000 + index * 1000, 5100 + index * 1000)).collect();
     check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
     let opened = open(&nginx.url("large"), &[]).unwrap();
     check_preloaded(&opened, &content(20_000_000));
@@ -98,7 +98,7 @@ fn many_ranges_become_few_requests_and_much_is_shared_among_connections() {
     let Some(nginx) = serve(PLAIN) else { return };
     let opened = open(&nginx.url("large"), &[]).unwrap();
     let content = content(20_000_000);
-    let ranges: Vec<_> = (0..300).map(|place| (1_000_000 + place * 100, 1_000_010 + place * 100)).collect();
+    let ranges: Vec<_> = (0..300).map(|index| (1_000_000 + index * 100, 1_000_010 + index * 100)).collect();
     check_vector(&opened.source, &content, &ranges).unwrap();
     let pattern = nginx.pattern(3);
     let n_ranges: Vec<_> = pattern.lines().map(|line| line.matches('-').count()).collect();
@@ -115,8 +115,8 @@ fn reads_one_after_the_other_share_a_connection_and_so_do_files() {
     let Some(nginx) = serve(PLAIN) else { return };
     for _ in 0..3 {
         let opened = open(&nginx.url("f"), &[]).unwrap();
-        for place in 0..10 {
-            check_vector(&opened.source, &content(N_BYTES), &[(10_000 * place, 10_000 * place + 100)]).unwrap();
+        for index in 0..10 {
+            check_vector(&opened.source, &content(N_BYTES), &[(10_000 * index, 10_000 * index + 100)]).unwrap();
         }
     }
     let pattern = nginx.pattern(33);
@@ -281,8 +281,8 @@ fn a_connection_that_the_server_closed_is_replaced_without_a_retry() {
     let servers = "server { listen 127.0.0.1:PORT; keepalive_requests 2; }";
     let Some(nginx) = serve(servers) else { return };
     let opened = open(&nginx.url("f"), &[("retries", "0")]).unwrap();
-    for place in 0..20 {
-        check_vector(&opened.source, &content(N_BYTES), &[(1000 * place, 1000 * place + 50)]).unwrap();
+    for index in 0..20 {
+        check_vector(&opened.source, &content(N_BYTES), &[(1000 * index, 1000 * index + 50)]).unwrap();
     }
     assert_eq!(counts(&ledger(&opened, "http"), Operation::Read), (20, 20));
 }

@@ -15,8 +15,8 @@ const RANGES: [(usize, usize); 2] = [(10_000, 10_100), (20_000, 20_100)];
 /// A server that sends to one place after the other.
 fn door(places: Vec<String>) -> Scripted {
     Scripted::start(move |request| {
-        let place = &places[request.place.min(places.len() - 1)];
-        status("307 Temporary Redirect", &format!("Location: {place}\r\n"))
+        let index = &places[request.number.min(places.len() - 1)];
+        status("307 Temporary Redirect", &format!("Location: {index}\r\n"))
     })
 }
 
@@ -29,7 +29,7 @@ fn pool(is_good: impl Fn(&Request) -> bool + Send + Sync + 'static, error: &'sta
 #[test]
 fn a_place_that_is_good_no_more_is_asked_for_again_at_the_door_whatever_it_says() {
     for error in ["400 Bad Request", "401 Unauthorized", "404 Not Found", "405 Not Allowed", "500 Sorry"] {
-        let (first, second) = (pool(|request| request.place == 0, error), pool(|_| true, error));
+        let (first, second) = (pool(|request| request.number == 0, error), pool(|_| true, error));
         let door = door(vec![first.url(), second.url()]);
         let opened = open(&door.url(), &[("retries", "0")]).unwrap();
         check_vector(&opened.source, &content(N_BYTES), &RANGES).unwrap();
@@ -51,11 +51,11 @@ fn places_that_are_good_for_one_request_are_soon_asked_for_each_time() {
     });
     let to = pool.url();
     let door = Scripted::start(move |request| {
-        status("307 Temporary Redirect", &format!("Location: {to}?uuid={}\r\n", request.place))
+        status("307 Temporary Redirect", &format!("Location: {to}?uuid={}\r\n", request.number))
     });
     let opened = open(&door.url(), &[]).unwrap();
-    for place in 0..10 {
-        let start = 10_000 + place * 1000;
+    for index in 0..10 {
+        let start = 10_000 + index * 1000;
         check_vector(&opened.source, &content_bytes, &[(start, start + 100)]).unwrap();
     }
     // The opening and ten reads, and three that found out.
@@ -67,7 +67,7 @@ fn a_pause_is_granted_to_the_place_that_a_redirect_led_to() {
     let content_bytes = content(N_BYTES);
     let served = content_bytes.clone();
     let pool = Scripted::start(move |request| {
-        if request.place == 1 { status("503 Slow", "Retry-After: 2\r\n") } else { right(&served, request) }
+        if request.number == 1 { status("503 Slow", "Retry-After: 2\r\n") } else { right(&served, request) }
     });
     let door = door(vec![pool.url()]);
     let opened = open(&door.url(), &[]).unwrap();
@@ -117,9 +117,9 @@ fn a_place_may_have_letters_that_it_should_have_encoded() {
 #[test]
 fn an_error_names_the_place_that_it_is_of() {
     let pool = pool(|_| false, "403 Forbidden");
-    for (place, says) in [(pool.url(), "403 Forbidden"), ("http://127.0.0.1:9/f".to_owned(), "connection refused")] {
-        let origin = place.trim_end_matches("/f").to_owned();
-        let door = door(vec![place]);
+    for (index, says) in [(pool.url(), "403 Forbidden"), ("http://127.0.0.1:9/f".to_owned(), "connection refused")] {
+        let origin = index.trim_end_matches("/f").to_owned();
+        let door = door(vec![index]);
         let error = open(&door.url(), &[("retries", "0")]).unwrap_err().to_string();
         assert!(error.starts_with(&door.url()) && error.contains(says), "{error}");
         assert!(error.contains(&format!("by {origin}, where it was redirected to")), "{error}");
@@ -129,7 +129,7 @@ fn an_error_names_the_place_that_it_is_of() {
 #[test]
 fn a_page_in_the_place_of_a_range_is_called_one() {
     let content = content(N_BYTES);
-    let server = Scripted::start(move |request| match request.place {
+    let server = Scripted::start(move |request| match request.number {
         0 => right(&content, request),
         _ => status("200 OK", "Content-Type: text/html\r\n"),
     });
@@ -144,7 +144,7 @@ fn a_page_to_log_in_is_no_place_to_remember() {
     let (a, b) = (content_bytes.clone(), content_bytes.clone());
     let pages = Scripted::start(|_| status("200 OK", "Content-Type: text/html\r\n"));
     let login = pages.url();
-    let first = Scripted::start(move |request| match request.place {
+    let first = Scripted::start(move |request| match request.number {
         0 => right(&a, request),
         _ => status("302 Found", &format!("Location: {login}\r\n")),
     });
@@ -161,7 +161,7 @@ fn a_page_to_log_in_is_no_place_to_remember() {
 fn a_place_that_is_silent_until_the_deadline_is_what_the_error_is_of() {
     let content_bytes = content(N_BYTES);
     let served = content_bytes.clone();
-    let pool = Scripted::start(move |request| match request.place {
+    let pool = Scripted::start(move |request| match request.number {
         0 => right(&served, request),
         _ => Reply::new(Vec::new(), Then::Stall),
     });

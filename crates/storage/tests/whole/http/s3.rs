@@ -90,7 +90,7 @@ fn many_reads_share_threads_as_they_share_connections() {
     let n_most = std::thread::scope(|scope| {
         let readers = (0..8).map(|reader| {
             let (source, content_bytes) = (&opened.source, &content_bytes);
-            let starts = (0..150).map(|place| 70_000 + place * 12_000 + reader * 1000);
+            let starts = (0..150).map(|index| 70_000 + index * 12_000 + reader * 1000);
             let ranges: Vec<_> = starts.map(|start| (start, start + 100)).collect();
             scope.spawn(move || check_vector(source, content_bytes, &ranges).unwrap())
         });

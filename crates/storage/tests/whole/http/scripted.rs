@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A request as it came.
 pub(crate) struct Request {
     /// How many came before it.
-    pub place: usize,
+    pub number: usize,
     /// Its lines.
     pub head: String,
 }
@@ -152,7 +152,7 @@ impl Scripted {
         let place = std::cell::Cell::new(0);
         let range = |head: String| {
             place.set(place.get() + 1);
-            Request { place: place.get(), head }.header("range").unwrap().replace("bytes=", "")
+            Request { number: place.get(), head }.header("range").unwrap().replace("bytes=", "")
         };
         self.heads().into_iter().map(range).collect()
     }
@@ -179,12 +179,12 @@ fn serve(mut stream: TcpStream, stopped: &AtomicBool, log: &Mutex<Vec<String>>, 
             continue;
         }
         let text = String::from_utf8(std::mem::take(&mut head)).unwrap();
-        let place = {
+        let number = {
             let mut log = log.lock().unwrap();
             log.push(text.clone());
             log.len() - 1
         };
-        let reply = script(&Request { place, head: text });
+        let reply = script(&Request { number, head: text });
         let is_sent = match reply.pause {
             None => stream.write_all(&reply.bytes).is_ok(),
             Some(pause) => reply.bytes.iter().all(|byte| {

@@ -12,7 +12,7 @@ const N_BYTES: usize = 300_000;
 const SLOW: (usize, usize) = (100_000, 100_500);
 
 fn many_ranges() -> Vec<(usize, usize)> {
-    (0..100).map(|place| (10_000 + place * 1000, 10_100 + place * 1000)).collect()
+    (0..100).map(|index| (10_000 + index * 1000, 10_100 + index * 1000)).collect()
 }
 
 /// Answers one range; several with `several`.
@@ -98,16 +98,16 @@ fn a_server_that_breaks_several_ranges_is_asked_for_some_twice() {
         |_| status("206 Partial Content", "Content-Type: multipart/byteranges; boundary=other\r\n"),
         |_| status("206 Partial Content", ""),
     ];
-    for (place, broken) in broken.into_iter().enumerate() {
+    for (index, broken) in broken.into_iter().enumerate() {
         // From the opening on, and after it.
         for n_right in [0, 1] {
             // An error of the moment, where several ranges were answered before: that takes more to be believed.
-            if (place, n_right) == (2, 1) {
+            if (index, n_right) == (2, 1) {
                 continue;
             }
             let served = content(N_BYTES);
             let server = Scripted::start(move |request| {
-                let is_right = request.place < n_right;
+                let is_right = request.number < n_right;
                 single_ranges(&served, request, || if is_right { right(&served, request) } else { broken(&served) })
             });
             let opened = open(&server.url(), &[("retries", "0")]).unwrap();
@@ -119,11 +119,11 @@ fn a_server_that_breaks_several_ranges_is_asked_for_some_twice() {
                     }
                 });
             }
-            assert_eq!(opened.source.access_profile().max_ranges, 1, "{place}, {n_right}");
+            assert_eq!(opened.source.access_profile().max_ranges, 1, "{index}, {n_right}");
             let n_several = server.ranges()[n_right..].iter().filter(|ranges| ranges.contains(',')).count();
             // Where it answered once, each thread may ask before the first has its answer, and fewer are tried, step by step.
             let n_allowed = if n_right == 0 { 2 } else { n_threads + 3 };
-            assert!(n_several <= n_allowed, "{place}, {n_right}: {n_several}");
+            assert!(n_several <= n_allowed, "{index}, {n_right}: {n_several}");
         }
     }
 }
@@ -144,11 +144,11 @@ fn the_opening_tells_whether_to_plan_with_several_ranges() {
         if has_suffix { first_only(content, request) } else { right(content, request) }
     }
     let servers: [(Answer, usize); 4] = [(first_only, 1), (without_parts, 1), (without_suffix, 200), (right, 200)];
-    for (place, (answer, n_planned)) in servers.into_iter().enumerate() {
+    for (index, (answer, n_planned)) in servers.into_iter().enumerate() {
         let served = content(N_BYTES);
         let server = Scripted::start(move |request| answer(&served, request));
         let opened = open(&server.url(), &[]).unwrap();
-        assert_eq!(opened.source.access_profile().max_ranges, n_planned, "{place}: {:?}", server.ranges());
+        assert_eq!(opened.source.access_profile().max_ranges, n_planned, "{index}: {:?}", server.ranges());
         check_preloaded(&opened, &content(N_BYTES));
         check_vector(&opened.source, &content(N_BYTES), &many_ranges()).unwrap();
     }
@@ -162,9 +162,9 @@ fn a_file_smaller_than_what_its_opening_asks_for_is_asked_for_again() {
         || status("400 Bad Request", ""),
         || status("501 Not Implemented", ""),
     ];
-    for (place, refusal) in refusals.into_iter().enumerate() {
+    for (index, refusal) in refusals.into_iter().enumerate() {
         for n_bytes in [3000, 0] {
-            if n_bytes == 0 && place == 0 {
+            if n_bytes == 0 && index == 0 {
                 continue;
             }
             let served = content(n_bytes);
@@ -179,11 +179,11 @@ fn a_file_smaller_than_what_its_opening_asks_for_is_asked_for_again() {
                     _ => refusal(),
                 }
             });
-            let opened = open(&server.url(), &[("retries", "0")]).unwrap_or_else(|error| panic!("{place}: {error}"));
-            assert_eq!(opened.source.size_bytes(), n_bytes as u64, "{place}");
+            let opened = open(&server.url(), &[("retries", "0")]).unwrap_or_else(|error| panic!("{index}: {error}"));
+            assert_eq!(opened.source.size_bytes(), n_bytes as u64, "{index}");
             check_preloaded(&opened, &content(n_bytes));
             let n_requests = server.heads().len();
-            assert!(n_requests <= 4, "{place}: {n_requests}");
+            assert!(n_requests <= 4, "{index}: {n_requests}");
         }
     }
 }

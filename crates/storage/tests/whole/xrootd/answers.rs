@@ -565,8 +565,8 @@ fn on_a_server_that_falls_silent(network: &Network) -> Arc<dyn Source> {
 fn failures_of_many(source: &Arc<dyn Source>) -> (Vec<Error>, Duration) {
     let begin = Instant::now();
     let failures = std::thread::scope(|scope| {
-        let read = |place: u64| move || source.read_at(place * 1000, &mut [0; 1000]).unwrap_err();
-        let threads: Vec<_> = (0..8).map(|place| scope.spawn(read(place))).collect();
+        let read = |index: u64| move || source.read_at(index * 1000, &mut [0; 1000]).unwrap_err();
+        let threads: Vec<_> = (0..8).map(|index| scope.spawn(read(index))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     (failures, begin.elapsed())

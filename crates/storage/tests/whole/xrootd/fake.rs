@@ -140,9 +140,9 @@ pub fn framed(stream: [u8; 2], status: u16, body: &[u8]) -> Vec<u8> {
 /// Body of the right answer to a read.
 pub fn right_body(request: &Request, file: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
-    for (place, (offset, n_bytes)) in request.ranges().into_iter().enumerate() {
+    for (index, (offset, n_bytes)) in request.ranges().into_iter().enumerate() {
         if request.code == READ_VECTOR {
-            body.extend(&request.payload[place * 16..place * 16 + 16]);
+            body.extend(&request.payload[index * 16..index * 16 + 16]);
         }
         body.extend(&file[offset..offset + n_bytes]);
     }

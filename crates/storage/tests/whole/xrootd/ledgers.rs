@@ -70,7 +70,7 @@ fn each_read_that_the_server_gets_is_entered() {
     });
     let opened = open_xrootd(&url(port), &network(), NONE).unwrap();
     // More ranges than one request may have, and one that is too large for a vector read and for a plain one.
-    let many = (0..1500).map(|place| (place * 1000, 10));
+    let many = (0..1500).map(|index| (index * 1000, 10));
     let large = (2_000_000, 30_000_000);
     let ranges: Vec<_> = many.chain([large]).map(|(start, n_bytes)| (start, start + n_bytes)).collect();
     check_ranges(&*opened.source, &ranges, &file);

@@ -74,7 +74,7 @@ fn a_file_that_went_on_to_another_server_has_the_time_that_it_has_there() {
     let (second_port, _) = start(move |mut client, number| {
         client.greet("")?;
         let stat = format!("1 {FILE_BYTES} 16 1600000000\0");
-        for place in 0.. {
+        for index in 0.. {
             let request = loop {
                 let request = client.serve(&second, &[OPEN, STAT, READ, READ_VECTOR])?;
                 match request.code {
@@ -86,7 +86,7 @@ fn a_file_that_went_on_to_another_server_has_the_time_that_it_has_there() {
                 }
             };
             // The first connection breaks after the first bytes and a read.
-            if number == 0 && place == 2 {
+            if number == 0 && index == 2 {
                 return None;
             }
             client.answer_rightly(&request, &second);

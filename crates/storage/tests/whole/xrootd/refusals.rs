@@ -123,8 +123,8 @@ fn a_server_that_gets_vector_reads_wrong_is_asked_for_single_ranges_in_the_end()
         }
         // The last range is that of another place.
         let mut body = right_body(request, file);
-        let place = body.len() - request.ranges()[2].1 - 1;
-        body[place] ^= 8;
+        let index = body.len() - request.ranges()[2].1 - 1;
+        body[index] ^= 8;
         client.answer(request, OK, &body);
         true
     });

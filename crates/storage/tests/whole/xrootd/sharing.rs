@@ -179,9 +179,9 @@ fn requests_wait_for_as_long_as_those_before_them_are_answered() {
         let source = open_xrootd_once(&url(port), &limited(timeout, Duration::from_secs(60)), NONE).unwrap().source;
         let begin = Instant::now();
         std::thread::scope(|scope| {
-            for place in 0..8 {
+            for index in 0..8 {
                 let source = &source;
-                scope.spawn(move || read(&**source, place * 10).unwrap());
+                scope.spawn(move || read(&**source, index * 10).unwrap());
             }
         });
         assert!(begin.elapsed() > 2 * timeout, "{:?}", begin.elapsed());

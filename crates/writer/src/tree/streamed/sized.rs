@@ -29,10 +29,10 @@ impl Numbers<'_> {
             HeldNumbers::Plain { bytes, width: 4 } => self.scatter_plain::<4>(&bytes[first * 4..], starts, at, out),
             HeldNumbers::Plain { bytes, .. } => self.scatter_plain::<8>(&bytes[first * 8..], starts, at, out),
             HeldNumbers::Bits(bits) => {
-                for place in 0..self.each {
-                    let of_place = (first + place..bits.len()).step_by(self.each);
-                    let of_place = of_place.map(|place| [u8::from(bits.value(place))]);
-                    put_each(of_place, starts.clone(), at + place, out);
+                for index in 0..self.each {
+                    let of_place = (first + index..bits.len()).step_by(self.each);
+                    let of_place = of_place.map(|index| [u8::from(bits.value(index))]);
+                    put_each(of_place, starts.clone(), at + index, out);
                 }
             }
             HeldNumbers::Packed { .. } => {}
@@ -50,9 +50,9 @@ impl Numbers<'_> {
         if self.each == 1 {
             return put_each(numbers.iter().map(|number| swapped(*number)), starts, at, out);
         }
-        for place in 0..self.each {
-            let of_place = numbers.iter().skip(place).step_by(self.each).map(|number| swapped(*number));
-            put_each(of_place, starts.clone(), at + place * N, out);
+        for index in 0..self.each {
+            let of_place = numbers.iter().skip(index).step_by(self.each).map(|number| swapped(*number));
+            put_each(of_place, starts.clone(), at + index * N, out);
         }
     }
 }
@@ -72,7 +72,7 @@ pub(super) struct SizedLists<'n, 'p> {
 struct ItemPlace {
     start: usize,
     n_items: usize,
-    place: usize,
+    index: usize,
 }
 
 impl SizedLists<'_, '_> {
@@ -100,11 +100,11 @@ impl SizedLists<'_, '_> {
                 to.copy_from_slice(part);
                 head = rest;
             }
-            places.extend((0..n_items).map(|place| ItemPlace { start: start + head_bytes, n_items, place }));
+            places.extend((0..n_items).map(|index| ItemPlace { start: start + head_bytes, n_items, index }));
             start += n_bytes;
         }
         if class_version.is_none() {
-            let starts = places.iter().map(|at| at.start + at.place * stride);
+            let starts = places.iter().map(|at| at.start + at.index * stride);
             put_each(std::iter::repeat(object_head(self.version, self.n_bytes)), starts.clone(), 0, out);
             return scatter_members(self.members, items.start, starts, OBJECT_HEAD_BYTES, out);
         }
@@ -112,7 +112,7 @@ impl SizedLists<'_, '_> {
         let mut before = 0;
         for member in self.members {
             let n_bytes = member.fixed_bytes().unwrap_or_default();
-            let starts = places.iter().map(|at| at.start + at.n_items * before + at.place * n_bytes);
+            let starts = places.iter().map(|at| at.start + at.n_items * before + at.index * n_bytes);
             member.scatter(items.start, starts, 0, out);
             before += n_bytes;
         }

@@ -137,10 +137,10 @@ proptest! {
     ) {
         let n_items: usize = if is_list { lengths.iter().sum() } else { lengths.len() };
         let numbers = |n_values: usize| shorts(&(0..n_values as i16).collect::<Vec<_>>());
-        let bits = Stored::Bits((0..n_items * n_each).map(|place| place % 3 == 0).collect());
+        let bits = Stored::Bits((0..n_items * n_each).map(|index| index % 3 == 0).collect());
         let fixed = |items| Stored::Fixed { len: n_items, n_items: n_each, items: Box::new(items) };
         let inner = Stored::Struct { len: n_items, members: vec![numbers(n_items), fixed(bits)] };
-        let doubles: Vec<f64> = (0..n_items).map(|place| place as f64 / 7.0).collect();
+        let doubles: Vec<f64> = (0..n_items).map(|index| index as f64 / 7.0).collect();
         let doubles = Stored::Numbers { primitive: Primitive::Float64, values: Buffer::from_vec(doubles) };
         let members_of = vec![fixed(numbers(n_items * n_each)), inner, doubles];
         let objects = Stored::Struct { len: n_items, members: members_of };

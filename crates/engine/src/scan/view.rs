@@ -16,7 +16,7 @@ use super::stats::Counters;
 use crate::memory::HeldMemory;
 
 /// What all threads of a scan see, whatever it reads.
-pub(crate) struct Context {
+pub(crate) struct ScanView {
     pub(crate) plan: Plan,
     /// What the scan reads through.
     pub(crate) reading: ScanSource,
@@ -30,7 +30,7 @@ pub(crate) struct Context {
     pub(crate) composition: Option<Composition>,
 }
 
-impl Context {
+impl ScanView {
     /// Schema of the batches that are delivered.
     pub(crate) fn schema(&self) -> &SchemaRef {
         self.composition.as_ref().map_or_else(|| self.plan.schema(), Composition::schema)
