@@ -1,4 +1,4 @@
-"""The laboratory of arrowroot: the same I/O tests over many storages, layouts, engines and versions."""
+"""The laboratory: the same I/O tests over many storages, layouts, engines and versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def results(db: str | Path | None = None, each: str = "result", **filters: Any) 
         db: a path or URL; None: ARROWROOT_LAB_DB, else the site's, else ./arrowroot-lab.db
         each: what a row is: "result" (medians and minima of its counted samples), "sample" (with its counters, as
             ``store.n_reads``) or "counter"
-        **filters: names or globs, or lists of them: ``campaign="storages", engine=["root*", "uproot"]``;
+        **filters: names or globs, or lists of them: ``campaign="storages", engine=["mine*", "other"]``;
             ``newest=True`` for the newest result of each series
 
     Raises: RequestError if there is no database, or no such filter; StoreError if it cannot be read.

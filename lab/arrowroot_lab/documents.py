@@ -184,7 +184,8 @@ class Result:
     def version(self) -> str:
         """The version of the engine, for people: the key "engine", else the one with the engine's name.
 
-        ROOT's own ("ROOT") goes before that of its package on PyPI ("root"); of a commit there are its first digits.
+        A name in capitals goes before the same one in small letters, as a program's own version does before that of
+        its package; of a commit there are its first digits.
         """
         engine = self.case.get("engine", "")
         named: dict[str, str] = {}

@@ -202,9 +202,15 @@ def test_the_command_says_what_came_of_it(campaign):
     assert sorted(one["outcome"] for one in told["results"]) == ["failed", "ok"]
     assert "no such table" in said
     again = next(one["command"] for one in told["results"] if one["outcome"] == "ok")
-    assert again[:3] == ["arrowroot", "lab", "run"]
+    assert again[:2] == ["arrowroot-lab", "run"]
     process = subprocess.run(
-        [sys.executable, "-m", *again, "--db", str(path.with_suffix(".db")), "--json"],
+        [
+            Path(sys.executable).with_name(again[0]),
+            *again[1:],
+            "--db",
+            str(path.with_suffix(".db")),
+            "--json",
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -92,7 +92,7 @@ class Site:
 def usual_path() -> Path:
     """Return where the site's file is looked for: ``~/.config/arrowroot/site.toml``, or under ``XDG_CONFIG_HOME``."""
     home = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(home) if home else Path.home() / ".config") / "arrowroot" / "site.toml"
+    return (Path(home) if home else Path.home() / ".config") / "arrowroot/site.toml"
 
 
 def here() -> Site:

@@ -73,7 +73,7 @@ def add_site(parser: argparse.ArgumentParser) -> None:
 def add_filters(parser: argparse.ArgumentParser, *, without: Sequence[str] = ()) -> None:
     """Add an option for each filter, but for some, which then filter nothing."""
     group = parser.add_argument_group(
-        "which results", "Names or globs, with commas between alternatives: --engine 'root*,uproot'"
+        "which results", "Names or globs, with commas between alternatives: --engine 'mine*,other'"
     )
     told: dict[str, dict[str, Any]] = {name: {"metavar": "NAMES", "default": ""} for name in NAMES}
     for name in ("series", "case"):

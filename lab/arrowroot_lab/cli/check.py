@@ -30,7 +30,7 @@ pairs of the two engines, measured again in turns, confirm to be more than 1 % w
 
   arrowroot lab check --baseline 1f3a2b                     the newest result of each case since
   arrowroot lab check --baseline 1f3a2b --run 90ce11 --junit check.xml --markdown check.md
-  arrowroot lab check --baseline 1f3a2b --engine arrowroot --accept 'store.n_reads=spans are merged across clusters'
+  arrowroot lab check --baseline 1f3a2b --engine mine --accept 'store.n_reads=spans are merged across clusters'
   arrowroot lab check --baseline 1f3a2b --no-confirm        measure nothing: times are only suspected
 
 Exit codes: 0 no alarm; 1 an alarm; 2 the request is at fault; 130 interrupted.

@@ -24,7 +24,7 @@ that of two samples of the same turn of the same run; its median has bounds that
   not enough       less than {least_n()} pairs, or they scatter too much; more repeats help
 
   arrowroot lab compare                                  each engine's newest version by the one before
-  arrowroot lab compare --by engine uproot arrowroot     arrowroot, judged by uproot
+  arrowroot lab compare --by engine other mine           mine, judged by the other
   arrowroot lab compare --by storage local --metric store.n_bytes
   arrowroot lab compare --campaign nightly --fail        exit code 1 if anything is worse
 """

@@ -19,7 +19,7 @@ at a site on machines of one kind. Where several match it lists them.
 
   arrowroot lab history                                        the series
   arrowroot lab history --series 86e6d6                        one of them
-  arrowroot lab history --engine root --storage local --workload 'all columns'
+  arrowroot lab history --engine mine --storage local --workload 'all columns'
   arrowroot lab history --series 86e6d6 --metric store.n_reads --statistic minimum --csv
 """
 

@@ -24,7 +24,7 @@ database and site.
 
   arrowroot lab watch campaigns/quick.toml --every 6h
   arrowroot lab watch campaigns/quick.toml --at 02:30,14:30 --command 'mail -s slower me@example.org'
-  arrowroot lab watch campaigns/quick.toml --on-commit .:main      arrowroot is built of each new commit
+  arrowroot lab watch campaigns/quick.toml --on-commit .:main      its engines are built of each new commit
   arrowroot lab watch campaigns/quick.toml --once --baseline 1f3a2b   one round, for cron or CI
 
 Exit codes: of --once as of check: 0 no alarm; 1 an alarm. 2 the request is at fault; 130 interrupted.

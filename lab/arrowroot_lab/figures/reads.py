@@ -1,4 +1,4 @@
-"""The picture that ROOT's tree statistics draw: offset in the file, and time, against the entry that was being read."""
+"""The picture of tree statistics: offset in the file, and time, against the entry that was being read."""
 
 from __future__ import annotations
 

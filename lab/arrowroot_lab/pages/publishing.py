@@ -153,7 +153,7 @@ class _Site:
         place = self.root / path
         place.parent.mkdir(exist_ok=True)
         root = "../" * path.count("/")
-        told = {**self.common, "root": root, "here": path, "title": title, **context}
+        told = dict(self.common, root=root, here=path, title=title, **context)
         place.write_text(render(template, told), encoding="utf-8")
         self.n_pages += 1
 

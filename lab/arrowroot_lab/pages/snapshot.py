@@ -192,7 +192,7 @@ def _times(ratios: Sequence[float]) -> str:
 
 
 def result_page(uuid: str) -> str:
-    """The address of a result, from the root of the site."""
+    """The address of a result, from the top of the site."""
     return f"results/{slug(uuid)}.html"
 
 

@@ -97,7 +97,7 @@ def target_of(url: Location, environment: Mapping[str, str]) -> Target:
     if scheme in ("http", "https", "dav", "davs"):
         return HttpTarget(url)
     raise PushError(
-        f"{url}: files are put by root, roots, http, https, dav, davs and s3, and into directories"
+        f"{url}: files are put by root://, roots://, http(s)://, dav(s):// and s3://, and into directories"
     )
 
 

@@ -248,8 +248,7 @@ class Preparation:
         )
         version = f"@{case.engine.version}" if case.engine.version else ""
         result.command = [
-            "arrowroot",
-            "lab",
+            "arrowroot-lab",
             "run",
             str(self.campaign.path),
             "--case",

@@ -15,7 +15,7 @@ def reads_of(trace: Path) -> dict[str, Any] | None:
     """Return the physical reads of a trace as documents have them; None if it is none, or has no reads.
 
     Args:
-        trace: a file that ``arrowroot perf --trace`` writes, in Parquet
+        trace: a file in Parquet that a runner has written
     """
     import pyarrow as pa
     import pyarrow.compute as pc
