@@ -418,8 +418,9 @@ ARGUMENTS = {
 
 # The name of a test is in the environment, whose secrets are hidden anyway: it has no URL.
 @pytest.mark.parametrize("url", MISTYPED, ids=range(len(MISTYPED)))
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ARGUMENTS)
 def test_commands_show_no_mistyped_url(command, url, tmp_path, monkeypatch, capfd):
+    assert set(ARGUMENTS) >= set(COMMANDS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARROWROOT_SITE", "here")
     name = {"importing": "import", "diff_env": "diff-env"}.get(command, command)

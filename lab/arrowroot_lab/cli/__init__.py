@@ -1,5 +1,7 @@
 """The command ``arrowroot lab``. Each of its commands is a module with ``add_command(add)`` and ``run(options)``.
 
+Others register theirs as entry points of the group ``arrowroot_lab.commands``.
+
 Exit codes: 0 done; 1 something failed, or is worse than asked; 2 the request or the campaign is at fault; 130
 interrupted.
 """
@@ -9,8 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import (
     EXIT_DONE,
@@ -28,10 +32,8 @@ if TYPE_CHECKING:
 #: In the order in which help lists them.
 COMMANDS = (
     "plan", "push", "run", "show", "compare", "check", "watch", "wan", "history", "diff_env", "publish", "export",
-    "importing", "cache", "classics",
+    "importing", "cache",
 )  # fmt: skip
-#: Commands whose names are words of Python's.
-_MODULES = {"import": "importing"}
 
 _DESCRIPTION = """\
 Runs the same I/O tests over storages, layouts, engines and versions, keeps every sample, and shows them.
@@ -53,8 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; the entry point of ``arrowroot lab``."""
     options = parser().parse_args(argv)
     try:
-        name = _MODULES.get(options.command, options.command.replace("-", "_"))
-        code: int | None = import_module(f"arrowroot_lab.cli.{name}").run(options)
+        code: int | None = options.run_command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("arrowroot lab: interrupted", file=sys.stderr)
@@ -94,11 +95,14 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def add(name: str, description: str, summary: str) -> argparse.ArgumentParser:
-        return commands.add_parser(
+    def add(module: Any, name: str, description: str, summary: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(
             name, description=description, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
+        command.set_defaults(run_command=module.run)
+        return command
 
-    for name in COMMANDS:
-        import_module(f"arrowroot_lab.cli.{name}").add_command(add)
+    modules = [import_module(f"arrowroot_lab.cli.{name}") for name in COMMANDS]
+    for module in (*modules, *(point.load() for point in entry_points(group="arrowroot_lab.commands"))):
+        module.add_command(partial(add, module))
     return top

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,11 +58,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _publish(store: Store, directory: Path, place: str | None = None) -> int:
-    from arrowroot_lab import classics
     from arrowroot_lab.pages import publish
 
+    # Functions that make pages of classics.
+    classics = [page for point in entry_points(group="arrowroot_lab.classics") for page in point.load()()]
     with store:
-        published = publish(store, directory, classics=classics.pages(), place=place)
+        published = publish(store, directory, classics=classics, place=place)
     pages = f"{published.n_pages:,} pages of {published.n_results:,} results"
     print(f"{pages}; begin with {published.first}", file=sys.stderr)
     print(published.first.resolve().as_uri())

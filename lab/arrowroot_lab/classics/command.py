@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.cli import asking
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError
-
-from . import asking
 
 if TYPE_CHECKING:
     import argparse
