@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-
-from arrowroot._pictures import style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bench.parallel_output.cases import Outcome
 
+BLUE, RED, GREEN, GREY, DARK = "#2b6cb0", "#c53030", "#2f855a", "#4a5568", "#1a202c"
+STYLE = {
+    "axes.axisbelow": True, "axes.grid": True, "axes.labelcolor": DARK, "axes.spines.right": False,
+    "axes.spines.top": False, "axes.titlecolor": DARK, "axes.titlelocation": "left", "axes.titlesize": 12,
+    "axes.titleweight": "bold", "grid.color": "#e2e8f0", "legend.fontsize": 7, "legend.frameon": False,
+    "legend.labelcolor": GREY, "savefig.dpi": 160, "xtick.color": GREY, "xtick.labelsize": 8, "ytick.color": GREY,
+    "ytick.labelsize": 8,
+}  # fmt: skip
 #: Light to dark, for what has an order.
-SHADES = ("#90cdf4", "#4299e1", style.BLUE, "#1a365d")
+SHADES = ("#90cdf4", "#4299e1", BLUE, "#1a365d")
 WARM = ("#fbd38d", "#f6ad55", "#dd6b20", "#7b341e")
 
 
+@rc_context(STYLE)
 def draw_queues(path: str, told: Mapping[str, Any]) -> None:
     """Draw queue and memory over time; keys of ``told`` are events, entries of a cluster and writer."""
     shapes = list(dict.fromkeys(key.split()[0] for key in told))
@@ -40,20 +48,21 @@ def draw_queues(path: str, told: Mapping[str, Any]) -> None:
             )  # fmt: skip
             samples = engines["tbuffermerger"]
             axes[1, column].plot(
-                _times(samples), [s[4] / 1e6 for s in samples], color=style.RED, linewidth=1.4,
+                _times(samples), [s[4] / 1e6 for s in samples], color=RED, linewidth=1.4,
                 linestyle=("--", "-")[number % 2], label=f"TBufferMerger, clusters of {flush}",
             )  # fmt: skip
-        style.write_title(axes[0, column], f"{shape.upper()}-like")
-        axes[1, column].set_xlabel("time (s)", color=style.DARK)
-        axes[1, column].legend(fontsize=7, frameon=False, labelcolor=style.GREY)
+        axes[0, column].set_title(f"{shape.upper()}-like")
+        axes[1, column].set_xlabel("time (s)")
+        axes[1, column].legend()
         for each in axes[:, column]:
-            _tidy(each)
+            each.set_ylim(bottom=0)
         axes[0, column].yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes[0, 0].set_ylabel("clusters that wait", color=style.DARK)
-    axes[1, 0].set_ylabel("memory (MB)", color=style.DARK)
-    style.save(figure, path)
+    axes[0, 0].set_ylabel("clusters that wait")
+    axes[1, 0].set_ylabel("memory (MB)")
+    figure.savefig(path)
 
 
+@rc_context(STYLE)
 def draw_buffers(path: str, curves: Mapping[tuple[str, int], Sequence[Outcome]]) -> None:
     """Draw stalls against the number of buffers, and the fills of each of eight; keys are policy and streams."""
     figure = Figure(figsize=(10.0, 3.4), layout="constrained")
@@ -71,20 +80,21 @@ def draw_buffers(path: str, curves: Mapping[tuple[str, int], Sequence[Outcome]])
         fills = outcomes[-1].n_fills
         places = [number + 1 + (place - (len(curves) - 1) / 2) * width for number in range(len(fills))]
         right.bar(places, [100 * n / sum(fills) for n in fills], width, color=colour)
-    left.set_xlabel("buffers", color=style.DARK)
-    left.set_ylabel("stalled (s)", color=style.DARK)
-    left.legend(fontsize=7, frameon=False, labelcolor=style.GREY, ncols=2)
-    style.write_title(left, "Stalls of all streams")
-    right.set_xlabel("buffer", color=style.DARK)
-    right.set_ylabel("fills (%)", color=style.DARK)
-    style.write_title(right, "Use of each of eight")
+    left.set_xlabel("buffers")
+    left.set_ylabel("stalled (s)")
+    left.legend(ncols=2)
+    left.set_title("Stalls of all streams")
+    right.set_xlabel("buffer")
+    right.set_ylabel("fills (%)")
+    right.set_title("Use of each of eight")
     for each in (left, right):
-        _tidy(each)
+        each.set_ylim(bottom=0)
     # None at all has its place, too.
     left.set_yscale("symlog", linthresh=10)
-    style.save(figure, path)
+    figure.savefig(path)
 
 
+@rc_context(STYLE)
 def draw_scale(path: str, told: Mapping[str, Any], large: Mapping[str, Any], buffer_mb: int) -> None:
     """Draw throughput over the limit against producers, for numbers of columns, and memory of a large run."""
     figure = Figure(figsize=(10.0, 3.4), layout="constrained")
@@ -103,35 +113,22 @@ def draw_scale(path: str, told: Mapping[str, Any], large: Mapping[str, Any], buf
     ticks = [n for n, _ in next(iter(lines.values()))]
     left.set_xticks(ticks, [str(n) for n in ticks])
     left.xaxis.minorticks_off()
-    left.set_xlabel("producers", color=style.DARK)
-    left.set_ylabel("throughput / limit", color=style.DARK)
-    left.legend(fontsize=8, frameon=False, labelcolor=style.GREY)
-    style.write_title(left, "Throughput beside the compressor's limit")
+    left.set_xlabel("producers")
+    left.set_ylabel("throughput / limit")
+    left.legend(fontsize=8)
+    left.set_title("Throughput beside the compressor's limit")
     samples = large["queue"]
-    right.plot(
-        _times(samples), [s[4] / 1e6 for s in samples], color=style.BLUE, linewidth=1.4, label="process"
-    )
-    right.plot(
-        _times(samples), [s[3] / 1e6 for s in samples], color=style.GREEN, linewidth=1.0, label="in buffers"
-    )
-    right.axhline(
-        buffer_mb, color=style.GREY, linewidth=1, linestyle=(0, (4, 3)), label="bound of the buffers"
-    )
-    right.set_xlabel("time (s)", color=style.DARK)
-    right.set_ylabel("memory (MB)", color=style.DARK)
-    right.legend(fontsize=8, frameon=False, labelcolor=style.GREY)
-    style.write_title(right, f"{large['n_bytes'] / 1e9:.0f} GB of values")
+    right.plot(_times(samples), [s[4] / 1e6 for s in samples], color=BLUE, linewidth=1.4, label="process")
+    right.plot(_times(samples), [s[3] / 1e6 for s in samples], color=GREEN, linewidth=1.0, label="in buffers")
+    right.axhline(buffer_mb, color=GREY, linewidth=1, linestyle=(0, (4, 3)), label="bound of the buffers")
+    right.set_xlabel("time (s)")
+    right.set_ylabel("memory (MB)")
+    right.legend(fontsize=8)
+    right.set_title(f"{large['n_bytes'] / 1e9:.0f} GB of values")
     for each in (left, right):
-        _tidy(each)
-    style.save(figure, path)
+        each.set_ylim(bottom=0)
+    figure.savefig(path)
 
 
 def _times(samples: Sequence[Sequence[float]]) -> list[float]:
     return [sample[0] / 1000 for sample in samples]
-
-
-def _tidy(axes: Any) -> None:
-    axes.set_ylim(bottom=0)
-    axes.tick_params(colors=style.GREY, labelsize=8)
-    style.draw_grid(axes)
-    style.hide(axes, "top", "right")
