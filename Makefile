@@ -181,7 +181,7 @@ soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='
 	$(BIN)/python -m tests.robustness.bounds $(or $(BOUND_ARGS),--seeds 200)
 
 .PHONY: soak-write
-soak-write: build $(VENV)/.root ## write 1,000 random schemas in each layout, large files and killed writers; all is read back (PYTEST_ARGS='-k schemas', SEEDS=200:300)
+soak-write: build $(VENV)/.root ## write 1,000 drawn tables, large files and killed writers; all is read back (PYTEST_ARGS='-k matrix', SEEDS=200:300)
 	ARROWROOT_SOAK=1 ARROWROOT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
 .PHONY: soak-incoming

@@ -20,9 +20,9 @@ _SLOW = {
     "robustness": {"bounds", "interrupt", "memory", "mutations"},
     "writing": {
         "autosave", "classes_in_one_process", "collections", "end_of_program", "failing_disks", "histograms_in_root",
-        "invariants", "io_features", "layouts_go_on", "layouts_in_root", "memory", "merged_histograms", "precision",
-        "producers", "producers_that_stop", "random_layouts", "random_schemas", "root_goes_on", "root_identity",
-        "routes_in_root", "tree_notes", "who_reads_layouts", "who_reads_what", "whole_files", "written_objects",
+        "invariants", "io_features", "layouts_go_on", "layouts_in_root", "matrix", "memory", "merged_histograms",
+        "precision", "producers", "producers_that_stop", "root_goes_on", "root_identity", "routes_in_root",
+        "tree_notes", "who_reads_layouts", "who_reads_what", "whole_files", "written_objects",
     },
 }  # fmt: skip
 

@@ -6,11 +6,13 @@ and NaN is equal to NaN; times, decimals and bytes as the integers that are stor
 
 from __future__ import annotations
 
+import decimal
 import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -61,19 +63,24 @@ def shown(value: Any) -> Any:
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
     """The stored type of a type: numbers, texts, lists, structs."""
-    if types.is_dictionary(kind):
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return stored_type(kind.value_type)
-    if types.is_date32(kind) or types.is_time32(kind):
+    if types.is_date32(kind) or types.is_time32(kind) or types.is_decimal32(kind):
         return pa.int32()
-    if types.is_temporal(kind):
+    if types.is_interval(kind):
+        parts = {"months": pa.int32(), "days": pa.int32(), "nanoseconds": pa.int64()}
+        return pa.struct([pa.field(name, part, nullable=False) for name, part in parts.items()])
+    if types.is_temporal(kind) or types.is_decimal64(kind):
         return pa.int64()
     if types.is_decimal(kind):
         return pa.list_(BYTE, kind.bit_width // 8)
     if types.is_fixed_size_binary(kind):
         return pa.list_(BYTE, kind.byte_width)
-    if types.is_binary(kind) or types.is_large_binary(kind):
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
         return pa.list_(BYTE)
-    return kind
+    if types.is_list_view(kind) or types.is_large_list_view(kind):
+        return pa.list_(kind.value_field)
+    return pa.string() if types.is_string_view(kind) else kind
 
 
 def stored_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -83,47 +90,38 @@ def stored_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     kind = array.type
     if types.is_dictionary(kind):
         return stored_values(array.dictionary_decode())
+    if types.is_run_end_encoded(kind):
+        return stored_values(pc.run_end_decode(array))
     if types.is_date32(kind) or types.is_time32(kind):
         return array.view(pa.int32()).to_pylist()
+    if types.is_interval(kind):
+        names = ("months", "days", "nanoseconds")
+        return [None if one is None else dict(zip(names, one, strict=True)) for one in array.to_pylist()]
     if types.is_temporal(kind):
         return array.view(pa.int64()).to_pylist()
+    stored = stored_type(kind)
     if types.is_decimal(kind):
-        width = kind.bit_width // 8
+        with decimal.localcontext() as context:
+            context.prec = 100
+            numbers = [None if one is None else int(one.scaleb(kind.scale)) for one in array.to_pylist()]
+        width = kind.bit_width // 8 if types.is_nested(stored) else None
         return [
-            None if one is None else list(int(one.scaleb(kind.scale)).to_bytes(width, "little", signed=True))
-            for one in array.to_pylist()
+            one if one is None or not width else list(one.to_bytes(width, "little", signed=True))
+            for one in numbers
         ]
-    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        return [None if one is None else list(one) for one in array.to_pylist()]
     if types.is_struct(kind):
-        members = {kind.field(i).name: stored_values(array.field(i)) for i in range(kind.num_fields)}
-        return [
-            {name: values[place] for name, values in members.items()} if array[place].is_valid else None
-            for place in range(len(array))
+        members = [
+            (kind.field(number).name, stored_values(array.field(number))) for number in range(kind.num_fields)
         ]
-    if types.is_map(kind):
-        first, last = (array.offsets[at].as_py() for at in (0, len(array)))
-        keys, values = (stored_values(part.slice(first, last - first)) for part in (array.keys, array.items))
-        return _lists(array, [{"key": k, "value": v} for k, v in zip(keys, values, strict=True)], first)
-    if types.is_fixed_size_list(kind):
-        size = kind.list_size
-        inner = stored_values(array.values.slice(array.offset * size, len(array) * size))
         return [
-            inner[place * size : (place + 1) * size] if array[place].is_valid else None
-            for place in range(len(array))
+            {name: values[entry] for name, values in members} if array[entry].is_valid else None
+            for entry in range(len(array))
         ]
-    if types.is_list(kind) or types.is_large_list(kind):
-        first, last = (array.offsets[at].as_py() for at in (0, len(array)))
-        return _lists(array, stored_values(array.values.slice(first, last - first)), first)
+    if types.is_map(kind) or (types.is_nested(stored) and types.is_nested(kind)):
+        return [stored_values(one.values) if one.is_valid else None for one in array]
+    if types.is_nested(stored):
+        return [None if one is None else list(one) for one in array.to_pylist()]
     return array.to_pylist()
-
-
-def _lists(array: Any, items: list[Any], first: int) -> list[Any]:
-    offsets = [one - first for one in array.offsets.to_pylist()]
-    return [
-        items[offsets[place] : offsets[place + 1]] if array[place].is_valid else None
-        for place in range(len(array))
-    ]
 
 
 def nothing(kind: pa.DataType) -> Any:
@@ -159,12 +157,15 @@ class Branch:
         self.kind = kind
 
 
-def branches(table: pa.Table, others: Collection[str] = ()) -> dict[str, Branch]:
-    """The branches of a tree but the counters. ``others``: its columns that are objects, whose names are taken, too."""
+def branches(table: pa.Table, schema: pa.Schema, others: Collection[str] = ()) -> dict[str, Branch]:
+    """The branches of a tree but the counters, of some columns of a table.
+
+    ``others``: its columns that are objects, whose names are taken, too.
+    """
     own: list[Branch] = []
     ended: list[Branch] = []
-    for place, field in enumerate(table.schema):
-        values = stored_values(table.column(place))
+    for field in schema:
+        values = stored_values(table.column(field.name))
         for branch in _of_field(stored_name(field.name), field, values, 0):
             (own if branch.name == stored_name(field.name) else ended).append(branch)
     found = {branch.name: branch for branch in own}

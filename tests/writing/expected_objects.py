@@ -58,6 +58,8 @@ class ObjectBranch:
 
 def has_objects(kind: pa.DataType) -> bool:
     """True for objects, and lists of them."""
+    if types.is_interval(kind):
+        return False
     kind = stored_type(kind)
     if types.is_struct(kind) or types.is_map(kind):
         return True

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,6 @@ from . import expected, jsroot
 from .expected import flat, shown
 from .jsroot import HAS_JSROOT
 from .root_reading import RootColumn, read_all
-from .test_random_schemas import as_texts, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,3 +127,41 @@ def as_drawn(values: list[Any]) -> Any:
 
 def compared(found: Any, wanted: Any) -> str:
     return "yes" if found == wanted or flat(found) == flat(wanted) != [] else "differently"
+
+
+def as_texts(column: RootColumn) -> list[str]:
+    """Texts that ROOT has as arrays of characters, up to the first zero: what follows it are bytes of other entries.
+
+    Where all texts are empty RDataFrame has characters, each the zero that ends one, as it has of such a tree of ROOT.
+    """
+    assert column.values is not None
+    found = []
+    for letters in column.values if column.type != "Char_t" else [[letter] for letter in column.values]:
+        raw = bytes(letter & 0xFF for letter in letters)
+        found.append(raw.partition(b"\0")[0].decode())
+    return found
+
+
+def assert_equal(found: list[Any], wanted: list[Any], what: str) -> None:
+    """Compare values: fixed lists and lists of them may come flat."""
+    assert len(found) == len(wanted), f"{what}: {len(found)} entries, not {len(wanted)}"
+    for entry, (a, b) in enumerate(zip(found, wanted, strict=True)):
+        one, other = (plain(a), plain(b))
+        if one != other:
+            is_flat = flat(one) == flat(other) and _depth(one) < _depth(other)
+            assert is_flat, f"{what}, entry {entry}: {one}, not {other}"
+
+
+def _depth(value: Any) -> int:
+    return 1 + max((_depth(one) for one in value), default=0) if isinstance(value, list) else 0
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if isinstance(value, str) and (value == "nan" or re.fullmatch(r"-?(0x[0-9a-f.]+p[+-]\d+|inf)", value)):
+        number = float.fromhex(value)
+        return "nan" if math.isnan(number) else number.hex()
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return shown(value)

@@ -131,7 +131,7 @@ def branches_of(table: pa.Table, layout: dict[str, Any]) -> dict[str, list[Any]]
     field = table.schema.field(0)
     if "split" in layout and has_objects(field.type):
         return {one.name: one.values for one in object_branches("x", field, table.column(0), layout["split"])}
-    return {name: branch.values for name, branch in expected.branches(table).items()}
+    return {name: branch.values for name, branch in expected.branches(table, table.schema).items()}
 
 
 def test_arrowroot_reads_all_exactly(cells):

@@ -21,8 +21,7 @@ import arrowroot as ar
 from . import expected, jsroot
 from .invariants import assert_sound
 from .jsroot import HAS_JSROOT
-from .readers import OF_ROOT, Asked, answers
-from .test_random_schemas import plain
+from .readers import OF_ROOT, Asked, answers, plain
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "writing.md"
 ROUTES = {layout: [*routes, "uproot", "arrowroot"] for layout, routes in OF_ROOT.items()}
@@ -121,7 +120,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[str,
 def parts_of(table: pa.Table, layout: str) -> dict[str, list[Any]]:
     """The branches or fields that a column is read as, with their values."""
     if layout == "ttree":
-        return {name: branch.values for name, branch in expected.branches(table).items()}
+        return {name: branch.values for name, branch in expected.branches(table, table.schema).items()}
     found: dict[str, list[Any]] = {}
     _fields("x", table.schema.field(0), expected.stored_values(table.column(0)), 0, found)
     return found
