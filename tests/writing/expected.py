@@ -51,7 +51,9 @@ def _looks_like_a_number(text: str, is_first: bool) -> bool:
 
 
 def shown(value: Any) -> Any:
-    """A value as it is compared."""
+    """A value as it is compared; of a column all of them, as they are stored."""
+    if isinstance(value, pa.Array | pa.ChunkedArray):
+        value = stored_values(value)
     if isinstance(value, float):
         return "nan" if math.isnan(value) else value.hex()
     if isinstance(value, list | tuple):

@@ -73,7 +73,7 @@ def of_columns(columns: dict[str, RootColumn], parts: dict[str, list[Any]], rout
 def read_by_us(asked: Asked) -> str:
     with ar.open(str(asked.path)) as file:
         read = file["Events"].to_arrow()
-    ours, wanted = (shown(expected.stored_values(one.column("x"))) for one in (read, asked.table))
+    ours, wanted = (shown(one.column("x")) for one in (read, asked.table))
     return "yes" if ours == wanted and str(read.schema) == str(asked.table.schema) else "differently"
 
 
