@@ -84,7 +84,7 @@ test-python: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/
 
 .PHONY: test-oldest
 test-oldest: build $(VENV)/.oldest ## pytest of the Python layer with the oldest versions that it says it works with
-	@if [ -x $(OLDEST) ]; then PYTHONPATH=$(CURDIR)/python $(OLDEST) $(PYTEST) tests/python; \
+	@if [ -x $(OLDEST) ]; then PYTHONPATH=$(CURDIR)/python $(OLDEST) $(PYTEST) --oldest tests/python; \
 	else echo "NOTE: no wheels of the oldest versions here: tests with them were NOT run (rm $(VENV)/.oldest to try again)"; fi
 
 .PHONY: lint-rust

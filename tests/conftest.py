@@ -27,18 +27,30 @@ _SLOW = {
 }  # fmt: skip
 
 
+#: Files of ``tests/python`` about servers, damage, processes, simulated time and texts of commands. ``--oldest``
+#: leaves them out: the engine and the standard library do all of it. In the others data go to NumPy, pyarrow, ...
+_OWN = {
+    "config", "damaged_files", "descriptors", "error_places", "fjr", "layout_command", "locations", "metrics",
+    "model", "processes", "render", "replacing", "replay", "replicas", "sizes", "stalls", "stress", "tune", "url",
+}  # fmt: skip
+
+
 def pytest_addoption(parser):
-    """Have pytest know ``--quick``."""
+    """Have pytest know ``--quick`` and ``--oldest``."""
     parser.addoption("--quick", action="store_true", help="leave out what takes long: servers, ROOT, soaks")
+    parser.addoption(
+        "--oldest", action="store_true", help="leave out what other versions of packages do not change"
+    )
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave out what ``--quick`` does."""
-    if not config.getoption("--quick") or not collection_path.name.startswith("test_"):
+    """Leave out what ``--quick`` and ``--oldest`` do."""
+    if not collection_path.name.startswith("test_"):
         return None
-    room = collection_path.parent.name
-    is_slow = collection_path.stem.removeprefix("test_") in _SLOW.get(room, ())
-    return True if is_slow or room in _WITH_JUDGES else None
+    room, name = collection_path.parent.name, collection_path.stem.removeprefix("test_")
+    is_slow = room in _WITH_JUDGES or name in _SLOW.get(room, ())
+    is_left_out = (config.getoption("--quick") and is_slow) or (config.getoption("--oldest") and name in _OWN)
+    return True if is_left_out else None
 
 
 def pytest_terminal_summary(terminalreporter):

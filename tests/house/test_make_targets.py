@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import conftest
+
 REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
@@ -133,3 +135,9 @@ def test_without_root_no_classic_is_begun(steps):
     _, said = process.communicate()
     assert (process.returncode, asked()) == (1, ["tools/check_root.py"])
     assert "need ROOT" in said
+
+
+def test_files_that_quick_and_oldest_leave_out_are_there():
+    named = [*conftest._SLOW.items(), ("python", conftest._OWN)]
+    paths = [REPOSITORY / "tests" / room / f"test_{name}.py" for room, names in named for name in names]
+    assert not [path for path in paths if not path.exists()]
