@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import xxhash
@@ -85,6 +86,7 @@ def streamer_infos(classes: Iterable[tuple[str, int, list[Member]]]) -> bytes:
     return frame(5, OBJECT + string("") + struct.pack(">i", len(entries)) + b"".join(entries))
 
 
+@lru_cache(maxsize=8)  # many records of a file hold the same
 def compressed(data: bytes) -> bytes:
     """Return data in blocks of zlib of less than 16 MiB."""
     blocks = []

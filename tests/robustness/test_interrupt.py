@@ -114,7 +114,8 @@ with arrowroot.open(sys.argv[1]) as file:
                 while True:
                     {read}
             except {library}:
-                time.sleep(5)
+                for _ in range(500):  # it comes between two lines
+                    time.sleep(0.01)
         except Alarm as error:
             print("alarm", error, flush=True)
 """
