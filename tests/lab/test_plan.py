@@ -39,6 +39,27 @@ work_per_entry = "1 us"
 """
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """A cache in which the dataset is made."""
+    path = tmp_path_factory.mktemp("made")
+    (path / "c.toml").write_text(TEXT)
+    told = read(path / "c.toml")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARROWROOT_LAB_CACHE", str(path / "cache"))
+        datasets.make(told, told.datasets[0])
+    return path / "cache"
+
+
+@pytest.fixture
+def found(campaign, cache, monkeypatch):
+    """The dataset, which is there."""
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(cache))
+    found = datasets.find(campaign, campaign.datasets[0])
+    assert found is not None
+    return found
+
+
 @pytest.fixture
 def campaign(tmp_path, monkeypatch):
     """The campaign, with a cache and a working directory of the test's own."""
@@ -103,9 +124,9 @@ def test_nothing_is_made_measured_or_stored_by_a_plan(campaign, plan, tmp_path):
     assert not (tmp_path / "arrowroot-lab.db").exists()
 
 
-def test_what_is_not_measured_is_predicted_by_its_runner(campaign, plan, tmp_path):
+@pytest.mark.usefixtures("found")
+def test_what_is_not_measured_is_predicted_by_its_runner(plan, tmp_path):
     (tmp_path / "c.toml").write_text(TEXT + '[[include]]\nworkload = "some"\n')
-    datasets.make(campaign, campaign.datasets[0])
     _, planned = plan("--no-predict")
     assert {case["basis"] for case in planned.values()} == {"estimated"}
     told, planned = plan()
@@ -118,8 +139,7 @@ def test_what_is_not_measured_is_predicted_by_its_runner(campaign, plan, tmp_pat
     assert told["total_ns"] == pytest.approx(sum(case["total_ns"] for case in planned.values()))
 
 
-def test_results_say_what_is_measured_and_how_long_alike_cases_take(campaign, plan, versions):
-    found = datasets.make(campaign, campaign.datasets[0])
+def test_results_say_what_is_measured_and_how_long_alike_cases_take(campaign, plan, versions, found):
     by_label = {case.label(): case for case in cases(campaign)}
     put(campaign, found, by_label["d / near / arrowroot / some / auto"], 2.0, versions=versions)
     put(
@@ -180,34 +200,34 @@ def test_results_say_what_is_measured_and_how_long_alike_cases_take(campaign, pl
     assert planned["d / near / arrowroot / some / auto"]["total_ns"] is None
 
 
-def test_what_cannot_be_measured_takes_no_time_and_says_why(campaign, plan, tmp_path):
+@pytest.mark.usefixtures("found")
+def test_what_cannot_be_measured_takes_no_time_and_says_why(plan, tmp_path):
     text = TEXT.replace("[engine.arrowroot]", '[engine.nobody]\ncommand = ["/nowhere/runner"]')
     (tmp_path / "c.toml").write_text(text)
-    datasets.make(campaign, campaign.datasets[0])
     told, planned = plan()
     assert {case["state"] for case in planned.values()} == {"cannot"}
     assert {case["reason"] for case in planned.values()} == {"cannot run runner: No such file or directory"}
     assert (told["total_ns"], told["n_unknown"]) == (0, 0)
 
 
-def test_an_environment_that_is_not_there_is_not_made_for_a_plan(campaign, plan, tmp_path):
+@pytest.mark.usefixtures("found")
+def test_an_environment_that_is_not_there_is_not_made_for_a_plan(plan, tmp_path, cache):
     (tmp_path / "c.toml").write_text(
         TEXT.replace("[engine.arrowroot]", '[engine.uproot]\nversions = ["5.0.0"]')
     )
-    datasets.make(campaign, campaign.datasets[0])
     told, planned = plan()
     assert planned["d / near / uproot@5.0.0 / some / auto"]["state"] == "to measure"
     assert "The environment of uproot@5.0.0 is made first." in told["notes"]
     assert told["making_ns"] == {"environment uproot@5.0.0": pytest.approx(60e9)}
-    assert not list((tmp_path / "cache").glob("environments/*/"))
+    assert not list(cache.glob("environments/*/"))
 
 
-def test_virtual_first_marks_the_corners(campaign, plan, tmp_path, capsys):
+@pytest.mark.usefixtures("found")
+def test_virtual_first_marks_the_corners(plan, tmp_path, capsys):
     text = TEXT.replace("repeats = 3", 'repeats = 3\nmode = "virtual first"').replace(
         "[storage.far]", '[storage.middle]\nkind = "xrootd"\nline = { latency = "1 ms" }\n[storage.far]'
     )
     (tmp_path / "c.toml").write_text(text)
-    datasets.make(campaign, campaign.datasets[0])
     _, planned = plan("--no-predict")
     assert {case["state"] for case in planned.values() if case["is_corner"]} == {"to measure"}
     assert {case["names"]["storage"] for case in planned.values() if not case["is_corner"]} == {"middle"}
