@@ -57,7 +57,7 @@ class WrittenPart(NamedTuple):
     was_kept: bool
 
 
-class Target(NamedTuple):
+class OutputFiles(NamedTuple):
     """The table that is to be written to each file of a directory."""
 
     directory: str
@@ -66,7 +66,9 @@ class Target(NamedTuple):
     options: TableOptions
 
     @classmethod
-    def of(cls, directory: Location, tree: str, schema: SchemaLike | None, options: TableOptions) -> Target:
+    def of(
+        cls, directory: Location, tree: str, schema: SchemaLike | None, options: TableOptions
+    ) -> OutputFiles:
         """Return a target, checked before anything is computed. Raises: InvalidRequestError for what makes no sense."""
         layout = CheckedOptions.of(options).layout
         if tree == INPUT:

@@ -191,11 +191,11 @@ def write(
         import dask
     except ImportError as error:
         raise missing_library("dask", "arrowroot.dask.write()") from error
-    from arrowroot._dask_writing import Target, parts_of
+    from arrowroot._dask_writing import OutputFiles, parts_of
     from arrowroot._writing.options import TableOptions
 
     check_arguments(options, write, TableOptions.__annotations__)
-    target = Target.of(directory, tree, schema, options)
+    target = OutputFiles.of(directory, tree, schema, options)
     parts = list(parts_of(collection))
     found: dict[int, WrittenPart] = {}
     tasks: dict[int, Any] = {}

@@ -109,7 +109,7 @@ def _make(
     storage: StorageOptions,
 ) -> Indexed:
     parts = before.parts
-    pieces: list[_Piece] = []
+    pieces: list[_TreeEvents] = []
     n_read = 0
     there = [before.untouched(*files[0])]
     waiting = opened_trees(files[:1], storage)
@@ -145,7 +145,7 @@ def _make(
     return Indexed(EventIndex(target), len(pieces) - n_read, n_read)
 
 
-class _Piece(NamedTuple):
+class _TreeEvents(NamedTuple):
     """The events of one tree, in a Parquet file."""
 
     path: str
@@ -159,7 +159,7 @@ class _Before:
     def __init__(self, target: Path, parts: Path, columns: tuple[str, ...] | None) -> None:
         self.parts = parts
         self.columns = columns
-        self._pieces: dict[tuple[str, str], _Piece] = {}
+        self._pieces: dict[tuple[str, str], _TreeEvents] = {}
         for path in [target, *parts.glob("*.parquet")]:
             if not path.exists():
                 continue
@@ -171,12 +171,12 @@ class _Before:
                 continue
             if path == target and self.columns is None:
                 self.columns = found.columns
-            self._pieces |= {(f.url, f.tree): _Piece(str(path), found.columns, f) for f in found.files}
+            self._pieces |= {(f.url, f.tree): _TreeEvents(str(path), found.columns, f) for f in found.files}
 
-    def _usable(self, piece: _Piece) -> bool:
+    def _usable(self, piece: _TreeEvents) -> bool:
         return self.columns is None or piece.columns == self.columns
 
-    def untouched(self, location: str, tree: str | None) -> _Piece | None:
+    def untouched(self, location: str, tree: str | None) -> _TreeEvents | None:
         """Return the piece of a local file that has not changed, without opening it; None: there is none."""
         url = place_of(split_options(location)[0])
         if "://" in url:
@@ -193,7 +193,7 @@ class _Before:
         ]
         return same[0] if len(same) == 1 and self._usable(same[0]) else None
 
-    def same(self, known: IndexedFile) -> _Piece | None:
+    def same(self, known: IndexedFile) -> _TreeEvents | None:
         """Return the piece of a file that was opened, if it has the same identity."""
         piece = self._pieces.get((known.url, known.tree))
         if piece is None or not self._usable(piece):
@@ -213,7 +213,7 @@ def _mtime(url: str) -> int | None:
         raise StorageError(f"{url}: {error.strerror}") from error
 
 
-def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str, ...]) -> _Piece:
+def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str, ...]) -> _TreeEvents:
     """Read the ids of a tree and write them as an index of one tree, whole or not at all."""
     import pyarrow as pa
 
@@ -234,10 +234,10 @@ def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str
     with _Writer(path, parts, pa.schema(fields)) as writer:
         batches = (pa.record_batch(batch.columns, schema=writer.schema) for batch in scan)
         file = writer.add(known, batches)
-    return _Piece(str(path), columns, file)
+    return _TreeEvents(str(path), columns, file)
 
 
-def _join(target: Path, parts: Path, pieces: Sequence[_Piece]) -> None:
+def _join(target: Path, parts: Path, pieces: Sequence[_TreeEvents]) -> None:
     """Write the index from its pieces."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -25,7 +25,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-class Place(NamedTuple):
+class NamedFile(NamedTuple):
     """A file, its format, and the table in it if one is named."""
 
     file: str
@@ -37,7 +37,7 @@ def _suffix_of(file: str) -> str:
     return os.path.splitext(file)[1].lower()  # noqa: PTH122 - a URL is no path
 
 
-def place_of(text: str) -> Place:
+def place_of(text: str) -> NamedFile:
     """Return the place of "FILE[:TABLE]". What is not known by its suffix is taken for ROOT's.
 
     Raises: InvalidRequestError for a table in a format whose files are one table.
@@ -48,10 +48,10 @@ def place_of(text: str) -> Place:
     found = _SUFFIXES.get(suffix, "root")
     if table is not None and found != "root":
         raise InvalidRequestError(f"{text}: a file {suffix} is one table, which has no name")
-    return Place(file, table, found)
+    return NamedFile(file, table, found)
 
 
-def checked_output(text: str) -> Place:
+def checked_output(text: str) -> NamedFile:
     """Return the place of an output, a path. Raises: InvalidRequestError for other stores, and for no known suffix."""
     place = place_of(text)
     if _suffix_of(place.file) not in _SUFFIXES:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arrowroot._api.file import File, Key
     from arrowroot._api.scan import Scan
     from arrowroot._api.tree import Tree
-    from arrowroot._converting.formats import Place
+    from arrowroot._converting.formats import NamedFile
     from arrowroot._filter.bind import Filter
 
 #: Most entries of a batch of Parquet, which knows no sizes.
@@ -52,7 +52,7 @@ class Choice(NamedTuple):
     n_threads: int = 0
 
 
-class Table(NamedTuple):
+class InputTable(NamedTuple):
     """A table to read; ``batches`` may be called several times, and reads anew each time."""
 
     name: str
@@ -77,7 +77,7 @@ class Table(NamedTuple):
 class Input(NamedTuple):
     """All that a file has."""
 
-    tables: list[Table]
+    tables: list[InputTable]
     #: Trees that cannot be read, and why.
     left_out: list[tuple[str, str]] = []  # noqa: RUF012 - never changed
     directories: list[str] = []  # noqa: RUF012 - never changed
@@ -101,7 +101,7 @@ class _Column(NamedTuple):
         return self.path
 
 
-def input_of(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
+def input_of(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> Input:
     """Open an input.
 
     Raises: what opening and choosing raise; UnsupportedError if nothing of it can be read.
@@ -123,7 +123,7 @@ def _local(file: str) -> str:
     return local_path(file) if "://" in file else file
 
 
-def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
+def _of_root(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> Input:
     from arrowroot._api.file import open_file
 
     file = open_file(place.file, **storage)
@@ -141,7 +141,7 @@ def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
         quoted = ", ".join(map(repr, paths))
         raise InvalidRequestError(f"{file.url}: columns and filters are of one tree; which of {quoted}?")
     objects = [key for key in keys if not key.is_tree and not key.is_directory]
-    tables: list[Table] = []
+    tables: list[InputTable] = []
     left_out: list[tuple[str, str]] = []
     holders = _holders(objects, inside)
     objects = [key for key in objects if key.path not in holders]
@@ -187,7 +187,7 @@ def _tree_of(file: File, path: str) -> Tree:
     return found
 
 
-def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -> Table:
+def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -> InputTable:
     with warnings.catch_warnings():
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
@@ -210,7 +210,7 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
     has_all_entries = choice.filter is None and choice.entries is None
     schema = with_counters(scan.schema, tree)
     notes = carried(tree, schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
-    return Table(
+    return InputTable(
         name,
         tree.title,
         schema,
@@ -295,7 +295,7 @@ def _filtered(
         yield taken(batch.select(list(names)), rows)
 
 
-def _of_parquet(file: str, choice: Choice) -> Table:
+def _of_parquet(file: str, choice: Choice) -> InputTable:
     import pyarrow.parquet as pq
 
     opened = pq.ParquetFile(file)
@@ -318,7 +318,7 @@ def _of_parquet(file: str, choice: Choice) -> Table:
     return _table(file, _Rows(file, schema, n_rows, choice, read))
 
 
-def _of_ipc(file: str, choice: Choice) -> Table:
+def _of_ipc(file: str, choice: Choice) -> InputTable:
     def reader() -> Any:
         source = pa.memory_map(file)
         try:
@@ -360,7 +360,7 @@ def _pieces(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
         yield batch.slice(first, step)
 
 
-def _table(file: str, rows: _Rows) -> Table:
+def _table(file: str, rows: _Rows) -> InputTable:
     """Return the table of a file of another format: its fields are nullable where a value is missing."""
     found = nullable_as_found(rows.schema, rows.batches)
 
@@ -368,7 +368,7 @@ def _table(file: str, rows: _Rows) -> Table:
         with _naming(file):
             yield from rows.batches(rows.schema.names)
 
-    return Table("", "", found, rows.schema, batches, len(rows.range), is_filtered=rows.is_filtered)
+    return InputTable("", "", found, rows.schema, batches, len(rows.range), is_filtered=rows.is_filtered)
 
 
 def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:

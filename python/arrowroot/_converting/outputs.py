@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from arrowroot._api.file import File
-    from arrowroot._converting.formats import Place
-    from arrowroot._converting.inputs import Input, Table
+    from arrowroot._converting.formats import NamedFile
+    from arrowroot._converting.inputs import Input, InputTable
     from arrowroot._cost.writing import WritingCost
     from arrowroot._layout.layout import Layout, LayoutLike
     from arrowroot._writing.file import WritableFile
@@ -109,7 +109,7 @@ class _DiffersError(Exception):
     """An output is not to be published, as it is not what was read."""
 
 
-def writable(given: Input, place: Place) -> Input:
+def writable(given: Input, place: NamedFile) -> Input:
     """Return an input without what an output cannot have by its name: that is left out, and told."""
     if place.format != "root":
         return given
@@ -124,7 +124,7 @@ def writable(given: Input, place: Place) -> Input:
     )
 
 
-def check_style(place: Place, style: Style, names: Sequence[str], what: str) -> None:
+def check_style(place: NamedFile, style: Style, names: Sequence[str], what: str) -> None:
     """Raise InvalidRequestError for what the format of an output does not have, before anything is read.
 
     names: those of the tables.
@@ -148,9 +148,9 @@ def check_style(place: Place, style: Style, names: Sequence[str], what: str) -> 
 
 def write_all(
     given: Input,
-    place: Place,
+    place: NamedFile,
     style: Style,
-    progress: Callable[[Table, int], object],
+    progress: Callable[[InputTable, int], object],
     check: Check | None = None,
 ) -> Written:
     """Write all tables, and objects where the output is ROOT's; ``progress`` gets the entries of a table so far.
@@ -178,7 +178,7 @@ def write_all(
     return written
 
 
-def plans_of(given: Input, place: Place, style: Style) -> list[tuple[str, LayoutPlan]]:
+def plans_of(given: Input, place: NamedFile, style: Style) -> list[tuple[str, LayoutPlan]]:
     """Return the name of each table and what becomes of it, told from its first entries. Nothing is written.
 
     Raises: InvalidRequestError for an output that is no file of ROOT's.
@@ -202,9 +202,9 @@ def _check_same(written: Written) -> None:
 
 def _to_root(
     given: Input,
-    place: Place,
+    place: NamedFile,
     style: Style,
-    progress: Callable[[Table, int], object],
+    progress: Callable[[InputTable, int], object],
     check: Check | None,
 ) -> Written:
     tables, objects, left_out, notes = [], [], list(given.left_out), []
@@ -244,7 +244,7 @@ def _to_root(
     return written._replace(cost=file.cost(), n_bytes=Path(place.file).stat().st_size)
 
 
-def _of_table(table: Table, notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _of_table(table: InputTable, notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return notes that are left out, with the table that they are of."""
     return [(f"{table.name}: note {note!r}", why) for note, why in notes]
 

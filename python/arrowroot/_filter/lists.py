@@ -138,7 +138,7 @@ def _with_null(levels: tuple[Level, ...]) -> tuple[Level, ...]:
 
 
 def take(levels: tuple[Level, ...], arrays: list[Any], chosen: Array) -> tuple[tuple[Level, ...], list[Any]]:
-    """Return some values, flat or nested, by their places; ``arrays`` share the lists."""
+    """Return some values, flat or nested, by their indices; ``arrays`` share the lists."""
     if not levels:
         return (), [array if array is None else _picked(array, chosen) for array in arrays]
     before, valid = levels[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._objects.record import NOT_THERE, Record, Table, value_text
+from arrowroot._objects.record import NOT_THERE, Record, TreeInside, value_text
 from arrowroot._objects.simple import Text, WithName, text_of
 from arrowroot._render import shown
 from arrowroot._sizes import counted
@@ -155,7 +155,7 @@ def name_of(item: Any) -> str | None:
     """Return the text or the name by which an object in a collection is found."""
     if isinstance(item, Text):
         return item.value
-    if not isinstance(item, Record) and isinstance(item, Table):
+    if not isinstance(item, Record) and isinstance(item, TreeInside):
         return item.name
     name = item._root_member("fName") if isinstance(item, Record) else None  # noqa: SLF001 - a neighbour
     return None if name is None else text_of(name)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arrowroot import _native
-    from arrowroot._objects.record import Table
+    from arrowroot._objects.record import TreeInside
 
 #: Python classes by C++ class, an object's own or a base. Record: the class has other contents than its bases.
 _KINDS: dict[str, type[Record]] = {
@@ -76,7 +76,7 @@ def _kind_of_one(class_name: str) -> type[Record] | None:
 class Factory:
     """Makes the objects of one graph; the engine calls it."""
 
-    def __init__(self, tree: Callable[[_native.Table], Table]) -> None:
+    def __init__(self, tree: Callable[[_native.Table], TreeInside]) -> None:
         """``tree``: makes a tree that is among them."""
         self.tree = tree
 
@@ -99,7 +99,7 @@ class Factory:
         return np.frombuffer(data, dtype).reshape(shape)
 
 
-def read_object(native: _native.File, path: str, tree: Callable[[_native.Table], Table]) -> Any:
+def read_object(native: _native.File, path: str, tree: Callable[[_native.Table], TreeInside]) -> Any:
     """Return the object at ``path``: a record, or text or a list where the key holds that.
 
     tree: makes a tree that is inside of it.
@@ -107,7 +107,7 @@ def read_object(native: _native.File, path: str, tree: Callable[[_native.Table],
     return native.object(path, Factory(tree))
 
 
-def names_in(native: _native.File, path: str, tree: Callable[[_native.Table], Table]) -> list[str]:
+def names_in(native: _native.File, path: str, tree: Callable[[_native.Table], TreeInside]) -> list[str]:
     """Return the names of the objects in the collection at ``path``; none if it is no collection or cannot be read."""
     try:
         found = read_object(native, path, tree)

@@ -33,7 +33,7 @@ _OF_MAPPINGS = ("keys", "values", "items", "get")
 
 
 @runtime_checkable
-class Table(Protocol):
+class TreeInside(Protocol):
     """A tree inside of an object, as what is around it needs to know it: ``arrowroot.Tree``."""
 
     @property
@@ -309,7 +309,7 @@ def value_text(value: Any, max_width: int) -> str:
 def _text(value: Any, depth: int) -> str:
     if isinstance(value, Record):
         return value._head()  # noqa: SLF001 - a helper of the same module
-    if isinstance(value, Table):
+    if isinstance(value, TreeInside):
         return f"{value.class_name} {value.name!r}: {value.summary()}"
     if isinstance(value, float):
         return f"{value:.6g}"
@@ -357,7 +357,7 @@ class _Plain:
             return {str(self._leaf(name)): self.value(item) for name, item in value.items()}
         if hasattr(value, "dtype"):
             return self._array(value)
-        if isinstance(value, Table):
+        if isinstance(value, TreeInside):
             members = {"fName": value.name, "fTitle": value.title, "fEntries": value.num_entries}
             return {"_typename": value.class_name} | members
         return self._leaf(value)

@@ -232,7 +232,7 @@ class _Sums:
             self.longest_stall_ns = max(self.longest_stall_ns, wait_ns)
 
 
-class _Found:
+class _Intervals:
     """Intervals as they are found: stream, state, from when until when in ns. Neighbours that are alike are one."""
 
     def __init__(self) -> None:
@@ -274,7 +274,7 @@ class _Row:
 
 def _stalls_of(steps: Iterable[_Step], threshold_ns: int, writers: Sequence[str]) -> Stalls:
     rows: dict[int, _Row] = {}
-    found = _Found()
+    found = _Intervals()
     waits: dict[str, _Sums] = defaultdict(_Sums)
     is_writer: dict[str, bool] = {}
     for step in steps:

@@ -145,7 +145,7 @@ def place_of(url: str) -> str:
     return url if "://" in url else os.path.abspath(url)  # noqa: PTH100 - text
 
 
-class Found(NamedTuple):
+class FoundEvents(NamedTuple):
     """Where events were found: the index of each in the list of ids, the number of its tree, and its entry there."""
 
     indices: npt.NDArray[np.int64]
@@ -216,17 +216,17 @@ class EventList:
             [],
         )
 
-    def found_in(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Found:
+    def found_in(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> FoundEvents:
         """Find the events among the entries of a tree, from batches of their columns."""
         return _Finder(self.ids).find(((0, batch) for batch in batches), columns)
 
-    def found_by_index(self) -> Found:
+    def found_by_index(self) -> FoundEvents:
         """Find the events by the index; the trees are numbers in its ``files``."""
         if self.index is None:
             raise InvalidRequestError("events: there is no index")
         return self.index.find(self.ids)
 
-    def found_among(self, members: Sequence[Member]) -> Found:
+    def found_among(self, members: Sequence[Member]) -> FoundEvents:
         """Find the events by the index in trees in a row, with the numbers that their entries have there.
 
         Raises: InvalidRequestError for a tree that is not in the index, or has changed since.
@@ -251,10 +251,10 @@ class EventList:
             here = found.trees == number
             parts.append((found.indices[here], found.entries[here] + member.first_entry))
         indices = np.concatenate([part[0] for part in parts])
-        return Found(indices, np.zeros_like(indices), np.concatenate([part[1] for part in parts]))
+        return FoundEvents(indices, np.zeros_like(indices), np.concatenate([part[1] for part in parts]))
 
     def refuse_others(
-        self, found: Found, batches: Iterable[pa.RecordBatch], columns: Sequence[str], where: str
+        self, found: FoundEvents, batches: Iterable[pa.RecordBatch], columns: Sequence[str], where: str
     ) -> None:
         """Raise CorruptFileError if the entries that the index gave have other ids than were asked for.
 
@@ -276,7 +276,7 @@ class EventList:
                         "make it again by arrowroot index"
                     )
 
-    def entries(self, found: Found, where: str) -> npt.NDArray[np.int64]:
+    def entries(self, found: FoundEvents, where: str) -> npt.NDArray[np.int64]:
         """Return the entries in the order of the list, and report what is missing.
 
         Raises: MissingEventsError.
@@ -353,7 +353,7 @@ class _Finder:
         limits = np.iinfo(kind)
         return np.array([v for v in self.values(column) if limits.min <= v <= limits.max], dtype=kind)
 
-    def find(self, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]) -> Found:
+    def find(self, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]) -> FoundEvents:
         """Look for the ids in batches, each with the number of its tree. The batches of one tree follow each other."""
         import numpy as np
 
@@ -371,7 +371,7 @@ class _Finder:
                     hits += [(index, tree, done + row) for index in self.indices.get(one, ())]
             done += batch.num_rows
         numbers = np.array(hits, dtype=np.int64).reshape(-1, 3)
-        return Found(numbers[:, 0], numbers[:, 1], numbers[:, 2])
+        return FoundEvents(numbers[:, 0], numbers[:, 1], numbers[:, 2])
 
 
 def _integers(array: pa.Array, name: str) -> npt.NDArray[Any]:
@@ -476,7 +476,7 @@ class EventIndex:
             f"{counted(len(self.files), 'tree')}, by {printable(', '.join(self.columns))}>"
         )
 
-    def find(self, ids: Sequence[Id]) -> Found:
+    def find(self, ids: Sequence[Id]) -> FoundEvents:
         """Find events. Row groups that can have none of them are not read.
 
         Raises: InvalidRequestError for ids of other columns.

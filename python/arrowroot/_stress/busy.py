@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _STAT = Path("/proc/stat")
-#: Ticks of /proc/stat, by their places in a line: user, nice, system, irq, softirq; and what a host took.
+#: Ticks of /proc/stat, by their indices in a line: user, nice, system, irq, softirq; and what a host took.
 _BUSY, _STEAL = (0, 1, 2, 5, 6), 7
 #: From so many processors of others on, or such a share taken by the host, a machine is called busy.
 _MOST_OF_OTHERS, _MOST_STOLEN = 0.2, 0.02

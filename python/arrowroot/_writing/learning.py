@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_WAITING_BYTES = 64_000_000
 
 
-class Held(NamedTuple):
+class WaitingEntries(NamedTuple):
     """Entries that wait."""
 
     part: Part
@@ -70,7 +70,7 @@ class Learning:
             self.conformer = Conformer(checked_schema(schema_of(schema), where), where)
         # The columns as they are known so far, of which some have no type.
         self._open: pa.Schema | None = None
-        self.held: list[Held] = []
+        self.held: list[WaitingEntries] = []
         #: All entries, where they are known before the first is written, and what they are.
         self.all_entries: pa.Table | None = None
         self.known = Known.FIRST
@@ -91,14 +91,14 @@ class Learning:
         """Take note of all entries before the first is written: they say which columns share a counter."""
         self.all_entries, self.known = entries, known
 
-    def learn(self, more: Held) -> None:
+    def learn(self, more: WaitingEntries) -> None:
         """Learn the columns from the first entries, if nobody has said them. Without entries only names are said."""
         if self.conformer is None:
             self._infer(more)
         if self.conformer is not None and is_large(more.part.table):
             self.conformer.check(more.part.table, self.n_held)
 
-    def _infer(self, more: Held) -> None:
+    def _infer(self, more: WaitingEntries) -> None:
         part, sample = more.part, more.sample
         if self.held:
             check_names(part.schema, self.held[0].part.schema, self._where)
@@ -135,7 +135,7 @@ class Learning:
         n_bytes = sum(int(batch.nbytes) for held in self.held for batch in held.batches)
         return n_bytes + int(more.nbytes) <= _MAX_WAITING_BYTES
 
-    def hold(self, more: Held) -> None:
+    def hold(self, more: WaitingEntries) -> None:
         """Keep entries that wait; they are checked now, as they are not to be refused when others come."""
         n_entries, conformer = self.n_held, self.conformer
         if conformer is not None:
@@ -146,12 +146,12 @@ class Learning:
                     n_entries += one.num_rows
         self.held.append(more._replace(batches=[batch for batch in more.batches if batch.num_rows]))
 
-    def take(self) -> list[Held]:
+    def take(self) -> list[WaitingEntries]:
         """Return the entries that wait, which no longer do."""
         held, self.held = self.held, []
         return held
 
-    def begin(self, first: list[Held]) -> Begun:
+    def begin(self, first: list[WaitingEntries]) -> Begun:
         """Return what the table is begun with. ``first``: its first entries; the first of them that are some say it.
 
         Raises: InvalidRequestError if neither a schema nor entries were given.

@@ -23,7 +23,7 @@ from arrowroot._writing.contexts import FillContext
 from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import parts_of
 from arrowroot._writing.incoming import N_AT_ONCE
-from arrowroot._writing.learning import Held, Learning, is_large
+from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
 
@@ -252,7 +252,7 @@ class TableWriter:
             if self._native is None:
                 held = []
                 for part, table in parts:
-                    held.append(Held(part, table.to_batches(), number))
+                    held.append(WaitingEntries(part, table.to_batches(), number))
                     self._learning.learn(held[-1])
                     number = None if number is None else number + table.num_rows
                 has_some = any(table.num_rows for _, table in parts)
@@ -361,7 +361,7 @@ class TableWriter:
             while n_wanted > 0 and (batch := next(batches, None)) is not None:
                 drawn.append(batch)
                 n_wanted -= batch.num_rows
-            held = Held(part, drawn)
+            held = WaitingEntries(part, drawn)
             learning.learn(held)
             if learning.conformer is None and part.table is not None:
                 drawn += batches
@@ -386,7 +386,7 @@ class TableWriter:
                     self._native.check_counts(one, conformer.text_bytes(one), entry)
                 entry += one.num_rows
 
-    def _begin_with_held(self, *last: Held) -> None:
+    def _begin_with_held(self, *last: WaitingEntries) -> None:
         """Make the table from the first entries, and write those that were held; not those of the last part."""
         self._begin([*self._learning.held, *last])
         try:
@@ -410,7 +410,7 @@ class TableWriter:
                 native.append(one, conformer.text_bytes(one))
             self._n_entries += one.num_rows
 
-    def _begin(self, first: list[Held]) -> _native.TableWriter:
+    def _begin(self, first: list[WaitingEntries]) -> _native.TableWriter:
         """Make the table. ``first``: the first entries, from which columns and layout are told, if nobody says them."""
         learning = self._learning
         with_counters, conformer, recorded = learning.begin(first)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arrowroot import LayoutPlan
-    from arrowroot._converting.formats import Place
-    from arrowroot._converting.inputs import Input, Table
+    from arrowroot._converting.formats import NamedFile
+    from arrowroot._converting.inputs import Input, InputTable
     from arrowroot._converting.outputs import Written
 
 
@@ -100,10 +100,10 @@ class _Shown:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._table: Table | None = None
+        self._table: InputTable | None = None
         self._n_done = 0
 
-    def __call__(self, table: Table, n_done: int) -> None:
+    def __call__(self, table: InputTable, n_done: int) -> None:
         self._n_done = n_done
         if table is self._table:
             return
@@ -117,7 +117,7 @@ class _Shown:
 class _Check:
     """Reads an output back before it is published, and compares it with the input."""
 
-    def __init__(self, given: Input, target: Place) -> None:
+    def __init__(self, given: Input, target: NamedFile) -> None:
         self._given = given
         self._target = target
 
@@ -134,7 +134,7 @@ class _Check:
         return differences
 
 
-def _say(options: argparse.Namespace, target: Place, written: Written, wall_ns: int) -> None:
+def _say(options: argparse.Namespace, target: NamedFile, written: Written, wall_ns: int) -> None:
     # Behind a table in the standard output it would be a part of that.
     stream = sys.stderr if is_stdout(target.file) else sys.stdout
     if options.json:
