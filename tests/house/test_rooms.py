@@ -88,3 +88,18 @@ def test_rooms_of_the_laboratory_name_no_engine():
 )
 def test_names_of_engines_are_found(text, n):
     assert len(named_in(text)) == n
+
+
+def test_private_rooms_of_the_api_are_used_from_inside_alone():
+    """Tests look into them; bench, the laboratory, campaigns and tools take what everybody may take."""
+    private = re.compile(
+        r"^\s*(?:from|import)\s+arrowroot\._\w+|import_module\(.arrowroot\._|-m arrowroot\._", re.MULTILINE
+    )
+    found = [
+        f"{path.relative_to(REPOSITORY)}: {line.strip()}"
+        for folder in ("bench", "campaigns", "docs", "fuzz", "lab", "tools")
+        for path in sorted((REPOSITORY / folder).rglob("*"))
+        if path.suffix in (".py", ".md", ".sh") and "target" not in path.parts
+        for line in private.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert not found

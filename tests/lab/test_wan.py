@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import arrowroot
+from arrowroot import traces
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome, Result, Sample, now
 from arrowroot_lab.errors import RequestError
@@ -46,16 +47,16 @@ class QuietScan:
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
     """Results of a campaign over simulated storages: exact replays of real reads, in virtual time."""
-    write_trace = arrowroot_runner.write_trace
+    record = traces.record
 
-    def write_quiet(path, job, of_file, scan, _cpu_ns):
+    def record_quiet(path, scan, where, *, work_ns_per_entry, **more):
         quiet = QuietScan(scan)
         decode_ns = sum(read.decode_ns for read in quiet.logical_reads())
-        work_ns = job["work_ns_per_entry"] * scan.stats.n_entries
-        write_trace(path, job, of_file, quiet, decode_ns + work_ns + 3_000_000)
+        more["cpu_ns"] = decode_ns + work_ns_per_entry * scan.stats.n_entries + 3_000_000
+        record(path, quiet, where, work_ns_per_entry=work_ns_per_entry, **more)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(arrowroot_runner, "write_trace", write_quiet)
+        patched.setattr(traces, "record", record_quiet)
         yield made_grid(tmp_path_factory)
 
 

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -54,8 +56,10 @@ def identify(_: Job) -> Answer:
     import numpy as np
     import pyarrow as pa
 
-    can = ["read", "threads", "trace", "order:entry", "cache_bytes", "strategy:*", "entry_range"]
-    can += [] if "--perf" in sys.argv else ["entries", "work", "checksum", "write", "predict"]
+    can = ["read", "threads", "order:entry", "cache_bytes", "strategy:*", "entry_range"]
+    can += ["trace"] if "--perf" in sys.argv else ["entries", "work", "checksum", "write"]
+    if "--perf" not in sys.argv and find_spec("arrowroot.traces"):  # older versions let nobody write traces
+        can += ["trace", "predict"]
     versions = {"arrowroot": arrowroot.__version__, "pyarrow": pa.__version__, "numpy": np.__version__}
     versions |= {"python": platform.python_version(), **checkout()}
     return {"name": "arrowroot", "versions": versions, "can": can}
@@ -96,7 +100,8 @@ def read(job: Job) -> Answer:
     wanted, sums = Wanted(job), Checksums()
     counters: Counters = {}
     n_entries, values_bytes, wait_ns, apart_ns = 0, 0, 0, 0
-    traces: list[tuple[dict[str, Any], Any]] = []
+    passes: list[tuple[Any, dict[str, Any]]] = []
+    traces = import_module("arrowroot.traces") if job.get("trace") else None
     watch = begin(job)
     for file, tree, scan in scans(job, wanted, watch, counters):
         for batch in scan:
@@ -110,15 +115,20 @@ def read(job: Job) -> Answer:
                 apart_ns += time.thread_time_ns() - begin_ns
         values_bytes += scan.stats.values_bytes
         wait_ns += scan.stats.wait_ns
-        if job.get("trace"):
-            of_file = {"file_bytes": file.size_bytes, "kept": file.kept, "protocol": file.protocol.data()}
-            traces.append(({"url": tree.url, "tree": tree.path, **of_file}, scan))
+        if traces:
+            passes.append((scan, traces.origin(file, tree)))
     answer = watch.answer()
     add_counters(answer["counters"], counters)
     add_counters(answer["counters"], {"application": {"wait_ns": wait_ns}})
     # From here on nothing is timed.
-    for i, (of_file, scan) in enumerate(traces):
-        write_trace(trace_path(job["trace"], i), job, of_file, scan, answer["cpu_ns"] - apart_ns)
+    if traces:
+        figures = {
+            "cpu_ns": answer["cpu_ns"] - apart_ns,
+            "work_ns_per_entry": job.get("work_ns_per_entry") or 0,
+        }
+        more = {"arrowroot": arrowroot.__version__, "order": job.get("order", "cluster"), **figures}
+        for i, of_pass in enumerate(passes):
+            traces.record(trace_path(job["trace"], i), *of_pass, **more)
     answer |= {"n_entries": n_entries, "values_bytes": values_bytes}
     if job.get("wants_checksum"):
         answer |= {"checksum": sums.told(), "details": {"unchecked": sorted(sums.unchecked)}}
@@ -196,23 +206,6 @@ def layers_of(of_file: list[Any], of_scan: list[Any]) -> Counters:
 def trace_path(path: str, i: int) -> str:
     """Where the trace of the i-th file is."""
     return path if i == 0 else f"{path.removesuffix('.parquet')}.{i}.parquet"
-
-
-def write_trace(path: str, job: Job, of_file: dict[str, Any], scan: Any, cpu_ns: int) -> None:
-    """Write a trace as ``arrowroot perf --trace`` does, with the job's CPU time per entry as a part of the decoding."""
-    from arrowroot._report import trace
-
-    reads, stats = scan.logical_reads(), scan.stats
-    if job.get("work_ns_per_entry") and reads:
-        # Spread evenly; a replay divides by the threads, which share the decoding, but not this.
-        more_ns = job["work_ns_per_entry"] * stats.n_entries * stats.n_threads // len(reads)
-        reads = [read._replace(decode_ns=read.decode_ns + more_ns) for read in reads]
-    metadata = {
-        "arrowroot": arrowroot.__version__, "columns": list(scan.column_names), "filter": None,
-        "n_entries": stats.n_entries, "n_threads": stats.n_threads, "wall_ns": stats.wall_ns, "cpu_ns": cpu_ns,
-        "decode_ns": sum(read.decode_ns for read in reads), "order": job.get("order", "cluster"),
-    }  # fmt: skip
-    trace.write(path, trace.table(reads, scan.physical_reads(), of_file | metadata))
 
 
 def perf(job: Job) -> Answer:

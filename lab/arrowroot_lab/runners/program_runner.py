@@ -127,13 +127,11 @@ def of_job_report(reports: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
 
     Layers around a store count again what it was asked; they keep their names.
     """
-    from arrowroot._report.fjr import is_protocol  # so that `arrowroot model` counts the same
-
     layers: dict[str, dict[str, int]] = {}
     metrics = {"read": "n_reads", "readv": "n_vector_reads", "open": "n_opens"}
     for report in reports:
         for counter in report["counters"]:
-            layer = "store" if is_protocol(counter["subsystem"]) else counter["subsystem"]
+            layer = "store" if counter["is_store"] else counter["subsystem"]
             layer = "application" if layer == "tstoragefile" else layer
             if counter["name"] not in metrics:
                 continue

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from arrowroot import File, Scan, Tree
     from arrowroot._cost.plan import LogicalRead, PhysicalRead
 
 FORM = "arrowroot.trace/2"
@@ -182,6 +183,42 @@ def table(
     form = schema(metadata)
     arrays = [pa.array(columns[field.name], type=field.type) for field in form]
     return pa.Table.from_arrays(arrays, schema=form)
+
+
+def origin(file: File, tree: Tree) -> dict[str, Any]:
+    """Return what a trace keeps of where it was recorded; the file is still open, and what was to be read is read."""
+    return {
+        "url": tree.url,
+        "tree": tree.path,
+        "file_bytes": file.size_bytes,
+        "kept": file.kept,
+        "protocol": file.protocol.data(),
+    }
+
+
+def record(
+    path: str | Path, scan: Scan, where: Mapping[str, Any], *, work_ns_per_entry: int = 0, **more: Any
+) -> None:
+    """Write what the latest pass of a scan needed and read, as ``arrowroot perf --trace`` does and replays take it.
+
+    Args:
+        path: its suffix says in which form: .parquet or .arrow
+        scan: made with ``trace=True``
+        where: its ``origin``
+        work_ns_per_entry: time of a program's own for each entry, which a replay adds to the decoding
+        **more: what else is kept as its metadata, or instead of what is
+    """
+    logical, stats = scan.logical_reads(), scan.stats
+    if work_ns_per_entry and logical:
+        # Spread evenly; a replay divides by the threads, which share the decoding, but not this.
+        more_ns = work_ns_per_entry * stats.n_entries * stats.n_threads // len(logical)
+        logical = [read._replace(decode_ns=read.decode_ns + more_ns) for read in logical]
+    metadata = {
+        **where, "columns": scan.column_names, "filter": None,
+        "n_entries": stats.n_entries, "n_threads": stats.n_threads, "wall_ns": stats.wall_ns,
+        "decode_ns": sum(read.decode_ns for read in logical),
+    }  # fmt: skip
+    write(path, table(logical, scan.physical_reads(), metadata | more))
 
 
 def _first_entries(logical: Sequence[LogicalRead], physical: Sequence[PhysicalRead]) -> list[int | None]:

@@ -47,6 +47,7 @@ def _data(reports: list[Report]) -> list[dict[str, Any]]:
                     "mean_bytes": counter.mean_bytes,
                     "mean_ms": counter.mean_ms,
                     "bytes_per_s": counter.bytes_per_s,
+                    "is_store": fjr.is_protocol(counter.subsystem),
                 }
                 for counter in report.counters
             ],

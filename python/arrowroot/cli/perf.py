@@ -235,26 +235,21 @@ def _write_trace(options: argparse.Namespace, report: Report, scan: Scan, entrie
 
     from arrowroot._report import trace
 
-    metadata = {
-        "arrowroot": arrowroot.__version__,
-        "url": report.tree.url,
-        "tree": report.tree.path,
-        "file_bytes": report.file.size_bytes,
-        "kept": report.file.kept,
-        "protocol": report.file.protocol.data(),
-        "root_version": report.file.root_version,
-        "columns": report.paths,
-        "n_entries": report.passes[0].stats.n_entries,
-        "filter": scan.plan.filter,
-        "order": options.order,
-        "entries": {"begin": begin, "end": end, "picked": options.fraction is not None},
-        "n_threads": report.passes[0].stats.n_threads,
-        "wall_ns": report.passes[0].real_ns,
-        "options": {option.name: option.value for option in report.file.options},
-        "system": platform.platform(),
-    }
     with replacing(path) as beside:
-        trace.write(beside, trace.table(scan.logical_reads(), scan.physical_reads(), metadata))
+        trace.record(
+            beside,
+            scan,
+            trace.origin(report.file, report.tree),
+            arrowroot=arrowroot.__version__,
+            root_version=report.file.root_version,
+            columns=report.paths,
+            filter=scan.plan.filter,
+            order=options.order,
+            entries={"begin": begin, "end": end, "picked": options.fraction is not None},
+            wall_ns=report.passes[0].real_ns,
+            options={option.name: option.value for option in report.file.options},
+            system=platform.platform(),
+        )
 
 
 def _write_csv(path: str, reads: list[Read]) -> None:
