@@ -196,6 +196,12 @@ def test_slips_elsewhere_are_errors_with_the_nearest_names(monkeypatch):
         InvalidRequestError, match=r"retries \(argument\): expected text or a number, got a list"
     ):
         in_force(retries=[1])
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", "/of/the/laboratory")
+    in_force()
+    monkeypatch.setenv("ARROWROOT_RETRY", "1")
+    with pytest.raises(InvalidRequestError, match="did you mean ARROWROOT_RETRIES"):
+        in_force()
+    monkeypatch.delenv("ARROWROOT_RETRY")
     monkeypatch.setenv("ARROWROOT_STRATEGEY", "direct")
     with pytest.raises(InvalidRequestError, match="did you mean ARROWROOT_STRATEGY"):
         in_force()

@@ -24,7 +24,7 @@ TREE_CACHE_BYTES = _native.TREE_CACHE_BYTES
 
 _PREFIX = "ARROWROOT_"
 #: Variables with this prefix that are no options.
-_OTHER_VARIABLES = ("CONFIG", "DEBUG")
+_OTHER_VARIABLES = ("CONFIG", "DEBUG", "LAB_CACHE")
 #: Variables of other tools that count where no option says otherwise: credentials and proxies.
 SHARED_VARIABLES = (
     "BEARER_TOKEN",
@@ -54,8 +54,6 @@ SHARED_VARIABLES = (
 )
 #: Options that say who is asking.
 _CREDENTIALS = ("token", "certificate", "key")
-#: A variable with our prefix may be somebody else's; one that looks like an option's is a slip.
-_LIKENESS = 0.75
 _MAX_FILE_BYTES = 1_000_000
 #: Schemes whose URLs have a host. In others a bucket or anything else may stand there.
 _SCHEMES_WITH_HOST = ("http", "https", "root", "roots", "xroot", "xroots", "s3+http", "s3+https")
@@ -344,14 +342,11 @@ def _of_environment(known: Sequence[str]) -> Iterable[tuple[str, str, str]]:
             # An empty variable counts as not set.
             if text := os.environ.get(variable):
                 yield name, text, f"environment {variable}"
-        elif rest not in _OTHER_VARIABLES:
-            import difflib
-
-            close = difflib.get_close_matches(name, known, n=1, cutoff=_LIKENESS)
-            if close:
-                raise InvalidRequestError(
-                    f"environment: {variable} is no option; did you mean {_PREFIX}{close[0].upper()}?"
-                )
+        # A variable with our prefix may be somebody else's; one that looks like an option's is a slip.
+        elif rest not in _OTHER_VARIABLES and (close := nearest(name, known)):
+            raise InvalidRequestError(
+                f"environment: {variable} is no option; did you mean {_PREFIX}{close[0].upper()}?"
+            )
 
 
 def _of_file(path: str, url: str, known: Sequence[str]) -> Iterable[tuple[str, str, str]]:
