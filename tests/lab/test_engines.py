@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from arrowroot_lab.campaign import providers
 from arrowroot_lab.errors import CampaignError, LabError, RequestError
+from arrowroot_lab.store import Store
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "engines.md"
 CAMPAIGN = """\
@@ -99,13 +100,13 @@ def test_two_parquet_readers_are_measured_where_there_is_no_engine_of_ours(pytho
     assert [one["names"]["engine"] for one in cases] == ["pyarrow", "polars"]
     results = lab("run", "c.toml", "--json")["results"]
     assert [one["outcome"] for one in results] == ["ok", "ok"], results
-    checked = {}
-    for uuid in (row["uuid"] for row in lab("show", "--json")["rows"]):
-        result = lab("show", uuid, "--document")
-        assert result["dataset"]["n_entries"] == 3
-        assert re.fullmatch("[0-9a-f]{16}", result["runner"])
-        checked[result["case"]["engine"]] = result["checked"]
-    assert checked == {
+    assert {row["engine"] for row in lab("show", "--json")["rows"]} == {"pyarrow", "polars"}
+    with Store.open(tmp_path / "lab.db") as store:
+        results = list(store.results())
+    for result in results:
+        assert result.dataset["n_entries"] == 3
+        assert re.fullmatch("[0-9a-f]{16}", result.runner)
+    assert {result.case["engine"]: result.checked for result in results} == {
         engine: {"by": by, "is_equal": True, "n_columns": 2}
         for engine, by in (("pyarrow", "polars"), ("polars", "pyarrow"))
     }
