@@ -200,7 +200,10 @@ def read(path: Path) -> Registered:
             for name, table in named_tables(top.table("engine"))
         },
         {name: _file_kind(table, name, path.parent) for name, table in named_tables(top.table("files"))},
-        {name: _function(table) for name, table in named_tables(top.table("recipe"))},
+        {
+            name: _ended(table, table.required("read", "the function that reads it, module:function"))
+            for name, table in named_tables(top.table("recipe"))
+        },
     )
     top.end()
     faults.raise_them()
@@ -221,78 +224,69 @@ def _directory(point: EntryPoint) -> Path:
 
 
 def _family(table: Table, name: str) -> Family:
-    usual = Family(name)
-    found = Family(
-        name,
-        _cost(table.table("cost")),
-        _words(table, "install"),
-        _commits(table.table("commits")) if "commits" in table else None,
-        table.parsed("made", usual.made_ns, parse_time_ns),
-        _plain(table.table("open_requests"), int),
+    commits = _commits(table.table("commits")) if "commits" in table else None
+    return _ended(
+        table,
+        Family(
+            name,
+            _cost(table.table("cost")),
+            _words(table, "install"),
+            commits,
+            table.parsed("made", Family.made_ns, parse_time_ns),
+            _plain(table.table("open_requests"), int),
+        ),
     )
-    table.end()
-    return found
 
 
 def _cost(table: Table) -> Cost:
-    usual = Cost()
-    found = Cost(
-        table.parsed("start", usual.start_ns, parse_time_ns),
-        table.parsed("open", usual.open_ns, parse_time_ns),
-        table.parsed("byte_ns", usual.byte_ns, float),
-        table.parsed("opening_trips", usual.n_open_trips, float),
-        table.parsed("trip", usual.trip_bytes, parse_bytes),
+    return _ended(
+        table,
+        Cost(
+            table.parsed("start", Cost.start_ns, parse_time_ns),
+            table.parsed("open", Cost.open_ns, parse_time_ns),
+            table.parsed("byte_ns", Cost.byte_ns, float),
+            table.parsed("opening_trips", Cost.n_open_trips, float),
+            table.parsed("trip", Cost.trip_bytes, parse_bytes),
+        ),
     )
-    table.end()
-    return found
 
 
 def _commits(table: Table) -> Commits:
-    found = Commits(
-        _words(table, "sources", is_needed=True),
-        _words(table, "path"),
-        _plain(table.table("variables"), str),
-        _plain(table.table("defaults"), str),
-    )
-    table.end()
-    return found
+    variables, defaults = (_plain(table.table(key), str) for key in ("variables", "defaults"))
+    sources = _words(table, "sources", is_needed=True)
+    return _ended(table, Commits(sources, _words(table, "path"), variables, defaults))
 
 
 def _engine(table: Table, name: str, families: dict[str, Family], here: Path) -> Engine:
     family = table.text("family", name)
-    found = Engine(
-        name,
-        families.get(family, Family(family)),
-        table.text("title", name),
-        _words(table, "command", here, is_needed=True),
-        frozenset(_words(table, "can")) if "can" in table else None,
-        _words(table, "files") if "files" in table else None,
-        table.whole("reference", 1, 1, 1000) if "reference" in table else None,
-        tuple(path for glob in _words(table, "program") for path in _parts(table, glob, here)),
+    return _ended(
+        table,
+        Engine(
+            name,
+            families.get(family, Family(family)),
+            table.text("title", name),
+            _words(table, "command", here, is_needed=True),
+            frozenset(_words(table, "can")) if "can" in table else None,
+            _words(table, "files") if "files" in table else None,
+            table.whole("reference", 1, 1, 1000) if "reference" in table else None,
+            tuple(path for glob in _words(table, "program") for path in _parts(table, glob, here)),
+        ),
     )
-    table.end()
-    return found
 
 
 def _file_kind(table: Table, name: str, here: Path) -> FileKind:
     names = _words(table, "names", is_needed=True)
-    found = FileKind(
-        name,
-        names,
-        _words(table, "identity", here, is_needed=True),
-        table.text("suffix", f".{name}"),
-        table.is_true("tables", default=True),
-        _words(table, "warm_up", here),
-        _words(table, "export", here),
+    identity, warm_up, export = (
+        _words(table, key, here, is_needed=key == "identity") for key in ("identity", "warm_up", "export")
     )
-    table.end()
-    return found
+    suffix, has_tables = table.text("suffix", f".{name}"), table.is_true("tables", default=True)
+    return _ended(table, FileKind(name, names, identity, suffix, has_tables, warm_up, export))
 
 
-def _function(table: Table) -> str:
-    found = table.required("read", "the function that reads it, module:function")
+def _ended(table: Table, made: T) -> T:
+    """Return what was made of a table; keys that nobody has asked for are faults."""
     table.end()
-    return found
+    return made
 
 
 def _parts(table: Table, glob: str, here: Path) -> list[Path]:
