@@ -366,6 +366,15 @@ def _found():
     return SimpleNamespace(identity=IDENTITY, dataset=SimpleNamespace(name="a"))
 
 
+def test_each_number_of_threads_is_a_workload(reads):
+    found = reads(SMALL + "threads = [1, 2, 4]\n").workloads
+    assert [(one.name, one.threads) for one in found] == [
+        ("all", 1),
+        ("all, 2 threads", 2),
+        ("all, 4 threads", 4),
+    ]
+
+
 def test_columns_are_names_and_globs_in_the_order_of_the_dataset(reads):
     campaign = reads(SMALL)
     assert choice.columns(campaign, Workload("w"), _found()) is None
@@ -447,6 +456,8 @@ storage = "middle"
         (SMALL + "columns = [1]\n", 8, "workload.all.columns[0]: expected a text that is not empty, not a whole number"),
         (SMALL + 'columns = ["a", "b\\u0000"]\n', 8, "workload.all.columns[1]: expected a text that is not empty"),
         (SMALL + "threads = true\n", 8, "workload.all.threads: expected a whole number, not true or false"),
+        (SMALL + "threads = [1, true]\n", 8, "workload.all.threads: expected whole numbers from 0 to 1024, not [1, True]"),
+        (SMALL + "threads = [2, 2]\n", 7, "workload.all: 'all, 2 threads' is there more than once"),
         (SMALL + "threads = 1e99\n", 8, "workload.all.threads: expected a whole number, not a number"),
         (SMALL + "threads = 99999999999999999999\n", 8, "workload.all.threads: expected a whole number from 0 to 1024"),
         (SMALL + "entry_share = nan\n", 8, "workload.all.entry_share: expected a share"),

@@ -356,6 +356,20 @@ def test_a_program_tells_by_its_report(tree, report):
     assert report == "proc" or counters["store"]["n_bytes"] > 1000
 
 
+def test_what_a_program_prints_as_json_becomes_details(tree):
+    command = [
+        sys.executable,
+        "-c",
+        "import json, sys; print(json.dumps(dict(found=3))); print('x', file=sys.stderr)",
+    ]
+    asked = {**tree, "kind": "program", "command": command, "report": "json"}
+    details = ask(registered().engines["program"].command(), "run", asked).answer["details"]
+    assert details == {"command": command, "found": 3}
+    command[-1] = "print('nothing')"
+    with pytest.raises(RunnerError, match="JSONDecodeError"):
+        ask(registered().engines["program"].command(), "run", asked)
+
+
 def test_a_job_report_has_as_many_reads_of_the_store_as_the_model_says(tmp_path):
     around = ["attempt", "block-cache", "xrootd-requests", "replica 1", "readahead", "local-cache"]
     around += ["tables", "compress", "queue", "opening", "tstoragefile"]
@@ -406,6 +420,31 @@ def test_perf_of_arrowroot_is_an_engine(tree):
     assert told["n_entries"] == N_ENTRIES
     assert told["counters"]["store"]["n_bytes"] > 0
     assert told["details"]["perf"]["n_columns"] == 1
+
+
+def test_a_table_is_read_again_in_the_memory_that_the_process_has(tree):
+    asked = {**tree, "columns": ["run", "charge"]}
+    whole = ask(registered().engines["arrowroot"].command(), "run", asked).answer
+    told = ask(registered().engines["arrowroot-table"].command(), "run", asked).answer
+    assert told["checksum"] == whole["checksum"]
+    later = ask(
+        registered().engines["arrowroot-table"].command(), "run", {**asked, "wants_checksum": False}
+    ).answer
+    assert later["n_entries"] == N_ENTRIES
+    assert 0 < later["counters"]["later"]["wall_ns"] <= later["wall_ns"]
+    assert later["counters"]["later"]["cpu_ns"] > 0
+
+
+def test_bytes_that_a_read_of_local_files_needs_are_told(tree):
+    told = ask(
+        registered().engines["arrowroot"].command(),
+        "run",
+        {**tree, "wants_checksum": False, "columns": ["run"]},
+    ).answer
+    with arrowroot.open(tree["urls"][0]) as file:
+        (record,) = [key.stored_bytes for key in file.key_list() if key.path == tree["table"]]
+        payload = file[tree["table"]].scan(["run"]).plan.payload_bytes
+    assert told["counters"]["needed"] == {"payload_bytes": payload, "record_bytes": record}
 
 
 @pytest.mark.parametrize("name", registered().engines)

@@ -115,6 +115,19 @@ def test_a_served_place_gives_the_files_and_nothing_is_left_of_it(storage, sampl
         assert line["origin_latency_ns"] >= FAR.latency_ns
 
 
+@pytest.mark.parametrize("kind", ["xrootd", "http", "s3"])
+def test_requests_of_a_server_that_keeps_a_log_are_counted(kind, sample):
+    with place_of(Storage("x", kind, options={"log": True}), sample) as place:
+        counted = []
+        for _ in range(2):
+            place.prepare_sample()
+            read(place)
+            counted.append(place.counters()["server"]["n_requests"])
+        place.prepare_sample()
+        assert place.counters()["server"]["n_requests"] == 0
+    assert 1 <= counted[1] <= counted[0] + 1
+
+
 def test_an_xcache_that_is_warm_asks_its_origin_for_nothing_and_a_cold_one_does(sample):
     n_bytes = {}
     for is_warm in (False, True):

@@ -139,6 +139,17 @@ class Table:
             return default
         return int(value)
 
+    def wholes(self, name: str, default: int, low: int, high: int) -> list[int]:
+        """A whole number from ``low`` to ``high``, or a list of them."""
+        numbers = self._values.get(name)
+        if not isinstance(numbers, list):
+            return [self.whole(name, default, low, high)]
+        self._asked.add(name)
+        if not numbers or not all(type(one) is int and low <= one <= high for one in numbers):
+            self.fault(name, f"expected whole numbers from {low} to {high}, not {numbers}")
+            return [default]
+        return numbers
+
     def one_of(self, name: str, default: str, known: Collection[str]) -> str:
         """One of some words."""
         value = self._of_type(name, str, default)

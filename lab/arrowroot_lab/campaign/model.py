@@ -131,13 +131,17 @@ class Workload:
     workers: int = 1
     threads: int = 1
     seed: int = 1
-    #: "program" has any command, with ``{url}`` and ``{table}``, and tells its statistics by "fjr", "trace" or "proc".
+    #: "program" has any command, with ``{url}`` and ``{table}``, and tells its statistics by ``report``.
     command: tuple[str, ...] = ()
     report: str | None = None
     #: About how long a sample of a "program" takes, for plans; None: nobody says.
     about_ns: int | None = None
     #: "write" has layout, compression and other settings.
     settings: dict[str, Any] = field(default_factory=dict)
+
+    def called(self) -> str:
+        """Its name."""
+        return self.name
 
 
 @dataclass(frozen=True)

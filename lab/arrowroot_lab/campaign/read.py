@@ -17,10 +17,10 @@ from arrowroot_lab.redaction import redacted
 
 from .keys import Faults, Table, near
 from .matrix import AXES, cases, storage_key, told_apart
-from .model import Campaign, EngineChoice, Limits, Selection, Strategy
+from .model import Campaign, EngineChoice, Limits, Selection, Strategy, Workload
 from .providers import registered
 from .read_data import read_dataset, read_limits, read_storage
-from .read_workload import read_workload
+from .read_workload import read_workloads
 from .site import here
 from .toml_file import load, named_tables
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MAX_CELLS = 20_000
 MAX_REPEATS = 10_000
 
-T = TypeVar("T", EngineChoice, Strategy)
+T = TypeVar("T", EngineChoice, Strategy, Workload)
 
 
 def read(path: Path | str) -> Campaign:
@@ -71,7 +71,7 @@ class _Reader:
                 [site.resolved(read_storage(table, name), table) for name, table in named["storage"]]
             ),
             engines=_several(named["engine"], self._engine),
-            workloads=tuple(read_workload(table, name, directory) for name, table in named["workload"]),
+            workloads=_several(named["workload"], lambda table, name: read_workloads(table, name, directory)),
             strategies=_several(named["strategy"], _strategy) or (Strategy(),),
             repeats=repeats,
             mode=cast("Any", mode),

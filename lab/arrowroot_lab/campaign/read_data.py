@@ -21,9 +21,9 @@ KINDS = ("local", "url", "xrootd", "http", "s3", "xcache", "simulated")
 _KEYS = {
     "local": ("cold", "directory", "push"),
     "url": ("url", "push"),
-    "xrootd": ("line",),
-    "http": ("line",),
-    "s3": ("line",),
+    "xrootd": ("line", "log"),
+    "http": ("line", "log"),
+    "s3": ("line", "log"),
     "xcache": ("line", "origin_line", "cache", "block", "prefetch"),
     "simulated": ("line", "disk_read_ahead"),
 }
@@ -122,6 +122,8 @@ def read_storage(table: Table, name: str, *, may_be_site: bool = True) -> Storag
     for key in ("line", "origin_line"):
         if key in keys and key in table:
             values[key] = _line(table.table(key))
+    if "log" in keys and table.is_true("log"):
+        values["options"]["log"] = True
     if kind == "simulated" and "line" not in table:
         table.fault("line", "this key is missing: a simulated storage is nothing but a line")
     if "disk_read_ahead" in keys:

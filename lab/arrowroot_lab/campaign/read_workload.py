@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .keys import Table
 
 KINDS = ("read", "write", "program")
-REPORTS = ("fjr", "trace", "proc")
+REPORTS = ("fjr", "trace", "json", "proc")
 #: The words in braces that the command of a program may have.
 FIELDS = ("url", "urls", "table", "report", "threads", "entries")
 #: A program says itself what it reads; it may be told the entries.
@@ -27,8 +27,8 @@ _NOT_OF_PROGRAMS = ("columns", "column_share", "order", "work_per_entry")
 MAX_LIST_BYTES = 256 << 20
 
 
-def read_workload(table: Table, name: str, directory: Path) -> Workload:
-    """Return the workload of ``[workload.NAME]``."""
+def read_workloads(table: Table, name: str, directory: Path) -> list[Workload]:
+    """Return the workloads of ``[workload.NAME]``: one for each number of threads."""
     kind = table.one_of("kind", "read", KINDS)
     values: dict[str, Any] = {}
     values["columns"] = whole(table.texts("columns")) or None
@@ -43,8 +43,7 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
     values["order"] = table.one_of("order", "cluster", ("cluster", "entry"))
     values["work_ns_per_entry"] = table.parsed("work_per_entry", 0, parse_time_ns)
     values["workers"] = table.whole("workers", 1, 1, 1024)
-    # Each number of threads is a case of its own, so "all cores" is told as the number that it is here.
-    values["threads"] = table.whole("threads", 1, 0, 1024) or len(os.sched_getaffinity(0))
+    numbers = table.wholes("threads", 1, 0, 1024)
     values["seed"] = table.whole("seed", 1, 0, 2**63 - 1)
     if kind == "program":
         values["command"] = _command(table)
@@ -74,7 +73,14 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
         if values["order"] == "entry":
             table.fault("order", "chosen entries are read by clusters: leave order out")
     table.end()
-    return Workload(name, kind, **values)
+    # Each number of threads is a case of its own, so "all cores" is told as the number that it is here.
+    return [
+        Workload(
+            f"{name}, {number} threads" if len(numbers) > 1 and number != 1 else name, kind,
+            threads=number or len(os.sched_getaffinity(0)), **values,
+        )
+        for number in numbers
+    ]  # fmt: skip
 
 
 def _command(table: Table) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Job(TypedDict, total=False):
     barrier: dict[str, str]
     #: The command of "program", with ``{url}``, ``{urls}``, ``{table}``, ``{report}``, ``{threads}``, ``{entries}``.
     command: list[str]
-    #: The place of the statistics of "program": "fjr", "trace" (both written to ``{report}``) or "proc".
+    #: Whence the statistics of "program" come: "fjr", "trace" (both written to ``{report}``), "json" (printed), "proc".
     report: str
     #: The file of "write": columns and entries of ``urls`` are copied there.
     out: str

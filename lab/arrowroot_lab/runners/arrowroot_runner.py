@@ -1,6 +1,6 @@
-"""arrowroot as an engine (docs/lab/runners.md): scans, the same by its command ``perf``, copies, and predictions.
+"""arrowroot as an engine (docs/lab/runners.md): scans, tables, its command ``perf``, copies, and predictions.
 
-Usage: arrowroot_runner.py [--perf] run|predict|identify
+Usage: arrowroot_runner.py [--perf|--table] run|predict|identify
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import io
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,18 +29,18 @@ import arrowroot
 if TYPE_CHECKING or __package__:
     from .checksum import Checksums
     from .part import Wanted
-    from .process_line import UnsupportedError, add_counters, begin, burn, said_by_arrowroot, serve
+    from .process_line import Stopwatch, UnsupportedError, add_counters, begin, burn, said_by_arrowroot, serve
 else:
     from checksum import Checksums
     from part import Wanted
-    from process_line import UnsupportedError, add_counters, begin, burn, said_by_arrowroot, serve
+    from process_line import Stopwatch, UnsupportedError, add_counters, begin, burn, said_by_arrowroot, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from .process_line import Answer, Job, Stopwatch
+    from .process_line import Answer, Job
 
     Counters = dict[str, dict[str, int]]
 
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 ERROR_SHARE = 0.20
 #: URLs' schemes -> the stores that are simulated.
 STORES = {"http": "http", "https": "http", "s3": "s3", "root": "xrootd", "roots": "xrootd"}
+#: Readings of a table after the first, and for how long at least: the code of a reading comes into the caches of the
+#: processor by and by, and the median of five short ones is some per cent above that of seventy.
+N_LATER, LATER_NS = 5, 250_000_000
 #: A line that costs nothing.
 NO_LINE = {"latency_ns": 0.0, "bytes_per_s": 1e12}
 
@@ -56,10 +60,15 @@ def identify(_: Job) -> Answer:
     import numpy as np
     import pyarrow as pa
 
-    can = ["read", "threads", "order:entry", "cache_bytes", "strategy:*", "entry_range"]
-    can += ["trace"] if "--perf" in sys.argv else ["entries", "work", "checksum", "write"]
-    if "--perf" not in sys.argv and find_spec("arrowroot.traces"):  # older versions let nobody write traces
-        can += ["trace", "predict"]
+    can = ["read", "threads", "cache_bytes", "strategy:*"]
+    if "--table" in sys.argv:
+        can += ["entries", "checksum"]
+    elif "--perf" in sys.argv:
+        can += ["order:entry", "entry_range", "trace"]
+    else:
+        can += ["order:entry", "entry_range", "entries", "work", "checksum", "write"]
+        # Older versions let nobody write traces.
+        can += ["trace", "predict"] if find_spec("arrowroot.traces") else []
     versions = {"arrowroot": arrowroot.__version__, "pyarrow": pa.__version__, "numpy": np.__version__}
     versions |= {"python": platform.python_version(), **checkout()}
     return {"name": "arrowroot", "versions": versions, "can": can}
@@ -89,6 +98,8 @@ def run(job: Job) -> Answer:
             return write(job)
         if job.get("kind", "read") != "read":
             raise UnsupportedError(f"arrowroot does not do {job['kind']!r}")
+        if "--table" in sys.argv:
+            return table(job)
         return perf(job) if "--perf" in sys.argv else read(job)
     except arrowroot.UnsupportedError as error:
         raise UnsupportedError(str(error)) from None
@@ -130,8 +141,64 @@ def read(job: Job) -> Answer:
         for i, of_pass in enumerate(passes):
             traces.record(trace_path(job["trace"], i), *of_pass, **more)
     answer |= {"n_entries": n_entries, "values_bytes": values_bytes}
+    if not any("://" in url for url in job["urls"]):
+        add_counters(answer["counters"], {"needed": needed(job, wanted)})
     if job.get("wants_checksum"):
         answer |= {"checksum": sums.told(), "details": {"unchecked": sorted(sums.unchecked)}}
+    return answer
+
+
+def needed(job: Job, wanted: Wanted) -> dict[str, int]:
+    """The stored bytes of what the job asks for, and of the records without which nobody finds them."""
+    first, counts = 0, {"payload_bytes": 0, "record_bytes": 0}
+    for url in job["urls"]:
+        if wanted.is_over(first):
+            break
+        with arrowroot.open(url) as file:
+            tree = file[job["table"]]
+            scan = scan_of(job, tree, wanted.of_file(first, tree.num_entries))
+            counts["payload_bytes"] += scan.plan.payload_bytes
+            of_tree = [key for key in file.key_list() if key.path == job["table"]]
+            counts["record_bytes"] += max(of_tree, key=lambda key: key.cycle).stored_bytes if of_tree else 0
+            first += tree.num_entries
+    return counts
+
+
+def table(job: Job) -> Answer:
+    """Read the columns as one table in memory, and again: in "later" are the medians of a process that has its memory.
+
+    The times are those of the first reading, which gets its memory from the system.
+    """
+    if len(job["urls"]) > 1:
+        raise UnsupportedError("a table is read of one file")
+    warm_up(job)
+    picked = Wanted(job).of_file(0, sys.maxsize)[2]
+    options = {"entries": picked, "n_threads": job.get("threads", 1)}
+    sums = Checksums()
+    later: list[Answer] = []
+    watch = begin(job)
+    with arrowroot.open(job["urls"][0], **storage_options(job)) as file:
+        tree = file[job["table"]]
+        watch.opened()
+        found = tree.to_arrow(job.get("columns"), **options)
+        answer = watch.answer()
+        # From here on this reading is not timed.
+        add_counters(answer["counters"], layers_of(file.accounts, []))
+        answer |= {"n_entries": found.num_rows, "values_bytes": found.nbytes}
+    if job.get("wants_checksum"):
+        for batch in found.to_batches():
+            sums.add(batch)
+        return answer | {"checksum": sums.told(), "details": {"unchecked": sorted(sums.unchecked)}}
+    del found, tree
+    begin_ns = time.perf_counter_ns()
+    while len(later) < N_LATER or time.perf_counter_ns() - begin_ns < LATER_NS:
+        again = Stopwatch()
+        with arrowroot.open(job["urls"][0], **storage_options(job)) as file:
+            found = file[job["table"]].to_arrow(job.get("columns"), **options)
+            later.append(again.answer())
+        del found
+    medians = {key: round(statistics.median(one[key] for one in later)) for key in ("wall_ns", "cpu_ns")}
+    add_counters(answer["counters"], {"later": medians})
     return answer
 
 

@@ -4,11 +4,12 @@ Usage: program_runner.py run|predict|identify
 
 The job's command has ``{url}``, ``{urls}`` (a word for each), ``{table}``, ``{threads}``, ``{entries}`` and
 ``{report}`` in it. What is in the report is told by ``report``: "fjr" (a CMS job report, or a log with one), "trace"
-(of arrowroot), or "proc": none, the kernel's counts alone.
+(of arrowroot), "json" (what the program prints, which becomes details), or "proc": none, the kernel's counts alone.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 #: A megabyte of a job report.
 MEBIBYTE = 1 << 20
-SUFFIXES = {"fjr": ".xml", "trace": ".parquet", "proc": ".txt"}
+SUFFIXES = {"fjr": ".xml", "trace": ".parquet", "json": ".json", "proc": ".txt"}
 SAID_BYTES = 2000
 
 
@@ -44,14 +45,15 @@ def run(job: Job) -> Answer:
     if job.get("kind") != "program":
         raise UnsupportedError("this engine runs the programs of workloads of kind program")
     with tempfile.TemporaryDirectory() as directory:
-        report = Path(directory) / f"report{SUFFIXES[job.get('report') or 'proc']}"
+        kind = job.get("report") or "proc"
+        report = Path(directory) / f"report{SUFFIXES[kind]}"
         command = words(job, report)
         output = Path(directory) / "output"
-        with output.open("wb") as said:
+        with output.open("wb") as said, (report if kind == "json" else output).open("ab") as printed:
             watch = begin(job)
             begin_ns = time.perf_counter_ns()
             try:
-                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said)
             except OSError as error:
                 raise UnsupportedError(f"cannot run {command[0]}: {error.strerror}") from None
             # Its counts are there until it is waited for.
@@ -112,7 +114,10 @@ def add_statistics(answer: Answer, job: Job, report: Path) -> None:
         return
     if not report.exists():
         raise RuntimeError(f"the program wrote no report to {{report}}: {' '.join(job['command'])}")
-    if kind == "fjr":
+    if kind == "json":
+        told = json.loads(report.read_text())
+        answer["details"] |= told if isinstance(told, dict) else {"printed": told}
+    elif kind == "fjr":
         reports = said_by_arrowroot("fjr", "--json", str(report))["reports"]
         answer["details"]["fjr"] = reports
         add_counters(answer["counters"], of_job_report(reports))

@@ -1,8 +1,8 @@
 """ROOT as an engine (docs/lab/runners.md), by PyROOT; the loops are C++, which cling compiles before the clock starts.
 
-Usage: root_runner.py [--reader=ttreereader|rdataframe|rntuple] [--perfstats] run|identify
+Usage: root_runner.py [--reader=ttreereader|getentry|rdataframe|rntuple] [--perfstats] [--prefetch] run|identify
 
-In the order of entries a tree is read by TTree::GetEntry, else by TTreeReader.
+In the order of entries a tree is read by TTree::GetEntry, else by TTreeReader, unless the reader says otherwise.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def identify(_: Job) -> Answer:
     can = ["read", "checksum", "entry_range", "strategy:auto", "strategy:direct"]
     if READER != "rdataframe":
         can += ["entries", "work"]
-    if READER == "ttreereader":
+    if READER in ("ttreereader", "getentry"):
         can += ["order:entry", "cache_bytes", "strategy:treecache"]
     if READER != "rntuple":
         can.append("threads")
@@ -76,6 +76,8 @@ def run(job: Job) -> Answer:
     module = root()
     # Without this, TFile::Open maps root://127.0.0.1 to the local file without saying so.
     module.gEnv.SetValue("Path.ForceRemote", 1)
+    if "--prefetch" in sys.argv:
+        module.gEnv.SetValue("TFile.AsyncPrefetching", 1)
     if job.get("strategy") == "direct":
         module.gEnv.SetValue("TTreeCache.Size", 0.0)
     for url in job["urls"]:
@@ -89,9 +91,8 @@ def run(job: Job) -> Answer:
         return write(module, job)
     if kind != "read":
         raise UnsupportedError(f"ROOT does not do {kind!r}")
-    return {"ttreereader": read_trees, "rntuple": read_rntuples, "rdataframe": read_frame}[READER](
-        module, job
-    )
+    reading = {"rntuple": read_rntuples, "rdataframe": read_frame}.get(READER, read_trees)
+    return reading(module, job)
 
 
 def check_scheme(module: Any, url: str) -> None:
@@ -155,7 +156,8 @@ def tree_of(file: Any, name: str) -> Any:
 def read_trees(module: Any, job: Job) -> Answer:
     """Read trees by TTreeReader or GetEntry, with ROOT's tree cache unless the strategy is "direct"."""
     wanted = Wanted(job)
-    made = new_pass(module, "entry" if job.get("order") == "entry" else "reader", job)
+    is_by_entry = READER == "getentry" or job.get("order") == "entry"
+    made = new_pass(module, "entry" if is_by_entry else "reader", job)
     warm_up(module, job)
     first, counters = 0, {"n_reads": 0, "n_bytes": 0}
     details: dict[str, Any] = {}

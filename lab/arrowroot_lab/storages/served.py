@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A whole file goes through a cache in this time, or the storage is not to be had.
 FILL_TIMEOUT_S = 600.0
+#: Requests for a file in the log of a server; of XRootD those that open or read.
+_REQUESTS = ("GET", "HEAD", "open", "stat", "read", "readv", "pgread")
 #: So long the cache may take to write to its disk what it has in memory.
 _SETTLE_S = 30.0
 
@@ -38,12 +40,13 @@ def serve(storage: Storage, files: Sequence[Path], stack: ExitStack) -> Place:
     try:
         offered = _offered(files, stack)
         root = offered[0].parents[1]
+        has_log = bool(storage.options.get("log"))
         if storage.kind == "xcache":
             return _Cached(storage, files, offered, stack)
         if storage.kind == "s3":
-            server: Server = stack.enter_context(S3(trace=False))
+            server: Server = stack.enter_context(S3(trace=has_log))
         elif storage.kind == "xrootd":
-            server = stack.enter_context(XRootD(root, trace=False))
+            server = stack.enter_context(XRootD(root, trace=has_log))
         else:
             server = stack.enter_context(Nginx(root, long_headers=True))
         return _Served(storage, files, offered, server, _relay_of(storage.line, server.port, stack))
@@ -101,6 +104,7 @@ class _Served(Place):
             }
         self.versions = _versions(storage.kind)
         self._relays = {"line": relay} if relay else {}
+        self._n_requests = 0
         self._renew_urls()
 
     @property
@@ -125,6 +129,13 @@ class _Served(Place):
         for relay in self._relays.values():
             relay.cut()
             relay.counts()
+        self._n_requests = self._logged()
+
+    def _logged(self) -> int:
+        """The requests so far by the server's log; 0 without one."""
+        if not self._storage.options.get("log"):
+            return 0
+        return sum(request.method in _REQUESTS for request in self._server.requests())
 
     def line_figures(self) -> dict[str, float]:
         """Measure the way to the server, by the server's own protocol."""
@@ -143,8 +154,10 @@ class _Served(Place):
         return measure_line.of_http("127.0.0.1", self._port, path, headers)
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Counts of the relays since the sample was prepared; without a line nobody counts."""
+        """Counts of the relays and of the server's log since the sample was prepared; without a line nobody counts."""
         found = {}
+        if self._storage.options.get("log"):
+            found["server"] = {"n_requests": self._logged() - self._n_requests}
         for name, relay in self._relays.items():
             counts = relay.counts()
             found[name] = {
