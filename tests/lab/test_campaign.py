@@ -366,6 +366,16 @@ def _found():
     return SimpleNamespace(identity=IDENTITY, dataset=SimpleNamespace(name="a"))
 
 
+def test_a_line_whose_connections_cost_a_round_trip_is_another_one(reads):
+    line = 'line = { latency = "5 ms"%s }\n[storage.x]\nkind = "http"\n'
+    text = SMALL.replace("[engine", line % "" + line % ", handshake = true" + "[engine")
+    text = text.replace('kind = "local"', 'kind = "http"').replace("[storage.x]", "[storage.y]", 1)
+    plain, shaking, _ = reads(text).storages
+    assert (plain.line, shaking.line) == (Line(5_000_000, 0.0), Line(5_000_000, 0.0, has_handshake=True))
+    keys = [canonical(case_document(one, IDENTITY)) for one in cases(reads(text))]
+    assert len(set(keys)) == 3
+
+
 def test_each_number_of_threads_is_a_workload(reads):
     found = reads(SMALL + "threads = [1, 2, 4]\n").workloads
     assert [(one.name, one.threads) for one in found] == [

@@ -153,7 +153,10 @@ def server_of(url: str) -> str:
 
 
 def _line(line: Line | None) -> dict[str, Any] | None:
-    return line if line is None else {"latency_ns": line.latency_ns, "bytes_per_s": line.bytes_per_s}
+    if line is None:
+        return None
+    told = {"latency_ns": line.latency_ns, "bytes_per_s": line.bytes_per_s}
+    return {**told, "handshake": True} if line.has_handshake else told
 
 
 def _workload(workload: Workload) -> dict[str, Any]:

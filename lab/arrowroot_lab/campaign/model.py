@@ -55,6 +55,8 @@ class Line:
     latency_ns: int
     #: The rate of all connections together; 0: no limit.
     bytes_per_s: float
+    #: A new connection costs a round trip, too.
+    has_handshake: bool = False
 
 
 @dataclass(frozen=True)

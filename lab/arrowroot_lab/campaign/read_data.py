@@ -209,5 +209,6 @@ def _line(table: Table) -> Line:
         table.fault("bandwidth", "expected at least 1 kB/s; leave it out for no limit")
     if "latency" not in table and "bandwidth" not in table:
         table.fault(None, "tell latency, bandwidth or both")
+    has_handshake = table.is_true("handshake")
     table.end()
-    return Line(latency_ns, rate or 0.0)
+    return Line(latency_ns, rate or 0.0, has_handshake)

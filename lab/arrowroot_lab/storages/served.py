@@ -76,7 +76,7 @@ def _relay_of(line: Line | None, port: int, stack: ExitStack) -> Relay | None:
 
 def _relay(line: Line, port: int, stack: ExitStack) -> Relay:
     relay = stack.enter_context(Relay(port))
-    relay.link(line.latency_ns / 1e6, line.bytes_per_s / 1e6)
+    relay.link(line.latency_ns / 1e6, line.bytes_per_s / 1e6, handshake=line.has_handshake)
     return relay
 
 
