@@ -15,6 +15,10 @@ RUST_TEST_THREADS ?= 8
 PYTEST_WORKERS ?= 3
 PYTEST := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 BENCH_ARGS ?=
+# Results of the campaigns, of which figures are made.
+BENCH_DB ?= bench.db
+CAMPAIGN ?= reading
+COMMIT ?= HEAD~1
 FIGURES ?=
 PERF_ARGS ?=
 FUZZ_SECONDS ?= 60
@@ -119,45 +123,34 @@ build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
 	@$(BIN)/python -m compileall -q python/arrowroot # as pip does with what it installs
 
 .PHONY: bench
-bench: build $(VENV)/.dependencies $(VENV)/.bench ## measure against the limit and the peers (BENCH_ARGS='...'), --update-docs writes the README's table
-	$(BIN)/python -m bench.run $(BENCH_ARGS)
+bench: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## measure a campaign of the documents' figures (CAMPAIGN=writing BENCH_ARGS='--case GLOB')
+	$(BIN)/python -m bench.programs
+	$(BIN)/arrowroot lab run campaigns/$(CAMPAIGN).toml --db $(BENCH_DB) $(BENCH_ARGS)
 
-.PHONY: bench-formats
-bench-formats: build $(VENV)/.dependencies $(VENV)/.bench ## measure RNTuples and objects against their limit and ROOT (BENCH_ARGS='...')
-	$(BIN)/python -m bench.formats $(BENCH_ARGS)
+.PHONY: against
+against: build $(VENV)/.dependencies $(VENV)/.bench ## where the checkout is slower than a commit (COMMIT=HEAD~1 BENCH_ARGS='--cases GLOB')
+	$(BIN)/python -m bench.against $(COMMIT) $(BENCH_ARGS)
 
 .PHONY: bench-kinds
 bench-kinds: build $(VENV)/.dependencies $(VENV)/.root ## measure columns of every kind alone, beside ROOT and uproot (BENCH_ARGS='...')
 	$(BIN)/python -m bench.kinds $(BENCH_ARGS)
 
-.PHONY: bench-remote
-bench-remote: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')
-	$(BIN)/python -m bench.remote $(BENCH_ARGS)
-
 .PHONY: bench-servers
 bench-servers: build $(VENV)/.dependencies $(VENV)/.servers $(VENV)/.root ## compare auto with the named strategies at servers of several kinds (BENCH_ARGS='...')
 	$(BIN)/python -m bench.small_servers $(BENCH_ARGS)
-
-.PHONY: bench-tune
-bench-tune: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## compare what tune predicts with what it measures, behind the same line (BENCH_ARGS='...')
-	$(BIN)/python -m bench.tune $(BENCH_ARGS)
 
 .PHONY: bench-filters
 bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
 	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
 	$(BIN)/python -m bench.filters demo/sample.root $(BENCH_ARGS)
 
-.PHONY: bench-write
-bench-write: build $(VENV)/.dependencies $(VENV)/.bench ## measure writing against the limit, ROOT and uproot (BENCH_ARGS='--quick')
-	$(BIN)/python -m bench.write $(BENCH_ARGS)
-
 .PHONY: bench-parallel
 bench-parallel: build $(VENV)/.dependencies $(VENV)/.bench ## measure what streams lose by waiting for their output (BENCH_ARGS='--parts policy,threads')
 	$(BIN)/python -m bench.parallel_output $(BENCH_ARGS)
 
 .PHONY: figures
-figures: build $(VENV)/.dependencies ## tables and pictures of README and docs, made of what the laboratory measured (FIGURES='adl --db FILE')
-	$(BIN)/python -m campaigns.tables $(FIGURES)
+figures: build $(VENV)/.dependencies ## tables and pictures of README and docs, made of what was measured (FIGURES='adl layouts')
+	$(BIN)/python -m campaigns.tables --db $(BENCH_DB) $(FIGURES)
 
 .PHONY: classics
 classics: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.bench ## the classics again, in virtual time and for real, and their pages in demo/classics: an hour

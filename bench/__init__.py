@@ -1,1 +1,1 @@
-"""Measurements of arrowroot beside what is possible and beside its peers: README.md and METHODOLOGY.md."""
+"""A change beside the commit before it, and programs that the campaigns start: ``campaigns/METHODOLOGY.md``."""

@@ -1,26 +1,36 @@
-"""Two commits side by side: ``bench.run --against COMMIT`` says what a change costs, from pairs taken in turns."""
+"""Two commits side by side: ``make against COMMIT=...`` says what a change costs, from pairs taken in turns."""
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import json
 import math
 import os
+import random
 import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import catalogue
-from .data import FileSet
-from .paths import REPOSITORY
+from . import programs
+from .paths import CACHE, DEFINITIONS, REPOSITORY
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+#: Makes a file of the data.
+MAKER = REPOSITORY / "campaigns" / "reading" / "data.py"
 BUILDS = REPOSITORY / "target" / "against"
 #: A loss is told if its bound, at this confidence, may exceed this share.
 CONFIDENCE, ALLOWED_LOSS = 0.99, 0.03
@@ -34,29 +44,46 @@ class Case:
 
     name: str
     task: str
-    dataset: str = ""
-    columns: str = ""
-    codec: str = ""
-    layout: str = "ttree"
+    #: The arguments of ``MAKER``.
+    data: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    entry_share: float | None = None
     table: str = ""
 
-    def job(self, files: FileSet) -> dict[str, Any]:
-        """The worker's job for the files of a set."""
-        if not self.dataset:
+    def job(self) -> dict[str, Any]:
+        """The worker's job; its file is made if it is not there."""
+        if not self.data:
             return {"task": self.task, "table": self.table}
-        dataset = files.dataset(self.dataset)
-        job: dict[str, Any] = {
-            "task": self.task,
-            "file": str(dataset.path(self.codec, self.layout)),
-            "tree": dataset.dataset.tree,
-        }
-        if self.columns:
-            names = [column["name"] for column in dataset.columns(self.columns)]
-            if self.layout == "split0":  # the objects are one branch
-                names = [name.partition(".")[0] for name in names]
-            job["columns"] = list(dict.fromkeys(names))
-            job["entries"] = dataset.entries(self.columns)
+        directory = made(self.data)
+        about = json.loads((directory / "about" / "columns.json").read_text())
+        (path,) = directory.glob("*.root")
+        job: dict[str, Any] = {"task": self.task, "file": str(path), "tree": about["tree"], "entries": None}
+        names = about["columns"] or about["baskets"]  # objects are one branch each
+        job["columns"] = [name for name in names if any(fnmatch(name, glob) for glob in self.columns)]
+        if self.entry_share is not None:
+            n_entries = about["n_entries"]
+            chosen = random.Random(1).sample(  # noqa: S311 - no secret
+                range(n_entries), max(1, int(n_entries * self.entry_share))
+            )
+            listed = directory / "about" / f"{self.entry_share:g}.entries"
+            listed.write_text("".join(f"{entry}\n" for entry in sorted(chosen)))
+            job["entries"] = str(listed)
         return job
+
+
+def made(data: Sequence[str]) -> Path:
+    """Return the directory of a file of the data; it is made once."""
+    key = hashlib.sha256(MAKER.read_bytes() + json.dumps(list(data)).encode()).hexdigest()[:16]
+    directory = CACHE / "data" / f"{'-'.join(data)}-{key}"
+    if not directory.exists():
+        programs.prepare()
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent) as part:
+            made = Path(part) / "made"
+            made.mkdir()
+            subprocess.run([sys.executable, str(MAKER), str(made), *data], check=True)
+            made.rename(directory)
+    return directory
 
 
 def cases(patterns: Sequence[str] = ()) -> tuple[Case, ...]:
@@ -64,7 +91,8 @@ def cases(patterns: Sequence[str] = ()) -> tuple[Case, ...]:
 
     Raises: ValueError for a pattern that no name matches.
     """
-    found = tuple(Case(**told) for told in catalogue.load("against")["case"])
+    told = tomllib.loads((DEFINITIONS / "against.toml").read_text(encoding="utf-8"))
+    found = tuple(Case(**case) for case in told["case"])
     for pattern in patterns:
         if not any(fnmatch(case.name, pattern) for case in found):
             raise ValueError(f"no case matches {pattern}: {'; '.join(case.name for case in found)}")
@@ -173,17 +201,13 @@ def row(comparison: Comparison) -> str:
     )
 
 
-def compare(commit: str, n_pairs: int, patterns: Sequence[str] = (), *, is_prepared: bool) -> int:
+def compare(commit: str, n_pairs: int, patterns: Sequence[str] = ()) -> int:
     """Print one row a case. Returns 1 if a case is worse."""
-    definition = catalogue.load("against")
-    files = FileSet.of(definition["set"], 1)
     try:
         chosen = cases(patterns)
     except ValueError as error:
         sys.exit(str(error))
-    datasets = sorted({case.dataset for case in chosen if case.dataset})
-    if datasets and not is_prepared:
-        files.make(definition["codecs"], datasets)
+    jobs = {case.name: case.job() for case in chosen}
     before, now = build(commit), REPOSITORY / "python"
     for python in (before, now):
         write_bytecode(python)
@@ -195,7 +219,7 @@ def compare(commit: str, n_pairs: int, patterns: Sequence[str] = (), *, is_prepa
     )
     is_worse = False
     for case in chosen:
-        comparison, job = Comparison(case), case.job(files)
+        comparison, job = Comparison(case), jobs[case.name]
         for python in (before, now):
             sample(python, job)  # page cache
         for _ in range(N_ROUNDS):
@@ -205,3 +229,19 @@ def compare(commit: str, n_pairs: int, patterns: Sequence[str] = (), *, is_prepa
         print(row(comparison), flush=True)
         is_worse |= comparison.verdict() == "worse"
     return int(is_worse)
+
+
+def main() -> int:
+    """Return 1 if the checkout is slower than the commit."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("commit", help="what this checkout is compared with")
+    parser.add_argument(
+        "--cases", nargs="+", default=(), metavar="NAME", help="names or globs (default: all)"
+    )
+    parser.add_argument("--pairs", type=int, default=11, help="of samples in a round (default 11)")
+    options = parser.parse_args()
+    return compare(options.commit, options.pairs, options.cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import arrowroot as ar
-from bench.write import data
+from bench.paths import CACHE
+from campaigns.writing import data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,31 +20,40 @@ SEED = 1
 N_TEXTS, N_SMALL, N_TIMES = 24_000, 20, 60
 
 
+def columns(shape: str, n_columns: int, payload_bytes: int) -> pa.Table:
+    """Columns as the campaign ``writing`` has them; they are made once."""
+    directory = CACHE / "write" / f"{shape}-{n_columns}-{payload_bytes}-{SEED}"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    is_made = (directory / "columns.json").exists()
+    return data.as_table(
+        data.known(directory) if is_made else data.make(directory, shape, n_columns, payload_bytes, SEED)
+    )
+
+
 def flat() -> pa.Table:
     """100 columns of numbers, 8,000 entries."""
-    return data.as_table(data.make("flat", 100, 3_200_000, SEED).job())
+    return columns("flat", 100, 3_200_000)
 
 
 def nano() -> pa.Table:
     """400 columns of lists in 40 collections, 200 of numbers and 100 of bits; 800 entries."""
-    lists = data.as_table(data.make("jagged", 400, 3_840_000, SEED).job())
-    scalars = data.as_table(data.make("flat", 300, 960_000, SEED).job())
-    columns = dict(zip(scalars.column_names, scalars.columns, strict=True))
+    lists, scalars = columns("jagged", 400, 3_840_000), columns("flat", 300, 960_000)
+    found = dict(zip(scalars.column_names, scalars.columns, strict=True))
     for name in scalars.column_names[::3]:
-        columns[f"HLT_{name}"] = pc.greater(columns.pop(name), 4)
-    return pa.table({**columns, **dict(zip(lists.column_names, lists.columns, strict=True))})
+        found[f"HLT_{name}"] = pc.greater(found.pop(name), 4)
+    return pa.table({**found, **dict(zip(lists.column_names, lists.columns, strict=True))})
 
 
 def texts() -> pa.Table:
     """Texts: some that are missing, a dictionary, and lists of them."""
     random = np.random.default_rng(SEED)
     words = np.array([f"{word:x}" * (1 + word % 5) for word in random.integers(0, 1 << 20, 2_000)])
-    columns: dict[str, pa.Array] = {f"plain_{k}": pa.array(random.choice(words, N_TEXTS)) for k in range(4)}
-    columns["missing"] = pa.array(random.choice(words, N_TEXTS), mask=random.random(N_TEXTS) < 0.1)
-    columns["dictionary"] = pa.array(random.choice(words[:40], N_TEXTS)).dictionary_encode()
+    found: dict[str, pa.Array] = {f"plain_{k}": pa.array(random.choice(words, N_TEXTS)) for k in range(4)}
+    found["missing"] = pa.array(random.choice(words, N_TEXTS), mask=random.random(N_TEXTS) < 0.1)
+    found["dictionary"] = pa.array(random.choice(words[:40], N_TEXTS)).dictionary_encode()
     ends = np.concatenate([[0], np.cumsum(random.poisson(2.0, N_TEXTS))]).astype(np.int32)
-    columns["lists"] = pa.ListArray.from_arrays(ends, pa.array(random.choice(words, int(ends[-1]))))
-    return pa.table(columns)
+    found["lists"] = pa.ListArray.from_arrays(ends, pa.array(random.choice(words, int(ends[-1]))))
+    return pa.table(found)
 
 
 def write_flat(path: str, table: pa.Table) -> None:

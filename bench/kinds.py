@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 import arrowroot as ar
+from campaigns.tables.rows import mark_readings, markdown, text
 
 from .machine import today
 from .pages import update_page
 from .paths import HERE, MEASURED, RESULTS
-from .tables import mark_readings, markdown, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

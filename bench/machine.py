@@ -6,13 +6,11 @@ import datetime as dt
 import importlib.metadata
 import os
 import platform
-import re
-import sysconfig
 from pathlib import Path
 
+from arrowroot_lab.runners.root_runner import version_of_wheel
+
 PACKAGES = ("ROOT", "awkward", "numpy", "uproot", "xrootd")
-#: A header of ROOT's wheel, whose own version says nothing to people.
-ROOT_VERSION = Path(sysconfig.get_path("purelib")) / "ROOT" / "include" / "ROOT" / "RVersion.hxx"
 
 
 def machine() -> str:
@@ -34,17 +32,8 @@ def packages() -> str:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-        found.append(f"ROOT {_root_version() or version}" if name == "ROOT" else f"{name} {version}")
+        found.append(f"{name} {version_of_wheel() if name == 'ROOT' else version}")
     return ", ".join(found)
-
-
-def _root_version() -> str | None:
-    """ROOT's own version, as 6.40.00; None: its wheel does not tell it."""
-    if not ROOT_VERSION.exists():
-        return None
-    numbers = re.findall(r"#define ROOT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", ROOT_VERSION.read_text())
-    major, minor, patch = map(int, numbers)
-    return f"{major}.{minor:02d}.{patch:02d}"
 
 
 def today() -> str:

@@ -16,10 +16,7 @@ CACHE = Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arro
 BIN = CACHE / "bin"
 #: A file system in memory, where the disk is no part of what is compared; else the cache.
 IN_MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else CACHE  # noqa: S108 - in directories of their own there
-#: A tiny file that engines read before the clock starts.
-WARM_UP = CACHE / "warm_up.root"
 #: Cargo's directory of release builds.
 RELEASE = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target") / "release"
-README = REPOSITORY / "README.md"
 #: All that was measured; the README has the cases that say most.
 MEASURED = REPOSITORY / "docs" / "measured.md"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from arrowroot_servers import NotInstalledError, find_program
 
-from .paths import BIN, PROGRAMS, RELEASE, REPOSITORY, WARM_UP
+from .paths import BIN, PROGRAMS, RELEASE, REPOSITORY
 
 HEADERS = {
     "libdeflate.h": "libdeflate-dev", "zstd.h": "libzstd-dev", "lz4.h": "liblz4-dev", "lzma.h": "liblzma-dev",
@@ -75,15 +75,6 @@ def prepare() -> None:
     codecs = ["-ldeflate", "-lzstd", "-llz4", "-llzma"]
     native = [*compiler, "-O3", "-march=native", include]  # its header of JSON
     _build("limit_read", [*native, _source("limit_read"), "-o", _made("limit_read"), *codecs])
-    if not WARM_UP.exists():
-        part = WARM_UP.with_suffix(".part")
-        subprocess.run([BIN / "generate_flat", "1", part, "101", "ttree", "1"], check=True)
-        part.replace(WARM_UP)
-
-
-def page_limit() -> None:
-    """Build the limit of an RNTuple's pages, an example of the engine's crate."""
-    build_examples("arrowroot", "page_limit")
 
 
 def build_examples(package: str, *names: str) -> list[Path]:
@@ -122,5 +113,13 @@ def _build(name: str, command: list[str], environment: dict[str, str] | None = N
     stamp.write_text(wanted)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Compile all that the campaigns of the documents' figures ask for."""
     prepare()
+    build_examples("arrowroot", "page_limit", "write_limit")
+    build_examples("arrowroot-writer", "write_columns", "parallel_output")
+    build_examples("arrowroot-storage", "account_cost")
+
+
+if __name__ == "__main__":
+    main()

@@ -21,10 +21,10 @@ import numpy as np
 
 import arrowroot as ar
 from arrowroot_servers import S3, Nginx, Relay, Single
+from campaigns.tables.rows import markdown
 
 from .pages import update_page
 from .paths import MEASURED, REPOSITORY
-from .tables import markdown
 
 TIMEOUT_S = 120
 N_COLUMNS, N_ENTRIES, CLUSTER_ENTRIES = 50, 40_000, 2_000

@@ -1,4 +1,4 @@
-// The checksum of a column, the same in every engine (bench/README.md, "Checksum").
+// The checksum of a column, the same in every engine (campaigns/METHODOLOGY.md, "Checksum").
 //
 //   n      number of values
 //   sum    sum of the values' bit patterns, each zero-extended to 64 bits, modulo 2^64

@@ -56,7 +56,7 @@ def filled(values: Any, axis: Axis) -> npt.NDArray[np.int64]:
 
 
 def checksum(counts: list[int]) -> dict[str, int | str]:
-    """Return the checksum of a histogram, bin by bin, as the laboratory has those of columns (bench/README.md).
+    """Return the checksum of a histogram, bin by bin, as campaigns/METHODOLOGY.md has those of columns.
 
     Of each bin it takes a hash: counts themselves would let entries move to both sides, and have the same sums.
     """

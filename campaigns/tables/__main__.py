@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.location import Location
 from arrowroot_lab.store import Store
 
-from . import adl, layouts
+from . import adl, formats, layouts, reading, remote, writing
 from .pages import REPOSITORY
 
 if TYPE_CHECKING:
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from .pages import Block
 
-FIGURES: dict[str, Callable[[Store], list[Block]]] = {"adl": adl.blocks, "layouts": layouts.blocks}
+FIGURES: dict[str, Callable[[Store], list[Block]]] = {
+    "reading": reading.blocks,
+    "formats": formats.blocks,
+    "writing": writing.blocks,
+    "remote": remote.blocks,
+    "adl": adl.blocks,
+    "layouts": layouts.blocks,
+}
 
 
 def main() -> int:

@@ -74,6 +74,16 @@ def median(row: Row | None, key: str) -> float | None:
     return statistics.median(values) if values else None
 
 
+def best(rows: Iterable[Row], key: str, *, but: Sequence[str], threads: int = 1) -> tuple[float, str] | None:
+    """Return the least median among engines with at most as many threads, and whose it is."""
+    found = [
+        (value, row.engine)
+        for row in rows
+        if row.engine not in but and row.threads <= threads and (value := median(row, key))
+    ]
+    return min(found, default=None)
+
+
 def measured(rows: Sequence[Row]) -> str:
     """When, where, at which commit and with which peers: the machine's kind, without what tells which one it is."""
     newest = max(rows, key=lambda row: row.result.created_at).result
@@ -108,6 +118,13 @@ def mark(value: float | None, target: float, *, at_least: bool = False) -> str:
     if value is None:
         return ""
     return "yes" if (value >= target if at_least else value <= target) else "**no**"
+
+
+def mark_readings(first: float | None, later: float | None, target: float) -> str:
+    """The readings of a process that meet a target, to show."""
+    if first is None or first > target:
+        return "later" if later is not None and later <= target else mark(first, target)
+    return "yes"
 
 
 def markdown(header: Sequence[str], cells: Iterable[Sequence[str]]) -> str:

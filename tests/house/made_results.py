@@ -14,7 +14,7 @@ def result(campaign, engine, workload, samples, *, dataset="data", storage="loca
             "workers": 1,
         },
         site="here", machine={"cpu": "EPYC", "n_cores": 2},
-        versions={"ROOT": "6.40.00"} | ({"commit": "0123456789ab"} if engine == "arrowroot" else {}),
+        versions={"ROOT": "6.40.00"} | ({"commit": "0123456789ab"} if engine.startswith("arrowroot") else {}),
         dataset={"name": dataset, "n_entries": 1000}, campaign={"name": campaign, "run": "1"},
         environment={"cpu": "EPYC", "n_cores": 2, "memory_bytes": 24 << 30},
         created_at="2026-11-28T10:00:00.000Z",

@@ -1,4 +1,4 @@
-"""The judgement of ``bench.run --against``: losses that are there are found, and others are not."""
+"""The judgement of ``make against``: losses that are there are found, and others are not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 import arrowroot as ar
 from bench import against, against_worker, against_writing
-from bench.write import data
 
 
 def verdict(ratios):
@@ -65,9 +64,9 @@ def test_both_sides_have_bytecode_where_the_interpreter_writes_none(tmp_path, mo
     ],
 )
 def test_case_of_writing_writes_what_it_is_named_after(pattern, tables, tmp_path, monkeypatch):
-    monkeypatch.setattr(data, "DATA", tmp_path)
+    monkeypatch.setattr(against_writing, "CACHE", tmp_path)
     [case] = against.cases([pattern])
-    job = case.job(None)  # it needs no file of the data
+    job = case.job()
     against_worker.writer(job, str(tmp_path))()
     given = against_writing.WRITERS[case.table][0]()
     with ar.open(tmp_path / "out.root") as file:

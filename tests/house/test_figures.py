@@ -1,11 +1,15 @@
 """The tables of README and docs are made of the laboratory's results (``campaigns/tables``)."""
 
+import itertools
+
 import pytest
 
+from arrowroot_lab.campaign.matrix import cases
+from arrowroot_lab.campaign.read import read
 from arrowroot_lab.store import Store
 from campaigns.tables import __main__ as figures
-from campaigns.tables import adl
-from campaigns.tables.pages import Block
+from campaigns.tables import adl, formats, reading, remote, writing
+from campaigns.tables.pages import REPOSITORY, Block
 from tests.house.made_results import result
 
 WHERE = "2026-11-28, EPYC, 2 cores, 24 GiB, load 0.5; ROOT 6.40.00, arrowroot 0123456789ab"
@@ -13,10 +17,12 @@ WHERE = "2026-11-28, EPYC, 2 cores, 24 GiB, load 0.5; ROOT 6.40.00, arrowroot 01
 
 @pytest.fixture
 def store(tmp_path):
-    """Make a store of results."""
+    """Make a store of results, another one each time."""
+
+    numbers = itertools.count()
 
     def make(results):
-        path = tmp_path / "lab.db"
+        path = tmp_path / f"{next(numbers)}.db"
         with Store.open(path) as store:
             for one in results:
                 store.put(one)
@@ -66,3 +72,189 @@ def test_command_writes_what_was_measured_and_says_when_that_is_nothing(store, m
     monkeypatch.setattr("sys.argv", ["figures", "layouts", "--db", str(path)])
     assert figures.main() == 1
     assert capsys.readouterr().err == "no results of layouts\n"
+
+
+def timed(*times_ms, later_ms=None, **counters):
+    """Samples of these times, with CPU time of nine tenths."""
+    later = {} if later_ms is None else {"later": {"wall_ns": later_ms * 10**6, "cpu_ns": later_ms * 10**6}}
+    return [
+        {"wall_ns": round(ms * 1e6), "cpu_ns": round(0.9 * ms * 1e6), "counters": {**later, **counters}}
+        for ms in times_ms
+    ]
+
+
+def test_reading_is_beside_limit_target_best_peer_and_a_second_thread(store):
+    def case(engine, samples, *, threads=1, error=None, codec="zstd"):
+        workload = "flat s10" if threads == 1 else "flat s10, 2 threads"
+        return result(
+            "reading", engine, workload, samples, dataset=f"flat {codec}", threads=threads, error=error
+        )
+
+    def opened(engine, ms):
+        samples = timed(ms, listed={"n_columns": 947})
+        return result("processes", engine, "open and list", samples, dataset="nano zstd")
+
+    def process(workload, samples):
+        return result("processes", "arrowroot", workload, samples, dataset="flat zstd")
+
+    results = [
+        case("limit", timed(20, 10, 30)), case("limit", timed(10), threads=2), case("root", timed(90)),
+        case("root-bulk", timed(60)), case("uproot", timed(100)), case("uproot", timed(40), threads=2),
+        case("arrowroot-table", timed(30, later_ms=20)), case("arrowroot-table", timed(15, later_ms=10), threads=2),
+        case("arrowroot-table", [], error="wrong values", codec="lz4"), opened("arrowroot", 2), opened("root", 10),
+        opened("uproot", 100), process("import", timed(16)), process("ls", timed(200)),
+        process("memory", timed(1, memory={"growth_bytes": 131_000_000, "values_bytes": 896_000_000})),
+        process("accounting", timed(1, accounting={"cost_ns": 2, "cpu_ns": 1000})),
+    ]  # fmt: skip
+    readme, page = told(store, reading.blocks, results)
+    assert "| 10 columns of numbers | 27 | 54 | 90 | 18 |" in readme
+    assert "| open a file and list its 947 branches | 2.0 | 10 | 100 |  |" in readme
+    assert readme.endswith(f"*{WHERE}. Medians of 3, warm page cache.*")
+    for line in (
+        "| zstd | flat:s10 | 10 flat | 18.0 | 1.50 | 1.11 | 1.15 | later | 3.0 root-bulk | 2.00, 2.00 | 2.00 |",
+        "| lz4 | flat:s10 | 10 flat |  | wrong values |  | 1.50 |  |  | ,  |  |",
+        "| nano:ttree zstd | 947 | 2.00 | 3 | yes | 10.0 | 100.0 |",
+        "| arrowroot ls, whole process | 200 ms | 150 ms | **no** |",
+        "| peak memory, scan of 896 MB, budget 256 MB | 131 MB | 356 MB | yes |",
+        "| accounting, share of a warm local scan's CPU time | 0.20 % | 1 % | yes |",
+    ):
+        assert line in page.splitlines()
+
+
+def test_rntuples_and_objects_are_beside_their_limit_and_the_best_of_root(store):
+    results = [
+        result("reading", "page-limit", "flat s10", timed(10), dataset="flat zstd rntuple"),
+        result("reading", "arrowroot-table", "flat s10", timed(20, later_ms=10), dataset="flat zstd rntuple"),
+        result("reading", "root-rntuple", "flat s10", timed(30), dataset="flat zstd rntuple"),
+        result("objects", "limit", "pt", timed(10), dataset="split0"),
+        result("objects", "arrowroot-table", "pt", timed(25, later_ms=10), dataset="split0"),
+        result("objects", "root-objects-getentry", "pt", timed(20), dataset="split0"),
+    ]
+    (text,) = told(store, formats.blocks, results)
+    rntuple, objects = text.splitlines()[-2:]
+    assert rntuple == (
+        "| RNTuple | flat:s10 | zstd | 9.0 | 2.00 | 1.11 | 1.25 | later | 3.00 root-rntuple | 0.67 | yes |"
+    )
+    assert objects == (
+        "| TTree, unsplit | split0:pt | zstd | 9.0 | 2.50 | 1.11 | 2.00 | later | 2.00 root-objects-getentry "
+        "| 1.25 | **no** |"
+    )
+
+
+def test_remote_reading_is_beside_the_floor_of_its_line(store):
+    needed = {"payload_bytes": 9_000_000, "record_bytes": 1_000_000}
+
+    def case(engine, workload, storage, samples, threads=1):
+        return result(
+            "remote", engine, workload, samples, dataset="flat zstd", storage=storage, threads=threads
+        )
+
+    def line(ms, **counters):
+        return timed(ms, store={"n_bytes": 10_100_000}, line={"n_bytes": 10_500_000}, **counters)
+
+    far, both, tune = "root, 50 ms, 100 MB_s", "flat s10, 2 threads", "tune flat s10"
+    candidates = [
+        {
+            "options": {"strategy": name},
+            "predicted": {"wall_ns": 10**9},
+            "measured_ns": measured,
+            "error": error,
+        }
+        for name, measured, error in (("auto", [2 * 10**9, 10**9], 0.3), ("direct", [], None))
+    ]
+    results = [
+        case("arrowroot", both, "disk, in memory", timed(20, needed=needed), 2),
+        case("arrowroot", both, far, line(330), 2),
+        case("arrowroot", both, f"{far}, log", timed(1, server={"n_requests": 7}), 2),
+        case("arrowroot", both, "http, 5 ms, 12 MB_s", line(1000), 2),
+        case("root", "flat s10", far, line(900)),
+        case("arrowroot", "flat j10, streamed", "disk, in memory", timed(100, needed=needed)),
+        case("arrowroot", "flat j10, streamed", "root, 20 ms, 100 MB_s", timed(200)),
+        case("arrowroot", "flat s10, 10 entries", far, line(330)),
+        case("program", tune, far, [{"wall_ns": 1, "cpu_ns": 1, "details": {"engine": {"candidates": candidates}}}]),
+    ]  # fmt: skip
+    page, predictions = told(store, remote.blocks, results)
+    for row in (
+        "| root | 50 ms, 100 MB/s | 0.020 | 0.300 | 0.330 | 1.10 | yes | 1.14 | 7 | 10.5 | 1.0 |  | 5.0 | 0.90 |",
+        "| http | 5 ms, 12 MB/s | 0.020 | 0.853 | 1.000 | 1.17 | **no** | 1.30 |  | 10.5 | 1.0 | yes | 5.0 | 0.90 |",
+        "| perfect overlap | 1.00 | 0.50 |",
+        "| root | 0.90 | 0.90 |",
+        "| flat:s10 | 10 | 0.33 (, 10.5) | not run | not run | not run |",
+        "| flat:s10 | 50 ms, 100 MB/s | 0.33 (7) | not run | 0.90 () | not run | not run | not run |",
+    ):
+        assert row in page
+    assert "0 of 1 predictions are within 20 % of what was measured." in predictions
+    assert "| flat:s10 | root | 50 ms, 100 MB/s | auto 1.00 / 1.00 | 30 | **no** |" in predictions
+
+
+def test_writing_tells_above_the_tables_what_misses_a_target(store):
+    payload = {"payload": {"n_bytes": 10**6}}
+
+    def case(engine, wall_ns, cpu_ns, workload="zstd 5, ttree", threads=1, **counters):
+        samples = [{"wall_ns": wall_ns, "cpu_ns": cpu_ns, "counters": {**payload, **counters}}]
+        name = workload if threads == 1 else f"{workload}, 2 threads"
+        return result("writing", engine, name, samples, dataset="flat 100, 30 MB", threads=threads)
+
+    others = [
+        case("arrowroot-memory-writer", 60, 60, threads=2), case("write-limit", 100, 100),
+        case("arrowroot-writer", 130, 130), case("root-ttree-writer", 260, 260),
+    ]  # fmt: skip
+    (text,) = told(store, writing.blocks, [case("arrowroot-memory-writer", 115, 110), *others])
+    assert "All 1 rows meet all targets." in text
+    slow = [case("arrowroot-memory-writer", 150, 110), case("uproot-writer", 65, 65)]
+    (text,) = told(store, writing.blocks, [*slow, *others])
+    limit, uproot = [line for line in text.splitlines() if line.startswith("- ")]
+    assert "flat, zstd 5, ttree: 1.10 of the limit's CPU time, 1.50 of its wall time" in limit
+    assert "flat, zstd 5, ttree: 0.50 times as fast" in uproot
+    # With the pass before, the limit is another figure.
+    passed = case("write-limit", 1, 1, "lz4 1, ttree", with_pass={"wall_ns": 100, "cpu_ns": 100})
+    (text,) = told(store, writing.blocks, [passed, case("arrowroot-memory-writer", 149, 149, "lz4 1, ttree")])
+    assert "All 1 rows meet all targets." in text
+    memory = {"growth_bytes": 200_000_000}
+    large = result(
+        "writing", "arrowroot-writer", "buffers of 64 MB, ttree", timed(1, memory=memory, **payload),
+        dataset="flat 100, 240 MB", threads=2,
+    )  # fmt: skip
+    (text,) = told(store, writing.blocks, [large])
+    assert "| 100 columns, flat, ttree | 1 | 200 | 164 | **no** |" in text
+
+
+def names(campaign, axis):
+    """What a campaign has on an axis, in its cases."""
+    return {case.names()[axis] for case in cases(read(REPOSITORY / "campaigns" / f"{campaign}.toml"))}
+
+
+def test_tables_name_what_the_campaigns_measure():
+    both = names("reading", "workload")
+    assert both == {f"{case}{more}" for case in reading.CASES for more in ("", ", 2 threads")}
+    codecs = {codec for some in reading.CODECS for codec in some}
+    datasets = {f"{of} {codec}" for of in ("flat", "nano") for codec in codecs}
+    assert names("reading", "dataset") == datasets | {part.dataset for part in formats.PARTS[:2]}
+    engines = names("reading", "engine") | names("objects", "engine")
+    assert {reading.ENGINE, *formats.LIMITS} < engines
+    for part in formats.PARTS:
+        assert part.dataset in names(part.campaign, "dataset")
+        assert set(part.cases) <= names(part.campaign, "workload")
+    assert names("processes", "workload") == {"open and list", "import", "ls", "memory", "accounting"}
+    storages = {
+        remote.LOCAL,
+        *(name for name in names("remote", "storage") if remote._STORAGE.fullmatch(name)),
+    }
+    assert names("remote", "storage") == storages
+    assert remote.STREAMED in names("remote", "workload")
+    assert {engine for engine, _ in (*remote._READERS, *remote._PEERS)} < names("remote", "engine")
+    writers = {name for of_layout in writing.ROOT_WRITERS.values() for name in of_layout}
+    assert names("writing", "engine") == {
+        writing.SUBJECT,
+        writing.FACE,
+        writing.LIMIT,
+        writing.UPROOT,
+        *writers,
+    }
+    told = {f"{codec}, {layout}" for codec in writing.CODECS for layout in writing.PEER_TARGETS}
+    told |= {f"{codec}, {of}" for codec in ("zstd 5", "zlib 1") for of in writing.OBJECTS}
+    found = {name.removesuffix(", 2 threads") for name in names("writing", "workload")}
+    assert found == told | {
+        f"buffers of {writing.BUFFERS_MB} MB, {layout}" for layout in writing.PEER_TARGETS
+    }
+    assert {name.partition(", ")[0] for name in names("writing", "dataset")} == set(writing.CASES)

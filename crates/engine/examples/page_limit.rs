@@ -2,7 +2,7 @@
 //!
 //! `page_limit FILE NTUPLE REPETITIONS FIELD...` prints medians as one JSON object. One thread, the pages in memory, the
 //! output touched before. Nothing is opened, planned, compared with a checksum or put together in the timed part. The
-//! codecs and the kernels are those of the library; `bench/METHODOLOGY.md` says what that means for the figures.
+//! codecs and the kernels are those of the library; `campaigns/METHODOLOGY.md` says what that means for the figures.
 
 use std::error::Error;
 use std::ops::Range;

@@ -86,7 +86,7 @@ class Answer(TypedDict, total=False):
     peak_rss_bytes: int
     #: layer -> metric -> count: "application" and "store" have n_reads, n_bytes, n_vector_reads, busy_ns, ...
     counters: dict[str, dict[str, int]]
-    #: column -> {n, sum, order}: bench/README.md, "Checksum".
+    #: column -> {n, sum, order}: campaigns/METHODOLOGY.md, "Checksum".
     checksum: dict[str, dict[str, Any]]
     #: Reports for people: perf's or PerfStats' figures.
     details: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Checksums of columns that come in parts (bench/README.md, "Checksum"): engines that differ have read differently."""
+"""Checksums of columns that come in parts (campaigns/METHODOLOGY.md, "Checksum"): what differs was read differently."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@
 
 namespace arrowroot_lab {
 
-// bench/README.md, "Checksum". Where none is wanted, values are looked at all the same: their sum is kept.
+// campaigns/METHODOLOGY.md, "Checksum". Where none is wanted, values are looked at all the same: their sum is kept.
 struct Digest {
   uint64_t n = 0, sum = 0, order = 0, n_lists = 0, values_bytes = 0;
   bool is_whole = false;

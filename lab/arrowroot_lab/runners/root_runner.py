@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
+import sysconfig
 import tempfile
 import warnings
 from pathlib import Path
@@ -48,6 +49,15 @@ def root() -> Any:
         import ROOT
     ROOT.gErrorIgnoreLevel = ROOT.kError
     return ROOT
+
+
+def version_of_wheel() -> str:
+    """Return ROOT's own version, as 6.40.00, without importing it: that of its wheel says nothing to people."""
+    text = Path(sysconfig.get_path("purelib"), "ROOT", "include", "ROOT", "RVersion.hxx").read_text(
+        encoding="utf-8"
+    )
+    major, minor, patch = map(int, re.findall(r"#define ROOT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
+    return f"{major}.{minor:02d}.{patch:02d}"
 
 
 def identify(_: Job) -> Answer:

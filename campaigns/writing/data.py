@@ -1,4 +1,7 @@
-"""The columns that writers get: raw arrays in a directory, so that programs in every language begin with the same.
+"""The columns that writers get: ``data.py DIRECTORY flat|jagged N_COLUMNS PAYLOAD_MB [SEED]``.
+
+They are raw arrays in the directory ``columns``, so that programs in every language begin with the same; the dataset
+itself is a file of them that nobody reads.
 
 ``NAME.values`` has the values of a column; of lists, those of all lists one after the other. ``COUNTER.ends`` has one
 64-bit integer more than there are entries, the first is 0: where the lists of a collection's columns begin and end.
@@ -7,22 +10,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from bench.paths import CACHE
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
-DATA = CACHE / "write"
-#: Changes when other values are to be made.
-VERSION = 1
 #: Lists of one collection have this many columns, and so many items on average.
 COLUMNS_OF_COLLECTION = 10
 MEAN_ITEMS = 3.0
@@ -44,21 +43,23 @@ class Columns(NamedTuple):
         }  # fmt: skip
 
 
-def make(shape: str, n_columns: int, payload_bytes: int, seed: int) -> Columns:
-    """Make the columns of a case, unless they are there.
+def make(directory: Path, shape: str, n_columns: int, payload_bytes: int, seed: int = 1) -> Columns:
+    """Make the columns of a case in a directory.
 
     shape: "flat", one value for each entry, or "jagged", lists.
 
     Half of the columns are floats with the precision that analysis formats keep (11 bits of mantissa), a quarter floats
     of full precision, a quarter small integers.
     """
-    directory = DATA / f"v{VERSION}-{shape}-{n_columns}-{payload_bytes}-{seed}"
-    told = directory / "columns.json"
-    if not told.exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        told.write_text(json.dumps(_make(directory, shape, n_columns, payload_bytes, seed)))
-    found = json.loads(told.read_text())
-    return Columns(directory, found["columns"], found["n_entries"], found["payload_bytes"])
+    directory.mkdir(exist_ok=True)
+    told = _make(directory, shape, n_columns, payload_bytes, seed)
+    (directory / "columns.json").write_text(json.dumps(told))
+    return known(directory)
+
+
+def known(directory: Path) -> Columns:
+    """Return columns that were made."""
+    return Columns(directory, **json.loads((directory / "columns.json").read_text()))
 
 
 def _make(directory: Path, shape: str, n_columns: int, payload_bytes: int, seed: int) -> dict[str, Any]:
@@ -98,12 +99,12 @@ def _values(random: np.random.Generator, number: int, n_values: int) -> npt.NDAr
 
 
 def arrays(
-    job: dict[str, Any],
+    made: Columns,
 ) -> Iterator[tuple[dict[str, str], npt.NDArray[Any], npt.NDArray[np.int64] | None]]:
     """Yield each column, its values, and where its lists end; all of it in memory."""
-    directory = Path(job["data"])
+    directory = made.directory
     ends: dict[str, npt.NDArray[np.int64]] = {}
-    for column in job["columns"]:
+    for column in made.columns:
         values = np.fromfile(directory / f"{column['name']}.values", dtype=column["type"])
         counter = column.get("counter")
         if counter and counter not in ends:
@@ -111,10 +112,10 @@ def arrays(
         yield column, values, ends[counter] if counter else None
 
 
-def as_table(job: dict[str, Any]) -> pa.Table:
+def as_table(made: Columns) -> pa.Table:
     """Return the columns as an Arrow table; lists of a collection share their offsets."""
     found, offsets = {}, {}
-    for column, values, ends in arrays(job):
+    for column, values, ends in arrays(made):
         if ends is None:
             found[column["name"]] = pa.array(values)
             continue
@@ -154,3 +155,28 @@ def without_objects(table: pa.Table) -> pa.Table:
             name = f"{collection}_{objects.type.field(place).name}"
             found[name] = pa.ListArray.from_arrays(lists.offsets, objects.field(place))
     return pa.table(found)
+
+
+def checksums(table: pa.Table) -> dict[str, dict[str, Any]]:
+    """Return the checksum of each column."""
+    from arrowroot_lab.runners.checksum import Checksums
+
+    sums = Checksums()
+    for batch in table.combine_chunks().to_batches():
+        sums.add(batch)
+    return sums.told()
+
+
+def main() -> None:
+    """Make the columns, and a file of them."""
+    import arrowroot
+
+    directory, shape, n_columns, payload_mb, *seed = sys.argv[1:]
+    made = make(
+        Path(directory) / "columns", shape, int(n_columns), int(float(payload_mb) * 1e6), *map(int, seed)
+    )
+    arrowroot.write(str(Path(directory) / "columns.root:T"), as_table(made), compression=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Engines that are Python: each is a program at the process line of ../README.md."""

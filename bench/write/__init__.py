@@ -1,1 +1,0 @@
-"""Measures writing: arrowroot beside the limit, ROOT and uproot (``python -m bench.write``)."""
