@@ -131,22 +131,10 @@ bench: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## measure a 
 against: build $(VENV)/.dependencies $(VENV)/.bench ## where the checkout is slower than a commit (COMMIT=HEAD~1 BENCH_ARGS='--cases GLOB')
 	$(BIN)/python -m bench.against $(COMMIT) $(BENCH_ARGS)
 
-.PHONY: bench-kinds
-bench-kinds: build $(VENV)/.dependencies $(VENV)/.root ## measure columns of every kind alone, beside ROOT and uproot (BENCH_ARGS='...')
-	$(BIN)/python -m bench.kinds $(BENCH_ARGS)
-
-.PHONY: bench-servers
-bench-servers: build $(VENV)/.dependencies $(VENV)/.servers $(VENV)/.root ## compare auto with the named strategies at servers of several kinds (BENCH_ARGS='...')
-	$(BIN)/python -m bench.small_servers $(BENCH_ARGS)
-
 .PHONY: bench-filters
 bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
 	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
 	$(BIN)/python -m bench.filters demo/sample.root $(BENCH_ARGS)
-
-.PHONY: bench-parallel
-bench-parallel: build $(VENV)/.dependencies $(VENV)/.bench ## measure what streams lose by waiting for their output (BENCH_ARGS='--parts policy,threads')
-	$(BIN)/python -m bench.parallel_output $(BENCH_ARGS)
 
 .PHONY: figures
 figures: build $(VENV)/.dependencies ## tables and pictures of README and docs, made of what was measured (FIGURES='adl layouts')

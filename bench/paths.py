@@ -9,8 +9,6 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 DEFINITIONS = HERE / "definitions"
 PROGRAMS = HERE / "programs"
-#: What came of the measurements.
-RESULTS = REPOSITORY / "target" / "bench"
 #: Programs and data, which all checkouts share: 8 GB at scale 1.
 CACHE = Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arrowroot-bench").resolve()
 BIN = CACHE / "bin"
@@ -18,5 +16,3 @@ BIN = CACHE / "bin"
 IN_MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else CACHE  # noqa: S108 - in directories of their own there
 #: Cargo's directory of release builds.
 RELEASE = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target") / "release"
-#: All that was measured; the README has the cases that say most.
-MEASURED = REPOSITORY / "docs" / "measured.md"

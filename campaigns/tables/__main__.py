@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.location import Location
 from arrowroot_lab.store import Store
 
-from . import adl, formats, layouts, reading, remote, writing
+from . import adl, formats, kinds, layouts, parallel, reading, remote, servers, writing
 from .pages import REPOSITORY
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 FIGURES: dict[str, Callable[[Store], list[Block]]] = {
     "reading": reading.blocks,
     "formats": formats.blocks,
+    "kinds": kinds.blocks,
     "writing": writing.blocks,
+    "parallel": parallel.blocks,
     "remote": remote.blocks,
+    "servers": servers.blocks,
     "adl": adl.blocks,
     "layouts": layouts.blocks,
 }

@@ -21,10 +21,10 @@ def blocks(store: Store) -> list[Block]:
     if not found.document["rows"]:
         return []
     parts: list[str] = []
-    pictures: dict[str, str] = {}
+    pictures: dict[str, bytes] = {}
     for name, definition in (("picked", found.definition["picked"]), ("reads", found.part("reads"))):
         for figure in found.pictures(definition):
-            pictures[f"layouts-{name}.svg"] = alone(figure)
+            pictures[f"layouts-{name}.svg"] = alone(figure).encode()
             parts.append(f"![{figure.title}](layouts-{name}.svg)\n\n{figure.caption}\n")
     tables = [markdown(found.table(found.part(name))) for name in ("statements", "writing")]
     return [Block(DOCS / "layouts.md", "figures", "\n".join([*parts, *tables]), pictures)]

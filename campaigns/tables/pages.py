@@ -17,8 +17,8 @@ class Block(NamedTuple):
     page: Path
     mark: str
     text: str
-    #: File name -> SVG.
-    pictures: dict[str, str] = {}  # noqa: RUF012 - nobody changes it
+    #: By file name.
+    pictures: dict[str, bytes] = {}  # noqa: RUF012 - nobody changes it
 
     def put(self) -> None:
         """Replace what stands between the marks, and the pictures. Ends the program if the page has no such marks."""
@@ -30,4 +30,4 @@ class Block(NamedTuple):
         after = rest.partition(end)[2]
         self.page.write_text(f"{before}{begin}\n{self.text}\n{end}{after}", encoding="utf-8")
         for name, picture in self.pictures.items():
-            self.page.with_name(name).write_text(picture, encoding="utf-8")
+            self.page.with_name(name).write_bytes(picture)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from bench import machine, nano_schema
-from bench.parallel_output import scale
+from campaigns.parallel_output import scale
 from tests.judge import root
 
 if sys.version_info >= (3, 11):
@@ -21,10 +21,14 @@ else:
     import tomli as tomllib
 
 REPOSITORY = Path(__file__).parents[2]
-ROOTS = {"bench": REPOSITORY, "arrowroot_servers": REPOSITORY / "lab"}
+ROOTS = {"bench": REPOSITORY, "campaigns": REPOSITORY, "arrowroot_servers": REPOSITORY / "lab"}
 SOURCES = [path for folder, below in ROOTS.items() for path in sorted((below / folder).rglob("*.py"))]
 #: Imports of each that may not be.
-FORBIDDEN = {"bench": {"tests"}, "arrowroot_servers": {"tests", "bench", "arrowroot"}}
+FORBIDDEN = {
+    "bench": {"tests"},
+    "campaigns": {"tests"},
+    "arrowroot_servers": {"tests", "bench", "campaigns", "arrowroot"},
+}
 
 
 def below_root(path):
@@ -107,11 +111,11 @@ def test_definition_of_values_has_frequent_ones_and_quantiles_of_the_others():
 
 @pytest.mark.parametrize(
     "module",
-    ["against", "kinds", "small_servers", "filters", "nano_schema"],
+    ["bench.against", "bench.filters", "bench.nano_schema", "campaigns.parallel_output"],
 )
 def test_each_command_tells_its_options(module):
     done = subprocess.run(
-        [sys.executable, "-m", f"bench.{module}", "--help"],
+        [sys.executable, "-m", module, "--help"],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
@@ -121,10 +125,15 @@ def test_each_command_tells_its_options(module):
     assert "usage" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["bench.parallel_output", "bench.parallel_output.told"])
-def test_a_part_that_is_none_is_named_with_those_that_are(module, tmp_path):
-    command = [sys.executable, "-m", module, "--parts", "nonsense"]
-    command += [str(tmp_path / "out.json")] if module.endswith("told") else []
+def test_a_part_that_is_none_is_named_with_those_that_are(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "campaigns.parallel_output.told",
+        "--parts",
+        "nonsense",
+        str(tmp_path / "out"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "no part 'nonsense': there are policy, threads" in done.stderr

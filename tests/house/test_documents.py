@@ -10,6 +10,7 @@ import pytest
 
 from arrowroot._cost import metrics
 from arrowroot._storage import config
+from campaigns.tables import parallel
 
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
@@ -74,7 +75,14 @@ def test_the_table_of_options_is_that_of_the_engine():
 
 @pytest.mark.parametrize(
     ("page", "name"),
-    [(README, "bench"), *((MEASURED, f"bench-{name}") for name in ("formats", "remote", "write"))],
+    [
+        (README, "bench"),
+        (MEASURED, "bench"),
+        (REPOSITORY / "docs" / "lab" / "adl.md", "adl"),
+        (REPOSITORY / "docs" / "layouts.md", "figures"),
+        *((MEASURED, f"bench-{name}") for name in ("formats", "kinds", "remote", "servers", "tune", "write")),
+        *((REPOSITORY / "docs" / "parallel.md", f"bench-parallel-{part}") for part in parallel.TABLES),
+    ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_bench_markers_are_there_once_and_in_order(page, name):

@@ -7,8 +7,9 @@ import pytest
 from arrowroot_lab.campaign.matrix import cases
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.store import Store
+from campaigns.parallel_output import cases as cases_of_parallel
 from campaigns.tables import __main__ as figures
-from campaigns.tables import adl, formats, reading, remote, writing
+from campaigns.tables import adl, formats, kinds, parallel, reading, remote, servers, writing
 from campaigns.tables.pages import REPOSITORY, Block
 from tests.house.made_results import result
 
@@ -57,7 +58,7 @@ def test_queries_have_times_ratios_and_bytes(store):
 def test_figures_stand_between_their_marks_and_nothing_else_changes(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- a:begin -->\nold\n<!-- a:end -->\nafter\n")
-    Block(page, "a", "new", {"a.svg": "<svg/>"}).put()
+    Block(page, "a", "new", {"a.svg": b"<svg/>"}).put()
     assert page.read_text() == "before\n<!-- a:begin -->\nnew\n<!-- a:end -->\nafter\n"
     assert (tmp_path / "a.svg").read_text() == "<svg/>"
     with pytest.raises(SystemExit, match=r"page.md has no <!-- b:begin -->"):
@@ -219,6 +220,73 @@ def test_writing_tells_above_the_tables_what_misses_a_target(store):
     assert "| 100 columns, flat, ttree | 1 | 200 | 164 | **no** |" in text
 
 
+def program(campaign, workload, *samples, dataset="data"):
+    """A result of a program, with what it printed for each sample."""
+    told = [{"wall_ns": 1, "cpu_ns": 1, "details": {"engine": sample}} for sample in samples]
+    return result(campaign, "program", workload, told, dataset=dataset)
+
+
+def test_kinds_have_the_median_first_and_the_fastest_later_reading(store):
+    def kind(name, times_ms, root_ms, uproot_ms):
+        return {
+            "kind": name, "n_entries": 1000, "values_bytes": 4_000_000,
+            "arrowroot_ns": [ms * 10**6 for ms in times_ms], "root_ns": root_ms * 10**6,
+            "uproot_ns": uproot_ms and uproot_ms * 10**6,
+        }  # fmt: skip
+
+    samples = [
+        {"kinds": [kind("string", (first, later, 9), 6, None), kind("char*", (first, 9, 8), 7, 5)]}
+        for first, later in ((7, 5), (9, 4), (8, 6))
+    ]
+    (text,) = told(store, kinds.blocks, [program("kinds", "all kinds", *samples, dataset="TTree")])
+    assert text.splitlines()[-2:] == [
+        "| TTree | `string` | 1,000 | 4.0 | 8.0 | 4.0 | 6.0 |  | 4000 | later |",
+        "| TTree | `char*` | 1,000 | 4.0 | 8.0 | 8.0 | 7.0 | 5.0 | 8000 | **no** |",
+    ]
+
+
+def test_auto_is_beside_the_best_named_strategy(store):
+    samples = [
+        {"walls_s": {"ten columns": {"auto": auto, "direct": 4.0, "readahead": ahead}}}
+        for auto, ahead in ((0.2, 0.4), (0.3, 0.2), (0.4, 0.3))
+    ]
+    (text,) = told(store, servers.blocks, [program("servers", "Python, HTTP_1.0", *samples)])
+    assert text.splitlines()[-1] == "| Python, HTTP/1.0 | ten columns | 0.300 | 4.000 | 0.300 | 1.00 |"
+
+
+def test_parts_of_the_experiment_have_tables_and_pictures(store, capsys):
+    def run(n_stalls):
+        raw = {
+            "n_events": 100, "wall_ns": 10**10, "work_ns": 10**8, "filled_ns": 10**10, "stalled_ns": 10**9,
+            "n_stalls": n_stalls, "stalls_ns": 2 * 10**9, "longest_ns": 10**9, "n_fills": [3, 1],
+        }  # fmt: skip
+        return cases_of_parallel.outcome_of(raw, 12)._asdict()
+
+    policy = {name: [run(n), run(n + 2)] for n, name in enumerate(cases_of_parallel.POLICIES)}
+    buffers = {
+        "cases": [
+            {"n_streams": n_streams, "policy": name, "n_buffers": n, "runs": [run(n)]}
+            for n_streams in (4, 12) for name in ("fifo", "fullest") for n in (1, 2)
+        ]
+    }  # fmt: skip
+    results = [
+        program("parallel", part, {"found": found})
+        for part, found in (("policy", policy), ("buffers", buffers))
+    ]
+    with Store.open(store(results), must_exist=True) as opened:
+        of_policy, of_buffers = parallel.blocks(opened)
+    assert (
+        "| fifo | here | 10.00 | 0.0833 | 0.9917 | 2 | 2.00 | 1.000 | 0.0 % |" in of_policy.text.splitlines()
+    )
+    assert of_policy.text.endswith("*2026-11-28, EPYC, 2 cores, 24 GiB, load 0.5; ROOT 6.40.00.*")
+    assert "policy: single: efficiency 0.0833 to 0.0833, not 0.90 to 0.93" in capsys.readouterr().err
+    assert (
+        "| fullest | 2 | 10.00 | 0.0833 | 0.9917 | 2 | 2.00 | 1.000 | 75.0 25.0 |"
+        in of_buffers.text.splitlines()
+    )
+    assert of_buffers.pictures["parallel-buffers.png"].startswith(b"\x89PNG")
+
+
 def names(campaign, axis):
     """What a campaign has on an axis, in its cases."""
     return {case.names()[axis] for case in cases(read(REPOSITORY / "campaigns" / f"{campaign}.toml"))}
@@ -258,3 +326,6 @@ def test_tables_name_what_the_campaigns_measure():
         f"buffers of {writing.BUFFERS_MB} MB, {layout}" for layout in writing.PEER_TARGETS
     }
     assert {name.partition(", ")[0] for name in names("writing", "dataset")} == set(writing.CASES)
+    assert names("kinds", "dataset") == set(kinds.FORMATS)
+    assert names("servers", "workload") == set(servers.SERVERS)
+    assert names("parallel", "workload") == set(parallel.TABLES)

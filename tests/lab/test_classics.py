@@ -28,7 +28,7 @@ from arrowroot_lab.cli import main
 from arrowroot_lab.errors import LabError
 from arrowroot_lab.mining.table import Column
 from arrowroot_lab.store import Store
-from bench.parallel_output import cases
+from campaigns.parallel_output import cases
 from tests.lab.made import Made
 
 MIB = 1 << 20

@@ -1,4 +1,4 @@
-"""CMS 2017 done again by ``bench/parallel_output``, which is asked as a program; it has the published figures, too."""
+"""CMS 2017 done again by ``campaigns/parallel_output``, a program that has the published figures, too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLICIES = ("single", "fifo", "fullest")
 #: The policy to whose published figures the model is fitted: the time of an event, and when and how long a buffer is
 #: compressed.
 FITTED = "single"
-PROGRAM = "bench.parallel_output.told"
+PROGRAM = "campaigns.parallel_output.told"
 #: Events of the policy alone, and on threads that sleep: 40,000 for statistics, 10,000 for stall graphs, as published.
 N_EVENTS, N_SLEEPING = 40_000, 10_000
 #: The figures that are kept of a run.
@@ -35,7 +35,7 @@ FIGURES = ("events_per_s", "efficiency", "not_stalled", "n_stalls", "stalls_s", 
 def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
     """Run the policies, and return the document of the results.
 
-    scale: of the numbers of events. file: what ``python -m bench.parallel_output.told --parts peers FILE`` wrote,
+    scale: of the numbers of events. file: what ``python -m campaigns.parallel_output.told --parts peers FILE`` wrote,
     with ROOT's own writers.
 
     Raises: RequestError without a checkout, or for another file; RunnerError with what the program said.
@@ -74,7 +74,7 @@ def measure(scale: float, told: Callable[[str], None], file: str | None = None) 
 def checkout() -> Path:
     """Return the checkout whose benchmarks are asked. Raises: RequestError if the laboratory is in none."""
     place = Path(arrowroot_lab.__file__).resolve().parents[2]
-    if not (place / "bench" / "parallel_output").is_dir():
+    if not (place / "campaigns" / "parallel_output").is_dir():
         raise RequestError(
             f"{NAME} is done again by {PROGRAM}, which a checkout of arrowroot has: use the laboratory from one"
         )

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from arrowroot.cli import main as arrowroot
-from bench.parallel_output import figures
-from bench.parallel_output.cases import POLICIES, PUBLISHED, Sleeping, virtual
-from bench.parallel_output.tables import HEADER, Found, cells, table
+from campaigns.parallel_output.cases import POLICIES, PUBLISHED, Sleeping, outcomes, virtual
+from campaigns.parallel_output.tables import HEADER, Found, cells, table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bench.parallel_output.cases import Outcome
+    from campaigns.parallel_output.cases import Outcome
 
 #: The settings of the published experiment.
 N_STREAMS, N_EVENTS, N_BUFFERS = 12, 40_000, 4
 
 
-def policy_alone(options: argparse.Namespace, _: Path, __: Path) -> Found:
-    """Run the policy in virtual time beside the published figures."""
+def policy_alone(options: argparse.Namespace, _: Path) -> dict[str, Any]:
+    """Run the policy in virtual time."""
     runs = policy_runs(N_EVENTS, options.seeds)
+    return {policy: [outcome._asdict() for outcome in of_policy] for policy, of_policy in runs.items()}
+
+
+def policy_table(told: dict[str, Any]) -> Found:
+    """Return the policy alone, beside the published figures."""
+    runs = {policy: outcomes(kept) for policy, kept in told.items()}
     rows = []
-    for policy, outcomes in runs.items():
+    for policy, of_policy in runs.items():
         p = PUBLISHED[policy]
         published = (p["events_per_s"], p["efficiency"], "", p["n_stalls"], p["stalls_s"], p["longest_s"], "")
-        rows += [(policy, "published", *published), (policy, "here", *cells(outcomes))]
-    title = f"Policy alone, virtual time: {N_STREAMS} streams, {N_EVENTS:,} events, {options.seeds} seeds"
-    told = {policy: [outcome.told for outcome in outcomes] for policy, outcomes in runs.items()}
-    return Found([table(title, ("policy", "", *HEADER), rows)], told, check_policy(runs))
+        rows += [(policy, "published", *published), (policy, "here", *cells(of_policy))]
+    n_seeds = len(runs["single"])
+    title = f"Policy alone, virtual time: {N_STREAMS} streams, {N_EVENTS:,} events, {n_seeds} seeds"
+    return Found([table(title, ("policy", "", *HEADER), rows)], check_policy(runs))
 
 
 def policy_runs(n_events: int, n_seeds: int) -> dict[str, list[Outcome]]:
@@ -63,21 +65,24 @@ def check_policy(runs: dict[str, list[Outcome]]) -> list[str]:
     return complaints
 
 
-def on_threads(options: argparse.Namespace, _: Path, out: Path) -> Found:
-    """Run the library itself on threads that sleep, and draw what they do."""
-    outcomes = thread_runs(options.events, options.scale, out)
-    title = f"The library on threads that sleep: {options.events:,} events at {options.scale:g} of their time"
-    rows = [(policy, *cells([outcome])) for policy, outcome in outcomes.items()]
-    for policy in POLICIES:
-        for suffix in ("png", "html"):
-            plot = out / f"stalls-{policy}.{suffix}"
-            with contextlib.redirect_stdout(io.StringIO()):
-                arrowroot(["stalls", str(stalls_path(out, policy)), "--plot", str(plot)])
+def on_threads(options: argparse.Namespace, directory: Path) -> dict[str, Any]:
+    """Run the library itself on threads that sleep."""
+    runs = thread_runs(options.events, options.scale, directory)
+    settings = {"n_events": options.events, "scale": options.scale}
+    return settings | {"runs": {policy: outcome._asdict() for policy, outcome in runs.items()}}
+
+
+def threads_table(told: dict[str, Any]) -> Found:
+    """Return the library on threads that sleep."""
+    runs = dict(zip(told["runs"], outcomes(list(told["runs"].values())), strict=True))
+    title = (
+        f"The library on threads that sleep: {told['n_events']:,} events at {told['scale']:g} of their time"
+    )
+    rows = [(policy, *cells([outcome])) for policy, outcome in runs.items()]
     complaints = []
-    if outcomes["fullest"].stalls_s > outcomes["single"].stalls_s / 100:
-        complaints.append(f"on threads, fullest: stalled for {outcomes['fullest'].stalls_s:.2f} s")
-    told = {policy: outcome.told for policy, outcome in outcomes.items()}
-    return Found([table(title, ("policy", *HEADER), rows)], told, complaints)
+    if runs["fullest"].stalls_s > runs["single"].stalls_s / 100:
+        complaints.append(f"on threads, fullest: stalled for {runs['fullest'].stalls_s:.2f} s")
+    return Found([table(title, ("policy", *HEADER), rows)], complaints)
 
 
 def thread_runs(n_events: int, scale: float, out: Path) -> dict[str, Outcome]:
@@ -95,20 +100,28 @@ def stalls_path(out: Path, policy: str) -> Path:
     return out / f"stalls-{policy}.json"
 
 
-def buffers(options: argparse.Namespace, _: Path, out: Path) -> Found:
-    """Compare 1 to 8 buffers and the use of each, at 4, 8 and 12 streams; the table has 12, the picture all."""
-    rows, told = [], {}
-    curves: dict[tuple[str, int], list[Outcome]] = {}
-    for (n_streams, policy, n_buffers), runs in buffer_runs(N_EVENTS, options.seeds):
-        fills = [sum(each) for each in zip(*(run.n_fills for run in runs), strict=True)]
-        use = " ".join(f"{100 * n / sum(fills):.1f}" for n in fills)
-        if n_streams == N_STREAMS:
-            rows.append((policy, n_buffers, *cells(runs)[:6], use))
-        curves.setdefault((policy, n_streams), []).append(runs[0])
-        told[f"{n_streams} {policy} {n_buffers}"] = [run.told for run in runs]
-    figures.draw_buffers(str(out / "parallel-buffers.png"), curves)
+def buffers(options: argparse.Namespace, _: Path) -> dict[str, Any]:
+    """Run 1 to 8 buffers at 4, 8 and 12 streams."""
+    keys = ("n_streams", "policy", "n_buffers")
+    return {
+        "cases": [
+            {**dict(zip(keys, case, strict=True)), "runs": [outcome._asdict() for outcome in runs]}
+            for case, runs in buffer_runs(N_EVENTS, options.seeds)
+        ]
+    }
+
+
+def buffers_table(told: dict[str, Any]) -> Found:
+    """Return 1 to 8 buffers and the use of each: 12 streams; the picture has all."""
+    rows = []
+    for case in told["cases"]:
+        if case["n_streams"] == N_STREAMS:
+            runs = outcomes(case["runs"])
+            fills = [sum(each) for each in zip(*(run.n_fills for run in runs), strict=True)]
+            use = " ".join(f"{100 * n / sum(fills):.1f}" for n in fills)
+            rows.append((case["policy"], case["n_buffers"], *cells(runs)[:6], use))
     header = ("policy", "buffers", *HEADER[:6], "use of each (%)")
-    return Found([table(f"Number of buffers, {N_STREAMS} streams, virtual time", header, rows)], told, [])
+    return Found([table(f"Number of buffers, {N_STREAMS} streams, virtual time", header, rows)], [])
 
 
 def buffer_runs(n_events: int, n_seeds: int) -> Iterator[tuple[tuple[int, str, int], list[Outcome]]]:

@@ -1,21 +1,20 @@
-"""The findings of a part of the experiment, and its tables as Markdown."""
+"""The tables of a part of the experiment as Markdown."""
 
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bench.parallel_output.cases import Outcome
+    from campaigns.parallel_output.cases import Outcome
 
 
 class Found(NamedTuple):
-    """The findings of a part: its tables, all that the programs told, and what is not as it must be."""
+    """The findings of a part: its tables, and what is not as it must be."""
 
     tables: list[str]
-    told: dict[str, Any]
     complaints: list[str]
 
 

@@ -1,4 +1,4 @@
-"""The experiment for other programs, as the laboratory: ``python -m bench.parallel_output.told FILE`` writes JSON."""
+"""The experiment as CMS 2017 wants it: ``python -m campaigns.parallel_output.told FILE`` writes JSON."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from bench import programs
 from bench.machine import machine, packages
-from bench.pages import names
-from bench.parallel_output.cases import PUBLISHED
-from bench.parallel_output.loads import peer_runs
-from bench.parallel_output.policies import (
+from bench.paths import CACHE
+from campaigns.parallel_output.cases import PUBLISHED
+from campaigns.parallel_output.loads import peer_runs
+from campaigns.parallel_output.policies import (
     N_BUFFERS,
     N_EVENTS,
     N_STREAMS,
@@ -23,10 +23,9 @@ from bench.parallel_output.policies import (
     stalls_path,
     thread_runs,
 )
-from bench.paths import CACHE
 
 if TYPE_CHECKING:
-    from bench.parallel_output.cases import Outcome
+    from campaigns.parallel_output.cases import Outcome
 
 SCALE = 0.05
 
@@ -36,7 +35,10 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("file", type=Path, help="where the JSON is written")
     parser.add_argument(
-        "--parts", type=names, default=list(PARTS), help=f"of {','.join(PARTS)} (default: all)"
+        "--parts",
+        type=lambda text: text.split(","),
+        default=list(PARTS),
+        help=f"of {','.join(PARTS)} (default: all)",
     )
     parser.add_argument("--events", type=int, default=N_EVENTS, help="in virtual time (default 40,000)")
     parser.add_argument("--sleeping-events", type=int, default=10_000, help="on threads (default 10,000)")
@@ -96,7 +98,7 @@ def threads(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def peers(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Run the same load by arrowroot and by ROOT's writers, as the part ``peers`` of ``make bench-parallel``."""
+    """Run the same load by arrowroot and by ROOT's writers, as the part ``peers`` of the campaign."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         return [

@@ -59,6 +59,11 @@ class Outcome(NamedTuple):
     told: dict[str, Any]
 
 
+def outcomes(kept: list[dict[str, Any]]) -> list[Outcome]:
+    """Return outcomes that were kept as JSON."""
+    return [Outcome(**one) for one in kept]
+
+
 def outcome_of(
     told: dict[str, Any], n_streams: int, scale: float = 1.0, n_cores: int | None = None
 ) -> Outcome:

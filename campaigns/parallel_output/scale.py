@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bench.parallel_output import figures
-from bench.parallel_output.cases import N_CORES, Scale
-from bench.parallel_output.tables import Found, table
+from campaigns.parallel_output.cases import N_CORES, Scale
+from campaigns.parallel_output.tables import Found, table
 
 if TYPE_CHECKING:
     import argparse
@@ -27,49 +26,67 @@ BRANCH_BYTES, BASKET_BYTES = 4_000, 72
 BRANCHES_OF_COLUMN = 1.8
 
 
-def scale(options: argparse.Namespace, directory: Path, out: Path) -> Found:
+def scale(options: argparse.Namespace, directory: Path) -> dict[str, Any]:
     """Run all of them. The large run goes to a sink that keeps nothing; the file of the limit is small."""
     n_mb, large_mb = (50, 1_000) if options.quick else (500, 10_000)
+    repetitions = 1 if options.quick else 2
     limits = {
-        n_columns: Scale(1, n_columns, min(n_mb, 100), ZSTD, directory / "limit.root").limit(
-            1 if options.quick else 2
-        )
+        n_columns: Scale(1, n_columns, min(n_mb, 100), ZSTD, directory / "limit.root").limit(repetitions)
         for n_columns in COLUMNS
     }
-    rows, told, complaints = [], {}, []
-    for n_columns in COLUMNS:
-        for n_producers in PRODUCERS:
-            name = f"{n_producers} producers, {n_columns:,} columns"
-            run = Scale(n_producers, n_columns, n_mb, ZSTD).run()
-            told[name] = run | {"limit": limits[n_columns]}
-            share = bytes_per_s(run) / limits[n_columns]
-            rows.append(
-                (f"{n_columns:,}", n_producers, f"{bytes_per_s(run) / 1e6:.0f}", f"{share:.2f}", *shares(run))
-            )
-            complaints += check(name, n_columns, run)
-            if share < OF_LIMIT:
-                complaints.append(f"{name}: {share:.2f} of the limit")
+    runs = [
+        {
+            "n_columns": n_columns, "n_producers": n_producers, "limit": limits[n_columns],
+            "run": Scale(n_producers, n_columns, n_mb, ZSTD).run(),
+        }
+        for n_columns in COLUMNS for n_producers in PRODUCERS
+    ]  # fmt: skip
+    others = {
+        f"{large_mb / 1000:g} GB, lz4 1, sink that keeps nothing": Scale(8, 100, large_mb, LZ4),
+        f"{n_mb} MB, no compression, memory touched before": Scale(1, 100, n_mb, NONE, "memory", n_threads=1),
+        f"{n_mb} MB, no compression, {N_CORES} threads": Scale(N_CORES, 100, n_mb, NONE, "memory"),
+    }
+    return {
+        "n_cores": N_CORES, "n_mb": n_mb, "runs": runs,
+        "others": [
+            {
+                "name": name, "n_producers": case.n_producers, "n_columns": case.n_columns, "codec": case.codec,
+                "run": case.run(),
+            }
+            for name, case in others.items()
+        ],
+    }  # fmt: skip
+
+
+def scale_table(told: dict[str, Any]) -> Found:
+    """Return throughput beside the limit, and where CPU time and memory go."""
+    rows, complaints = [], []
+    for case in told["runs"]:
+        run, n_columns, n_producers = case["run"], case["n_columns"], case["n_producers"]
+        name = f"{n_producers} producers, {n_columns:,} columns"
+        share = bytes_per_s(run) / case["limit"]
+        rows.append(
+            (f"{n_columns:,}", n_producers, f"{bytes_per_s(run) / 1e6:.0f}", f"{share:.2f}", *shares(run))
+        )
+        complaints += check(name, n_columns, run)
+        if share < OF_LIMIT:
+            complaints.append(f"{name}: {share:.2f} of the limit")
     header = (
         "columns", "producers", "MB/s", "of the limit", "queue", "finding a buffer", "from Arrow", "writing", "closing",
         "peak in buffers (MB)", "peak memory (MB)",
     )  # fmt: skip
-    tables = [table(f"{n_mb} MB of values, zstd 5, {N_CORES} cores; shares of all CPU time", header, rows)]
+    title = f"{told['n_mb']} MB of values, zstd 5, {told['n_cores']} cores; shares of all CPU time"
+    tables = [table(title, header, rows)]
     rows = []
-    for name, case in {
-        f"{large_mb / 1000:g} GB, lz4 1, sink that keeps nothing": Scale(8, 100, large_mb, LZ4),
-        f"{n_mb} MB, no compression, memory touched before": Scale(1, 100, n_mb, NONE, "memory", n_threads=1),
-        f"{n_mb} MB, no compression, {N_CORES} threads": Scale(N_CORES, 100, n_mb, NONE, "memory"),
-    }.items():
-        run = told[name] = case.run()
-        rows.append((name, case.n_producers, f"{bytes_per_s(run) / 1e6:,.0f}", *shares(run)))
-        if case.codec == NONE and bytes_per_s(run) < PLAIN_BYTES_PER_S:
+    for case in told["others"]:
+        name, run = case["name"], case["run"]
+        rows.append((name, case["n_producers"], f"{bytes_per_s(run) / 1e6:,.0f}", *shares(run)))
+        if case["codec"] == NONE and bytes_per_s(run) < PLAIN_BYTES_PER_S:
             complaints.append(f"{name}: {bytes_per_s(run) / 1e9:.2f} GB/s")
-        if case.codec == LZ4:
-            complaints += check(name, case.n_columns, run)
+        if case["codec"] == LZ4:
+            complaints += check(name, case["n_columns"], run)
     tables.append(table("100 columns", ("", "producers", "MB/s", *header[4:]), rows))
-    large = next(run for name, run in told.items() if "GB, lz4" in name)
-    figures.draw_scale(str(out / "parallel-scale.png"), told, large, BUFFER_MB)
-    return Found(tables, told, complaints)
+    return Found(tables, complaints)
 
 
 def bytes_per_s(run: dict[str, Any]) -> float:

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bench.parallel_output.cases import Outcome
+    from campaigns.parallel_output.cases import Outcome
 
 BLUE, RED, GREEN, GREY, DARK = "#2b6cb0", "#c53030", "#2f855a", "#4a5568", "#1a202c"
 STYLE = {
