@@ -14,6 +14,7 @@ from arrowroot._writing.conformer import Conformer
 from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import parts_of
 from arrowroot._writing.schema import inferred, nullable_as_found, schema_of
+from tests.tables import Stream
 
 
 def table_of(data, **options):
@@ -51,16 +52,6 @@ def as_awkward():
 
 def as_arrow():
     return pa.table({"x": pa.array([0, 1, 2], pa.int32()), "v": LISTS, "s": ["a", "", "ccc"]})
-
-
-class Stream:
-    """An object with the Arrow C stream interface and nothing else."""
-
-    def __init__(self, table):
-        self._table = table
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self._table.__arrow_c_stream__(requested_schema)
 
 
 class Array:

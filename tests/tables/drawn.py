@@ -66,6 +66,16 @@ MEMBERS = ["pt", "eta", "n", "key", "value", "with space", "id", "class", "int"]
 SHARED = ["Ele_a", "Ele_b", "Ele_c"]
 
 
+class Stream:
+    """Data with the C interface and nothing else."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
 def draw(seed: int) -> pa.Table:
     """Draw a table: up to 11 columns, up to 150 entries (often few, sometimes none)."""
     chance = random.Random(seed)

@@ -21,7 +21,7 @@ import uproot
 import arrowroot as ar
 from arrowroot._writing.schema import nullable_as_found
 from arrowroot.cli import main
-from tests.tables import draw, shrunk
+from tests.tables import Stream, draw, shrunk
 
 from . import expected
 from .expected import shown
@@ -46,16 +46,6 @@ OF_TREES = [*FLUSHES, {"flush": None, "basket_size": 1000}, {"flush": 20, "baske
 PRESETS = ["old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod"]
 LEVELS = [None, None, 0, 1, 2, 99, 99]
 ROUTES = ["write", "generator", "stream", "append", "filled", "numbered", "tree", "convert"]
-
-
-class Stream:
-    """Data with the C interface and nothing else."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._table.__arrow_c_stream__(requested_schema)
 
 
 @dataclass(frozen=True)
