@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 import arrowroot
 from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.machine import control
 from arrowroot_lab.running import checking, sampling
+from arrowroot_lab.store.place import engine_of, resolve
 from tests.lab.postgresql import postgresql, program
 from tests.lab.running import CAMPAIGN, LOCAL, N_ENTRIES, SMALL_KERNEL_BYTES, WORKLOADS
 
@@ -48,6 +50,16 @@ def server():
             yield url
     finally:
         shutil.rmtree(directory)
+
+
+@pytest.fixture
+def schema(server):
+    """The URL of an empty database on a server: a schema of its own."""
+    name, engine = f"test_{os.urandom(6).hex()}", engine_of(resolve(server))
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {name}"))
+    engine.dispose()
+    return f"{server}&options=-csearch_path%3D{name}"
 
 
 @pytest.fixture(scope="session")

@@ -5,42 +5,45 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sqlalchemy import text
 
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import MAX_BYTES, encode
 from arrowroot_lab.errors import LabError, StoreError
 from arrowroot_lab.store import Store, merging, summary_of
 from arrowroot_lab.store.merging import Found, Merged, merge
-from arrowroot_lab.store.place import engine_of, resolve
 from tests.lab.made import Made
-from tests.lab.postgresql import postgresql, program
 
 RESULTS = Made(n_runs=1, site="there").results()
 OWN = Made(seed=2, n_runs=1, engines=("root",)).results()
 
 
-@pytest.fixture
-def there(tmp_path):
-    """The database of another machine."""
-    path = tmp_path / "there.db"
-    with Store.open(path) as store:
-        for result in RESULTS:
-            store.put(result)
-    return path
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """Two databases, which are copied: that of another machine, and our own."""
+    directory = tmp_path_factory.mktemp("filled")
+    for name, results in (("there", RESULTS), ("here", OWN)):
+        with Store.open(directory / f"{name}.db") as store:
+            for result in results:
+                store.put(result)
+    return directory
 
 
 @pytest.fixture
-def here(tmp_path):
-    with Store.open(tmp_path / "here.db") as store:
-        for result in OWN:
-            store.put(result)
+def there(tmp_path, filled):
+    return Path(shutil.copy(filled / "there.db", tmp_path))
+
+
+@pytest.fixture
+def here(tmp_path, filled):
+    with Store.open(Path(shutil.copy(filled / "here.db", tmp_path))) as store:
         yield store
 
 
@@ -74,13 +77,10 @@ def test_databases_and_documents_are_imported(tmp_path, there, here):
     assert told(merge(here, str(there))) == (len(RESULTS) - 3, 3, 0)
 
 
-@pytest.mark.skipif(program("initdb") is None, reason="PostgreSQL is not installed")
-def test_a_postgresql_store_is_imported_and_imports(tmp_path, there, here):
-    (tmp_path / "server").mkdir()
-    with postgresql(tmp_path / "server") as url:
-        with Store.open(url) as server:
-            assert told(merge(server, str(there))) == (len(RESULTS), 0, 0)
-        assert told(merge(here, url)) == (len(RESULTS), 0, 0)
+def test_a_postgresql_store_is_imported_and_imports(schema, there, here):
+    with Store.open(schema) as store:
+        assert told(merge(store, str(there))) == (len(RESULTS), 0, 0)
+    assert told(merge(here, schema)) == (len(RESULTS), 0, 0)
 
 
 def test_what_is_hostile_is_refused_with_its_place_and_hinders_no_other(tmp_path, here, capsys):
@@ -171,29 +171,21 @@ def test_a_document_that_nobody_foresaw_hinders_no_other(tmp_path, here, monkeyp
     assert "OverflowError: too large" in merged.refused[0].problem
 
 
-def test_what_a_server_cannot_hold_hinders_no_other(tmp_path, server):
-    schema = f"import_{os.urandom(6).hex()}"
-    engine = engine_of(resolve(server))
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    engine.dispose()
+def test_what_a_server_cannot_hold_hinders_no_other(tmp_path, schema):
     large = json.loads(encode(RESULTS[1]))
     large["samples"][0]["counters"] = {
         "store": {os.urandom(6000).hex(): 1}
     }  # no index of PostgreSQL has so much
     texts = [encode(RESULTS[0]), json.dumps(large), encode(RESULTS[2])]
     (tmp_path / "all.jsonl").write_text("\n".join(texts))
-    with Store.open(f"{server}&options=-csearch_path%3D{schema}") as store:
+    with Store.open(schema) as store:
         merged = merge(store, str(tmp_path / "all.jsonl"))
     assert told(merged) == (2, 0, 1)
     assert "index row" in merged.refused[0].problem
 
 
-def _hostile(path, statements):
-    """The database of a laboratory, changed by statements of somebody else."""
-    with Store.open(path) as store:
-        for result in RESULTS:
-            store.put(result)
+def _change(path, statements):
+    """Change the database of a laboratory, as somebody else would."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for statement in statements:
             connection.execute(statement)
@@ -228,34 +220,30 @@ TRIGGER = (
         (["DROP TABLE result"], "a table or column is missing"),
     ],
 )
-def test_a_database_that_is_not_the_laboratorys_is_refused_as_a_whole(tmp_path, here, statements, problem):
-    path = tmp_path / "hostile.db"
-    _hostile(path, statements)
+def test_a_database_that_is_not_the_laboratorys_is_refused_as_a_whole(there, here, statements, problem):
+    _change(there, statements)
     with pytest.raises(StoreError, match=problem) as caught:
-        merge(here, str(path))
-    assert str(path) in str(caught.value)
+        merge(here, str(there))
+    assert str(there) in str(caught.value)
     assert here.count() == len(OWN)
 
 
-def test_rows_that_cannot_be_read_hinder_no_other(tmp_path, here):
-    path = tmp_path / "hostile.db"
+def test_rows_that_cannot_be_read_hinder_no_other(there, here):
     cells = ("CAST(x'ff22' AS TEXT)", "zeroblob(70000000)", "17", "NULL", "x'00ff'", "'[' || text", "uuid")
     document = "UPDATE OR IGNORE document SET text = {} WHERE result_id = {}"
     statements = [document.format(cell, n) for n, cell in enumerate(cells[:-1], 1)]
     statements[3] = "UPDATE document SET text = '' WHERE result_id = 4"
-    _hostile(
-        path, [*statements, "UPDATE result SET created_at = 5, stored_at = x'00', uuid = 7 WHERE id = 7"]
+    _change(
+        there, [*statements, "UPDATE result SET created_at = 5, stored_at = x'00', uuid = 7 WHERE id = 7"]
     )
-    merged = merge(here, str(path))
+    merged = merge(here, str(there))
     n_refused = len(cells) - 1
     assert told(merged) == (len(RESULTS) - n_refused, 0, n_refused)
-    assert all(str(path) in one.place for one in merged.refused)
+    assert all(str(there) in one.place for one in merged.refused)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_pages_end_in_one_sentence(tmp_path, there, here, seed):
-    with Store.open(there) as store:  # what was put is in the file, and not in a log
-        store.count()
     content = bytearray(there.read_bytes())
     draw = random.Random(seed)
     for _ in range(draw.choice((1, 20, 400))):

@@ -36,15 +36,7 @@ RESULTS = Made().results()
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request, tmp_path):
     """A place for a database, which is not there yet; on a server in a schema of its own."""
-    if request.param == "sqlite":
-        yield str(tmp_path / "lab.db")
-        return
-    url, schema = request.getfixturevalue("server"), f"test_{os.urandom(6).hex()}"
-    engine = engine_of(resolve(url))
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    engine.dispose()
-    yield f"{url}&options=-csearch_path%3D{schema}"
+    return str(tmp_path / "lab.db") if request.param == "sqlite" else request.getfixturevalue("schema")
 
 
 @pytest.fixture
@@ -108,15 +100,10 @@ def test_views_have_their_documented_names_and_columns(store):
             assert f"`{column}`" in documented, f"{view}.{column} is not documented"
 
 
-def test_views_have_the_same_rows_in_sqlite_and_postgresql(tmp_path, request):
-    url, schema = request.getfixturevalue("server"), f"views_{os.urandom(6).hex()}"
-    engine = engine_of(resolve(url))
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    engine.dispose()
+def test_views_have_the_same_rows_in_sqlite_and_postgresql(tmp_path, schema):
     orders = {"samples": "uuid, place", "counters": "uuid, place, layer, name"}
     found = []
-    for place in (tmp_path / "lab.db", f"{url}&options=-csearch_path%3D{schema}"):
+    for place in (tmp_path / "lab.db", schema):
         with Store.open(place) as store:
             for result in RESULTS:
                 store.put(result)
