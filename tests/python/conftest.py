@@ -1,17 +1,15 @@
 """Files to read: real ones, and ones written by uproot while testing."""
 
-import io
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
 
-from arrowroot.cli import main
+from tests.command import run_here
 
 # Times say how busy the machine is, not whether the code is right. In CI the same cases come each time: a change is not
 # to fail for a case that another would have drawn.
@@ -67,28 +65,14 @@ def sample(tmp_path_factory):
 
 
 @pytest.fixture
-def arrowroot_command(monkeypatch):
-    """Run the command in this process, with streams, directory, environment and warnings of its own."""
+def arrowroot_command():
+    """Run the command in this process."""
 
-    def run(*arguments, check=True, cwd=None, env=None):
-        streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
-        with monkeypatch.context() as patch, warnings.catch_warnings():
-            patch.setattr(sys, "stdout", streams[0])
-            patch.setattr(sys, "stderr", streams[1])
-            if cwd is not None:
-                patch.chdir(cwd)
-            for name in os.environ.keys() - (os.environ if env is None else env).keys():
-                patch.delenv(name)
-            for name, value in (env or {}).items():
-                patch.setenv(name, value)
-            try:
-                code = main([*map(str, arguments)])
-            except SystemExit as ended:
-                code = ended.code
-        out, err = (stream.buffer.getvalue().decode() for stream in streams)
+    def run(*arguments, check=True, **options):
+        done = run_here(*arguments, **options)
         if check:
-            assert code == 0, err
-        return subprocess.CompletedProcess(arguments, code, out, err)
+            assert done.returncode == 0, done.stderr
+        return done
 
     return run
 

@@ -19,6 +19,7 @@ import arrowroot
 from arrowroot.cli import main
 from arrowroot_servers import S3, Certificates, Nginx
 from arrowroot_servers.process import free_port
+from tests.command import run_here
 from tests.servers.fixtures import installed
 
 from . import data
@@ -36,6 +37,12 @@ def assert_hidden(text):
 
 def run(*arguments, **environment):
     """The command with all its output."""
+    done = run_here(*arguments, env=os.environ | environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def run_apart(*arguments, **environment):
+    """The command in a process that says all that it may."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "ignore", "-m", "arrowroot", *arguments],
         capture_output=True, text=True, check=False, timeout=300, env=os.environ | environment,
@@ -215,7 +222,7 @@ def test_the_commands_show_no_token(guarded, tmp_path):
         ["perf", f"{url}?arrowroot.token={MARK}"],
     ]
     for command in commands:
-        status, output = run(*command, ARROWROOT_TOKEN=MARK, RUST_LOG="trace", RUST_BACKTRACE="1")
+        status, output = run_apart(*command, ARROWROOT_TOKEN=MARK, RUST_LOG="trace", RUST_BACKTRACE="1")
         assert output, command
         assert_hidden(output)
         if "nothing" not in command[-1]:
