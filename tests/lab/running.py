@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from arrowroot_lab.campaign.read import read
-from arrowroot_lab.machine import proc
-from arrowroot_lab.running import processes
+from arrowroot_lab.machine import control, proc
+from arrowroot_lab.running import processes, sampling
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
@@ -43,6 +43,13 @@ LOCAL = '[storage.here]\nkind = "local"\n'
 WORKLOADS = "".join(
     f'[workload.{name}]\ncolumns = ["{column}"]\n' for name, column in zip(CASES, "xy", strict=True)
 )
+
+
+def disturb_nothing():
+    """Have samples of this process count, whatever else the machine does, after a small control kernel."""
+    control.N_BYTES = SMALL_KERNEL_BYTES
+    control._data.cache_clear()
+    sampling.disturbed = lambda *_: []
 
 
 def engine(name, **told):

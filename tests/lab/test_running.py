@@ -24,7 +24,18 @@ from arrowroot_lab.running import checking, predicting, sampling, virtual_first
 from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.sides import matched, run_of
-from tests.lab.running import CASES, LOCAL, N_ENTRIES, calls, descendants, engine, is_there, run, wait_until
+from tests.lab.running import (
+    CASES,
+    LOCAL,
+    N_ENTRIES,
+    calls,
+    descendants,
+    disturb_nothing,
+    engine,
+    is_there,
+    run,
+    wait_until,
+)
 
 
 def by_workload(results):
@@ -498,15 +509,19 @@ def test_a_program_that_tells_checksums_is_compared_with_another_engine_of_the_c
         assert "wrong values, as a has others: column histogram: sum is 2, not 1" in results["b"].reason
 
 
-@pytest.fixture
-def cluster(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
     """A scheduler and two workers on this machine, each a process of its own."""
     distributed = pytest.importorskip("distributed")
-    monkeypatch.chdir(tmp_path)  # workers have their files where they are started
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
-    ) as local:
-        yield local
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("cluster"))  # workers have their files where they are started
+        patch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path_factory.getbasetemp() / "lab-cache"))
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as local:
+            with local.get_client() as client:
+                client.run(disturb_nothing)
+            yield local
 
 
 def measure_there(path, store, local):
