@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import shutil
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,6 +27,7 @@ from arrowroot_lab.errors import LabError
 from arrowroot_lab.mining.table import Column
 from arrowroot_lab.store import Store
 from campaigns.parallel_output import cases
+from tests.command import done_here, run_here
 from tests.lab.made import Made
 
 MIB = 1 << 20
@@ -557,21 +556,20 @@ def test_a_trace_is_one_for_arrowroot(tmp_path):
     path = tmp_path / "job.arrow"
     trace = cms_published.job(0.002)
     traces.write(path, trace, "CMS 2010")
-    command = [sys.executable, "-m", "arrowroot", "replay", str(path), "--json", "--strategy", "direct"]
-    document = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    command = ["replay", path, "--json", "--strategy", "direct"]
+    document = json.loads(done_here(*command))
     assert (document["n_baskets"], document["order"]) == (len(trace), "entry")
     assert document["outcomes"][0]["think_ns"] == pytest.approx(trace.work_ns, rel=1e-6)
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     path.write_bytes(damaged)
-    done = subprocess.run(command, capture_output=True, check=False)
-    assert done.returncode == 1
+    assert run_here(*command).returncode == 1
 
 
 def test_a_real_file_makes_the_reads_of_its_replay(tmp_path):
     path = tmp_path / "small.root"
-    sample = [sys.executable, "-m", "arrowroot", "sample", "d3pd", f"{path}:physics", "--entries", "400"]
-    subprocess.run([*sample, "--flush", "none", "--basket-size", "2 kB"], check=True, capture_output=True)
+    made = ("--entries", "400", "--flush", "none", "--basket-size", "2 kB")
+    done_here("sample", "d3pd", f"{path}:physics", *made)
     rows = real.read_and_replayed(f"{path}:physics", "readahead", (4096, 1 << 16))
     for row in rows:
         assert (row["n_requests"], row["read_bytes"]) == (row["replayed_requests"], row["replayed_bytes"])

@@ -21,6 +21,7 @@ from arrowroot_lab.campaign.identity import identify, known
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.errors import CampaignError, LabError
 from arrowroot_lab.runners.values import of_files
+from tests.command import done_here
 
 REST = """
 [storage.local]
@@ -255,8 +256,7 @@ def identity(cache):
 
 def test_a_tree_and_an_rntuple_of_the_same_values_have_one_hash_of_values(identity, tmp_path):
     sample = tmp_path / "sample.root"
-    command = [sys.executable, "-m", "arrowroot", "sample", "d3pd", f"{sample}:T", "--entries", "60"]
-    subprocess.run(command, check=True, capture_output=True)
+    done_here("sample", "d3pd", f"{sample}:T", "--entries", "60")
     with arrowroot.open(sample) as file:
         table = file["T"].to_arrow()
     for name, options in {

@@ -6,7 +6,6 @@ import os
 import resource
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +22,7 @@ from arrowroot_lab.running.journal import Journal
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Store
 from arrowroot_servers.process import find_program
+from tests.command import done_here, run_here
 from tests.lab.made import Made
 from tests.lab.running import CASES, FAKE, calls, descendants, engine, is_there, lab_run, run, wait_until
 from tests.servers.fixtures import installed
@@ -193,30 +193,18 @@ def test_one_campaign_is_run_once_at_a_time(campaign, tmp_path):
         first.communicate(timeout=60)
 
 
-def test_the_command_says_what_came_of_it(campaign):
+def test_the_command_says_what_came_of_it(campaign, tmp_path):
     path = campaign(engine("a") + engine("b", error="no such table"), workloads="[workload.all]\n", repeats=1)
-    process = lab_run(path, "--json")
-    out, said = process.communicate(timeout=300)
-    assert process.returncode == 1, said
-    told = json.loads(out)
+    options = ("--db", tmp_path / "c.db", "--site", "s", "--json")
+    done = run_here("lab", "run", path, *options)
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
     assert sorted(one["outcome"] for one in told["results"]) == ["failed", "ok"]
-    assert "no such table" in said
+    assert "no such table" in done.stderr
     again = next(one["command"] for one in told["results"] if one["outcome"] == "ok")
     assert again[:2] == ["arrowroot-lab", "run"]
-    process = subprocess.run(
-        [
-            Path(sys.executable).with_name(again[0]),
-            *again[1:],
-            "--db",
-            str(path.with_suffix(".db")),
-            "--json",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    assert [one["outcome"] for one in json.loads(process.stdout)["results"]] == ["ok"]
+    told = json.loads(done_here("lab", *again[1:], *options))
+    assert [one["outcome"] for one in told["results"]] == ["ok"]
 
 
 def test_a_disk_that_is_full_in_a_run_is_told_and_loses_no_sample(campaign, tmp_path):

@@ -22,6 +22,7 @@ from arrowroot_lab.pages.site import MARKER
 from arrowroot_lab.pages.snapshot import Snapshot
 from arrowroot_lab.runs import another_of, new_run
 from arrowroot_lab.store import Filter, Store
+from tests.command import run_here
 
 from .made import Made
 from .parsed_pages import NOW, Page
@@ -155,20 +156,14 @@ def test_a_site_that_cannot_be_finished_leaves_the_old_one(little, tmp_path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
 
 
-def publishing(directory, db):
-    return [sys.executable, "-m", "arrowroot", "lab", "publish", str(directory), "--db", str(db)]
-
-
 def test_the_command_says_where_to_begin(little, tmp_path):
-    command = publishing(tmp_path / "pages", little.place)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_here("lab", "publish", tmp_path / "pages", "--db", little.place)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == (tmp_path / "pages" / "index.html").as_uri()
     assert "begin with" in done.stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("mine")
-    command = publishing(tmp_path / "mine", little.place)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_here("lab", "publish", tmp_path / "mine", "--db", little.place)
     assert done.returncode == 2
     assert "not empty" in done.stderr
 
@@ -177,8 +172,10 @@ def test_ctrl_c_leaves_no_half_site(tmp_path):
     with Store.open(tmp_path / "lab.db") as store:
         for result in Made(n_runs=2).results():
             store.put(result)
-    command = publishing(tmp_path / "pages", tmp_path / "lab.db")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "arrowroot", "lab", "publish", "pages", "--db", "lab.db"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     wait_until(lambda: process.poll() is not None or list(tmp_path.glob(".pages.new-*/results/*.html")))
     if process.poll() is None:
         os.kill(process.pid, signal.SIGINT)

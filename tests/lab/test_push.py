@@ -33,6 +33,7 @@ from arrowroot_lab.store import Store
 from arrowroot_servers import S3, Nginx, Relay, XRootD
 from arrowroot_servers.certificates import Certificates
 from arrowroot_servers.process import find_program, free_port
+from tests.command import done_here, run_here
 from tests.servers.fixtures import installed
 
 CAMPAIGN = """
@@ -180,9 +181,7 @@ def test_a_push_that_is_killed_leaves_nothing_under_the_name_and_the_next_one_en
         assert process.wait(60) == 130
         assert [one.name for one in served.directory.iterdir()] == [part.name]
         relay.link(0, 0)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        (told,) = json.loads(done.stdout)["files"]
+        (told,) = json.loads(done_here("lab", "push", path, "--json"))["files"]
         assert (told["dataset"], told["storage"], told["is_known"]) == ("numbers", "there", False)
         assert (served.directory / name).read_bytes() == numbers.read_bytes()
 
@@ -223,8 +222,7 @@ def test_a_storage_that_takes_nothing_is_told(tmp_path, numbers):
         push(Storage("there", "url", push=Location(server.url("{file}"))), [numbers])
     path = tmp_path / "c.toml"
     path.write_text(CAMPAIGN.format(storage='kind = "local"'))
-    command = [sys.executable, "-m", "arrowroot", "lab", "push", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_here("lab", "push", path)
     assert done.returncode == 2
     assert "no storage may be written: tell push in [storage.NAME]" in done.stderr
 

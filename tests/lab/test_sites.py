@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from arrowroot_lab.campaign.site import Batch, choose, here
 from arrowroot_lab.errors import CampaignError
 from arrowroot_lab.store import Store
 from arrowroot_lab.store.place import resolve
+from tests.command import done_here
 
 WHOLE = """
 name = "Site of tests"
@@ -187,11 +187,9 @@ def test_a_run_has_the_sites_name_in_its_results_and_stores_them_where_it_says(t
         f'[storage.shared]\nkind = "local"\n'
     )
     path = campaign('kind = "site"\nstorage = "shared"', "repeats = 1")
-    command = [sys.executable, "-m", "arrowroot", "lab", "run", str(path), "--site", "site.toml", "--json"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ARROWROOT_LAB")}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["database"] == f"{tmp_path}/of-site.db"
+    told = done_here("lab", "run", path, "--site", "site.toml", "--json", cwd=tmp_path, env=environment)
+    assert json.loads(told)["database"] == f"{tmp_path}/of-site.db"
     with Store.open(tmp_path / "of-site.db", must_exist=True) as store:
         (result,) = store.results()
     assert result.site == "named by file"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from arrowroot_lab.documents import from_json, to_json
 from arrowroot_lab.pages.pictures import result_reads
 from arrowroot_lab.running import traced
+from tests.command import done_here
 
 from .made import Made
 
@@ -24,7 +23,7 @@ def trace(tmp_path_factory):
         ["sample", "nanoaod", str(file), "--size", "2 MB"],
         ["perf", f"{file}:Events", "--strategy", "direct", "--trace", str(traced_to)],
     ):
-        subprocess.run([sys.executable, "-m", "arrowroot", *arguments], check=True, capture_output=True)
+        done_here(*arguments)
     return directory / "a.parquet"
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from arrowroot_lab.runners import arrowroot_runner
 from arrowroot_lab.scheduling.cells import Cell, cells_of
 from arrowroot_lab.scheduling.placing import WANTED_ERROR, Grid, Job, errors
 from arrowroot_lab.store import Store
+from tests.command import done_here
 
 MEASURED = Path(__file__).with_name("measured_grid.json")
 #: Round trip in ms, and MB a second.
@@ -63,8 +62,7 @@ def grid(tmp_path_factory):
 def made_grid(tmp_path_factory):
     directory = tmp_path_factory.mktemp("wan")
     file = directory / "sample.root"
-    command = [sys.executable, "-m", "arrowroot", "sample", "nanoaod", str(file), "--size", "20 MB"]
-    subprocess.run(command, check=True, capture_output=True)
+    done_here("sample", "nanoaod", file, "--size", "20 MB")
     with arrowroot.open(file) as opened:
         names = opened["Events"].scan().column_names
     asked = {"urls": [str(file)], "table": "Events", "threads": 1, "strategy": "auto"}
