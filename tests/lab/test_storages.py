@@ -6,7 +6,6 @@ import http.client
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from threading import Thread
 
 import pytest
 
+import arrowroot
 from arrowroot_lab.campaign.model import Line, Storage
 from arrowroot_lab.errors import LabError, RefusedError, SkippedError
 from arrowroot_lab.location import Location
@@ -22,6 +22,7 @@ from arrowroot_lab.machine import cold, proc
 from arrowroot_lab.storages import local, measure_line, opened, xrootd_line
 from arrowroot_servers import Nginx, NotInstalledError, Relay, XCache, XRootD
 from arrowroot_servers.process import find_program, free_port
+from tests.command import done_here
 from tests.servers.fixtures import installed
 
 FAR = Line(30_000_000, 0.0)
@@ -32,8 +33,7 @@ N_BYTES = 3_000_000
 def sample(tmp_path_factory):
     """A small file of ours, in a directory with a space."""
     path = tmp_path_factory.mktemp("with space") / "s.root"
-    command = [sys.executable, "-m", "arrowroot", "sample", "nanoaod", f"{path}:Events", "--size", "3 MB"]
-    subprocess.run(command, check=True, capture_output=True)
+    done_here("sample", "nanoaod", f"{path}:Events", "--size", "3 MB")
     return path
 
 
@@ -51,17 +51,13 @@ def place_of(storage, *files):
 
 
 def read(place, n=0):
-    """Read a file of a place as its users do; returns the sum of what came."""
-    program = (
-        "import arrowroot, sys; f = arrowroot.open(sys.argv[1]); t = f['Events']; "
-        "print(t.num_entries, int(t.to_arrow(['event'])['event'].to_numpy().astype('u8').sum()))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, place.urls[n]], capture_output=True, text=True, check=False,
-        env=os.environ | place.environment, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    """Read a file of a place as its users do; return the number of entries, and a sum of what came."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in place.environment.items():
+            patch.setenv(name, value)
+        with arrowroot.open(place.urls[n]) as file:
+            tree = file["Events"]
+            return tree.num_entries, int(tree.to_arrow(["event"])["event"].to_numpy().astype("u8").sum())
 
 
 def children():
@@ -159,12 +155,11 @@ def test_an_xcache_asks_its_origin_in_blocks(sample, tmp_path):
 
 def test_two_files_of_one_name_are_two(sample, tmp_path):
     other = tmp_path / "s.root"
-    command = [sys.executable, "-m", "arrowroot", "sample", "nanoaod", f"{other}:Events", "--entries", "7"]
-    subprocess.run(command, check=True, capture_output=True)
+    done_here("sample", "nanoaod", f"{other}:Events", "--entries", "7")
     for kind in ("http", "s3"):
         with place_of(Storage(kind, kind), sample, other) as place:
             assert len(set(place.urls)) == 2
-            assert read(place, 1).split()[0] == "7"
+            assert read(place, 1)[0] == 7
 
 
 def test_a_place_ends_with_its_servers_when_its_block_is_left_by_an_error(sample, temporaries):
