@@ -21,6 +21,7 @@ from arrowroot_lab.errors import LabError, RefusedError, RunnerError, SkippedErr
 from arrowroot_lab.redaction import redacted
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.subjects import Engines
+from tests.command import done_here
 from tests.lab.running import is_there, wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -326,6 +327,18 @@ def test_copies_have_the_values_of_their_origin(file, job, tmp_path):
     assert dict.fromkeys(outs, origin) == dict(zip(outs, copies, strict=True))
 
 
+def test_pandas_is_not_imported_while_reading_is_timed(tree, tmp_path):
+    python, *runner = BUILT_IN["arrowroot"].command()
+    done = subprocess.run(
+        [python, "-X", "importtime", *runner, "run"], input=json.dumps(tree | {"trace": f"{tmp_path}/t.parquet"}),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1])["n_entries"] == N_ENTRIES
+    assert not [
+        line for line in done.stderr.splitlines() if "| " in line and line.split()[-1].startswith("pandas.")
+    ]
+
+
 def test_a_prediction_follows_the_line(tree):
     def predicted(latency_ns):
         line = {"latency_ns": latency_ns, "bytes_per_s": 1e8}
@@ -382,10 +395,7 @@ def test_a_job_report_has_as_many_reads_of_the_store_as_the_model_says(tmp_path)
     report.write_text(fjr.document(counters, url="root://host//x.root", n_entries=1))
     job = {"kind": "program", "urls": ["x"], "table": "T", "command": ["cp", str(report), "{report}"]}
     told = ask(registered().engines["program"].command(), "run", {**job, "report": "fjr"}).answer["counters"]
-    said = subprocess.run(
-        [sys.executable, "-m", "arrowroot", "model", "--json", str(report)], capture_output=True, check=True
-    ).stdout
-    figures = json.loads(said)["predictions"][0]
+    figures = json.loads(done_here("model", "--json", report))["predictions"][0]
     assert told["store"]["n_reads"] + told["store"]["n_vector_reads"] == figures["n_reads"] == 2 * (14 + 3)
     assert told["store"]["n_bytes"] == figures["megabytes"] * 2**20 == 2 * 4 * 2**20
     assert {name: told[name]["n_vector_reads"] for name in around[:-1]} == dict.fromkeys(around[:-1], 14)

@@ -58,6 +58,18 @@ def test_entry_numbers_and_arrays_of_several_chunks_need_no_masked_arrays(sample
     assert out.stdout.strip() == "True"
 
 
+@pytest.mark.parametrize(
+    "arguments", [("perf", "{file}", "--trace", "t.parquet"), ("convert", "{file}", "o.root")]
+)
+def test_a_command_has_no_use_for_pandas(sample, tmp_path, arguments):
+    words = [word.format(file=sample[0]) for word in arguments]
+    command = [sys.executable, "-X", "importtime", "-m", "arrowroot", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"numpy", "pyarrow"} <= imported
+    assert not {name for name in imported if name.startswith("pandas.")}
+
+
 def test_a_debug_build_warns(monkeypatch):
     monkeypatch.setattr(_native, "debug_build", True)
     with pytest.warns(UserWarning, match="debug build"):

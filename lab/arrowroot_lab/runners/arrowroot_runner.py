@@ -418,5 +418,16 @@ def metadata_of(path: str) -> dict[str, Any]:
     return metadata
 
 
+class _NoPandas:
+    """Finds no pandas. pyarrow imports it to see if a value is one of its, which would count as reading or writing."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Refuse pandas, and leave all else to others."""
+        del path, target
+        if name == "pandas":
+            raise ModuleNotFoundError("no runner needs it", name=name)
+
+
 if __name__ == "__main__":
+    sys.meta_path.insert(0, _NoPandas())
     serve({"run": run, "predict": predict, "identify": identify})
