@@ -328,7 +328,7 @@ def test_copies_have_the_values_of_their_origin(file, job, tmp_path):
 
 
 def test_pandas_is_not_imported_while_reading_is_timed(tree, tmp_path):
-    python, *runner = BUILT_IN["arrowroot"].command()
+    python, *runner = registered().engines["arrowroot"].command()
     done = subprocess.run(
         [python, "-X", "importtime", *runner, "run"], input=json.dumps(tree | {"trace": f"{tmp_path}/t.parquet"}),
         capture_output=True, text=True, check=True,
