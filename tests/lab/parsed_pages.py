@@ -9,7 +9,7 @@ from arrowroot_lab.classics.classic import Classic
 from arrowroot_lab.classics.results import Claim
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.headlines import Headline, Pair
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 #: When the sites of tests are published.
 NOW = datetime(2026, 10, 25, 12, tzinfo=timezone.utc)
@@ -112,8 +112,8 @@ def a_classic():
         ),
         figures=(curves("Bytes", "By buffer.", [line], *columns, is_log_x=True, is_log_y=True),),
         tables=(
-            Table("Both", columns, ((4096, 1e9),)),
-            Table("Many", columns, tuple((n, 1e9) for n in range(41)), ("All are alike.",)),
+            ResultTable("Both", columns, ((4096, 1e9),)),
+            ResultTable("Many", columns, tuple((n, 1e9) for n in range(41)), ("All are alike.",)),
         ),
         claims=(
             Claim("The bytes are as published.", holds=True, is_given=True),

@@ -30,7 +30,7 @@ from arrowroot_lab.running.events import Progress
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching import confirming, pairs_again
 from arrowroot_lab.watching.check import Acceptance, check
-from arrowroot_lab.watching.findings import Kind, State
+from arrowroot_lab.watching.findings import FindingState, Kind
 from tests.lab.made import Made, Noise
 from tests.lab.planted import share_confirmed
 
@@ -78,7 +78,7 @@ def test_runs_of_equal_programs_ring_in_no_check(tmp_path):
         for run in runs[1:]:
             checked = check(store, Filter(), runs[0], run=run)
             assert len(checked.compared) == 10
-            assert checked.of(State.ALARM) == []
+            assert checked.of(FindingState.ALARM) == []
             assert {one.kind for one in checked.findings} <= {Kind.TIME}
 
 
@@ -88,7 +88,7 @@ def test_a_planted_change_of_a_count_rings_and_one_that_varies_does_not(tmp_path
     now[6].samples[0].counters["device"]["n_bytes"] += 4096  # the kernel's
     store, (old, new) = stored(tmp_path, run_of(0), now)
     with store:
-        (alarm,) = check(store, Filter(), old, run=new).of(State.ALARM)
+        (alarm,) = check(store, Filter(), old, run=new).of(FindingState.ALARM)
         assert (alarm.kind, alarm.name, alarm.uuid_now) == (Kind.COUNTER, "store.n_reads", now[3].uuid)
         assert alarm.now == alarm.before + 1
 
@@ -98,7 +98,7 @@ def test_a_count_that_varied_before_with_the_same_engine_is_no_exact_one(tmp_pat
     now = planted(run_of(1, seed=2), 3, more("n_reads", 1))
     store, (_, old, new) = stored(tmp_path, earlier, run_of(0), now)
     with store:
-        assert check(store, Filter(), old, run=new).of(State.ALARM) == []
+        assert check(store, Filter(), old, run=new).of(FindingState.ALARM) == []
 
 
 def test_five_per_cent_of_memory_ring_and_one_per_cent_does_not(tmp_path):
@@ -108,7 +108,7 @@ def test_five_per_cent_of_memory_ring_and_one_per_cent_does_not(tmp_path):
     now = planted(planted(run_of(1, seed=2), 3, grown(1.05)), 4, grown(1.01))
     store, (old, new) = stored(tmp_path, run_of(0), now)
     with store:
-        (alarm,) = check(store, Filter(), old, run=new).of(State.ALARM)
+        (alarm,) = check(store, Filter(), old, run=new).of(FindingState.ALARM)
         assert (alarm.kind, alarm.uuid_now) == (Kind.MEMORY, now[3].uuid)
         assert alarm.ratio == pytest.approx(1.05, abs=0.01)
 
@@ -133,14 +133,18 @@ def test_other_values_failures_and_what_is_missing_ring(tmp_path):
     store, (old, new) = stored(tmp_path, run_of(0), now)
     with store:
         checked = check(store, Filter(), old, run=new)
-        told = {one.name: one for one in checked.of(State.ALARM)}
-        assert sorted(one.name for one in checked.of(State.ALARM)) == ["checksum.run", "outcome", "outcome"]
+        told = {one.name: one for one in checked.of(FindingState.ALARM)}
+        assert sorted(one.name for one in checked.of(FindingState.ALARM)) == [
+            "checksum.run",
+            "outcome",
+            "outcome",
+        ]
         assert "5001" in str(told["checksum.run"].now)
-        notes = {one.note for one in checked.of(State.ALARM) if one.name == "outcome"}
+        notes = {one.note for one in checked.of(FindingState.ALARM) if one.name == "outcome"}
         assert notes == {"the server is gone", "the run has no result of it"}
         # A case that was not measured is told where the newest results are taken, and fails nothing.
         newest = check(store, Filter(), old)
-        (unchecked,) = newest.of(State.UNCHECKED)
+        (unchecked,) = newest.of(FindingState.UNCHECKED)
         assert unchecked.series_id == gone.series_id
 
 
@@ -165,7 +169,7 @@ def test_what_is_accepted_rings_no_more_until_it_changes_again(tmp_path):
         assert not accepted.is_alarm
         again = check(store, Filter(), baseline, run=runs[1])
         assert not again.is_alarm
-        assert [one.note.partition(": ")[2] for one in again.of(State.ACCEPTED)] == ["a new planner"]
+        assert [one.note.partition(": ")[2] for one in again.of(FindingState.ACCEPTED)] == ["a new planner"]
         assert check(store, Filter(), baseline, run=runs[2]).is_alarm
         store.take_back(store.accepted())
         assert check(store, Filter(), baseline, run=runs[1]).is_alarm
@@ -187,15 +191,17 @@ def with_memory(day, peak_rss_bytes):
     return [result]
 
 
-@pytest.mark.parametrize(("made", "alarming"), [(with_times, State.SUSPECT), (with_memory, State.ALARM)])
+@pytest.mark.parametrize(
+    ("made", "alarming"), [(with_times, FindingState.SUSPECT), (with_memory, FindingState.ALARM)]
+)
 def test_what_was_accepted_rings_where_it_comes_once_more_from_a_later_baseline(tmp_path, made, alarming):
     levels = [100_000_000, 110_000_000, 110_500_000, 121_000_000]
     store, runs = stored(tmp_path, *(made(day, level) for day, level in enumerate(levels)))
     with store:
         (_,) = check(store, Filter(), runs[0], run=runs[1], accepts=[Acceptance("*", "why")]).of(
-            State.ACCEPTED
+            FindingState.ACCEPTED
         )
-        assert len(check(store, Filter(), runs[0], run=runs[2]).of(State.ACCEPTED)) == 1
+        assert len(check(store, Filter(), runs[0], run=runs[2]).of(FindingState.ACCEPTED)) == 1
         assert len(check(store, Filter(), runs[1], run=runs[3]).of(alarming)) == 1
         assert len(check(store, Filter(), runs[0], run=runs[3]).of(alarming)) == 1
 
@@ -208,7 +214,7 @@ def test_a_second_acceptance_takes_the_first_one_from_nobody(tmp_path):
             check(store, Filter(), old, run=run, accepts=[Acceptance("store.n_reads", "why")])
         for run in runs:
             checked = check(store, Filter(), old, run=run)
-            assert (len(checked.of(State.ACCEPTED)), checked.is_alarm) == (1, False)
+            assert (len(checked.of(FindingState.ACCEPTED)), checked.is_alarm) == (1, False)
 
 
 def test_a_time_that_pairs_say_to_be_less_than_was_accepted_rings_no_more(tmp_path):
@@ -217,7 +223,7 @@ def test_a_time_that_pairs_say_to_be_less_than_was_accepted_rings_no_more(tmp_pa
             self.ratio = ratio
 
         def judge(self, suspects):
-            return [replace(one, state=State.ALARM, ratio=self.ratio) for one, _ in suspects]
+            return [replace(one, state=FindingState.ALARM, ratio=self.ratio) for one, _ in suspects]
 
     levels = [100_000_000, 110_000_000, 120_000_000]
     store, (old, new, newer) = stored(tmp_path, *(with_times(day, level) for day, level in enumerate(levels)))
@@ -225,7 +231,7 @@ def test_a_time_that_pairs_say_to_be_less_than_was_accepted_rings_no_more(tmp_pa
         check(store, Filter(), old, run=new, accepts=[Acceptance("wall_ns", "why")])
         assert check(store, Filter(), old, run=newer, confirming=Pairs(1.15)).is_alarm
         checked = check(store, Filter(), old, run=newer, confirming=Pairs(1.08))
-        assert [one.note.partition(": ")[2] for one in checked.of(State.ACCEPTED)] == ["why"]
+        assert [one.note.partition(": ")[2] for one in checked.of(FindingState.ACCEPTED)] == ["why"]
         assert not checked.is_alarm
 
 
@@ -237,7 +243,7 @@ def test_a_time_without_a_counted_sample_is_told_as_not_checked(tmp_path, side, 
     store, (old, new) = stored(tmp_path, *both)
     with store:
         (one,) = check(store, Filter(), old, run=new).findings
-    assert (one.kind, one.state) == (Kind.TIME, State.UNCHECKED)
+    assert (one.kind, one.state) == (Kind.TIME, FindingState.UNCHECKED)
     assert one.note == f"its time is not compared: no sample is counted {where}"
 
 
@@ -248,8 +254,12 @@ def test_a_checksum_that_is_gone_is_told(tmp_path):
     store, (old, new) = stored(tmp_path, before, now)
     with store:
         checked = check(store, Filter(), old, run=new)
-    assert [(one.name, one.uuid_now) for one in checked.of(State.ALARM)] == [("checksum.event", now[0].uuid)]
-    assert [(one.name, one.uuid_now) for one in checked.of(State.UNCHECKED)] == [("checksum", now[1].uuid)]
+    assert [(one.name, one.uuid_now) for one in checked.of(FindingState.ALARM)] == [
+        ("checksum.event", now[0].uuid)
+    ]
+    assert [(one.name, one.uuid_now) for one in checked.of(FindingState.UNCHECKED)] == [
+        ("checksum", now[1].uuid)
+    ]
 
 
 def test_a_version_is_compared_with_itself_whatever_its_run_has_besides(tmp_path):
@@ -261,7 +271,7 @@ def test_a_version_is_compared_with_itself_whatever_its_run_has_besides(tmp_path
     later[0].versions["engine"] = "5.8.0"
     store, (old, new, _) = stored(tmp_path, before, slower + other, later)
     with store:
-        assert [one.uuid_now for one in check(store, Filter(), old, run=new).of(State.SUSPECT)] == [
+        assert [one.uuid_now for one in check(store, Filter(), old, run=new).of(FindingState.SUSPECT)] == [
             slower[0].uuid
         ]
         # A run without it has the newest result all the same.
@@ -273,7 +283,7 @@ def test_a_case_that_fails_now_is_found_whatever_outcome_is_asked_for(tmp_path, 
     now[1].outcome, now[1].reason, now[1].samples = Outcome.FAILED, "the server is gone", []
     store, (old, new) = stored(tmp_path, run_of(0), now)
     with store:
-        (alarm,) = check(store, Filter(outcome=("ok",)), old, run=new).of(State.ALARM)
+        (alarm,) = check(store, Filter(outcome=("ok",)), old, run=new).of(FindingState.ALARM)
         assert alarm.note == "the server is gone"
     # The command offers nothing that would have no effect.
     for option in ("--outcome=ok", "--since=2026-10", "--until=2026-10"):
@@ -335,7 +345,7 @@ def test_a_suspected_time_is_shown_by_what_grew(tmp_path, is_least, shown):
         result.samples = [replace(one, wall_ns=ns) for one, ns in zip(result.samples, wall_ns, strict=False)]
     store, (old, new) = stored(tmp_path, before[:1], now[:1])
     with store:
-        (suspect,) = check(store, Filter(), old, run=new).of(State.SUSPECT)
+        (suspect,) = check(store, Filter(), old, run=new).of(FindingState.SUSPECT)
     assert (suspect.before, suspect.now) == shown
 
 
@@ -381,7 +391,7 @@ def test_times_are_not_measured_again_where_only_a_library_changed(tmp_path, mon
     )
     with store:
         again = confirming.Confirming(store, read(path), "here", Progress(lambda *_: None))
-        (suspect,) = check(store, Filter(), old, run=new, confirming=again).of(State.SUSPECT)
+        (suspect,) = check(store, Filter(), old, run=new, confirming=again).of(FindingState.SUSPECT)
     assert suspect.note == (
         "not confirmed: only numpy changed, and no environment is made with what it was before"
     )

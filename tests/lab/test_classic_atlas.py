@@ -12,7 +12,7 @@ import pytest
 from arrowroot_lab import classics
 from arrowroot_lab.classics import results, traces
 from arrowroot_lab.classics.atlas_2012 import layouts, measuring, published, real
-from arrowroot_lab.classics.atlas_2012.found import Found
+from arrowroot_lab.classics.atlas_2012.found import Atlas2012Results
 from arrowroot_lab.classics.atlas_2012.published import NEW, OLD
 from arrowroot_lab.store import Store
 from campaigns.tables import layouts as tables_of_layouts
@@ -85,7 +85,7 @@ def test_the_figures_of_the_page_are_those_of_its_results(kept):
         assert record["event_ns"] == pytest.approx(row["wall_ns"] / row["n_events"])
         assert (record["n_requests"], record["read_bytes"]) == (row["n_requests"], row["read_bytes"])
     for layout in (OLD, NEW):
-        ms = Found(kept.document).picked_ms[layout.name]
+        ms = Atlas2012Results(kept.document).picked_ms[layout.name]
         assert f"{ms:.0f}" in page.answer
         assert told[layout.name, 0.01, "cache"]["published_ns"] == layout.picked_ms * 1e6
     assert published.efficiency(0) == pytest.approx(published.LOCAL_SHARE)

@@ -18,7 +18,7 @@ from arrowroot_lab.classics.cms_2010 import published as cms_published
 from arrowroot_lab.classics.cms_2010 import real as cms_real
 from arrowroot_lab.classics.cms_2017 import measuring as cms_2017
 from arrowroot_lab.classics.liverpool_2008 import published as liverpool_published
-from arrowroot_lab.classics.liverpool_2008.found import Found as Liverpool
+from arrowroot_lab.classics.liverpool_2008.found import Liverpool2008Results as Liverpool
 from arrowroot_lab.classics.root_2009 import measuring as root
 from arrowroot_lab.classics.root_2009 import published as root_published
 from arrowroot_lab.classics.root_2009 import tree_cache

@@ -18,7 +18,7 @@ from arrowroot_lab.cli import main
 from arrowroot_lab.documents import MAX_BYTES, encode
 from arrowroot_lab.errors import LabError, StoreError
 from arrowroot_lab.store import Store, merging, summary_of
-from arrowroot_lab.store.merging import Found, Merged, merge
+from arrowroot_lab.store.merging import FoundDocument, Merged, merge
 from tests.lab.made import Made
 
 RESULTS = Made(n_runs=1, site="there").results()
@@ -134,7 +134,7 @@ def test_what_is_no_source_is_said(tmp_path, here, capsys):
 
 
 def test_passwords_of_a_source_are_not_shown(here, capsys, monkeypatch):
-    monkeypatch.setattr(merging, "_documents", lambda _: iter([Found("one", None, "it is missing")]))
+    monkeypatch.setattr(merging, "_documents", lambda _: iter([FoundDocument("one", None, "it is missing")]))
     for place in ("postgresql://lab:SECRET@host/lab", "postgresql://lab@host/lab?password=SECRET"):
         for options in ([], ["--json"]):
             assert main(["import", place, "--db", here.place, *options]) == 1

@@ -21,7 +21,7 @@ from arrowroot_lab.documents import Outcome
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.mining import (
     Column,
-    Table,
+    ResultTable,
     compare,
     environment_difference,
     history,
@@ -500,7 +500,7 @@ def test_values_are_shown(value, form, text):
     assert shown(value, form) == text
 
 
-HOSTILE = Table(
+HOSTILE = ResultTable(
     "A \x1b[31mtitle",
     (Column("name", "name"), Column("wall_ns", "wall", "time"), Column("why", "why")),
     (("a|b\n", 1, "x" * 300), ("\x1b]0;owned\x07", None, "y\tz")),
@@ -529,7 +529,7 @@ def test_a_table_fits_its_width_and_loses_no_row(data):
         tuple(data.draw(st.none() | cell.get(form, st.integers(0, 2**62))) for form in forms)
         for _ in range(3)
     )
-    told = writing.text(Table("t", columns, rows), 80)
+    told = writing.text(ResultTable("t", columns, rows), 80)
     n_leading = next((n for n, form in enumerate(forms) if form not in ("text", "key")), len(forms))
     if n_leading <= 4:
         assert max(map(len, told.splitlines())) <= 80
@@ -544,7 +544,7 @@ def test_a_table_fits_its_width_and_loses_no_row(data):
 
 def test_the_value_of_a_key_is_never_cut():
     command = "arrowroot lab run campaigns/storages.toml " + " ".join(f"--case {n:016x}" for n in range(9))
-    table = Table(
+    table = ResultTable(
         "Result", (Column("key", "key"), Column("value", "value")), (("again", command), ("site", "here"))
     )
     told = writing.text(table)
@@ -559,7 +559,9 @@ TEXTS = ["a=b", "-5", "+1.5e3", "-.5", "", "'=1", "ü", "1-2"]
 
 def test_csv_has_no_text_that_a_spreadsheet_takes_for_a_formula(tmp_path):
     columns = (Column("text", "Text", "text"), Column("=key", "Number"))
-    table = Table("t", columns, tuple((text, -number) for number, text in enumerate([*FORMULAS, *TEXTS])))
+    table = ResultTable(
+        "t", columns, tuple((text, -number) for number, text in enumerate([*FORMULAS, *TEXTS]))
+    )
     head, *rows = csv.reader(io.StringIO(writing.as_csv(table)))
     assert head == ["text", "'=key"]
     assert [row[0] for row in rows] == [*(f"'{text}" for text in FORMULAS), *TEXTS]
@@ -610,4 +612,4 @@ def test_csv_json_and_markdown_have_all_cells(noisy):
     ]
     assert json.loads(writing.as_json([table]))["rows"] == table.records()
     assert len(writing.markdown(table).splitlines()) == 4 + len(table.rows) + 2 * len(table.notes)
-    assert writing.text(Table("t", (), ())) == "t\n\nnothing\n"
+    assert writing.text(ResultTable("t", (), ())) == "t\n\nnothing\n"

@@ -12,7 +12,7 @@ from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome, decode
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.running import planning
-from arrowroot_lab.running.cluster import Errand, Kept, measure_there
+from arrowroot_lab.running.cluster import Errand, WorkerStore, measure_there
 from arrowroot_lab.running.subjects import Preparation
 from arrowroot_lab.runs import new_run
 from arrowroot_lab.storages.local import Local
@@ -95,7 +95,7 @@ def test_a_server_that_does_not_answer_any_more_ends_its_cases_alone(campaign, t
 @pytest.mark.usefixtures("undisturbed")
 def test_an_error_on_a_worker_sends_back_what_it_has_measured(campaign, monkeypatch):
     path = campaign(engine("a"))
-    keep, kept = Kept.put, []
+    keep, kept = WorkerStore.put, []
 
     def put(self, result):
         if kept:
@@ -103,7 +103,7 @@ def test_an_error_on_a_worker_sends_back_what_it_has_measured(campaign, monkeypa
         kept.append(result.uuid)
         return keep(self, result)
 
-    monkeypatch.setattr(Kept, "put", put)
+    monkeypatch.setattr(WorkerStore, "put", put)
     labels = frozenset(case.label() for case in cases(read(path)))
     errand = Errand(str(path), read(path).text_hash, "there", [], "site", (), False, new_run(), labels)
     told = measure_there(errand)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from .datasets import Found
+    from .datasets import FoundDataset
     from .model import Campaign, Workload
 
 
-def columns(campaign: Campaign, workload: Workload, found: Found) -> list[str] | None:
+def columns(campaign: Campaign, workload: Workload, found: FoundDataset) -> list[str] | None:
     """Return the names of the columns that are read, in the dataset's order; None: all of them.
 
     Raises: CampaignError if a name or glob matches no column.

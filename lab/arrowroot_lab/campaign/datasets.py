@@ -32,7 +32,7 @@ _SPARE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundDataset:
     """A dataset that is there."""
 
     dataset: Dataset
@@ -58,14 +58,14 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arrowroot-lab"
 
 
-def find(campaign: Campaign, dataset: Dataset) -> Found | None:
+def find(campaign: Campaign, dataset: Dataset) -> FoundDataset | None:
     """Return a dataset if it is there and its identity is known; None if it would have to be made or hashed first."""
     files = _listed(campaign, dataset) if dataset.recipe is None else _made(directory_of(campaign, dataset))
     identity = known(files, dataset.table, cache_directory()) if files else None
-    return Found(dataset, files, identity) if identity else None
+    return FoundDataset(dataset, files, identity) if identity else None
 
 
-def make(campaign: Campaign, dataset: Dataset) -> Found:
+def make(campaign: Campaign, dataset: Dataset) -> FoundDataset:
     """Return a dataset, made first if its recipe was not followed yet.
 
     Of several processes one makes it, and the others wait. Whoever is killed leaves nothing under its name.
@@ -81,7 +81,7 @@ def make(campaign: Campaign, dataset: Dataset) -> Found:
             )
     else:
         files = _follow(campaign, dataset, dataset.recipe)
-    return Found(dataset, files, identify(files, dataset.table, cache_directory()))
+    return FoundDataset(dataset, files, identify(files, dataset.table, cache_directory()))
 
 
 def directory_of(campaign: Campaign, dataset: Dataset) -> Path:

@@ -68,7 +68,7 @@ def type_text(value: Any) -> str:
     )
 
 
-class Table:
+class TomlTable:
     """One table of the document. Each key is asked for once; ``end`` tells of those that nobody asked for."""
 
     def __init__(self, faults: Faults, key: Key, values: Any) -> None:
@@ -98,14 +98,14 @@ class Table:
         self._asked.update(self._values)
         return list(self._values)
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> TomlTable:
         """A table in this one; an empty one if it is not there."""
-        return Table(self.faults, (*self.key, name), self._take(name, {}))
+        return TomlTable(self.faults, (*self.key, name), self._take(name, {}))
 
-    def tables(self, name: str) -> list[Table]:
+    def tables(self, name: str) -> list[TomlTable]:
         """An array of tables."""
         values = self._of_type(name, list, [])
-        return [Table(self.faults, (*self.key, name, n), value) for n, value in enumerate(values)]
+        return [TomlTable(self.faults, (*self.key, name, n), value) for n, value in enumerate(values)]
 
     def raw(self, name: str) -> Any:
         """Any value, None if it is not there."""

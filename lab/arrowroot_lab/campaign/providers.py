@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.metadata import EntryPoint
 
-    from .keys import Table
+    from .keys import TomlTable
 
 GROUP = "arrowroot_lab.engines"
 FILE = "engines.toml"
@@ -223,7 +223,7 @@ def _directory(point: EntryPoint) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def _family(table: Table, name: str) -> Family:
+def _family(table: TomlTable, name: str) -> Family:
     commits = _commits(table.table("commits")) if "commits" in table else None
     return _ended(
         table,
@@ -238,7 +238,7 @@ def _family(table: Table, name: str) -> Family:
     )
 
 
-def _cost(table: Table) -> Cost:
+def _cost(table: TomlTable) -> Cost:
     return _ended(
         table,
         Cost(
@@ -251,13 +251,13 @@ def _cost(table: Table) -> Cost:
     )
 
 
-def _commits(table: Table) -> Commits:
+def _commits(table: TomlTable) -> Commits:
     variables, defaults = (_plain(table.table(key), str) for key in ("variables", "defaults"))
     sources = _words(table, "sources", is_needed=True)
     return _ended(table, Commits(sources, _words(table, "path"), variables, defaults))
 
 
-def _engine(table: Table, name: str, families: dict[str, Family], here: Path) -> Engine:
+def _engine(table: TomlTable, name: str, families: dict[str, Family], here: Path) -> Engine:
     family = table.text("family", name)
     return _ended(
         table,
@@ -274,7 +274,7 @@ def _engine(table: Table, name: str, families: dict[str, Family], here: Path) ->
     )
 
 
-def _file_kind(table: Table, name: str, here: Path) -> FileKind:
+def _file_kind(table: TomlTable, name: str, here: Path) -> FileKind:
     names = _words(table, "names", is_needed=True)
     identity, warm_up, export = (
         _words(table, key, here, is_needed=key == "identity") for key in ("identity", "warm_up", "export")
@@ -283,20 +283,22 @@ def _file_kind(table: Table, name: str, here: Path) -> FileKind:
     return _ended(table, FileKind(name, names, identity, suffix, has_tables, warm_up, export))
 
 
-def _ended(table: Table, made: T) -> T:
+def _ended(table: TomlTable, made: T) -> T:
     """Return what was made of a table; keys that nobody has asked for are faults."""
     table.end()
     return made
 
 
-def _parts(table: Table, glob: str, here: Path) -> list[Path]:
+def _parts(table: TomlTable, glob: str, here: Path) -> list[Path]:
     found = sorted(here.glob(glob))
     if not found:
         table.fault("program", f"there is no file {glob} in {here}")
     return found
 
 
-def _words(table: Table, key: str, here: Path | None = None, *, is_needed: bool = False) -> tuple[str, ...]:
+def _words(
+    table: TomlTable, key: str, here: Path | None = None, *, is_needed: bool = False
+) -> tuple[str, ...]:
     if key not in table:
         if is_needed:
             table.required(key, "a list of texts")
@@ -305,7 +307,7 @@ def _words(table: Table, key: str, here: Path | None = None, *, is_needed: bool 
     return tuple(words if here is None else [word.replace("{here}", str(here)) for word in words])
 
 
-def _plain(table: Table, kind: type[T]) -> dict[str, T]:
+def _plain(table: TomlTable, kind: type[T]) -> dict[str, T]:
     found: dict[str, Any] = {}
     for key in table.names():
         value = whole(table.raw(key))

@@ -15,7 +15,7 @@ from arrowroot_lab.location import whole
 from arrowroot_lab.quantities import parse_bytes
 from arrowroot_lab.redaction import redacted
 
-from .keys import Faults, Table, near
+from .keys import Faults, TomlTable, near
 from .matrix import AXES, cases, storage_key, told_apart
 from .model import Campaign, EngineChoice, Limits, Selection, Strategy, Workload
 from .providers import registered
@@ -50,7 +50,7 @@ class _Reader:
     def __init__(self, path: Path, faults: Faults) -> None:
         self._path, self._faults = path, faults
 
-    def campaign(self, top: Table, text: str) -> Campaign:
+    def campaign(self, top: TomlTable, text: str) -> Campaign:
         """The whole campaign; what is at fault has some value or other, as the faults are raised afterwards."""
         title = top.text("title", "") or self._path.stem
         repeats = top.whole("repeats", 5, 1, MAX_REPEATS)
@@ -90,7 +90,7 @@ class _Reader:
             self._check_storages(campaign)
         return campaign
 
-    def _engine(self, table: Table, name: str) -> list[EngineChoice]:
+    def _engine(self, table: TomlTable, name: str) -> list[EngineChoice]:
         command = table.texts("command") if "command" in table else ()
         chosen = table.text("engine", name)
         if "engine" in table and command:
@@ -111,7 +111,7 @@ class _Reader:
         table.end()
         return [EngineChoice(chosen, version, command) for version in versions]
 
-    def _selections(self, top: Table, kind: str, campaign: Campaign) -> tuple[Selection, ...]:
+    def _selections(self, top: TomlTable, kind: str, campaign: Campaign) -> tuple[Selection, ...]:
         known = {
             "dataset": [one.name for one in campaign.datasets],
             "storage": [one.name for one in campaign.storages],
@@ -163,7 +163,7 @@ class _Reader:
                 )
 
 
-def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[T]]) -> tuple[T, ...]:
+def _several(named: list[tuple[str, TomlTable]], make: Callable[[TomlTable, str], list[T]]) -> tuple[T, ...]:
     """All that the tables make; engines and strategies may make several of one table, and one of two tables."""
     found: dict[str, T] = {}
     for name, table in named:
@@ -174,7 +174,7 @@ def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[T
     return tuple(found.values())
 
 
-def _strategy(table: Table, name: str) -> list[Strategy]:
+def _strategy(table: TomlTable, name: str) -> list[Strategy]:
     chosen = table.text("strategy", name)
     options = table.table("options")
     plain: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from .model import Dataset, Limits, Line, Recipe, Storage
 from .providers import kind_of, registered
 
 if TYPE_CHECKING:
-    from .keys import Table
+    from .keys import TomlTable
 
 KINDS = ("local", "url", "xrootd", "http", "s3", "xcache", "simulated")
 #: The keys of each kind besides ``kind``.
@@ -35,7 +35,7 @@ _WHERE = "where the datasets are, with {file} for a file's name"
 MAX_LATENCY_NS = 60 * 10**9
 
 
-def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
+def read_dataset(table: TomlTable, name: str, directory: Path) -> Dataset:
     """Return the dataset of ``[dataset.NAME]``."""
     recipes = registered().recipes
     sources = ("files", *recipes, "script")
@@ -79,7 +79,7 @@ def _script(table: Table, directory: Path) -> Recipe:
     )
 
 
-def inside(table: Table, key: str, told: str, directory: Path) -> str:
+def inside(table: TomlTable, key: str, told: str, directory: Path) -> str:
     """Return a path below the campaign's directory; note a fault for any other, or if there is no such file."""
     told = whole(told)
     path = PurePosixPath(told)
@@ -96,7 +96,7 @@ def inside(table: Table, key: str, told: str, directory: Path) -> str:
     return told
 
 
-def read_storage(table: Table, name: str, *, may_be_site: bool = True) -> Storage:
+def read_storage(table: TomlTable, name: str, *, may_be_site: bool = True) -> Storage:
     """Return the storage of ``[storage.NAME]``; of kind "site" it is still to be found (``Site.resolved``)."""
     kinds = (*KINDS, AT_SITE) if may_be_site else KINDS
     if "kind" not in table:
@@ -145,7 +145,7 @@ def read_storage(table: Table, name: str, *, may_be_site: bool = True) -> Storag
     return Storage(name, kind, **values)
 
 
-def _block(table: Table) -> int:
+def _block(table: TomlTable) -> int:
     size = table.parsed("block", 1 << 20, parse_bytes)
     # XrdPfc takes whole pages between these bounds.
     if not (4096 <= size <= 512 << 20 and size % 4096 == 0):
@@ -153,7 +153,7 @@ def _block(table: Table) -> int:
     return size
 
 
-def _url(table: Table, key: str, told: str) -> Location:
+def _url(table: TomlTable, key: str, told: str) -> Location:
     url = Location(told)
     text = url.whole()
     if text and (not _URL.fullmatch(text) or text.count("{file}") != 1 or "{" in text.replace("{file}", "")):
@@ -161,7 +161,7 @@ def _url(table: Table, key: str, told: str) -> Location:
     return url
 
 
-def _push(table: Table, values: dict[str, Any]) -> Location | None:
+def _push(table: TomlTable, values: dict[str, Any]) -> Location | None:
     """Where files are put: where they are read, or at a URL of its own."""
     told = table.raw("push")
     if told is False:
@@ -180,7 +180,7 @@ def _push(table: Table, values: dict[str, Any]) -> Location | None:
     return Location(f"{whole(values['options']['directory'])}/{{file}}")
 
 
-def read_limits(table: Table, default: Limits) -> Limits:
+def read_limits(table: TomlTable, default: Limits) -> Limits:
     """Return the limits of ``[limits]``; ``default``: of what is not told."""
     timeout_ns = table.parsed("timeout", None, parse_time_ns)
     check_ns = table.parsed("check", None, parse_time_ns)
@@ -200,7 +200,7 @@ def read_limits(table: Table, default: Limits) -> Limits:
     )
 
 
-def _line(table: Table) -> Line:
+def _line(table: TomlTable) -> Line:
     latency_ns = table.parsed("latency", 0, parse_time_ns)
     if latency_ns > MAX_LATENCY_NS:
         table.fault("latency", "expected a round trip of at most a minute")

@@ -16,7 +16,7 @@ from .read_data import inside
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .keys import Table
+    from .keys import TomlTable
 
 KINDS = ("read", "write", "program")
 REPORTS = ("fjr", "trace", "json", "proc")
@@ -83,7 +83,7 @@ def read_workloads(table: Table, name: str, directory: Path) -> list[Workload]:
     ]  # fmt: skip
 
 
-def _command(table: Table) -> tuple[str, ...]:
+def _command(table: TomlTable) -> tuple[str, ...]:
     if "command" not in table:
         table.required("command", "the program and its arguments, a list of texts")
         return ()
@@ -103,7 +103,7 @@ def _command(table: Table) -> tuple[str, ...]:
     return command
 
 
-def _hash_and_number(table: Table, path: Path) -> tuple[str, int]:
+def _hash_and_number(table: TomlTable, path: Path) -> tuple[str, int]:
     """The hash of the numbers of a list of entries, and how many; a fault unless they are whole and ascend."""
     try:
         if path.stat().st_size > MAX_LIST_BYTES:

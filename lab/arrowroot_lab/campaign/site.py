@@ -21,7 +21,7 @@ from .read_data import AT_SITE, read_limits, read_storage
 from .toml_file import load, named_tables
 
 if TYPE_CHECKING:
-    from .keys import Table
+    from .keys import TomlTable
 
 #: A name, or the path of a file: one with a slash or the suffix ``.toml``.
 VARIABLE = "ARROWROOT_SITE"
@@ -73,7 +73,7 @@ class Site:
     storages: dict[str, Storage] = field(default_factory=dict)
     batches: dict[str, Batch] = field(default_factory=dict)
 
-    def resolved(self, storage: Storage, table: Table) -> Storage:
+    def resolved(self, storage: Storage, table: TomlTable) -> Storage:
         """Return a storage of a campaign; one of kind "site" as this site has it, under the campaign's name.
 
         table: the campaign's of it, where a storage that the site does not have is a fault.
@@ -176,7 +176,7 @@ def read_site(path: Path) -> Site:
     return site
 
 
-def _batch(table: Table, name: str) -> Batch:
+def _batch(table: TomlTable, name: str) -> Batch:
     if "system" not in table and name not in SYSTEMS:
         table.required("system", f"one of {', '.join(SYSTEMS)}")
         system = ""

@@ -11,7 +11,7 @@ from arrowroot_lab.errors import CampaignError
 from arrowroot_lab.location import guarded
 from arrowroot_lab.redaction import redacted
 
-from .keys import Faults, Table
+from .keys import Faults, TomlTable
 from .places import lines_of
 
 if sys.version_info >= (3, 11):
@@ -38,7 +38,7 @@ _SIGN = re.compile(r"[\[\]{}\n,=.]")
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
-def load(path: Path, what: str) -> tuple[str, Faults, Table]:
+def load(path: Path, what: str) -> tuple[str, Faults, TomlTable]:
     """Return the text of a file, a list for its faults, and its top table.
 
     what: the file for people, as "campaign".
@@ -63,7 +63,7 @@ def load(path: Path, what: str) -> tuple[str, Faults, Table]:
         raise CampaignError(path, None, "", _TOO_LARGE) from None
     _check_numbers(path, values)
     faults = Faults(path, lines)
-    return text, faults, Table(faults, (), values)
+    return text, faults, TomlTable(faults, (), values)
 
 
 def _check_depth(path: Path, structure: str) -> None:
@@ -105,7 +105,7 @@ def _text(path: Path, what: str) -> str:
         raise CampaignError(path, line, "", "this is not UTF-8") from None
 
 
-def named_tables(table: Table) -> list[tuple[str, Table]]:
+def named_tables(table: TomlTable) -> list[tuple[str, TomlTable]]:
     """Return the tables in a table, with the names that a user gave them; names that would not do are faults."""
     found = []
     folded: dict[str, str] = {}

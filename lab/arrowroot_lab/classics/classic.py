@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .results import counted
 
@@ -30,7 +30,7 @@ class Classic:
     headline: Headline
     #: Published figures beside ours; the first figure is seen without scrolling.
     figures: tuple[Figure, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
     #: What the page states, given or found.
     claims: tuple[Claim, ...]
     #: At which scale it was done again: sizes, counts, the clock (real or virtual).
@@ -54,9 +54,9 @@ class Classic:
         """Return how many statements hold of those that could fail, and how many do not count."""
         return counted(self.claims, scale)
 
-    def statements(self) -> Table:
+    def statements(self) -> ResultTable:
         """Return what the page states, and of each whether it holds or was given: first what is found."""
-        return Table(
+        return ResultTable(
             "What is stated",
             (Column("text", "Statement"), Column("verdict", "It")),
             tuple(

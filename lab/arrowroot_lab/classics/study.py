@@ -19,7 +19,7 @@ from arrowroot_lab.figures.bars import bars
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.headlines import Headline, Pair
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .classic import Classic, points
 from .results import Claim, Results
@@ -125,7 +125,7 @@ class Study(Results):
         except jinja2.UndefinedError as error:
             raise LabError(f"{self.name}: the results lack what the page tells: {error}") from error
 
-    def table(self, told: dict[str, Any]) -> Table:
+    def table(self, told: dict[str, Any]) -> ResultTable:
         """Return a table: its title, the names of its columns, its notes, and whose rows they are.
 
         They are those of a ``study``, or what the method returns that ``rows`` names; a cell is the figure of its row
@@ -138,7 +138,7 @@ class Study(Results):
             for row in rows
         )
         notes = (_environment().from_string(note) for note in told.get("notes", ()) if rows)
-        return Table(told["title"], columns, tuple(cells), tuple(map(self._rendered, notes)))
+        return ResultTable(told["title"], columns, tuple(cells), tuple(map(self._rendered, notes)))
 
     def figure(self, row: Row, key: str) -> Any:
         """Return what a row has by a key, else what the method of that name makes of it."""

@@ -21,7 +21,7 @@ from arrowroot_lab.store.filters import NAMES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arrowroot_lab.mining import Table
+    from arrowroot_lab.mining import ResultTable
 
 #: The beginning of a date as documents write it.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T[\d:.]*Z?)?)?)?")
@@ -158,7 +158,7 @@ def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filte
     return Filter(**told, since=options.since, until=options.until, **more)
 
 
-def tell(options: argparse.Namespace, tables: Sequence[Table]) -> None:
+def tell(options: argparse.Namespace, tables: Sequence[ResultTable]) -> None:
     """Print tables in the form that the options ask for."""
     if options.json:
         sys.stdout.write(writing.as_json(tables))
@@ -170,7 +170,7 @@ def tell(options: argparse.Namespace, tables: Sequence[Table]) -> None:
         tell_text(tables)
 
 
-def tell_text(tables: Sequence[Table]) -> None:
+def tell_text(tables: Sequence[ResultTable]) -> None:
     """Print tables for people, as wide as the terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else writing.WIDTH
     sys.stdout.write("\n".join(writing.text(table, width) for table in tables))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, NoDatabaseError
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 from arrowroot_lab.quantities import time_text
 
 from . import asking
@@ -83,7 +83,7 @@ def _tell(_kind: str, _about: str, text: str) -> None:
     show_line(text)
 
 
-def _table(made: Plan) -> Table:
+def _table(made: Plan) -> ResultTable:
     """A row for each case; axes with one value go without saying."""
     names = [one.case.names() for one in made.planned]
     axes = [axis for axis in names[0] if len({one[axis] for one in names}) > 1] or ["dataset"]
@@ -102,7 +102,7 @@ def _table(made: Plan) -> Table:
         for told, called in zip(cells, names, strict=True)
     ]
     columns = (*(Column(axis, axis.capitalize()) for axis in axes), *shown)
-    return Table(made.campaign.title, columns, tuple(rows), (_sum(made), *made.notes, *_reasons(made)))
+    return ResultTable(made.campaign.title, columns, tuple(rows), (_sum(made), *made.notes, *_reasons(made)))
 
 
 def _reasons(made: Plan) -> list[str]:

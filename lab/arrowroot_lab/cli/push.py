@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     campaign = read(options.campaign)
     pairs = _pairs(campaign, options.storage)
     told, failures = [], []
-    found: dict[str, datasets.Found] = {}
+    found: dict[str, datasets.FoundDataset] = {}
     for dataset, storage in pairs:
         try:
             if dataset.name not in found:

@@ -109,12 +109,12 @@ def _by_workers(
     """Measure on the workers of a scheduler, or of the jobs of a batch system."""
     from arrowroot_lab.running.batch import jobs_of
     from arrowroot_lab.running.cluster import run_there
-    from arrowroot_lab.running.events import State
+    from arrowroot_lab.running.events import RunProgress
 
     with jobs_of(site, options.batch) if options.batch else nullcontext(options.dask) as address:
         if options.batch:
             told = f"{site.batches[options.batch].jobs} jobs are sent; they measure once they start"
-            screen.show("waiting", options.batch, told, State(0, 0, None))
+            screen.show("waiting", options.batch, told, RunProgress(0, 0, None))
         return run_there(
             campaign,
             store,

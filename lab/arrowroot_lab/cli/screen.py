@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.mining.writing import clean
 
 if TYPE_CHECKING:
-    from arrowroot_lab.running.events import State
+    from arrowroot_lab.running.events import RunProgress
 
 
 def show_line(line: str) -> None:
@@ -25,7 +25,7 @@ class Screen:
     def __init__(self) -> None:
         self._is_terminal = sys.stderr.isatty()
 
-    def show(self, kind: str, about: str, text: str, state: State) -> None:
+    def show(self, kind: str, about: str, text: str, state: RunProgress) -> None:
         """Take an event."""
         taken, left, left_s = state
         progress = f"{taken} of {taken + left} samples" if taken + left else ""

@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, RequestError
-from arrowroot_lab.mining import Column, Table
+from arrowroot_lab.mining import Column, ResultTable
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.quantities import parse_share
 
@@ -108,7 +108,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) -> Table:
+def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) -> ResultTable:
     shared = {name for name in _NAMES if len({getattr(one, name) for one in placed}) == 1}
     named = [name for name in _NAMES if name not in shared or name == "storage"]
     columns = (
@@ -126,7 +126,7 @@ def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) 
     notes += [f"All: {', '.join(told)}."] if told else []
     notes.append(_told_of_errors(off))
     notes += [f"Left out, as too few cells are alike: {', '.join(left)}."] if left else []
-    return Table("CPU efficiency of the job, the shortest first", columns, rows, tuple(notes))
+    return ResultTable("CPU efficiency of the job, the shortest first", columns, rows, tuple(notes))
 
 
 def _told_of_errors(off: Sequence[float]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import SIZE, SMALL, Box, Drawing
 from .figure import Figure, drawn
@@ -62,7 +62,7 @@ def bars(
     for bar in data:
         groups.setdefault(bar.group, []).append(bar)
     styles = {name: style for style, name in enumerate(dict.fromkeys(bar.series for bar in data))}
-    table = Table(
+    table = ResultTable(
         title,
         (
             Column("group", group),

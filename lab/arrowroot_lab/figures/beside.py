@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import SIZE, SMALL, Drawing
 from .figure import Figure, drawn
@@ -40,7 +40,7 @@ class Beside:
 
 def beside(title: str, caption: str, rows: Sequence[Beside], *, left: str, right: str) -> Figure:
     """Return a line for each row: the ratio right : left on a logarithmic axis around one, its bounds, the verdict."""
-    table = Table(
+    table = ResultTable(
         title,
         (
             Column("name", "What"),

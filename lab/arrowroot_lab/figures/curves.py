@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import N_STYLES, SMALL, Drawing, spread_out
 from .figure import Figure, drawn
@@ -69,7 +69,7 @@ def curves(
     Names stand beside the ends of the lines on wide screens, and above the plot on narrow ones. The table has one
     line for each point.
     """
-    table = Table(
+    table = ResultTable(
         title,
         (
             Column("series", "Series"),

@@ -15,7 +15,7 @@ from .drawing import Drawing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arrowroot_lab.mining.table import Table
+    from arrowroot_lab.mining.table import ResultTable
 
 #: Widths in pixels: beside another figure on a wide screen, and on a telephone.
 WIDE, NARROW = 680, 360
@@ -32,7 +32,7 @@ class Figure:
     svg: str
     #: The same, drawn for a screen of 400 pixels.
     narrow_svg: str
-    table: Table
+    table: ResultTable
 
     def _repr_html_(self) -> str:
         """The figure for notebooks, with its style and, folded, its table."""
@@ -44,7 +44,7 @@ class Figure:
 
 
 def drawn(
-    title: str, caption: str, table: Table, draw: Callable[[Drawing, bool], float], *, width: int = WIDE
+    title: str, caption: str, table: ResultTable, draw: Callable[[Drawing, bool], float], *, width: int = WIDE
 ) -> Figure:
     """Return a figure that ``draw`` draws twice, for wide and for narrow screens.
 
@@ -64,7 +64,7 @@ def style_sheet() -> str:
     return files("arrowroot_lab.figures").joinpath("figures.css").read_text(encoding="utf-8")
 
 
-def _table_html(table: Table) -> str:
+def _table_html(table: ResultTable) -> str:
     head = "".join(f"<th>{escape(column.title)}</th>" for column in table.columns)
     body = "".join(
         "<tr>"

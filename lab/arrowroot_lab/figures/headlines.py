@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import SIZE, SMALL, Box
 from .figure import Figure, drawn, style_sheet
@@ -56,9 +56,9 @@ class Headline:
     #: A sentence below them.
     note: str = ""
 
-    def table(self) -> Table:
+    def table(self) -> ResultTable:
         """Return the figures as numbers."""
-        return Table(
+        return ResultTable(
             self.what,
             (
                 Column("of", self.what),
@@ -76,7 +76,7 @@ def headlines(title: str, caption: str, studies: Sequence[tuple[str, Headline]])
 
     studies: the name of each, and its figures.
     """
-    table = Table(
+    table = ResultTable(
         title,
         (
             Column("study", "Study"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.history import lines
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import N_STYLES, SMALL, Drawing
 from .figure import Figure, drawn
@@ -55,7 +55,7 @@ def history(
     Marks have letters in the picture, explained below it and in the notes of the table.
     """
     lettered = [(_letter(place), mark) for place, mark in enumerate(marks)]
-    table = Table(
+    table = ResultTable(
         title,
         (
             Column("created_at", "When", "date"),

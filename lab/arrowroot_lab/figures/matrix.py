@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import SMALL, Box, Drawing
 from .figure import Figure, drawn
@@ -64,7 +64,7 @@ def matrix(
     for (name, _), each in cells.items():
         if each.value is not None:
             best[name] = min(each.value, best.get(name, each.value))
-    table = Table(
+    table = ResultTable(
         title,
         (
             Column("row", rows.title),

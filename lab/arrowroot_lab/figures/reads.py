@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .figure import Figure, drawn
 from .frame import Frame, axis_title, draw_x_axis, label_room
@@ -41,7 +41,7 @@ def offsets(
     *,
     file_bytes: int,
     n_entries: int,
-    numbers: Table | None = None,
+    numbers: ResultTable | None = None,
 ) -> Figure:
     """Return two plots over the entries: where in the file was read, and how much time had gone.
 
@@ -96,7 +96,7 @@ def _marks(frame: Frame, reads: Sequence[Read]) -> str:
     return "".join(parts) or "M0 0"
 
 
-def _binned(title: str, reads: Sequence[Read], n_entries: int) -> Table:
+def _binned(title: str, reads: Sequence[Read], n_entries: int) -> ResultTable:
     n_bins = min(_N_BINS, n_entries)
     bins: list[list[Read]] = [[] for _ in range(n_bins)]
     for read in reads:
@@ -124,4 +124,4 @@ def _binned(title: str, reads: Sequence[Read], n_entries: int) -> Table:
         Column("last_offset_bytes", "Last byte", "bytes"),
         Column("end_ns", "Time at the end", "time"),
     )
-    return Table(title, columns, tuple(rows))
+    return ResultTable(title, columns, tuple(rows))

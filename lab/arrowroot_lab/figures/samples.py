@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import N_STYLES, Box, Drawing
 from .figure import Figure, drawn
@@ -43,7 +43,7 @@ def samples(
     title: str, caption: str, taken: Sequence[Taken], predicted: Sequence[Predicted], measure: Column
 ) -> Figure:
     """Return the samples in their order, from zero on; crosses do not count, bands are predictions with their error."""
-    table = Table(
+    table = ResultTable(
         title,
         (Column("turn", "Turn", "count"), measure, Column("fault", "Not counted, as")),
         tuple((sample.turn, sample.value, sample.fault or None) for sample in taken),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.table import Column, Table
+from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import SIZE, SMALL, Box
 from .figure import Figure, drawn
@@ -48,7 +48,7 @@ class Graph:
 def stall_graphs(title: str, caption: str, graphs: Sequence[Graph]) -> Figure:
     """Return a stall graph for each job, on one axis of time. The table has the stalls and what they took together."""
     end_ns = max((graph.end_ns for graph in graphs), default=1)
-    table = Table(
+    table = ResultTable(
         title,
         (
             Column("job", "Job"),

@@ -10,7 +10,7 @@ from .metrics import METRICS, Metric, metric
 from .overview import Overview, overview
 from .report import report
 from .results import results_table
-from .table import Column, Table
+from .table import Column, ResultTable
 
 __all__ = [
     "METRICS",
@@ -19,7 +19,7 @@ __all__ = [
     "History",
     "Metric",
     "Overview",
-    "Table",
+    "ResultTable",
     "compare",
     "environment_difference",
     "history",

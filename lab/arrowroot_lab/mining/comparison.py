@@ -14,7 +14,7 @@ from arrowroot_lab.statistics import compare as judge
 
 from .metrics import STATISTICS, Metric, metric
 from .results import AXES, axes_of, varying
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +76,7 @@ def compare(
     now: str | None = None,
     key: str = "wall_ns",
     statistic: str = "median",
-) -> tuple[Table, list[Compared]]:
+) -> tuple[ResultTable, list[Compared]]:
     """Compare the two sides in each case that both have.
 
     Args:
@@ -115,7 +115,7 @@ def compare_measured(
     now: str | None = None,
     key: str = "wall_ns",
     statistic: str = "median",
-) -> tuple[Table, list[Compared]]:
+) -> tuple[ResultTable, list[Compared]]:
     """Do what ``compare`` does, with results that are at hand, newest first; their samples are read from the store."""
     if by not in SIDES:
         raise RequestError(f"{by}: this cannot be compared; {', '.join(SIDES)} can")
@@ -276,7 +276,7 @@ def _why_unpaired(both: list[list[Measured]], figures: list[float | None], *, is
 
 def _table(
     compared: Sequence[Compared], by: str, asked: Metric, statistic: str, skipped: Counter[str]
-) -> Table:
+) -> ResultTable:
     axes, notes = varying([one.case for one in compared])
     sides = {(one.before, one.now) for one in compared}
     judges = {before for before, _ in sides}
@@ -318,7 +318,7 @@ def _table(
         for one in compared
     )
     reasons = Counter(one.comparison.reason for one in compared if one.comparison.reason)
-    return Table(
+    return ResultTable(
         title,
         columns,
         rows,

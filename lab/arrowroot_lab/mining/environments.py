@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from arrowroot_lab.store import Store
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _PARTS = ("site", "machine", "versions", "environment", "dataset", "campaign", "line", "runner")
 
 
-def environment_difference(store: Store, one: str, other: str, *, with_equal: bool = False) -> Table:
+def environment_difference(store: Store, one: str, other: str, *, with_equal: bool = False) -> ResultTable:
     """Return the keys whose values differ between two results, given by UUIDs or their beginnings.
 
     Args:
@@ -36,7 +36,7 @@ def environment_difference(store: Store, one: str, other: str, *, with_equal: bo
         )
     titles = [f"{result.uuid[:8]} ({result.created_at[:10]})" for result in results]
     columns = (Column("key", "key"), Column("one", titles[0]), Column("other", titles[1]))
-    return Table("What differs", columns, tuple(rows if with_equal else different), tuple(notes))
+    return ResultTable("What differs", columns, tuple(rows if with_equal else different), tuple(notes))
 
 
 def flat(value: Any, key: str = "") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from arrowroot_lab.statistics import LEAST_HISTORY, changes, median_bounds
 from .environments import flat
 from .metrics import STATISTICS, Metric, metric
 from .results import AXES, axes_of, label, telling
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ class History:
     statistic: str
     points: tuple[Point, ...]
 
-    def table(self) -> Table:
+    def table(self) -> ResultTable:
         """Return one row for each point."""
         columns = (
             Column("created_at", "measured", "date"),
@@ -104,7 +104,7 @@ class History:
             notes.append(
                 f"The first point has {len(first.values)} samples; at least {LEAST_SAMPLES} make a point to judge by."
             )
-        return Table(
+        return ResultTable(
             f"{self.metric.title} of {self.label} (series {self.series_id})",
             columns,
             tuple(rows),
@@ -144,7 +144,7 @@ class History:
         return replace(self, points=tuple(points))
 
 
-def level_changes(told: Iterable[History], since: str) -> Table:
+def level_changes(told: Iterable[History], since: str) -> ResultTable:
     """Return one row for each change point since a date, newest first: series whose level is another one."""
     found = [
         (one, point) for one in told for point in one.points if point.change and point.created_at >= since
@@ -164,7 +164,7 @@ def level_changes(told: Iterable[History], since: str) -> Table:
         "The level from then on over the one before. No alarm: among some hundred histories one has such a change by "
         "chance; measure both versions in turns, and let `lab compare` judge."
     )
-    return Table("Levels that changed", columns, rows, (note,))
+    return ResultTable("Levels that changed", columns, rows, (note,))
 
 
 def lines(versions: Sequence[str]) -> dict[str, list[int]]:
@@ -176,7 +176,7 @@ def lines(versions: Sequence[str]) -> dict[str, list[int]]:
     return found
 
 
-def series(store: Store, where: Filter) -> Table:
+def series(store: Store, where: Filter) -> ResultTable:
     """Return one row for each series, the one measured last first."""
     found = store.rows(where, ("series_id", "created_at", "outcome", "wall_median_ns", *AXES))
     axes, notes = telling(found)
@@ -205,7 +205,7 @@ def series(store: Store, where: Filter) -> Table:
         )
         for key, group in groups.items()
     )
-    return Table("Series", columns, rows, notes)
+    return ResultTable("Series", columns, rows, notes)
 
 
 def history(store: Store, where: Filter, *, key: str = "wall_ns", statistic: str = "median") -> History:

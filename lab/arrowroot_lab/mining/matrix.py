@@ -9,7 +9,7 @@ from arrowroot_lab.errors import RequestError
 
 from .metrics import metric
 from .results import AXES, axes_of, figures, label, natural, varying
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from arrowroot_lab.store import Filter, Store, Summary
@@ -20,7 +20,7 @@ ACROSS = ("engine", "storage", "workload", "strategy", "site", "dataset", "layou
 
 def matrix(
     store: Store, where: Filter, *, across: str = "engine", key: str = "wall_ns", statistic: str = "median"
-) -> Table:
+) -> ResultTable:
     """Return the newest figure of each series and version; an outcome that is not ok stands in its place.
 
     Args:
@@ -53,7 +53,7 @@ def matrix(
         (*row, *(cells[row].get(head) for head in heads))
         for row in sorted(cells, key=lambda row: [natural(value) for value in row])
     )
-    return Table(f"{asked.title}, {statistic} of the samples", columns, rows, notes)
+    return ResultTable(f"{asked.title}, {statistic} of the samples", columns, rows, notes)
 
 
 def _head(summary: Summary, across: str, differing: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .results import axes_of, varying
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def standing(summaries: Sequence[Summary]) -> list[Summary]:
     return [one for one in first.values() if one.run == last_run[one.campaign, one.series_id]]
 
 
-def news(summaries: Sequence[Summary]) -> Table:
+def news(summaries: Sequence[Summary]) -> ResultTable:
     """Return one row for each series and version whose newest result ended otherwise than the one before.
 
     A first result is news if it failed. Times are not compared: only pairs taken in turns tell what changed.
@@ -72,4 +72,4 @@ def news(summaries: Sequence[Summary]) -> Table:
         )
         for what, one, before in sorted(found, key=lambda item: item[0])
     )
-    return Table("New since the results before", columns, rows, notes)
+    return ResultTable("New since the results before", columns, rows, notes)

@@ -15,7 +15,7 @@ from .comparison import compare_measured, measured, measured_of
 from .format import age_s
 from .news import standing
 from .results import axes_of, varying
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,17 +35,17 @@ class Overview:
     """Tables with their own titles; those that are empty say so."""
 
     #: One row for each campaign at each site: when it last ran, and how its newest results ended.
-    campaigns: Table
+    campaigns: ResultTable
     #: The newest results that failed, timed out or were refused.
-    failed: Table
+    failed: ResultTable
     #: Cases whose newest version is better or worse than the one before, by pairs of the last ``old_days``.
-    changed: Table
+    changed: ResultTable
     #: Series that nobody measured for long: how many, of which engine on which storage.
-    old: Table
+    old: ResultTable
     #: All that ``changed`` was chosen from, in its order; it is not in ``tables``.
     compared: tuple[Compared, ...] = ()
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ResultTable]:
         """All of them, in the order in which they are to be read."""
         return [self.campaigns, self.changed, self.failed, self.old]
 
@@ -89,7 +89,7 @@ def _overview(
     )
 
 
-def _campaigns(newest: list[Summary], at: datetime) -> Table:
+def _campaigns(newest: list[Summary], at: datetime) -> ResultTable:
     groups: dict[tuple[str, str], list[Summary]] = {}
     for one in newest:
         groups.setdefault((one.campaign, one.site), []).append(one)
@@ -109,10 +109,10 @@ def _campaigns(newest: list[Summary], at: datetime) -> Table:
         ends = Counter(one.outcome for one in group)
         counts = [ends[outcome] for outcome in ("ok", "failed", "timed out", "skipped", "refused")]
         rows.append((campaign, site, group[0].created_at, age_s(group[0].created_at, at), *counts))
-    return Table("Campaigns", columns, tuple(rows), (_COUNTED,))
+    return ResultTable("Campaigns", columns, tuple(rows), (_COUNTED,))
 
 
-def _listed(title: str, found: list[Summary], at: datetime) -> Table:
+def _listed(title: str, found: list[Summary], at: datetime) -> ResultTable:
     axes, notes = varying([axes_of(one) for one in found])
     columns = (
         Column("uuid", "result", "key"),
@@ -125,10 +125,10 @@ def _listed(title: str, found: list[Summary], at: datetime) -> Table:
         (one.uuid, *(getattr(one, axis) for axis in axes), age_s(one.created_at, at), one.outcome, one.reason)
         for one in found
     )
-    return Table(title, columns, rows, notes)
+    return ResultTable(title, columns, rows, notes)
 
 
-def _old(title: str, found: list[Summary], at: datetime) -> Table:
+def _old(title: str, found: list[Summary], at: datetime) -> ResultTable:
     """One row for each group of series that probably stopped together."""
     groups: dict[tuple[str, ...], list[Summary]] = {}
     for one in found:
@@ -143,17 +143,19 @@ def _old(title: str, found: list[Summary], at: datetime) -> Table:
         (*key, len({one.series_id for one in group}), group[0].created_at, age_s(group[0].created_at, at))
         for key, group in groups.items()
     )
-    return Table(title, columns, rows)
+    return ResultTable(title, columns, rows)
 
 
-def _changed(store: Store, found: Sequence[Measured]) -> tuple[Table, list[Compared]]:
+def _changed(store: Store, found: Sequence[Measured]) -> tuple[ResultTable, list[Compared]]:
     title = "Changed from the version before to the newest"
     try:
         table, compared = compare_measured(store, found, by="version")
     except RequestError as error:
-        return Table(title, (), (), (f"Nothing to compare: {error}.",)), []
+        return ResultTable(title, (), (), (f"Nothing to compare: {error}.",)), []
     told = (Verdict.BETTER.value, Verdict.WORSE.value)
     rows = tuple(row for row in table.rows if row[0] in told)
     counts = Counter(one.comparison.verdict.value for one in compared)
     note = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    return Table(title, table.columns, rows, (f"{len(compared)} cases: {note}.", *table.notes)), compared
+    return ResultTable(
+        title, table.columns, rows, (f"{len(compared)} cases: {note}.", *table.notes)
+    ), compared

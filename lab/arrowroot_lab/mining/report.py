@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .environments import flat
 from .metrics import METRICS, metric
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from arrowroot_lab.documents import Result
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _KEY_AND_VALUE = (Column("key", "key"), Column("value", "value"))
 
 
-def report(result: Result) -> list[Table]:
+def report(result: Result) -> list[ResultTable]:
     """Return the tables of a result: what it is, figures, samples, counters, predictions, environment."""
     tables = [_what(result), _figures(result), _samples(result), _counters(result), _predictions(result)]
     environment = flat({"machine": result.machine, "environment": result.environment, "line": result.line})
@@ -23,7 +23,7 @@ def report(result: Result) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _what(result: Result) -> Table:
+def _what(result: Result) -> ResultTable:
     checked = result.checked or {}
     told: dict[str, Any] = {
         "result": result.uuid,
@@ -44,9 +44,9 @@ def _what(result: Result) -> Table:
     return _keys("Result", told)
 
 
-def _keys(title: str, told: dict[str, Any]) -> Table:
+def _keys(title: str, told: dict[str, Any]) -> ResultTable:
     rows = tuple((key, _shown(value)) for key, value in told.items() if value is not None)
-    return Table(title, _KEY_AND_VALUE, rows)
+    return ResultTable(title, _KEY_AND_VALUE, rows)
 
 
 def _shown(value: Any) -> str:
@@ -55,7 +55,7 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
-def _figures(result: Result) -> Table:
+def _figures(result: Result) -> ResultTable:
     """One row for each metric would need one form for each cell; so figures are told as text there."""
     from .format import shown
 
@@ -73,10 +73,10 @@ def _figures(result: Result) -> Table:
             rows.append(
                 (one.title, *(shown(value, one.form) for value in (median, min(values), max(values))))
             )
-    return Table("Figures", columns, tuple(rows))
+    return ResultTable("Figures", columns, tuple(rows))
 
 
-def _samples(result: Result) -> Table:
+def _samples(result: Result) -> ResultTable:
     columns = (
         Column("turn", "turn", "count"),
         Column("started_at", "started", "date"),
@@ -100,7 +100,7 @@ def _samples(result: Result) -> Table:
         )
         for sample in result.samples
     )
-    return Table(
+    return ResultTable(
         "Samples",
         columns,
         rows,
@@ -108,7 +108,7 @@ def _samples(result: Result) -> Table:
     )
 
 
-def _counters(result: Result) -> Table:
+def _counters(result: Result) -> ResultTable:
     from .format import shown
 
     names = {
@@ -130,10 +130,10 @@ def _counters(result: Result) -> Table:
         rows.append(
             (key, *(shown(value, one.form) for value in (one.figure(result), min(values), max(values))))
         )
-    return Table("Counters", columns, tuple(rows))
+    return ResultTable("Counters", columns, tuple(rows))
 
 
-def _predictions(result: Result) -> Table:
+def _predictions(result: Result) -> ResultTable:
     """Predictions beside the median that was measured; a gap beyond the error that was told is said to be one."""
     measured = metric("wall_ns").figure(result)
     rows = []
@@ -150,4 +150,4 @@ def _predictions(result: Result) -> Table:
         Column("ratio", "measured over predicted", "ratio"),
         Column("is_beyond", "beyond it"),
     )
-    return Table("Predictions", columns, tuple(rows))
+    return ResultTable("Predictions", columns, tuple(rows))

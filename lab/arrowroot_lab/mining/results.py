@@ -9,7 +9,7 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.quantities import SIZES, parse_bytes
 
 from .metrics import STATISTICS, metric
-from .table import Column, Table
+from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,12 +31,12 @@ _IN_ROWS = {
 }
 
 
-def results_table(store: Store, where: Filter | None = None, *, limit: int | None = None) -> Table:
+def results_table(store: Store, where: Filter | None = None, *, limit: int | None = None) -> ResultTable:
     """Return one row for each result, newest first; what all have in common is told in the notes."""
     return table_of(store.summaries(where, limit=limit))
 
 
-def table_of(found: Sequence[Summary]) -> Table:
+def table_of(found: Sequence[Summary]) -> ResultTable:
     """Return one row for each of these results, in their order."""
     axes, notes = telling(found)
     columns = (
@@ -49,7 +49,7 @@ def table_of(found: Sequence[Summary]) -> Table:
         Column("created_at", "measured", "date"),
     )
     rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in found)
-    return Table("Results", columns, rows, notes)
+    return ResultTable("Results", columns, rows, notes)
 
 
 def axes_of(summary: Summary | Row[Any]) -> dict[str, str]:

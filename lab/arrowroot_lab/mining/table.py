@@ -20,7 +20,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Rows of plain values: str, int, float, bool or None."""
 
     title: str

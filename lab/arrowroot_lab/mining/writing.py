@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from .table import Table
+    from .table import ResultTable
 
 #: Of a table on paper, or through a pipe.
 WIDTH = 80
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LEFT = ("text", "key", "date", "day")
 
 
-def text(table: Table, width: int = WIDTH) -> str:
+def text(table: ResultTable, width: int = WIDTH) -> str:
     """Return the table for people, no line wider than ``width``.
 
     Long texts are cut; the values of a table of keys and values go on in the next line instead. Where that is too wide,
@@ -54,7 +54,7 @@ def text(table: Table, width: int = WIDTH) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(table: Table) -> str:
+def markdown(table: ResultTable) -> str:
     """Return the table as Markdown, with all of its text."""
 
     def row(cells: Sequence[str]) -> str:
@@ -68,7 +68,7 @@ def markdown(table: Table) -> str:
     return "\n".join([*lines, *(f"\n{clean(note)}" for note in table.notes), ""])
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: ResultTable) -> str:
     """Return the table as CSV: keys, and values in their units; what is not there is empty; see ``harmless``."""
     rows = [[column.key for column in table.columns], *table.rows]
     return "".join(_csv_line([harmless(value) for value in row]) for row in rows)
@@ -90,7 +90,7 @@ def harmless(value: Any) -> Any:
     return f"'{value}" if is_formula else value
 
 
-def as_json(tables: Sequence[Table]) -> str:
+def as_json(tables: Sequence[ResultTable]) -> str:
     """Return tables as JSON: ``{title, columns, rows, notes}`` for each; rows are objects by key."""
     told: list[dict[str, Any]] = [
         {

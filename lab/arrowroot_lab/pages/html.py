@@ -17,7 +17,7 @@ from arrowroot_lab.mining.format import age_s, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arrowroot_lab.mining.table import Table
+    from arrowroot_lab.mining.table import ResultTable
 
 _NUMBERS = ("time", "bytes", "count", "ratio", "share", "rate", "age")
 #: Words that a table marks, by more than colour.
@@ -43,7 +43,7 @@ _SIGNS = {"good": "\N{CHECK MARK}", "bad": "\N{BALLOT X}"}
 class Linked:
     """A table for a page: its name there, and the links of its cells."""
 
-    table: Table
+    table: ResultTable
     #: The anchor, stable: it is a part of deep links.
     name: str
     #: (place of the row, key of the column) -> where it leads, from the root of the site.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.documents import Result
     from arrowroot_lab.figures.figure import Figure
     from arrowroot_lab.mining import Compared, History
-    from arrowroot_lab.mining.table import Table
+    from arrowroot_lab.mining.table import ResultTable
     from arrowroot_lab.store import Store, Summary
 
 #: Where one begins to read.
@@ -259,7 +259,7 @@ class _Site:
 
     def _compared(
         self, found: Sequence[Measured], axis: str, before: str, now: str
-    ) -> tuple[str, Table, list[Compared]] | None:
+    ) -> tuple[str, ResultTable, list[Compared]] | None:
         try:
             table, compared = compare_measured(self.snapshot.store, found, by=axis, before=before, now=now)
         except RequestError:
@@ -267,7 +267,7 @@ class _Site:
         return f"{slug(now)}-judged-by-{slug(before)}", table, compared
 
     def _part(
-        self, table: Table, compared: list[Compared], name: str, sides: Sequence[str]
+        self, table: ResultTable, compared: list[Compared], name: str, sides: Sequence[str]
     ) -> dict[str, Any]:
         differing, _ = varying([one.case for one in compared])
         verdicts = Counter(one.comparison.verdict.value for one in compared)
@@ -357,7 +357,7 @@ class _Site:
     def _differing(self, found: Sequence[Summary]) -> list[str]:
         return varying([axes_of(one) for one in found])[0] or ["workload"]
 
-    def _linked(self, table: Table, name: str) -> Linked:
+    def _linked(self, table: ResultTable, name: str) -> Linked:
         """A table whose keys of results, series and campaigns lead to their pages."""
         pages = {"uuid": result_page, "series_id": series_page, "campaign": campaign_page}
         links: dict[tuple[int, str], str] = {}
@@ -417,7 +417,7 @@ def _date(at: datetime) -> str:
     return at.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _folded(table: Table, name: str) -> tuple[Linked, str]:
+def _folded(table: ResultTable, name: str) -> tuple[Linked, str]:
     """Return a table of a classic, and what is seen of it while it is folded; "": it is short, and is not."""
     n_rows = len(table.rows)
     if n_rows <= _MAX_ROWS:

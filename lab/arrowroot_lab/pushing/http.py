@@ -20,7 +20,7 @@ from .target import PushError, Stored
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from .target import Target
+    from .target import PushTarget
 
 #: A server that does not move its files says so by one of these.
 _CANNOT_MOVE = (400, 403, 405, 501)
@@ -63,7 +63,7 @@ class HttpTarget:
         status, _ = self._headers(lines, moved, file)
         self._check(status, "it is not taken")
 
-    def publish(self, final: Target) -> bool:
+    def publish(self, final: PushTarget) -> bool:
         """See ``Target``: by MOVE of WebDAV."""
         lines = [
             _line("request", "MOVE"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from .target import Target
+    from .target import PushTarget
 
 
 class LocalTarget:
@@ -55,7 +55,7 @@ class LocalTarget:
         except OSError as error:
             raise self._fault(error) from None
 
-    def publish(self, final: Target) -> bool:
+    def publish(self, final: PushTarget) -> bool:
         """See ``Target``."""
         try:
             self.path.chmod(0o644)

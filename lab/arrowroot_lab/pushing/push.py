@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.campaign.model import Storage
     from arrowroot_lab.location import Location
 
-    from .target import Stored, Target
+    from .target import PushTarget, Stored
 
 #: Takes the name of a file, the bytes that are on their way, and the bytes that it has.
 Show: TypeAlias = "Callable[[str, int, int], None]"
@@ -85,7 +85,7 @@ def push(
     return found
 
 
-def target_of(url: Location, environment: Mapping[str, str]) -> Target:
+def target_of(url: Location, environment: Mapping[str, str]) -> PushTarget:
     """Return the place of one file: of a URL, or of a path. Raises: PushError for a scheme that nobody writes by."""
     scheme = url.whole().partition("://")[0] if "://" in url.whole() else ""
     if not scheme:
@@ -101,7 +101,7 @@ def target_of(url: Location, environment: Mapping[str, str]) -> Target:
     )
 
 
-def _pushed(storage: str, target: Target, path: Path, show: Show) -> Pushed:
+def _pushed(storage: str, target: PushTarget, path: Path, show: Show) -> Pushed:
     wanted = digests_of(path)
     proof = _proof(target, wanted)
     if proof is not None:
@@ -123,7 +123,7 @@ def _pushed(storage: str, target: Target, path: Path, show: Show) -> Pushed:
 
 
 def _by_part(
-    target: Target, part: Target, path: Path, wanted: Digests, moved: Callable[[int], None]
+    target: PushTarget, part: PushTarget, path: Path, wanted: Digests, moved: Callable[[int], None]
 ) -> str | None:
     """Write beside, prove, rename; return the proof. None if the storage does not rename: then nothing is left."""
     part.put(path, moved)
@@ -149,7 +149,7 @@ def _by_part(
     return proof
 
 
-def _proof(target: Target, wanted: Digests) -> str | None:
+def _proof(target: PushTarget, wanted: Digests) -> str | None:
     """Return the proof that a file is there and identical; None: it is not.
 
     The checksum is the storage's own, if it tells one. Else all is read back: once, as long as the storage says by a
@@ -179,7 +179,7 @@ def _at_most(pieces: Iterator[bytes], n_bytes: int) -> Iterator[bytes]:
             return
 
 
-def _memory_of(target: Target, found: Stored, wanted: Digests) -> Path | None:
+def _memory_of(target: PushTarget, found: Stored, wanted: Digests) -> Path | None:
     """An empty file that is there if a file was read back as it is now; None: nothing tells whether it has changed."""
     if found.tag is None:
         return None
@@ -188,7 +188,7 @@ def _memory_of(target: Target, found: Stored, wanted: Digests) -> Path | None:
     )
 
 
-def _remember(target: Target, found: Stored, wanted: Digests) -> None:
+def _remember(target: PushTarget, found: Stored, wanted: Digests) -> None:
     if (known := _memory_of(target, found, wanted)) is not None:
         known.parent.mkdir(parents=True, exist_ok=True)
         known.touch()

@@ -29,13 +29,13 @@ class Stored:
     tag: str | None = None
 
 
-class Target(Protocol):
+class PushTarget(Protocol):
     """Where a file is to be. A target is made of a URL, or a path, and asks nothing before it is told to."""
 
     #: Where it is; whole for the client that is told it.
     url: Location
 
-    def part(self) -> Target | None:
+    def part(self) -> PushTarget | None:
         """Return the place that the file is written to first; None: what is put there appears as a whole."""
 
     def stored(self) -> Stored | None:
@@ -44,7 +44,7 @@ class Target(Protocol):
     def put(self, file: Path, moved: Callable[[int], None]) -> None:
         """Write a file; where the storage can, go on with what is there of it. Raises: PushError."""
 
-    def publish(self, final: Target) -> bool:
+    def publish(self, final: PushTarget) -> bool:
         """Give a part its name, in place of what has it; False: the storage cannot. Raises: PushError."""
 
     def remove(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from .target import Target
+    from .target import PushTarget
 
 #: kXR_NotFound, as xrdfs tells it.
 _MISSING = "[3011]"
@@ -64,7 +64,7 @@ class XRootDTarget:
         ]
         output_of(command, self.url, moved=moved)
 
-    def publish(self, final: Target) -> bool:
+    def publish(self, final: PushTarget) -> bool:
         """See ``Target``: xrdfs gives no file a name that another one has."""
         final.remove()
         self._asked("mv", self._path, f"/{urlsplit(final.url.whole()).path.lstrip('/')}")

@@ -9,7 +9,7 @@ from arrowroot_lab.location import whole
 from arrowroot_lab.quantities import parse_bytes
 
 if TYPE_CHECKING:
-    from arrowroot_lab.campaign.keys import Table
+    from arrowroot_lab.campaign.keys import TomlTable
 
 #: Kind of sample -> bytes of an entry, and columns.
 _KINDS = {"nanoaod": (2065.0, 940), "d3pd": (7975.0, 430), "aod": (4565.0, 100)}
@@ -24,7 +24,7 @@ _OPTIONS = {
 _USUAL_BYTES = 300_000_000
 
 
-def read(table: Table) -> Recipe:
+def read(table: TomlTable) -> Recipe:
     """Return the recipe of ``[dataset.NAME.sample]``."""
     kind = table.one_of("kind", "nanoaod", tuple(_KINDS))
     entry_bytes, n_columns = _KINDS[kind]

@@ -22,7 +22,7 @@ from arrowroot_lab.errors import LabError, RequestError, StoreError, os_problem,
 from arrowroot_lab.runs import another_of, new_run
 from arrowroot_lab.store import Store
 
-from .events import Progress, State
+from .events import Progress, RunProgress
 from .session import Session, Summary
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: A key, the site, the versions, the hash of the file, and the outcome of a result that is in the store.
 Measured = tuple[str, str, dict[str, str], str | None, Outcome]
-Show = Callable[[str, str, str, State], None]
+Show = Callable[[str, str, str, RunProgress], None]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Errand:
 
 
 @dataclass
-class Kept:
+class WorkerStore:
     """The store as a worker knows it, and the results that it measures: text, to be sent."""
 
     measured: list[Measured]
@@ -144,7 +144,7 @@ def run_there(
                     told = {"failures": [_failure(error)], "documents": []}
                 except Exception as error:  # noqa: BLE001 - a worker without the laboratory, say
                     told = {"failures": [_failure(error)], "documents": []}
-                _take(summary, store, told, show, State(n_done, len(futures) - n_done, None))
+                _take(summary, store, told, show, RunProgress(n_done, len(futures) - n_done, None))
         finally:
             client.cancel([future for future in futures if not future.done()])
     if chosen and not (summary.results or summary.n_known or summary.failures):
@@ -163,7 +163,7 @@ def measured_in(store: Store) -> list[Measured]:
 
 def measure_there(errand: Errand) -> dict[str, Any]:
     """Measure some cases of a campaign on this machine; return the documents, and what else is to be told."""
-    kept = Kept(errand.measured, errand.place, store=_reached(errand.server))
+    kept = WorkerStore(errand.measured, errand.place, store=_reached(errand.server))
     try:
         return _measured(errand, kept)
     finally:
@@ -181,7 +181,7 @@ def _reached(server: str | None) -> Store | None:
         return None
 
 
-def _measured(errand: Errand, kept: Kept) -> dict[str, Any]:
+def _measured(errand: Errand, kept: WorkerStore) -> dict[str, Any]:
     try:
         campaign = read(Path(errand.path))
     except RequestError as error:
@@ -226,7 +226,7 @@ def _groups(campaign: Campaign) -> list[frozenset[str]]:
     return [frozenset(labels) for labels in groups.values()]
 
 
-def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, state: State) -> None:
+def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, state: RunProgress) -> None:
     if "fault" in told:
         raise RequestError(told["fault"])
     for document in told["documents"]:

@@ -15,7 +15,7 @@ from arrowroot_lab.campaign.model import Storage
 from arrowroot_lab.engines.catalogue import engine_of, is_exact
 
 if TYPE_CHECKING:
-    from arrowroot_lab.campaign.datasets import Found
+    from arrowroot_lab.campaign.datasets import FoundDataset
     from arrowroot_lab.campaign.model import Case, Dataset, EngineChoice
     from arrowroot_lab.campaign.providers import Cost
 
@@ -54,14 +54,14 @@ N_REHEARSALS = 2
 _N_READINGS = 5
 
 
-def size_of(dataset: Dataset, found: Found | None) -> float | None:
+def size_of(dataset: Dataset, found: FoundDataset | None) -> float | None:
     """Return the bytes of a dataset: of its files, of its recipe; None if only making it tells."""
     if found is not None:
         return float(found.identity.file_bytes)
     return None if dataset.recipe is None else dataset.recipe.about_bytes
 
 
-def sample_ns(case: Case, found: Found | None) -> float | None:
+def sample_ns(case: Case, found: FoundDataset | None) -> float | None:
     """Return the time that a sample of a case will say that it took; None if nobody can tell.
 
     found: its dataset, if it is there
@@ -90,7 +90,7 @@ def sample_ns(case: Case, found: Found | None) -> float | None:
     return cpu_ns + n_trips * trip_ns + (moved / bytes_per_s * 1e9 if bytes_per_s else 0.0)
 
 
-def case_ns(case: Case, found: Found | None, repeats: int, told_ns: float) -> float:
+def case_ns(case: Case, found: FoundDataset | None, repeats: int, told_ns: float) -> float:
     """Return the time that a run takes for a case, of whose samples each takes ``told_ns``."""
     start_ns = _cost(case.engine).start_ns
     around_ns = start_ns + _AROUND_NS
@@ -101,13 +101,13 @@ def case_ns(case: Case, found: Found | None, repeats: int, told_ns: float) -> fl
     return (repeats + N_REHEARSALS) * (told_ns + around_ns)
 
 
-def prediction_ns(case: Case, found: Found | None) -> float | None:
+def prediction_ns(case: Case, found: FoundDataset | None) -> float | None:
     """Return the time that a run takes to predict a case, of which it measures nothing then."""
     local_ns = local_sample_ns(case, found)
     return None if local_ns is None else local_ns + 2 * _cost(case.engine).start_ns
 
 
-def local_sample_ns(case: Case, found: Found | None) -> float | None:
+def local_sample_ns(case: Case, found: FoundDataset | None) -> float | None:
     """Return the time of a sample of a case if its files were in memory."""
     return sample_ns(replace(case, storage=Storage("memory", "local")), found)
 
@@ -127,7 +127,7 @@ def _cost(engine: EngineChoice) -> Cost:
     return engine_of(engine).family.cost
 
 
-def _share_of_columns(case: Case, found: Found | None) -> float:
+def _share_of_columns(case: Case, found: FoundDataset | None) -> float:
     """The share of the file's bytes that its columns are; baskets are read whole, whatever entries are wanted."""
     workload, recipe = case.workload, case.dataset.recipe
     names = found.identity.columns if found else ()

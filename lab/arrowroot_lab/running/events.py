@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .subject import Subject
 
 
-class State(NamedTuple):
+class RunProgress(NamedTuple):
     """How far a run is."""
 
     #: Samples.
@@ -33,7 +33,7 @@ class Progress:
     """How many samples are taken and left, and how long those take."""
 
     #: Kind, about, text, and how far the run is.
-    show: Callable[[str, str, str, State], None]
+    show: Callable[[str, str, str, RunProgress], None]
     subjects: list[Subject] = field(default_factory=list)
 
     def begin(self, subjects: list[Subject]) -> None:
@@ -44,7 +44,7 @@ class Progress:
         """Tell an event, with the progress."""
         taken = _n_taken(self.subjects)
         left = sum(_n_left(one) for one in self.subjects)
-        self.show(kind, about, text, State(taken, left, self.left_s()))
+        self.show(kind, about, text, RunProgress(taken, left, self.left_s()))
 
     def left_s(self) -> float | None:
         """The time that the samples left will take, as those of the same cases took; None before there are any."""

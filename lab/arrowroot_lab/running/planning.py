@@ -24,7 +24,7 @@ from .subjects import Engines, Preparation
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from arrowroot_lab.campaign.datasets import Found
+    from arrowroot_lab.campaign.datasets import FoundDataset
     from arrowroot_lab.campaign.model import Campaign, Case, EngineChoice
     from arrowroot_lab.documents import Result
     from arrowroot_lab.engines.builds import Environment
@@ -205,7 +205,7 @@ def _judge(
         one.state = "predicted first"
 
 
-def _tell_from_results(made: Plan, store: Store | None, site: str, there: dict[str, Found]) -> None:
+def _tell_from_results(made: Plan, store: Store | None, site: str, there: dict[str, FoundDataset]) -> None:
     """Predict from the newest results: of the case itself here, elsewhere; then of ever less alike ones.
 
     Those of another strategy, engine or storage are scaled by what both are estimated to take.
@@ -266,7 +266,7 @@ def _kinds_of_likeness(
 
 
 def _tell_from_predictions(
-    made: Plan, subjects: Sequence[Subject], directory: Path, there: dict[str, Found], tell: Tell
+    made: Plan, subjects: Sequence[Subject], directory: Path, there: dict[str, FoundDataset], tell: Tell
 ) -> None:
     """Let runners predict the cases that no result tells of; other engines' times are those, scaled."""
     by_label = {subject.label: subject for subject in subjects}

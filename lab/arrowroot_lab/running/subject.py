@@ -11,7 +11,7 @@ from arrowroot_lab.engines.catalogue import is_exact, is_replayable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arrowroot_lab.campaign.datasets import Found
+    from arrowroot_lab.campaign.datasets import FoundDataset
     from arrowroot_lab.campaign.model import Case
     from arrowroot_lab.campaign.providers import Engine
     from arrowroot_lab.documents import Result, Sample
@@ -26,7 +26,7 @@ class Subject:
     """One case in one run of a campaign."""
 
     case: Case
-    found: Found
+    found: FoundDataset
     engine: Engine
     #: The command of the runner.
     command: list[str]

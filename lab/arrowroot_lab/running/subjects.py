@@ -31,7 +31,7 @@ from .subject import Subject
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arrowroot_lab.campaign.datasets import Found
+    from arrowroot_lab.campaign.datasets import FoundDataset
     from arrowroot_lab.campaign.model import Campaign, Case
     from arrowroot_lab.campaign.providers import FileKind
     from arrowroot_lab.documents import CaseDocument
@@ -170,7 +170,7 @@ class Preparation:
         Raises: CampaignError; RequestError if no case is chosen, or if a result of one could not be kept.
         """
         prepared = Prepared()
-        found: dict[str, Found | None] = {}
+        found: dict[str, FoundDataset | None] = {}
         for case in cases(self.campaign):
             if self.only is not None and case.label() not in self.only:
                 continue
@@ -198,7 +198,7 @@ class Preparation:
             )
         return prepared
 
-    def _add(self, prepared: Prepared, case: Case, found: Found, document: CaseDocument) -> None:
+    def _add(self, prepared: Prepared, case: Case, found: FoundDataset, document: CaseDocument) -> None:
         subject = self._subject(case, found, document)
         result = subject.result
         try:
@@ -233,7 +233,7 @@ class Preparation:
         else:
             prepared.decided.append(subject)
 
-    def _subject(self, case: Case, found: Found, document: CaseDocument) -> Subject:
+    def _subject(self, case: Case, found: FoundDataset, document: CaseDocument) -> Subject:
         engine = engine_of(case.engine)
         machine = fingerprint(_lies_on(case, found))
         result = Result(
@@ -274,7 +274,7 @@ class Preparation:
         is_dirty = bool(_git(directory, "status", "--porcelain", "--", path.name))
         return {**told, "commit": commit, "is_dirty": is_dirty}
 
-    def _job(self, case: Case, found: Found) -> Job:
+    def _job(self, case: Case, found: FoundDataset) -> Job:
         workload, strategy = case.workload, case.strategy
         n = found.identity.n_entries
         key = key_of([n, workload.entry_list, workload.entry_share, workload.seed])
@@ -316,7 +316,7 @@ def _warm_up(kind: FileKind) -> str | None:
     return str(path)
 
 
-def _lies_on(case: Case, found: Found) -> Path:
+def _lies_on(case: Case, found: FoundDataset) -> Path:
     """The place of the files that are read; of a directory that is made later the one that it will be in."""
     told = case.storage.options.get("directory")
     if told is None:

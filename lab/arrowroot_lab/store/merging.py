@@ -35,7 +35,7 @@ _BATCH, _MOST_GROUP_BYTES = 16, 1 << 30
 _JSON, _LINES, _PARQUET = ".json", ".jsonl", ".parquet"
 
 
-class Found(NamedTuple):
+class FoundDocument(NamedTuple):
     """A document, or why there is none."""
 
     #: The file, and where in it.
@@ -101,7 +101,7 @@ def merge(store: Store, source: str, *, tell: Callable[[Merged], None] = lambda 
     return merged
 
 
-def _documents(source: Location) -> Iterator[Found]:
+def _documents(source: Location) -> Iterator[FoundDocument]:
     path = Path(source.whole())
     if "://" in source.whole() or (path.is_file() and path.suffix not in (_JSON, _LINES, _PARQUET)):
         yield from _of_store(source)
@@ -115,7 +115,7 @@ def _documents(source: Location) -> Iterator[Found]:
         for file in files:
             # What stands behind a link is not of this directory; a pipe or a device may never end.
             if file.is_symlink() or not file.is_file():
-                yield Found(str(file), None, "expected a file; links are not followed")
+                yield FoundDocument(str(file), None, "expected a file; links are not followed")
             else:
                 yield from _of_file(file)
     elif path.is_file():
@@ -136,24 +136,24 @@ def _files(directory: Path) -> Iterator[Path]:
         yield from (here / name for name in files if Path(name).suffix in (_JSON, _LINES, _PARQUET))
 
 
-def _of_store(place: Location) -> Iterator[Found]:
+def _of_store(place: Location) -> Iterator[FoundDocument]:
     with Store.open(place, must_exist=True, is_foreign=True) as other:
         for key in other.keys(None):
             # One at a time: each may be as large as a document, or cannot be read, which hinders no other.
             try:
                 found = list(other.texts([key]))
             except StoreError as error:
-                yield Found(f"{other.place}: row {key}", None, str(error))
+                yield FoundDocument(f"{other.place}: row {key}", None, str(error))
                 continue
             # A column of SQLite may hold anything.
             for uuid, text in found:
                 is_text = isinstance(text, str | bytes)
-                yield Found(
+                yield FoundDocument(
                     f"{other.place}: {uuid}", text if is_text else None, "" if is_text else "expected text"
                 )
 
 
-def _of_file(path: Path) -> Iterator[Found]:
+def _of_file(path: Path) -> Iterator[FoundDocument]:
     try:
         if path.suffix == _PARQUET:
             yield from _of_parquet(path)
@@ -162,28 +162,28 @@ def _of_file(path: Path) -> Iterator[Found]:
         else:
             size = path.stat().st_size
             if size > MAX_BYTES:
-                yield Found(
+                yield FoundDocument(
                     str(path), None, f"a document has at most {MAX_BYTES:,} bytes, this one has {size:,}"
                 )
             else:
-                yield Found(str(path), path.read_bytes())
+                yield FoundDocument(str(path), path.read_bytes())
     except OSError as error:
-        yield Found(str(path), None, f"it cannot be read: {error.strerror or error}")
+        yield FoundDocument(str(path), None, f"it cannot be read: {error.strerror or error}")
 
 
-def _of_lines(path: Path) -> Iterator[Found]:
+def _of_lines(path: Path) -> Iterator[FoundDocument]:
     with path.open("rb") as file:
         n = 0
         while line := file.readline(MAX_BYTES + 2):
             n += 1
             if len(line) > MAX_BYTES + 1:
-                yield Found(f"{path}:{n}", None, f"a document has at most {MAX_BYTES:,} bytes")
+                yield FoundDocument(f"{path}:{n}", None, f"a document has at most {MAX_BYTES:,} bytes")
                 return  # where the next one begins nobody knows
             if line.strip():
-                yield Found(f"{path}:{n}", line)
+                yield FoundDocument(f"{path}:{n}", line)
 
 
-def _of_parquet(path: Path) -> Iterator[Found]:
+def _of_parquet(path: Path) -> Iterator[FoundDocument]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -192,7 +192,7 @@ def _of_parquet(path: Path) -> Iterator[Found]:
             if "document" not in file.schema_arrow.names or not pa.types.is_string(
                 file.schema_arrow.field("document").type
             ):
-                yield Found(
+                yield FoundDocument(
                     str(path), None, "expected a column `document` of texts, as `lab export` writes it"
                 )
                 return
@@ -201,13 +201,13 @@ def _of_parquet(path: Path) -> Iterator[Found]:
                 size = file.metadata.row_group(group).total_byte_size
                 if size > _MOST_GROUP_BYTES:
                     problem = f"a group of rows has {size:,} bytes, more than {_MOST_GROUP_BYTES:,}"
-                    yield Found(f"{path}: row {n}", None, problem)
+                    yield FoundDocument(f"{path}: row {n}", None, problem)
                     return
                 for batch in file.iter_batches(_BATCH, row_groups=[group], columns=["document"]):
                     for text in batch.column(0).to_pylist():
-                        yield Found(
+                        yield FoundDocument(
                             f"{path}: row {n}", text, "" if text is not None else "the document is missing"
                         )
                         n += 1
     except (pa.ArrowException, UnicodeDecodeError, ValueError) as error:
-        yield Found(str(path), None, f"it cannot be read: {error}")
+        yield FoundDocument(str(path), None, f"it cannot be read: {error}")

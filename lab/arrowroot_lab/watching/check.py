@@ -11,7 +11,7 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import LEAST, TOLERANCE
 from arrowroot_lab.store import Accepted
 
-from .findings import Checked, Finding, Kind, State
+from .findings import Checked, Finding, FindingState, Kind
 from .judging import LEAST_MEMORY, Judge, is_virtual
 from .sides import matched, run_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .confirming import Confirming
     from .sides import Sides
 
-_ORDER, _KINDS = list(State), list(Kind)
+_ORDER, _KINDS = list(FindingState), list(Kind)
 #: By so much more than what was accepted memory and time may be.
 _TOLERANCE = {Kind.MEMORY: LEAST_MEMORY, Kind.TIME: LEAST}
 #: Accepted changes, by the series and the name of what they are about.
@@ -74,14 +74,14 @@ def check(
             checked.compared.append(_label(sides))
         for finding in findings:
             if (
-                finding.state is State.SUSPECT
+                finding.state is FindingState.SUSPECT
                 and confirming is not None
                 and not _is_accepted_by(finding, accepts)
             ):
                 suspects.append((finding, sides))
             else:
                 checked.findings.append(finding)
-    if not checked.compared and not any(one.state is State.ALARM for one in checked.findings):
+    if not checked.compared and not any(one.state is FindingState.ALARM for one in checked.findings):
         raise RequestError(
             f"{store.place}: nothing of run {old[:8]} was measured since; `lab run CAMPAIGN --again` does"
         )
@@ -108,12 +108,12 @@ def _label(sides: Sides) -> str:
 
 def _explained(finding: Finding, known: _Known) -> Finding:
     """The finding as accepted, if somebody has accepted this change, or a larger one of a time or of memory."""
-    if finding.state not in (State.ALARM, State.SUSPECT):
+    if finding.state not in (FindingState.ALARM, FindingState.SUSPECT):
         return finding
     for one in known.get((finding.series_id, finding.name), ()):
         if _is_within(finding, one):
             note = f"accepted {one.accepted_at[:10]}: {one.reason}"
-            return replace(finding, state=State.ACCEPTED, note=note)
+            return replace(finding, state=FindingState.ACCEPTED, note=note)
     return finding
 
 
@@ -137,7 +137,7 @@ def _is_accepted_by(finding: Finding, accepts: Sequence[Acceptance]) -> Acceptan
 
 def _accept(store: Store, checked: Checked, accepts: Sequence[Acceptance]) -> None:
     """Keep what is accepted, and say so of the findings that are meant."""
-    can = [one for state in (State.ALARM, State.SUSPECT) for one in checked.of(state)]
+    can = [one for state in (FindingState.ALARM, FindingState.SUSPECT) for one in checked.of(state)]
     for one in accepts:
         if not any(_is_accepted_by(finding, [one]) for finding in checked.findings):
             names = dict.fromkeys(
@@ -155,6 +155,6 @@ def _accept(store: Store, checked: Checked, accepts: Sequence[Acceptance]) -> No
         ratio = finding.ratio if finding.kind in _TOLERANCE else None
         values = str(finding.before), str(finding.now)
         rows.append(Accepted(finding.series_id, finding.name, *values, ratio, chosen.reason, time_now()))
-        told.append(replace(finding, state=State.ACCEPTED, note=f"accepted now: {chosen.reason}"))
+        told.append(replace(finding, state=FindingState.ACCEPTED, note=f"accepted now: {chosen.reason}"))
     store.accept(rows)
     checked.findings = told

@@ -17,7 +17,7 @@ from arrowroot_lab.running.subjects import Engines
 from arrowroot_lab.statistics import paired
 from arrowroot_lab.store import Taken
 
-from .findings import State
+from .findings import FindingState
 from .pairs_again import N_IN_PAIR, N_PAIRS, confirmed
 from .sides import CONFIRMING
 
@@ -215,7 +215,12 @@ def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: s
     if said.is_worse:
         note = f"confirmed by {pairs}: at least {100 * (said.low - 1):.1f} % slower"
         return replace(
-            finding, state=State.ALARM, ratio=said.ratio, ratio_low=said.low, note=note, uuid_now=now[0].uuid
+            finding,
+            state=FindingState.ALARM,
+            ratio=said.ratio,
+            ratio_low=said.low,
+            note=note,
+            uuid_now=now[0].uuid,
         )
     note = f"not confirmed by {pairs}: it may be {100 * (said.low - 1):+.1f} %"
-    return replace(finding, state=State.CLEARED, ratio=said.ratio, ratio_low=said.low, note=note)
+    return replace(finding, state=FindingState.CLEARED, ratio=said.ratio, ratio_low=said.low, note=note)

@@ -22,7 +22,7 @@ class Kind(str, Enum):
     TIME = "time"
 
 
-class State(str, Enum):
+class FindingState(str, Enum):
     """The meaning of a finding for whoever asked; the alarming first."""
 
     #: It fails the check.
@@ -43,7 +43,7 @@ class Finding:
     kind: Kind
     #: As ``store.n_reads``, ``peak_rss_bytes``, ``wall_ns``, ``checksum.run``, ``outcome``.
     name: str
-    state: State
+    state: FindingState
     series_id: str
     #: For people: what was read, from where, by what, and how; and the same by axis.
     label: str
@@ -88,11 +88,11 @@ class Checked:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def of(self, state: State) -> list[Finding]:
+    def of(self, state: FindingState) -> list[Finding]:
         """Return the findings in a state."""
         return [one for one in self.findings if one.state is state]
 
     @property
     def is_alarm(self) -> bool:
         """True if the check fails."""
-        return bool(self.of(State.ALARM))
+        return bool(self.of(FindingState.ALARM))

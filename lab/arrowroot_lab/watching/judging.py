@@ -13,7 +13,7 @@ from arrowroot_lab.mining.results import axes_of
 from arrowroot_lab.statistics import LEAST
 from arrowroot_lab.store import Filter, summary_of
 
-from .findings import Finding, Kind, State
+from .findings import Finding, FindingState, Kind
 
 if TYPE_CHECKING:
     from arrowroot_lab.documents import Result, Sample
@@ -48,13 +48,13 @@ class Judge:
         if before.outcome is not Outcome.OK:
             return []
         if now is None:
-            state, note = State.UNCHECKED, "not measured since the baseline"
+            state, note = FindingState.UNCHECKED, "not measured since the baseline"
             if self.wants_all:
-                state, note = State.ALARM, "the run has no result of it"
+                state, note = FindingState.ALARM, "the run has no result of it"
             return [_found(sides, Kind.OUTCOME, "outcome", state, before.outcome.value, None, note=note)]
         if now.outcome is not Outcome.OK:
             told = (before.outcome.value, now.outcome.value)
-            return [_found(sides, Kind.OUTCOME, "outcome", State.ALARM, *told, note=now.reason or "")]
+            return [_found(sides, Kind.OUTCOME, "outcome", FindingState.ALARM, *told, note=now.reason or "")]
         return [*_values(sides, now), *self._counters(sides, now), *_memory(sides, now), *_time(sides, now)]
 
     def _counters(self, sides: Sides, now: Result) -> list[Finding]:
@@ -62,7 +62,7 @@ class Judge:
         if not (_is_enough(sides.before) and _is_enough(now)):
             few = f"its counts are not compared: {_LEAST_SAMPLES} samples are needed to see whether they vary"
             return [
-                _found(sides, Kind.COUNTER, "counters", State.UNCHECKED, None, None, note=few),
+                _found(sides, Kind.COUNTER, "counters", FindingState.UNCHECKED, None, None, note=few),
             ]
         old, new = self._always(sides.before), _counts(now)
         found = []
@@ -80,7 +80,7 @@ class Judge:
                 note = "it is not counted now"
             ratio = now_value / value if isinstance(now_value, int) and value else None
             found.append(
-                _found(sides, Kind.COUNTER, name, State.ALARM, value, now_value,
+                _found(sides, Kind.COUNTER, name, FindingState.ALARM, value, now_value,
                        form=metric(name).form if "." in name else "count", ratio=ratio, note=note)
             )  # fmt: skip
         return found
@@ -144,7 +144,7 @@ def _values(sides: Sides, now: Result) -> list[Finding]:
     old, new = sides.before.checksum or {}, now.checksum or {}
     if old and not new:
         gone = "the values are not compared: no checksum is told now"
-        return [_found(sides, Kind.VALUES, "checksum", State.UNCHECKED, None, None, note=gone)]
+        return [_found(sides, Kind.VALUES, "checksum", FindingState.UNCHECKED, None, None, note=gone)]
     found = []
     for name, told in old.items():
         there = new.get(name)
@@ -155,7 +155,7 @@ def _values(sides: Sides, now: Result) -> list[Finding]:
         else:
             continue
         values = _text(told), _text(there) if there else None
-        found.append(_found(sides, Kind.VALUES, f"checksum.{name}", State.ALARM, *values, note=note))
+        found.append(_found(sides, Kind.VALUES, f"checksum.{name}", FindingState.ALARM, *values, note=note))
     return found
 
 
@@ -172,7 +172,7 @@ def _memory(sides: Sides, now: Result) -> list[Finding]:
     if after <= before * (1 + LEAST_MEMORY) or more < _SEPARATED:
         return []
     return [
-        _found(sides, Kind.MEMORY, "peak_rss_bytes", State.ALARM, round(before), round(after), form="bytes",
+        _found(sides, Kind.MEMORY, "peak_rss_bytes", FindingState.ALARM, round(before), round(after), form="bytes",
                ratio=after / before)
     ]  # fmt: skip
 
@@ -187,7 +187,7 @@ def _time(sides: Sides, now: Result) -> list[Finding]:
     if not old or not new:
         where = "now" if old else "in the baseline"
         none = f"its time is not compared: no sample is counted {where}"
-        return [_found(sides, Kind.TIME, "wall_ns", State.UNCHECKED, None, None, note=none)]
+        return [_found(sides, Kind.TIME, "wall_ns", FindingState.UNCHECKED, None, None, note=none)]
     # A time is suspected by its median or by its least sample: by what grew more.
     before, after = max(
         ((statistic(old), statistic(new)) for statistic in (statistics.median, min)),
@@ -196,7 +196,7 @@ def _time(sides: Sides, now: Result) -> list[Finding]:
     if after / before <= 1 + LEAST:
         return []
     return [
-        _found(sides, Kind.TIME, "wall_ns", State.SUSPECT, round(before), round(after), form="time",
+        _found(sides, Kind.TIME, "wall_ns", FindingState.SUSPECT, round(before), round(after), form="time",
                ratio=after / before)
     ]  # fmt: skip
 
@@ -205,7 +205,7 @@ def _found(  # noqa: PLR0917 - in the order of a sentence
     sides: Sides,
     kind: Kind,
     name: str,
-    state: State,
+    state: FindingState,
     before: Value,
     now: Value,
     *,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.campaign.model import Campaign
     from arrowroot_lab.location import Location
-    from arrowroot_lab.running.events import State
+    from arrowroot_lab.running.events import RunProgress
 
     from .commits import Branch
     from .findings import Checked
@@ -87,7 +87,7 @@ class Watch:
     #: Takes sentences for people.
     tell: Callable[[str], None]
     #: Takes what a run tells.
-    show: Callable[[str, str, str, State], None]
+    show: Callable[[str, str, str, RunProgress], None]
     #: A run to check against; None: the one that is remembered, else the newest before, else the first one.
     baseline: str | None = None
     confirms: bool = True

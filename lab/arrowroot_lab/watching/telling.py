@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from arrowroot_lab.mining import Column, Table, writing
+from arrowroot_lab.mining import Column, ResultTable, writing
 from arrowroot_lab.mining.format import NOTHING, shown
 from arrowroot_lab.mining.results import varying
 
-from .findings import State
+from .findings import FindingState
 from .pairs_again import CONFIDENCE, N_PAIRS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ JSON_FORM = "arrowroot-lab.check/1"
 _MOST_CHANGED, _MOST_REASONS = 12, 10
 
 
-def table(checked: Checked) -> Table:
+def table(checked: Checked) -> ResultTable:
     """Return a row for each finding, the alarming ones first."""
     axes, notes = varying([one.axes for one in checked.findings])
     axes = [axis for axis in axes if axis not in ("layout", "campaign")]
@@ -47,22 +47,22 @@ def table(checked: Checked) -> Table:
         for one in checked.findings
     )
     told = (*notes, *_reasons(checked), *_changes(checked), *checked.notes, *_explaining(checked))
-    return Table(title(checked), columns, rows, told)
+    return ResultTable(title(checked), columns, rows, told)
 
 
 def title(checked: Checked) -> str:
     """Return the sentence that says it all."""
     n = Counter(one.state for one in checked.findings)
     told = [
-        f"{n[State.ALARM]} unexplained change{'s' if n[State.ALARM] != 1 else ''}"
-        if n[State.ALARM]
+        f"{n[FindingState.ALARM]} unexplained change{'s' if n[FindingState.ALARM] != 1 else ''}"
+        if n[FindingState.ALARM]
         else "no alarm"
     ]
     words = {
-        State.SUSPECT: "not confirmed",
-        State.ACCEPTED: "accepted",
-        State.CLEARED: "cleared by pairs",
-        State.UNCHECKED: "not checked",
+        FindingState.SUSPECT: "not confirmed",
+        FindingState.ACCEPTED: "accepted",
+        FindingState.CLEARED: "cleared by pairs",
+        FindingState.UNCHECKED: "not checked",
     }
     told += [f"{n[state]} {word}" for state, word in words.items() if n[state]]
     against = f"run {checked.run[:8]}" if checked.run else "the newest results"
@@ -98,15 +98,15 @@ def junit(checked: Checked) -> str:
     n_failures = n_skipped = 0
     for label, findings in by_case.items():
         case = ET.SubElement(suite, "testcase", classname="arrowroot lab check", name=writing.clean(label))
-        alarms = [one for one in findings if one.state is State.ALARM]
+        alarms = [one for one in findings if one.state is FindingState.ALARM]
         if alarms:
             n_failures += 1
             failure = ET.SubElement(case, "failure", message=_line(alarms[0]))
             failure.text = "\n".join(map(_line, alarms))
-        elif findings and all(one.state is State.UNCHECKED for one in findings):
+        elif findings and all(one.state is FindingState.UNCHECKED for one in findings):
             n_skipped += 1
             ET.SubElement(case, "skipped", message=_line(findings[0]))
-        others = [one for one in findings if one.state is not State.ALARM]
+        others = [one for one in findings if one.state is not FindingState.ALARM]
         if others:
             ET.SubElement(case, "system-out").text = "\n".join(map(_line, others))
     suite.attrib |= {
@@ -126,7 +126,7 @@ def _line(one: Finding) -> str:
 
 def _reasons(checked: Checked) -> list[str]:
     """The reasons as a whole, each once: in the table they may be cut."""
-    found = [one for one in checked.findings if one.note and one.state is not State.CLEARED]
+    found = [one for one in checked.findings if one.note and one.state is not FindingState.CLEARED]
     reasons = dict.fromkeys(f"{one.state.value.capitalize()}: {one.name}: {one.note}." for one in found)
     more = [f"And {len(reasons) - _MOST_REASONS} more reasons."] if len(reasons) > _MOST_REASONS else []
     return [*list(reasons)[:_MOST_REASONS], *more]
@@ -134,7 +134,7 @@ def _reasons(checked: Checked) -> list[str]:
 
 def _changes(checked: Checked) -> list[str]:
     """The other things that changed, for the findings that nobody has accepted."""
-    found = [one for one in checked.findings if one.state in (State.ALARM, State.SUSPECT)]
+    found = [one for one in checked.findings if one.state in (FindingState.ALARM, FindingState.SUSPECT)]
     changed = {
         f"{name} {_short(old)} -> {_short(new)}": None
         for one in found
@@ -154,9 +154,9 @@ def _short(value: Any) -> str:
 
 def _explaining(checked: Checked) -> list[str]:
     told = []
-    if checked.of(State.ALARM):
+    if checked.of(FindingState.ALARM):
         told.append("`--accept NAME='REASON'` accepts a change, by its name or that of what changed besides.")
-    if checked.of(State.SUSPECT):
+    if checked.of(FindingState.SUSPECT):
         told.append(
             f"A time is an alarm only if {N_PAIRS} pairs in turns say so, at {CONFIDENCE:.1%}: "
             "what is not confirmed fails nothing."

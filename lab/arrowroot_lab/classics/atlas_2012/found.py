@@ -25,7 +25,7 @@ _SOME = "2 % of the branches"
 _LEVEL_1, _LEVEL_6 = "zip 1, flush 3 MB", "zip 6, flush 3 MB"
 
 
-class Found(Layouts):
+class Atlas2012Results(Layouts):
     """The results of ATLAS 2012."""
 
     ours, small_mb = published, SMALL_CACHE_BYTES / 1e6

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.classics.study import Statement
 
-    from .found import Found
+    from .found import Atlas2012Results
 
 #: Storages where each range is a seek or a request, and the others.
 _ONE_AT_A_TIME = ("local disk", "HTTP, one range a request")
@@ -28,7 +28,7 @@ def _if_any(ratio: float | None, holds: Callable[[float], bool]) -> bool | None:
     return None if ratio is None else holds(ratio)
 
 
-STATEMENTS: tuple[Statement[Found], ...] = (
+STATEMENTS: tuple[Statement[Atlas2012Results], ...] = (
     ("given", "170 kB an event lie between what the published speeds of both layouts make.",
      lambda of: of.athena_event_kb(OLD) < published.EVENT_BYTES / 1000 < of.athena_event_kb(NEW)),
     ("given at size",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _JOB_CASES = ("original", WHOLE_IMPROVED, "lazy download", TODAY)
 
 
-class Found(Study):
+class Cms2010Results(Study):
     """The results of CMS 2010."""
 
     ours = published

@@ -13,9 +13,9 @@ from .published import CERN, MIB, RAL, THEN
 if TYPE_CHECKING:
     from arrowroot_lab.classics.study import Statement
 
-    from .found import Found
+    from .found import Cms2010Results
 
-STATEMENTS: tuple[Statement[Found], ...] = (
+STATEMENTS: tuple[Statement[Cms2010Results], ...] = (
     ("given", "The original makes a read for each basket, and moves what it asks for, as published.",
      lambda of: of.original["n_requests"] == round(RAL["original"].n_reads * of.scale)
      and is_near(of.original["read_bytes"], RAL["original"].mib * MIB * of.scale, 1e-6)),

@@ -24,7 +24,7 @@ _NAMES = {"single": "one buffer", "fifo": "FIFO of four", "fullest": "fullest of
 _PUBLISHED_NAMES = {"single": "Single thread", "fifo": "FIFO queue", "fullest": "Priority queue"}
 
 
-class Found(Study):
+class Cms2017Results(Study):
     """The results of CMS 2017."""
 
     def __init__(self, document: dict[str, Any]) -> None:

@@ -12,9 +12,9 @@ from .measuring import POLICIES
 if TYPE_CHECKING:
     from arrowroot_lab.classics.study import Statement
 
-    from .found import Found
+    from .found import Cms2017Results
 
-STATEMENTS: tuple[Statement[Found], ...] = (
+STATEMENTS: tuple[Statement[Cms2017Results], ...] = (
     ("found at size", "The order is that of the source: single stalls most, fifo far less, fullest not at all.",
      lambda of: min(run["stalls_s"] for run in of.runs["single"]) > 10 * max(run["stalls_s"] for run in of.runs["fifo"])
      and max(run["stalls_s"] for run in of.runs["fullest"]) == 0),

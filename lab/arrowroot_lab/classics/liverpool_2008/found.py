@@ -40,7 +40,7 @@ def peak(rows: list[Row]) -> Row:
     return max(rows, key=lambda row: int(row["read_bytes"]))
 
 
-class Found(Study):
+class Liverpool2008Results(Study):
     """The results of Liverpool 2008."""
 
     ours = published

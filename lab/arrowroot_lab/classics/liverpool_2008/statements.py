@@ -10,9 +10,9 @@ from .published import KIB, MIB
 if TYPE_CHECKING:
     from arrowroot_lab.classics.study import Statement
 
-    from .found import Found
+    from .found import Liverpool2008Results
 
-STATEMENTS: tuple[Statement[Found], ...] = (
+STATEMENTS: tuple[Statement[Liverpool2008Results], ...] = (
     ("given", "The volume rises from 4 kB to 128 kB, 1 MB and 10 MB, and falls to 64 MB and 128 MB.",
      lambda of: of.by_size[4 * KIB]["read_bytes"] < of.by_size[128 * KIB]["read_bytes"]
      < of.by_size[MIB]["read_bytes"] < of.by_size[10 * MIB]["read_bytes"]

@@ -11,7 +11,7 @@ from arrowroot_lab.figures.bars import Bar
 from arrowroot_lab.figures.headlines import GIVEN, Pair
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.table import Table
+from arrowroot_lab.mining.table import ResultTable
 
 from . import published
 from .measuring import CORNERS, LAYOUTS, LINES, MB, N_BINS, SMALL_REAL_BYTES
@@ -48,7 +48,7 @@ _RATES = {
 _WAYS = ("no cache", "tree cache", "asynchronous", "local copy, second time")
 
 
-class Found(Study):
+class Root2009Results(Study):
     """The results of ROOT 2009."""
 
     ours = published
@@ -210,7 +210,7 @@ class Found(Study):
             reads,
             file_bytes=file_bytes,
             n_entries=n_entries,
-            numbers=Table(title, tuple(map(column, names)), tuple(lines)),
+            numbers=ResultTable(title, tuple(map(column, names)), tuple(lines)),
         )
 
     def time_bars(self) -> Iterator[Bar]:

@@ -14,9 +14,9 @@ from .published import OPTIMISED, UNOPTIMISED
 if TYPE_CHECKING:
     from arrowroot_lab.classics.study import Statement
 
-    from .found import Found
+    from .found import Root2009Results
 
-STATEMENTS: tuple[Statement[Found], ...] = (
+STATEMENTS: tuple[Statement[Root2009Results], ...] = (
     ("given", "Without a cache the unoptimised file takes 1,328,586 reads of 1,265.92 MB, as published.",
      lambda of: of.plain["n_reads"] == round(UNOPTIMISED["n_reads"] * of.scale)
      and is_near(of.plain["read_bytes"], UNOPTIMISED["read_mb"] * 1e6 * of.scale, 1e-6)),
