@@ -31,13 +31,13 @@ fuzz_target!(|data: &[u8]| {
     };
     tree.clusters(1000);
     written_again(&tree, object_data, class, usize::from(key_bytes), &infos);
-    for (place, branch) in tree.branches.iter().enumerate().take(200) {
+    for (index, branch) in tree.branches.iter().enumerate().take(200) {
         if let Ok(baskets) = branch.baskets(object_data) {
             assert!(baskets.len() <= branch.n_baskets());
             assert!(baskets.windows(2).all(|pair| pair[0].entry_end <= pair[1].first_entry));
             assert!(baskets.iter().all(|basket| basket.offset.checked_add(basket.stored_bytes.into()).is_some()));
         }
-        let id = BranchId(u32::try_from(place).unwrap());
+        let id = BranchId(u32::try_from(index).unwrap());
         let mut seen = Arc::new(SeenClasses::new());
         let Ok(mut column) = resolve(&tree, id, &|| Ok(&infos), &seen) else { continue };
         if let (true, Some(form)) = (column.holds_objects(), &column.form) {

@@ -87,16 +87,16 @@ fn node(script: &mut Cursor<'_>, depth: usize) -> Node {
 
 fn members(script: &mut Cursor<'_>, depth: usize) -> Vec<(Name, Node)> {
     (0..choice(script) % 5)
-        .map(|place| {
+        .map(|number| {
             let node = match node(script, depth + 1) {
                 Node::CountedBy { item, .. } => Node::CountedBy {
                     item,
-                    member: usize::from(choice(script)) % usize::from(place.max(1)),
+                    member: usize::from(choice(script)) % usize::from(number.max(1)),
                     factor: script.u16().map_or(1, u32::from),
                 },
                 node => node,
             };
-            (format!("m{place}").into(), node)
+            (format!("m{number}").into(), node)
         })
         .collect()
 }

@@ -17,7 +17,7 @@ use crate::access::format_error;
 use crate::error::{Error, Result, permanent};
 use crate::file::File;
 
-/// The same file in other replicas, by their places, or past what is kept of this one (`None`), as far as it was asked for; or
+/// The same file in other replicas, by their indices, or past what is kept of this one (`None`), as far as it was asked for; or
 /// why it cannot be had there.
 pub(crate) type Twins = Mutex<HashMap<Option<usize>, Result<File, String>>>;
 

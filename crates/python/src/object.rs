@@ -32,7 +32,7 @@ pub(crate) struct Maker<'py, 'g> {
     /// Records that are made, but empty.
     empty: Vec<(Bound<'py, PyAny>, &'g Arc<Node>, &'g Values)>,
     bases: HashMap<String, Bound<'py, PyTuple>>,
-    /// Names of members by their place in memory: the objects of a class share them.
+    /// Names of members by their address: the objects of a class share them.
     names: HashMap<*const u8, Bound<'py, PyString>>,
     depth: usize,
     /// Objects, and values in them that are none, so far.

@@ -45,7 +45,7 @@ pub(super) struct LookedUp {
     starts: Vec<usize>,
     /// Ends of lists.
     values: Vec<u64>,
-    /// First item and number of items of each alternative of variants, by place in `wanted`.
+    /// First item and number of items of each alternative of variants, by index in `wanted`.
     switches: HashMap<usize, Switches>,
 }
 
@@ -130,10 +130,10 @@ impl LookUp<'_> {
         Ok((found, pages))
     }
 
-    /// The pages that have some of what is wanted, each with its place there; in order.
+    /// The pages that have some of what is wanted, each with its index there; in order.
     fn touched(&self, wanted: &[Query]) -> Result<Vec<(PageKey, usize)>> {
         let mut touched: Vec<(PageKey, usize)> = Vec::with_capacity(wanted.len());
-        for (place, &Query { slot: number, cluster, start, end }) in wanted.iter().enumerate() {
+        for (index, &Query { slot: number, cluster, start, end }) in wanted.iter().enumerate() {
             let slot = &self.slots[number];
             let n_elements = slot.n_elements(cluster as usize);
             if end > n_elements {
@@ -141,7 +141,7 @@ impl LookUp<'_> {
                 return Err(self.ntuple.corrupt(format!("{n_elements} elements of {path}, {end} are needed")));
             }
             let pages = slot.pages_with(cluster as usize, &(start..end));
-            touched.extend(pages.map(|page| ((number, page), place)));
+            touched.extend(pages.map(|page| ((number, page), index)));
         }
         // Only stretches over several pages are out of order.
         touched.sort();

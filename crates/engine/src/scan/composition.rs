@@ -32,7 +32,7 @@ pub(crate) enum Holds {
 pub(crate) enum ColumnSource {
     /// A column that is read, as it is.
     Read(usize),
-    /// Parts of it, by their places among the columns that are read.
+    /// Parts of it, by their indices among the columns that are read.
     Parts { data_type: DataType, parts: Vec<usize>, holds: Holds },
 }
 

@@ -36,9 +36,9 @@ pub(crate) struct Nesting {
 /// A delivered column, or a part of one.
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// A column that is read, by its place.
+    /// A column that is read, by its index.
     Column(usize),
-    /// A member of such a column, by its place there.
+    /// A member of such a column, by its index there.
     Part(usize, usize),
     /// Members, side by side.
     Struct(Vec<(String, Shape)>),

@@ -16,7 +16,7 @@ pub enum Value {
     Text(Vec<u8>),
     /// An array of numbers.
     Numbers(Numbers),
-    /// An object of the list that is written, by its place: in this member, or behind a pointer.
+    /// An object of the list that is written, by its index: in this member, or behind a pointer.
     Object(usize),
     /// A pointer to nothing.
     Null,

@@ -375,7 +375,7 @@ impl Build<'_> {
 #[derive(Default)]
 struct Flat {
     members: Vec<FlatMember>,
-    /// Base classes: the one that each is a base of, as place in this list, and its name.
+    /// Base classes: the one that each is a base of, as index in this list, and its name.
     bases: Vec<(Option<usize>, String)>,
 }
 

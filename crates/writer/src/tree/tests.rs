@@ -143,12 +143,12 @@ fn read(format: &TreeFormat, bytes: &[u8], branch: &str) -> (Vec<Vec<u8>>, Vec<u
     let number = format.branches.iter().position(|of| of.planned.name == branch).unwrap();
     let placed = &format.placed[number];
     let (mut entries, mut sizes) = (Vec::new(), Vec::new());
-    for (place, &BasketLocation { offset, stored_bytes: n_bytes, .. }) in placed.locations().iter().enumerate() {
+    for (index, &BasketLocation { offset, stored_bytes: n_bytes, .. }) in placed.locations().iter().enumerate() {
         let start = (offset - 1000) as usize;
         let record = &bytes[start..start + n_bytes as usize];
         let head = BasketHead::parse(record).unwrap();
         assert_eq!(head.stored_bytes, n_bytes);
-        assert_eq!((head.seek_key, head.cycle), (offset, place as i16));
+        assert_eq!((head.seek_key, head.cycle), (offset, index as i16));
         let stored = &record[head.key_bytes as usize..];
         let mut payload = vec![0; head.payload_bytes as usize];
         if head.is_compressed() {
