@@ -67,7 +67,7 @@ def read_dataset(table: TomlTable, name: str, directory: Path) -> Dataset:
     return Dataset(name, whole(name_in_files), files, recipe)
 
 
-def _script(table: Table, directory: Path) -> Recipe:
+def _script(table: TomlTable, directory: Path) -> Recipe:
     script = inside(table, "script", table.text("script", ""), directory)
     arguments = table.texts("arguments") if "arguments" in table else ()
     return Recipe(

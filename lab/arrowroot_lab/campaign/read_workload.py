@@ -27,7 +27,7 @@ _NOT_OF_PROGRAMS = ("columns", "column_share", "order", "work_per_entry")
 MAX_LIST_BYTES = 256 << 20
 
 
-def read_workloads(table: Table, name: str, directory: Path) -> list[Workload]:
+def read_workloads(table: TomlTable, name: str, directory: Path) -> list[Workload]:
     """Return the workloads of ``[workload.NAME]``: one for each number of threads."""
     kind = table.one_of("kind", "read", KINDS)
     values: dict[str, Any] = {}

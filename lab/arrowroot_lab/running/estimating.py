@@ -143,7 +143,7 @@ def _share_of_columns(case: Case, found: FoundDataset | None) -> float:
     return share * (workload.column_share or 1.0)
 
 
-def _n_entries(case: Case, found: Found | None, size: float) -> float:
+def _n_entries(case: Case, found: FoundDataset | None, size: float) -> float:
     recipe = case.dataset.recipe
     if case.workload.entry_list is not None:
         return float(case.workload.n_listed)
