@@ -75,7 +75,7 @@ ROOMS = {
     "storage": cargo("arrowroot-storage"),
     "writer": cargo("arrowroot-writer"),
     "writing": pytest(
-        "tests/writing", "tests/python/test_writing*.py",
+        "tests/writing", "tests/python/test_writing*.py", "tests/python/test_layout.py",
         slow="memory producers producers_that_stop end_of_program autosave failing_disks whole_files",
     ),
     "lab": pytest(

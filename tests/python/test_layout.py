@@ -91,9 +91,10 @@ def test_the_largest_collection_is_that_of_the_first_cluster():
     found = columns_of(layout, table)
     assert (found["a"].split, found["b"].split, found["c"].split) == (0, 99, None)
     assert found["a"].memberwise
-    # Later entries do not count.
+    # Later entries do not count, in however many tables the first ones come.
     late = table_of(a=few, b=pa.concat_arrays([objects(0, 10), objects(50, 30)]))
-    assert columns_of(layout, late)["a"].split == 99
+    for first in ([late], [late[:7], late[7:]]):
+        assert [one.split for one in layout.columns(late.schema, first, "t")] == [99, 0]
     named = ar.Layout("aod-2011", split={"a": 99, "*": 0})
     assert [one.split for one in columns_of(named, table).values()] == [99, 0, None]
 
@@ -457,6 +458,8 @@ def test_a_plan_says_what_comes_out_before_anything_is_written(tmp_path):
     branches = {branch.name: branch for branch in plan.branches}
     assert set(branches) == {"x", "nv", "v", "s"}
     assert (plan.n_entries, plan.cluster_entries, plan.n_clusters) == (3000, 500, 6)
+    # The cluster of all entries is not full.
+    assert all(ar.Layout(of).plan(table).cluster_entries > 100_000 for of in ("ttree", "rntuple"))
     assert branches["x"].n_baskets == 6
     assert branches["x"].compression == "zstd 5"
     assert plan.precisions[0][:2] == ("x", "Double32[0,1,16]")

@@ -441,6 +441,14 @@ def test_numbers_become_those_of_the_table_if_they_fit():
         list(Conformer(schema, "t").batches(pa.record_batch({"v": [[1.5]], "x": ["7"]}), 5))
 
 
+def test_messages_number_the_entries_of_all_batches_of_a_fill(tmp_path):
+    batches = [pa.record_batch({"x": pa.array([1, 2])}), pa.record_batch({"x": pa.array(["a"])})]
+    with ar.create(tmp_path / "t.root") as file, file.tree("t", {"x": "int32"}).context() as context:
+        context.fill({"x": [7] * 5})
+        with pytest.raises(ar.InvalidRequestError, match=r"t\.root:t: .*from entry 7 on string came"):
+            context.fill(batches)
+
+
 NOON = dt.datetime(2020, 1, 2, 12)  # noqa: DTZ001 - of no zone
 MIDNIGHT = dt.datetime(2020, 1, 2)  # noqa: DTZ001
 

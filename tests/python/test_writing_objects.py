@@ -33,6 +33,13 @@ AXES = {
 STORAGES = ["Double", "Weight", "Int64", "Mean", "WeightedMean"]
 
 
+def test_bins_of_sparse_histograms_have_as_many_bits_as_root_gives_them():
+    """One more where a power of two is: four axes of two bins and two beyond have three bits each."""
+    made = hist.Hist(*(hist.axis.Regular(2, 0, 1, name=f"x{i}") for i in range(4))).fill(*[[0.1]] * 4)
+    (chunk,) = object_of(made, "h").members["fBinContent"]
+    assert chunk.members["fSingleCoordinateSize"] == 2
+
+
 def filled(axes, storage):
     rng = np.random.default_rng(5)
     made = hist.Hist(*axes, storage=getattr(bh.storage, storage)(), name="h", label="the title")

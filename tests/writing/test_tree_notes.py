@@ -20,7 +20,14 @@ NOTES = {
     "aliases": {"pt": "sqrt(px*px+py*py)", "twice": "2*pt"},
     "index": ("run", "event"),
     "friends": {"beside": "other/Beside", "far": "far.root:Far"},
-    "user_info": {"lumi": 12.5, "n": 3, "is_data": True, "note": "of mine", "large": np.int64(2**60)},
+    "user_info": {
+        "lumi": 12.5,
+        "n": 3,
+        "is_data": True,
+        "note": "of mine",
+        "large": np.int64(2**60),
+        "least": -(2**63),
+    },
 }
 
 
@@ -61,6 +68,7 @@ def test_root_uses_what_a_tree_records(written):
         "is_data": ["TParameter<bool>", True],
         "note": ["TNamed", "of mine"],
         "large": ["TParameter<Long64_t>", 2**60],
+        "least": ["TParameter<Long64_t>", -(2**63)],
     }
     assert said["friends"] == [["beside", "other/Beside", ""], ["far", "Far", "far.root"]]
     assert said["friend in the file"] == list(100 * PX)
@@ -78,7 +86,7 @@ def test_arrowroot_and_uproot_read_them(written):
         assert tree.recorded_index == ("run", "event")
         assert tree.recorded_friends == [("beside", "other/Beside", ""), ("far", "Far", "far.root")]
         assert tree.user_info == NOTES["user_info"]
-        assert [type(value) for value in tree.user_info.values()] == [float, int, bool, str, int]
+        assert [type(value) for value in tree.user_info.values()] == [float, int, bool, str, int, int]
         assert file["texts"].user_info == {"one": "one", "two": "two"}
         tree.add_recorded_friends()
         table = tree.to_arrow(["px", "beside.q", "far.z"])
