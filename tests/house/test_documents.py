@@ -26,6 +26,14 @@ def blocks(document, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+def test_the_front_page_of_the_binding_runs(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    page = REPOSITORY / "crates" / "python" / "src" / "lib.rs"
+    text = re.sub(r"^//! ?", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    exec(compile(block, str(page), "exec"), {})  # noqa: S102 - the page is ours
+
+
 @pytest.mark.usefixtures("files_of_the_documents")
 def test_snippets_of_the_readme_run_and_read_the_right_columns(capsys):
     names = {}

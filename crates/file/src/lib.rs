@@ -2,6 +2,20 @@
 //! recovered of a file that was damaged or not closed.
 //!
 //! It knows storage and format, and nothing of the columns of trees: whoever reads columns and whoever writes files stands on it.
+//!
+//! A file lists its keys, and gives what a key holds:
+//!
+//! ```
+//! use arrowroot_file::File;
+//! use arrowroot_storage::Options;
+//!
+//! let file = File::open(&["../../tests/fixtures/events.root"], &Options::default())?;
+//! let key = file.find("events")?;
+//! assert_eq!(key.key.class_name, "TTree");
+//! let record = file.read_object(&key.key)?;
+//! assert_eq!(record.len(), key.key.object_bytes as usize);
+//! # Ok::<(), arrowroot_file::Error>(())
+//! ```
 
 mod access;
 mod classes;

@@ -3,6 +3,21 @@
 //! Nothing here reads a file: functions take bytes, or say which ranges of the file they need. Every length and count
 //! found in the bytes is checked against what is left before it is used, so no input makes this crate panic, loop
 //! without end or allocate more than a small multiple of the input.
+//!
+//! What is parsed can be written, and is the same bytes:
+//!
+//! ```
+//! use arrowroot_format::Output;
+//! use arrowroot_format::container::FileHeader;
+//!
+//! let file = std::fs::read("../../tests/fixtures/events.root").unwrap();
+//! let header = FileHeader::parse(&file)?;
+//! assert_eq!(header.end, file.len() as u64);
+//! let mut output = Output::new(0);
+//! header.write(&mut output)?;
+//! assert!(file.starts_with(output.bytes()));
+//! # Ok::<(), arrowroot_format::Error>(())
+//! ```
 
 mod cursor;
 mod error;

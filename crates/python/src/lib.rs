@@ -1,4 +1,15 @@
 //! The engine as Python sees it: types and errors are turned around here, and nothing else happens.
+//!
+//! ```python
+//! from arrowroot import _native
+//!
+//! file = _native.open_file(["tests/fixtures/events.root"], [])
+//! assert [key.name for key in file.keys()] == ["events"]
+//! table = file.table("events")
+//! assert table.branch(table.column_names()[0]).path == table.column_names()[0]
+//! ```
+//!
+//! `tests/house/test_documents.py` runs this; the package around it is `python/arrowroot`.
 
 mod branch;
 mod column;

@@ -3,6 +3,22 @@
 //! A [`Source`] answers "these ranges, please". Layers wrap sources and are sources themselves; [`Accounted`] counts and
 //! times what passes. [`coalesce`] turns the ranges that a format asks for into the spans that are read. [`open`] finds
 //! the store of a URL. A [`Sink`] takes the bytes of a file that is there once it is whole.
+//!
+//! A layer goes around a source, and its ledger says what passed:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrowroot_storage::{Accounted, Ledger, MemorySource, Operation, Source};
+//!
+//! let ledger = Arc::new(Ledger::new("memory", false));
+//! let store = Arc::new(MemorySource::new("a text", *b"some bytes"));
+//! let source = Accounted::new(store, Arc::clone(&ledger));
+//! let mut buffer = [0; 5];
+//! source.read_at(5, &mut buffer)?;
+//! assert_eq!(&buffer, b"bytes");
+//! assert_eq!(ledger.totals(Operation::Read).bytes, 5);
+//! # Ok::<(), arrowroot_storage::Error>(())
+//! ```
 
 mod account;
 mod afresh;

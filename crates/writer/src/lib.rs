@@ -7,6 +7,32 @@
 //! A [`cluster`] is cut where its values say, never where a thread finished first, so the same data are the same bytes from
 //! any number of threads. A [`TableFormat`] knows what the pieces of a cluster are; nothing else here knows baskets from
 //! pages.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{Int32Array, RecordBatch};
+//! use arrowroot_format::codec::CompressionSetting;
+//! use arrowroot_storage::{MemoryFile, MemorySink};
+//! use arrowroot_writer::{FileSettings, FileWriter, Format, ROOT_DIRECTORY, TableSettings, TableWriter};
+//!
+//! let batch = RecordBatch::try_from_iter([("n", Arc::new(Int32Array::from(vec![1, 2, 3])) as _)]).unwrap();
+//! let memory = MemoryFile::default();
+//! let settings = FileSettings {
+//!     name: "out.root".to_owned(),
+//!     compression: CompressionSetting(505),
+//!     is_reproducible: true,
+//!     n_threads: 1,
+//!     buffer_bytes: 1 << 22,
+//! };
+//! let file = FileWriter::create(Arc::new(MemorySink::create("out.root", &memory)), settings)?;
+//! let (schema, options) = (batch.schema(), TableSettings::default());
+//! let mut table = TableWriter::create(&file, ROOT_DIRECTORY, "Events", "", &schema, Format::Tree, options)?;
+//! table.append(&batch)?;
+//! assert_eq!(table.close()?.n_entries, 3);
+//! file.close()?;
+//! assert!(memory.bytes().is_some_and(|bytes| bytes.starts_with(b"root")));
+//! # Ok::<(), arrowroot_writer::Error>(())
+//! ```
 
 pub mod appender;
 mod buffers;
