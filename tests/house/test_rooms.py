@@ -14,8 +14,8 @@ REPOSITORY = Path(__file__).parents[2]
 LABORATORY = REPOSITORY / "lab" / "arrowroot_lab"
 #: The floor of engines and classics; and what a database of an older laboratory is brought up to date by.
 MAY_NAME = ("runners/", "classics/", "store/migrations/versions/")
-#: Parts of engines' names that are words of everybody's: a kind of workload, a program of Linux, what is read, an option
-#: of caches.
+#: Parts of engines' names that are words of everybody's: a kind of workload, a program of Linux, what is read, and
+#: an option of caches.
 ORDINARY = {"program", "perf", "table", "prefetch"}
 NAMES = {
     part
