@@ -50,7 +50,8 @@ def only_file(directory):
 
 
 @layouts
-def test_a_table_comes_back_as_it_was(tmp_path, layout):
+def test_a_table_comes_back_as_it_was_and_uproot_reads_the_same(tmp_path, layout):
+    uproot = pytest.importorskip("uproot")
     table = table_of()
     ar.write(f"{tmp_path}/out.root:Events", table, layout=layout, title="all of them")
     tree = ar.open(tmp_path / "out.root")["Events"]
@@ -59,6 +60,10 @@ def test_a_table_comes_back_as_it_was(tmp_path, layout):
     assert tree.title == "all of them"
     assert tree.class_name == {"ttree": "TTree", "rntuple": "ROOT::RNTuple"}[layout]
     assert only_file(tmp_path) == ["out.root"]
+    with uproot.open(f"{tmp_path}/out.root") as file:
+        arrays = file["Events"].arrays()
+    for name in table.column_names:
+        assert arrays[name].to_list() == table[name].to_pylist(), name
 
 
 @layouts
@@ -76,17 +81,6 @@ def test_flags_and_metadata_of_a_schema_come_back_also_where_nothing_is_missing(
     tree = ar.open(tmp_path / "out.root")["t"]
     assert tree.schema.equals(schema, check_metadata=True)
     assert tree.column_names == ["a", "b", "c"]
-
-
-@layouts
-def test_uproot_reads_the_same(tmp_path, layout):
-    uproot = pytest.importorskip("uproot")
-    table = table_of()
-    ar.write(f"{tmp_path}/out.root:Events", table, layout=layout)
-    with uproot.open(f"{tmp_path}/out.root") as file:
-        arrays = file["Events"].arrays()
-    for name in table.column_names:
-        assert arrays[name].to_list() == table[name].to_pylist(), name
 
 
 @layouts
@@ -182,14 +176,19 @@ def test_settings_by_column_are_in_the_file(tmp_path, layout):
 
 
 @layouts
-def test_the_same_data_are_the_same_bytes_from_any_number_of_threads_in_any_directory(tmp_path, layout):
+@pytest.mark.parametrize("flush", [3000, "100 kB"])
+def test_the_same_data_are_the_same_bytes_from_any_number_of_threads_in_any_directory(
+    tmp_path, layout, flush
+):
     hashes = set()
     for i, n_threads in enumerate((1, 2, 8)):
         (tmp_path / str(i)).mkdir()
         path = tmp_path / str(i) / "out.root"
         # Nor do they depend on how the data came.
         batches = table_of(20_000).to_batches(max_chunksize=(777, 20_000, 5000)[i])
-        ar.write(f"{path}:Events", batches, layout=layout, flush=3000, reproducible=True, n_threads=n_threads)
+        ar.write(
+            f"{path}:Events", batches, layout=layout, flush=flush, reproducible=True, n_threads=n_threads
+        )
         hashes.add(hashlib.sha256(path.read_bytes()).hexdigest())
     assert len(hashes) == 1
 
@@ -419,14 +418,14 @@ WRITER = """
     import resource, signal, sys
     import numpy as np
     import arrowroot as ar
-    path, what = sys.argv[1:]
+    path, what, layout = sys.argv[1:]
     if what == "limit":
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
     rng = np.random.default_rng(1)
     try:
         with ar.create(path, compression=None) as f:
-            t = f.tree("t", flush=10_000, layout="rntuple")
+            t = f.tree("t", flush=10_000, layout=layout)
             for i in range(20 if what == "limit" else 1_000_000):
                 t.append({"x": rng.integers(0, 1 << 60, 50_000)})
                 if i == 3:
@@ -437,15 +436,16 @@ WRITER = """
 """
 
 
-def start_writer(path, what):
-    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(path), what]
+def start_writer(path, what, layout):
+    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(path), what, layout]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_full_disk_leaves_an_older_file_as_it_was(tmp_path):
+@layouts
+def test_a_full_disk_leaves_an_older_file_as_it_was(tmp_path, layout):
     path = tmp_path / "out.root"
     path.write_bytes(b"older")
-    process = start_writer(path, "limit")
+    process = start_writer(path, "limit", layout)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 7, err
     assert str(path) in out
@@ -453,11 +453,12 @@ def test_a_full_disk_leaves_an_older_file_as_it_was(tmp_path):
     assert only_file(tmp_path) == ["out.root"]
 
 
+@layouts
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_signal_in_the_middle_leaves_an_older_file_as_it_was(tmp_path, number):
+def test_a_signal_in_the_middle_leaves_an_older_file_as_it_was(tmp_path, number, layout):
     path = tmp_path / "out.root"
     path.write_bytes(b"older")
-    process = start_writer(path, "")
+    process = start_writer(path, "", layout)
     assert process.stdout.readline() == "begun\n", process.communicate()
     process.send_signal(number)
     _, err = process.communicate(timeout=300)
