@@ -3,7 +3,7 @@
     make.py              writes two tiny files with ROOT and uproot, and some of their parts, to seeds/TARGET
                          (committed: they have to stay below 100 kB)
     make.py FILE.root... takes files that are there instead, and writes to corpus/TARGET (not committed)
-    make.py --drawn N    draws N shapes of small files that ask for much memory or time, and writes to corpus/TARGET
+    make.py --drawn N    draws N tables, and N shapes of small files that ask for much memory or time; to corpus/TARGET
 
 Needs uproot; without arguments ROOT too (`pip install uproot ROOT`).
 """
@@ -26,6 +26,7 @@ import arrowroot
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests import tables
 from tests.robustness import drawn, hostile
 
 if TYPE_CHECKING:
@@ -306,6 +307,15 @@ def hostile_files(directory: Path, found: Iterable[tuple[str, bytes]], most_byte
     return paths
 
 
+def table_files(directory: Path, n_tables: int) -> list[Path]:
+    """Write drawn tables in both formats."""
+    paths = [directory / f"table{seed}.root" for seed in range(n_tables)]
+    for seed, path in enumerate(paths):
+        layout = arrowroot.Layout(("ttree", "rntuple")[seed % 2], compression="zlib", flush=20)
+        arrowroot.write(f"{path}:t", tables.draw(seed), layout=layout, reproducible=True)
+    return paths
+
+
 def main() -> None:
     """Write the seeds of the repository, or a corpus of the files that are given or drawn."""
     is_drawn = sys.argv[1:2] == ["--drawn"]
@@ -314,7 +324,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         if is_drawn:
             shapes = (one for seed in range(n_drawn) for one in drawn.drawn(seed))
-            files = hostile_files(Path(scratch), shapes, MAX_FILE_BYTES)
+            files = hostile_files(Path(scratch), shapes, MAX_FILE_BYTES) + table_files(Path(scratch), n_drawn)
         top = HERE.parent / "corpus" if files else HERE
         paths = [
             path for path in files or write_files(Path(scratch)) if path.stat().st_size <= MAX_FILE_BYTES
