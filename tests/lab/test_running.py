@@ -355,7 +355,7 @@ def test_a_program_of_the_users_is_measured_and_predicted_from_its_report(campai
 
 @pytest.mark.usefixtures("undisturbed")
 def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
-    path = campaign(engine("a", seconds=0.3), top='[limits]\ntotal = "1 s"\n', repeats=5)
+    path = campaign(engine("a", seconds=0.3), top='[limits]\ntotal = "1 s"\n', repeats=3)
     summary, results = run(path)
     assert summary.left
     assert "limit of 1 s" in summary.why_left
@@ -364,7 +364,7 @@ def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
     summary, results = run(path)
     assert not summary.left
     assert len(results) == 2
-    assert all(len(result.samples) == 5 for result in results)
+    assert all(len(result.samples) == 3 for result in results)
 
 
 def test_what_differs_between_two_readings_is_told():
