@@ -159,7 +159,7 @@ def points(tmp_path, monkeypatch):
     providers.registered.cache_clear()
 
 
-def test_two_providers_of_one_name_and_one_that_is_gone_are_told(points):
+def test_two_providers_of_one_name_one_that_is_gone_and_none_at_all_are_told(points):
     named = points(one='[engine.a]\ncommand = ["a"]', other='[engine.a]\ncommand = ["b"]')
     with pytest.raises(LabError, match="one and other both register engines of the name 'a': remove one"):
         providers.registered()
@@ -167,6 +167,9 @@ def test_two_providers_of_one_name_and_one_that_is_gone_are_told(points):
     with pytest.raises(
         LabError, match="gone registers engines by no_such_package, and no such package is there"
     ):
+        providers.registered()
+    named.clear()
+    with pytest.raises(LabError, match="no engines are registered, not even the laboratory's own: install"):
         providers.registered()
 
 

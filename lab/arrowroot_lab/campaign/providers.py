@@ -149,11 +149,14 @@ class Registered:
 def registered() -> Registered:
     """Return what the providers of this environment have registered.
 
-    Raises: CampaignError for a fault of an ``engines.toml``; LabError for a provider that is not there, or for a name
-        that two of them have.
+    Raises: CampaignError for a fault of an ``engines.toml``; LabError for a provider that is not there, for a name
+        that two of them have, or if there is none, as in an installation that is older than its sources.
     """
     found, owners = Registered(), dict[tuple[str, str], str]()
-    for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
+    points = entry_points(group=GROUP)
+    if not points:
+        raise LabError("no engines are registered, not even the laboratory's own: install arrowroot-lab anew")
+    for point in sorted(points, key=lambda one: (one.name, one.value)):
         added = read(_directory(point) / FILE)
         for what in ("engines", "files", "recipes"):
             for name in getattr(added, what):
