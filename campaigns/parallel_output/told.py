@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import programs
-from bench.machine import machine, packages
 from bench.paths import CACHE
 from campaigns.parallel_output.cases import PUBLISHED
 from campaigns.parallel_output.loads import peer_runs
+from campaigns.parallel_output.machine import machine, packages
 from campaigns.parallel_output.policies import (
     N_BUFFERS,
     N_EVENTS,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from bench import machine, nano_schema
-from campaigns.parallel_output import scale
+from bench import nano_schema
+from campaigns.parallel_output import machine, scale
 from tests.judge import root
 
 if sys.version_info >= (3, 11):

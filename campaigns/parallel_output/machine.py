@@ -1,8 +1,7 @@
-"""The kind of machine and the versions, without anything that tells which machine it is; and the date."""
+"""The kind of machine and the versions, without anything that tells which machine it is."""
 
 from __future__ import annotations
 
-import datetime as dt
 import importlib.metadata
 import os
 import platform
@@ -34,8 +33,3 @@ def packages() -> str:
             continue
         found.append(f"{name} {version_of_wheel() if name == 'ROOT' else version}")
     return ", ".join(found)
-
-
-def today() -> str:
-    """The date of a measurement."""
-    return dt.datetime.now(tz=dt.timezone.utc).date().isoformat()
