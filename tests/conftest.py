@@ -20,7 +20,7 @@ _SLOW = {
     "robustness": {"bounds", "interrupt", "memory", "mutations"},
     "writing": {
         "autosave", "classes_in_one_process", "collections", "end_of_program", "failing_disks", "histograms_in_root",
-        "invariants", "io_features", "layouts_go_on", "layouts_in_root", "matrix", "memory", "merged_histograms",
+        "invariants", "io_features", "layouts_in_root", "matrix", "memory", "merged_histograms",
         "precision", "producers", "producers_that_stop", "root_goes_on", "root_identity", "routes_in_root",
         "tree_notes", "who_reads", "whole_files", "written_objects",
     },

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from tests.judge.lazy import ROOT
 
+from .read_with_root import apart
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -50,6 +52,17 @@ def update(out: Path, file: Path) -> None:
     opened.Delete("first;*")
     ROOT.TNamed("second", "other").Write()
     opened.Close()
+
+
+def go_on(files: list[Path]) -> list[bool]:
+    """Make ``merged-NAME`` of each file twice, and ``updated-NAME``. Returns: True for those that ROOT crashed of."""
+
+    def both(file: Path) -> None:
+        merge(file.with_name(f"merged-{file.name}"), file, file)
+        update(file.with_name(f"updated-{file.name}"), file)
+
+    ROOT.gErrorIgnoreLevel = ROOT.kFatal
+    return [found is not None for found in apart(files, both)]
 
 
 def zlib(out: Path, file: Path) -> None:
