@@ -49,9 +49,10 @@ _RECORD = pa.struct([("a", pa.int32()), ("b.c", pa.string()), ("d", pa.list_(pa.
 #: Each type that can be written, and lists and records of some.
 KINDS = [
     *NUMBERS, *TIMES, *TEXTS, *OTHERS,
-    pa.list_(pa.int32()), pa.list_(required(pa.int32())), pa.large_list(pa.int32()), pa.list_view(pa.int32()),
-    pa.large_list_view(pa.int32()), pa.list_(pa.int32(), 2), pa.list_(pa.list_(pa.int32(), 2), 3),
-    pa.list_(pa.int32(), 0), pa.list_(pa.string(), 2), pa.list_(_PAIR, 2), pa.list_(pa.list_(pa.int32())),
+    pa.list_(pa.int32()), pa.list_(required(pa.int32(), "element")), pa.large_list(pa.int32()),
+    pa.list_view(pa.int32()), pa.large_list_view(pa.int32()), pa.list_(pa.int32(), 2),
+    pa.list_(pa.list_(pa.int32(), 2), 3), pa.list_(pa.int32(), 0), pa.list_(pa.string(), 2), pa.list_(_PAIR, 2),
+    pa.list_(pa.list_(pa.int32())),
     pa.list_(pa.string()), pa.list_(pa.binary()), pa.list_(pa.null()), pa.list_(pa.timestamp("ns")), _RECORD,
     pa.struct([]), pa.list_(_RECORD), pa.list_(pa.list_(_RECORD)), pa.map_(pa.string(), pa.int32()),
     pa.list_(pa.map_(pa.string(), pa.int32())), pa.list_(pa.dictionary(pa.int32(), pa.string())),
