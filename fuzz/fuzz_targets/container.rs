@@ -74,7 +74,7 @@ fn codec(data: &[u8]) {
 fn keys(data: &[u8]) {
     let mut cursor = Cursor::new(data);
     while let Ok(key) = Key::parse(&mut cursor) {
-        let _ = (key.payload_range(), key.record_range(), key.is_compressed());
+        let _ = (key.payload_range(), key.is_compressed());
         looks_like_directory(&key, &data[cursor.position()..]);
     }
     if let Ok(directory) = Directory::parse(&mut Cursor::new(data)) {

@@ -382,7 +382,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Whether a step puts something in a index.
+    /// True if a step puts something at an index.
     fn fills(&mut self, steps: &[Step], wanted: usize) -> Result<bool, String> {
         let (mut n_steps, mut is_filled) = (0, false);
         each_filled(steps, &mut |index| {
@@ -430,7 +430,7 @@ pub(super) fn counted(element: &Element) -> Option<CountedHead> {
     }
 }
 
-/// Calls `take` with each index that steps put something in.
+/// Calls `take` with each index that steps put something at.
 fn each_filled(steps: &[Step], take: &mut impl FnMut(usize)) {
     for step in steps {
         match step {

@@ -285,14 +285,6 @@ impl Key {
             .within(format!("key of \"{};{}\"", self.name, self.cycle))),
         }
     }
-
-    /// Where the whole record is in the file, its key first.
-    ///
-    /// # Errors
-    /// As [`Key::payload_range`].
-    pub fn record_range(&self) -> Result<Range<u64>> {
-        Ok(self.seek_key..self.payload_range()?.end)
-    }
 }
 
 /// Bytes of the texts of a key, with their lengths.

@@ -392,7 +392,7 @@ fn a_walk_over_a_file_that_is_cut_short_finds_what_is_whole() {
     for n_bytes in (100..file.0.len()).step_by(7) {
         let cut = File(file.0[..n_bytes].to_vec());
         let (records, _, _) = cut.walk();
-        assert!(records.iter().all(|record| record.key.record_range().unwrap().end <= n_bytes as u64));
+        assert!(records.iter().all(|record| record.key.payload_range().unwrap().end <= n_bytes as u64));
     }
 }
 

@@ -321,14 +321,6 @@ impl FillContext {
         self.inner.waker.wake_everyone();
     }
 
-    /// Does work that waits for data: the time is told apart.
-    pub fn wait_for_data<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.begin_data();
-        let done = work();
-        self.end_data();
-        done
-    }
-
     /// The producer begins to wait for data.
     pub fn begin_data(&self) {
         self.inner.record.mark(Doing::Running);
