@@ -259,7 +259,7 @@ class FileWriter:
         counters: Sequence[str | None],
         flush: tuple[str, int],
         max_cluster_bytes: int | None,
-        baskets: tuple[str, int, int | None],
+        baskets: tuple[str, int],
         autosave_bytes: int,
         generates_offsets: bool,
         page_bytes: int | None,
@@ -272,9 +272,9 @@ class FileWriter:
         layouts (``arrowroot._layout.columns.ColumnSettings``, or no one), compression, titles, counters: one for each
         column, None for a codec found by trial and for a counter of its own, "" for the usual title;
         ``kind``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or "never", and how many; max_cluster_bytes:
-        uncompressed, None: what fits the buffers. ``baskets``: "fitted", "fixed" or "optimized", the bytes of a basket,
-        and those of one basket of each branch, None as ROOT has them. generates_offsets: baskets of counted
-        arrays store no offsets (``kGenerateOffsetMap``). ``notes``: an ``arrowroot._writing.notes.Notes``.
+        uncompressed, None: what fits the buffers. ``baskets``: "fitted", "fixed" or "optimized", and the bytes of
+        one. generates_offsets: baskets of counted arrays store no offsets (``kGenerateOffsetMap``). ``notes``: an
+        ``arrowroot._writing.notes.Notes``.
         """
     def write_object(
         self,

@@ -208,15 +208,12 @@ def test_records_in_views_are_split(tmp_path):
         ({"flush": None, "basket_size": "optimized"}, "first flush"),
         ({"flush": None, "format": "rntuple"}, "clusters"),
         ({"basket_size": "huge"}, "basket_size"),
-        ({"basket_memory": 0}, "basket_memory"),
         ({"autosave": "often"}, "autosave"),
         ({"io_features": "kNone"}, "'kGenerateOffsetMap'"),
         ({"io_features": "kGenerateOffsetMap", "format": "rntuple"}, "an RNTuple has none"),
         ({"compression": {"x": "zip"}}, "zstd, zlib, lz4 and lzma"),
         ({"format": "parquet"}, "'ttree' or 'rntuple'"),
         ({"flush": 2**63}, "a number of entries"),
-        ({"basket_memory": "1 MB"}, "basket_size='optimized'"),
-        ({"basket_memory": "1 MB", "basket_size": "64 kB"}, "basket_size='64 kB'"),
         ({"autosave": "1 GB", "format": "rntuple"}, "an RNTuple has none"),
         ({"split": {"*": 0, "tracks": 99}}, r"split\['tracks'\] never counts, as '\*' before it"),
         ({"compression": {"a*": "zstd", "ab": "lz4"}}, r"compression\['ab'\] never counts, as 'a\*'"),
@@ -273,10 +270,9 @@ def test_a_name_is_that_column_whatever_letters_it_has():
 
 
 def test_what_is_said_over_a_base_takes_away_what_it_covers():
-    base = ar.Layout(split={"tracks": 99, "jets": 1}, basket_size="optimized", basket_memory="1 MB")
+    base = ar.Layout(split={"tracks": 99, "jets": 1}, basket_size="optimized")
     layout = ar.Layout(base, split={"t*": 0}, basket_size="64 kB")
     assert layout.split == (("t*", 0), ("jets", 1))
-    assert layout.basket_memory is None
     assert ar.Layout.from_toml(layout.to_toml()) == layout
 
 

@@ -181,6 +181,27 @@ def test_a_histogram_of_polygons_that_contradicts_itself_is_corrupt():
         poly().to_boost()
 
 
+def test_bins_that_are_polygons_have_a_line_each_and_many_are_not_drawn():
+    from arrowroot.cli import art
+
+    corners = {"fNpoints": 3, "fX": np.array([0, 1.0, 1]), "fY": np.array([0, 0, 1.0])}
+    polygon = record("TGraph", {"fName": "", "fTitle": "", **corners}, ("TNamed",))
+    one = record("TH2PolyBin", {"fContent": 4.0, "fPoly": polygon})
+
+    def drawn(n_bins):
+        members = {
+            "fBins": [one] * n_bins,
+            "fSumw2": np.zeros(0),
+            "fOverflow": np.arange(9.0),
+            "fEntries": 4.0,
+        }
+        return art.polygons(record("TH2Poly", {"fName": "h", "fTitle": "", **members}, ("TH2", "TH1")), 80)
+
+    assert len(drawn(24)) == 24
+    assert "in [0, 1] x [0, 1]  4" in drawn(24)[-1]
+    assert "25 bins that are polygons are not drawn" in " ".join(drawn(25))
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 2.5])
 def test_a_number_of_things_that_is_no_whole_number_is_corrupt(number):
     named = {"fName": "g", "fTitle": ""}

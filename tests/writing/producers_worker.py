@@ -36,7 +36,6 @@ MISHAPS = (
     "none",
     "exception",
     "refused",
-    "cancelled",
     "dropped",
     "disk",
     "interrupt",
@@ -104,10 +103,9 @@ def is_by_chance(case: dict[str, Any], table: int) -> bool:
 def write(case: dict[str, Any], path: Path) -> None:
     """Write a file as the case says; raises what went wrong."""
     mishap = case["mishap"]
-    refuses = {"refused": "refuse", "cancelled": Cancels(case)}.get(mishap, "block")
     producers = {
         "policy": case["policy"], "buffers": case["n_buffers"], "order": case["order"], "help": case["help"],
-        "full": refuses, "on_growth": lambda _: None,
+        "full": "refuse" if mishap == "refused" else "block", "on_growth": lambda _: None,
     }  # fmt: skip
     options: dict[str, Any] = {
         "layout": case["layout"],
@@ -150,18 +148,6 @@ def write(case: dict[str, Any], path: Path) -> None:
         if failures:
             raise failures[0]
     check_stalls(file, case)
-
-
-class Cancels:
-    """Called when all is full: gives up the fill, which is done again."""
-
-    def __init__(self, case: dict[str, Any]) -> None:
-        self.rng = random.Random(case["seed"])
-
-    def __call__(self, state: ar.QueueState) -> None:
-        assert state.bytes >= 0
-        if self.rng.random() < 0.5:
-            raise MishapError("cancelled")
 
 
 def produce(
@@ -211,8 +197,6 @@ def fill(case: dict[str, Any], context: ar.FillContext, first: int, n_entries: i
             context.fill(batch, first if case["order"] == "numbered" else None)
         except ar.QueueFullError:
             time.sleep(0.001)
-        except MishapError:
-            continue
         else:
             return
 

@@ -101,7 +101,7 @@ impl PyFileWriter {
         counters: Vec<Option<String>>,
         flush: (String, u64),
         max_cluster_bytes: Option<u64>,
-        baskets: (String, u32, Option<u64>),
+        baskets: (String, u32),
         autosave_bytes: u64,
         generates_offsets: bool,
         page_bytes: Option<u32>,
@@ -119,10 +119,8 @@ impl PyFileWriter {
             _ => Flush::Never,
         };
         let baskets = match baskets {
-            (kind, n_bytes, _) if kind == "fixed" => Baskets::Fixed(n_bytes),
-            (kind, first_bytes, memory_bytes) if kind == "optimized" => {
-                Baskets::Optimized { first_bytes, memory_bytes }
-            }
+            (kind, n_bytes) if kind == "fixed" => Baskets::Fixed(n_bytes),
+            (kind, first_bytes) if kind == "optimized" => Baskets::Optimized { first_bytes },
             _ => Baskets::Fitted,
         };
         let codec = |number: Option<i32>| {

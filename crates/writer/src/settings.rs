@@ -68,8 +68,6 @@ pub enum Baskets {
     Optimized {
         /// Their size until then.
         first_bytes: u32,
-        /// Memory for one basket of each branch; `None`: as many bytes as the first cluster has before compression, as ROOT.
-        memory_bytes: Option<u64>,
     },
 }
 

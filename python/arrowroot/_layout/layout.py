@@ -84,8 +84,7 @@ class Layout:
     format: "ttree" or "rntuple".
     flush: where clusters end: "30 MB" compressed, 10 entries, None for never; "auto": ROOT's default.
     basket_size: of a tree: bytes, None for baskets that fit the cluster, or "optimized": the sizes that ROOT gives at
-        the first flush so that a basket of each branch takes ``basket_memory`` together; None: as many bytes as the
-        first cluster has before compression, as ROOT.
+        the first flush, so that a basket of each branch takes as much together as the first cluster before compression.
     page_size: of an RNTuple, uncompressed.
     autosave: of a tree: after so many compressed bytes, "300 MB", it is saved on the way, so that the ``.part`` which a
         killed process leaves can be read up to there; ROOT goes on so, too. None: never.
@@ -117,7 +116,6 @@ class Layout:
     format: Format
     flush: Flush
     basket_size: int | str | None
-    basket_memory: int | str | None
     page_size: int | str | None
     autosave: int | str | None
     io_features: str | None
@@ -137,7 +135,6 @@ class Layout:
         format: Format | Unsaid = OF_LAYOUT,  # noqa: A002 - what everybody calls it
         flush: Flush | Unsaid = OF_LAYOUT,
         basket_size: int | str | Unsaid | None = OF_LAYOUT,
-        basket_memory: int | str | Unsaid | None = OF_LAYOUT,
         page_size: int | str | Unsaid | None = OF_LAYOUT,
         autosave: int | str | Unsaid | None = OF_LAYOUT,
         io_features: str | Unsaid | None = OF_LAYOUT,
@@ -152,9 +149,6 @@ class Layout:
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "base")}
         said = {name: value for name, value in said.items() if value is not OF_LAYOUT}
-        if said.get("basket_size", settings.OPTIMIZED) != settings.OPTIMIZED:
-            # It shared out memory where the base optimized baskets.
-            said = {"basket_memory": None, **said}
         start = vars(_ROOTS) if base == "ttree" else vars(layout_of(base))
         for name, value in start.items():
             object.__setattr__(self, name, value)
@@ -177,7 +171,7 @@ class Layout:
             raise InvalidRequestError(
                 f"io_features={shown(value)}: None, or {GENERATED_OFFSETS!r}, all that ROOT has"
             )
-        if name in ("autosave", "basket_memory") and value is not None:
+        if name == "autosave" and value is not None:
             parse_size(value, name)
         # NumPy's integers are others to TOML.
         is_number = hasattr(value, "__index__") and not isinstance(value, bool)
@@ -190,16 +184,11 @@ class Layout:
 
     def _check(self) -> None:
         settings.flush_rule(self.flush, self.format)
-        settings.basket_rule(self.basket_size, self.basket_memory, self.format)
+        settings.basket_rule(self.basket_size, self.format)
         settings.page_bytes(self.page_size, self.format)
         if self.flush is None and self.basket_size == settings.OPTIMIZED:
             raise InvalidRequestError(
                 "basket_size='optimized', flush=None: ROOT gives sizes at the first flush, and there is none"
-            )
-        if self.basket_memory is not None and self.basket_size != settings.OPTIMIZED:
-            raise InvalidRequestError(
-                f"basket_memory={shown(self.basket_memory)}: it is shared out where basket_size='optimized', and here "
-                f"basket_size={shown(self.basket_size)}"
             )
         for name in _OF_TREE if self.format == "rntuple" else _OF_NTUPLE:
             rules = getattr(self, name)
@@ -408,7 +397,6 @@ def _roots() -> Layout:
         "format": "ttree",
         "flush": settings.AUTO,
         "basket_size": None,
-        "basket_memory": None,
         "page_size": None,
         "autosave": "300 MB",
         "io_features": None,

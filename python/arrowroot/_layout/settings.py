@@ -63,13 +63,11 @@ class FlushRule(NamedTuple):
 class BasketRule(NamedTuple):
     """Sizes of baskets: ``kind`` is "fitted", "fixed" or "optimized".
 
-    n_bytes: of a basket; until they are optimized. memory_bytes: of one basket of each branch, to optimize them; None:
-    as ROOT, as many as the first cluster has.
+    n_bytes: of a basket; until they are optimized.
     """
 
     kind: Literal["fitted", "fixed", "optimized"] = "fitted"
     n_bytes: int = 0
-    memory_bytes: int | None = None
 
 
 def checked_format(given: object, what: str) -> Format:
@@ -211,7 +209,7 @@ def flush_rule(flush: Flush, found: Format) -> FlushRule:
     return FlushRule("entries", n_entries)
 
 
-def basket_rule(size: int | str | None, memory: int | str | None, found: Format) -> BasketRule:
+def basket_rule(size: int | str | None, found: Format) -> BasketRule:
     """Return the sizes of the baskets of a tree. Raises: InvalidRequestError, also for an RNTuple, which has none."""
     if size is None:
         return BasketRule()
@@ -220,8 +218,7 @@ def basket_rule(size: int | str | None, memory: int | str | None, found: Format)
             f"basket_size={shown(size)}: format 'rntuple' has pages; page_size is what they may have"
         )
     if size == OPTIMIZED:
-        memory_bytes = None if memory is None else parse_size(memory, "basket_memory")
-        return BasketRule("optimized", _FIRST_BASKET_BYTES, memory_bytes)
+        return BasketRule("optimized", _FIRST_BASKET_BYTES)
     return BasketRule("fixed", _piece_bytes(size, "basket_size"))
 
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 #: Most bytes of a layout.
 _MAX_BYTES = 1 << 20
 _KEYS = (
-    "base", "format", "flush", "basket_size", "basket_memory", "page_size", "autosave", "io_features", "compression",
+    "base", "format", "flush", "basket_size", "page_size", "autosave", "io_features", "compression",
 )  # fmt: skip
 #: Values that TOML has no word for.
 _NONE = "none"
 _MAY_BE_NONE = (
-    "flush", "basket_size", "basket_memory", "page_size", "autosave", "io_features", "compression", "split",
+    "flush", "basket_size", "page_size", "autosave", "io_features", "compression", "split",
     "precision",
 )  # fmt: skip
 

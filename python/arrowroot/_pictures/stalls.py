@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._cost.stalls import STATES
 from arrowroot._pictures import style
 from arrowroot._render import printable
-from arrowroot._report.stalls import binned, by_name, n_doing
+from arrowroot._report.stalls import binned, n_doing
 from arrowroot._sizes import counted, format_count, format_seconds
 
 if TYPE_CHECKING:
@@ -23,22 +21,12 @@ COLOURS = ("#68a978", "#2b6cb0", "#e02424", "#d69e2e", "#b7a6d6")
 _BACKGROUND = "#f4f6f8"
 #: Columns of the picture: no screen shows more side by side.
 _N_BINS = 1600
-_N_BINS_HTML = 1200
 #: Up to so many streams have their names.
 _N_NAMED = 40
 
 
-def check(path: str) -> None:
-    """Raise before any work if the picture cannot be drawn."""
-    if Path(path).suffix.lower() != ".html":
-        style.check(path)
-
-
 def draw(path: str, title: str, stalls: Stalls) -> None:
-    """Draw into a file; its suffix says the form: .png, .svg, .pdf, or .html, a page of its own without scripts."""
-    if Path(path).suffix.lower() == ".html":
-        Path(path).write_text(page(title, stalls), encoding="utf-8")
-        return
+    """Draw into a file; its suffix says the form: .png, .svg or .pdf."""
     import numpy as np
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.figure import Figure
@@ -110,80 +98,3 @@ def _name_streams(axes: Any, rows: Sequence[Row]) -> None:
     axes.set_yticks(
         list(shown), [printable(rows[i].name)[-24:].replace("$", r"\$") for i in shown], fontsize=7
     )
-
-
-def page(title: str, stalls: Stalls) -> str:
-    """Return a page with the graph as SVG, a name and times for what the pointer is on, and the table of modules."""
-    rows, bin_ns = binned(stalls, _N_BINS_HTML)
-    row_height, text_height = (14, 10) if len(rows) <= _N_NAMED else (10, 9)
-    left, width, height = 130, _N_BINS_HTML, row_height * len(rows)
-    parts = []
-    for number, row in enumerate(rows):
-        top = number * row_height
-        label = html.escape(printable(row.name)[-20:])
-        parts.append(f'<text x="{left - 6}" y="{top + row_height - 2}" text-anchor="end">{label}</text>')
-        parts.extend(
-            f'<rect class="s{state}" x="{left + start}" y="{top}" width="{end - start}" height="{row_height - 1}">'
-            f"<title>{label}: {STATES[state]}, {format_seconds(start * bin_ns / 1e9)} to "
-            f"{format_seconds(end * bin_ns / 1e9)}</title></rect>"
-            for state, start, end in _runs(row.bins)
-        )
-    ticks = []
-    for part in range(11):
-        x = left + width * part / 10
-        ticks.append(
-            f'<line x1="{x}" x2="{x}" y1="{height}" y2="{height + 5}" stroke="{style.GREY}"/>'
-            f'<text x="{x}" y="{height + 18}" text-anchor="middle">'
-            f"{format_seconds(bin_ns * width * part / 10 / 1e9)}</text>"
-        )
-    legend = "".join(f'<li class="k{i}">{state}</li>' for i, state in enumerate(STATES))
-    colours = "".join(
-        f".s{i}{{fill:{c}}} .k{i}::before{{content:'';background:{c}}}\n" for i, c in enumerate(COLOURS)
-    )
-    table = "".join(
-        f"<tr><td>{html.escape(printable(m.label))}</td><td>{m.n_calls:,}</td><td>{m.n_stalls:,}</td>"
-        f"<td>{m.total_ns / 1e9:.3f} s</td><td>{m.longest_ns / 1e9:.3f} s</td></tr>"
-        for m in stalls.modules
-    )
-    streams = "".join(
-        f"<tr><td>{html.escape(printable(s.name))}</td><td>{s.n_fills:,}</td><td>{s.n_stalls:,}</td>"
-        f"<td>{s.stalls_ns / 1e9:.3f} s</td><td>{s.longest_wait_ns / 1e9:.3f} s</td><td>{s.efficiency:.4f}</td></tr>"
-        for s in (stalls.streams[index] for index in by_name(stalls.streams))
-    )
-    facts = html.escape(f"{summary(stalls)}; efficiency {stalls.efficiency:.4f}")
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{html.escape(printable(title))}</title><style>
-body{{font:14px/1.5 system-ui,sans-serif;color:{style.DARK};margin:2em;
-max-width:{left + width + 40}px}}
-.wide{{overflow-x:auto}}
-svg{{background:{_BACKGROUND};width:100%;min-width:900px;height:auto}} svg text{{font:{text_height}px sans-serif;
-fill:{style.GREY}}}
-ul{{list-style:none;display:flex;flex-wrap:wrap;gap:.3em 1.5em;padding:0}}
-li::before{{display:inline-block;width:1em;height:1em;margin-right:.4em}}
-table{{border-collapse:collapse;margin:1em 0}}
-td,th{{padding:.2em .8em;border-bottom:1px solid {style.FAINT};text-align:right;white-space:nowrap}}
-td:first-child,th:first-child{{text-align:left}}
-{colours}</style></head><body>
-<h1>{html.escape(printable(title))}</h1><p>{facts}</p><ul>{legend}</ul>
-<div class="wide"><svg viewBox="0 -4 {left + width + 30} {height + 30}" role="img" aria-label="{facts}">
-{"".join(parts)}{"".join(ticks)}</svg></div>
-<h2>Modules</h2><div class="wide"><table>
-<tr><th>module</th><th>calls</th><th>stalls</th><th>total</th><th>longest</th></tr>{table}</table></div>
-<h2>Streams</h2><div class="wide"><table>
-<tr><th>stream</th><th>fills</th><th>stalls</th><th>total</th><th>longest wait</th>
-<th>efficiency</th></tr>{streams}</table></div>
-</body></html>
-"""
-
-
-def _runs(bins: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return neighbours that are equal as (state, start, end), without those in which nothing is done."""
-    runs: list[tuple[int, int, int]] = []
-    for index, state in enumerate(bins):
-        if state < 0:
-            continue
-        if runs and runs[-1][0] == state and runs[-1][2] == index:
-            runs[-1] = (state, runs[-1][1], index + 1)
-        else:
-            runs.append((state, index, index + 1))
-    return runs

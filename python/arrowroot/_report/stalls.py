@@ -425,5 +425,5 @@ def _shares(stalls: Stalls, n_bins: int) -> tuple[npt.NDArray[np.float64], float
 
 
 def by_name(streams: Sequence[Stream]) -> list[int]:
-    """Return the places of streams in the order of their names, "stream 10" behind "stream 9"."""
+    """Return the indices of streams in the order of their names, "stream 10" behind "stream 9"."""
     return sorted(range(len(streams)), key=lambda index: natural_key(streams[index].name))

@@ -141,19 +141,16 @@ class FillContext:
 
     def _fill(self, batch: pa.RecordBatch, number: int | None) -> None:
         native = self._native or self._begin()
-        full = self._rule.full
         # Signals come to this thread alone; a call in another one need not look for them.
         takes_signals = threading.current_thread() is threading.main_thread()
         with naming(self._table.where):
             n_bytes = self._table.conformer.text_bytes(batch)
-            if not native.fill(batch, n_bytes, number, waits=full == "block", takes_signals=takes_signals):
-                if not callable(full):
-                    raise QueueFullError(
-                        f"{self._table.where}: all buffers are in use, or memory is: fill again later, or give it more "
-                        "buffers"
-                    )
-                full(queue_state(self._file.queue()))
-                native.fill(batch, n_bytes, number, waits=True, takes_signals=takes_signals)
+            waits = self._rule.full == "block"
+            if not native.fill(batch, n_bytes, number, waits=waits, takes_signals=takes_signals):
+                raise QueueFullError(
+                    f"{self._table.where}: all buffers are in use, or memory is: fill again later, or give it more "
+                    "buffers"
+                )
         self._table.count_filled(batch.num_rows)
 
     def _begin(self) -> _native.FillContext:

@@ -27,6 +27,8 @@ SHORTHANDS = ("compression", "flush", "basket_size", "page_size")
 N_BUFFERS = 4
 POLICIES = ("fullest", "fifo", "single")
 ORDERS = ("free", "filled", "numbered")
+#: What a fill does that would wait.
+FULL = ("block", "refuse")
 
 
 class ProducerOptions(TypedDict, total=False):
@@ -35,7 +37,7 @@ class ProducerOptions(TypedDict, total=False):
     policy: Literal["fullest", "fifo", "single"]
     buffers: int
     order: Literal["free", "filled", "numbered"]
-    full: Literal["block", "refuse"] | Callable[[QueueState], object]
+    full: Literal["block", "refuse"]
     help: bool
     on_growth: Callable[[QueueState], object] | None
 
@@ -46,7 +48,7 @@ class ProducerRule(NamedTuple):
     policy: str = "fullest"
     n_buffers: int = N_BUFFERS
     order: str = "free"
-    full: str | Callable[[QueueState], object] = "block"
+    full: str = "block"
     helps: bool = True
     on_growth: Callable[[QueueState], object] | None = None
 
@@ -71,16 +73,12 @@ def producer_rule(given: object) -> ProducerRule:
             near = nearest(str(name), known)
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
             raise InvalidRequestError(f"producers: no option {name!r}{hint}")
-    for name, choices in (("policy", POLICIES), ("order", ORDERS)):
+    for name, choices in (("policy", POLICIES), ("order", ORDERS), ("full", FULL)):
         if name in given and given[name] not in choices:
             raise InvalidRequestError(
                 f"producers: {name}={shown(given[name])}: expected {', '.join(map(repr, choices))}"
             )
-    full, on_growth = given.get("full", "block"), given.get("on_growth")
-    if full not in ("block", "refuse") and not callable(full):
-        raise InvalidRequestError(
-            f"producers: full={shown(full)}: expected 'block', 'refuse' or what is to be called"
-        )
+    on_growth = given.get("on_growth")
     if on_growth is not None and not callable(on_growth):
         raise InvalidRequestError(f"producers: on_growth={shown(on_growth)} cannot be called")
     helps = given.get("help", True)
@@ -93,7 +91,7 @@ def producer_rule(given: object) -> ProducerRule:
         given.get("policy", "fullest"),
         n_buffers,
         given.get("order", "free"),
-        full,
+        given.get("full", "block"),
         helps,
         on_growth,
     )

@@ -217,8 +217,7 @@ class TableWriter:
         - buffers: how many may be in use, filled or being compressed (4). ``buffers`` of the file bounds their bytes.
         - order: of the entries: "free", as buffers are full; "filled", as ``fill`` took them; "numbered", by
           ``first_entry``: then the file has the same bytes whatever the threads, if one table is filled at a time.
-        - full: what a fill does that would wait: "block"; "refuse", raise QueueFullError; or what is called before it
-          waits, with a QueueState.
+        - full: what a fill does that would wait: "block"; or "refuse": raise QueueFullError.
         - help: True: who would wait compresses instead.
         - on_growth: called with a QueueState when compression has not kept up for ten seconds, instead of the one
           warning (``QueueGrowthWarning``).
@@ -451,7 +450,7 @@ class TableWriter:
                 counters=counters,
                 flush=(flush.kind, flush.amount),
                 max_cluster_bytes=flush.max_bytes,
-                baskets=settings.basket_rule(layout.basket_size, layout.basket_memory, layout.format),
+                baskets=settings.basket_rule(layout.basket_size, layout.format),
                 autosave_bytes=0 if layout.autosave is None else parse_size(layout.autosave, "autosave"),
                 generates_offsets=layout.io_features is not None,
                 page_bytes=settings.page_bytes(layout.page_size, layout.format),

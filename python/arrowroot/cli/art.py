@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _EIGHTHS_UP = " ▁▂▃▄▅▆▇█"
 _EIGHTHS_RIGHT = " ▏▎▍▌▋▊▉█"
 _SHADES = " ░▒▓█"
-#: Of a map of polygons: a bin of 0, and where there is none.
-_EMPTY_BIN, _NO_BIN = "·", " "
 #: Up to so many bins have a line each.
 _MOST_LINES = 24
 #: Of a map up to so many bins of x have a column of numbers each.
@@ -235,7 +233,7 @@ def _framed(rows: Sequence[str], of_x: tuple[float, float], of_y: tuple[float, f
 
 
 def polygons(h: PolyHistogram, width: int) -> list[str]:
-    """Return bins that are polygons as lines that fit the width: one for each, or a map where they are many."""
+    """Return bins that are polygons as lines that fit the width, one for each; where they are many, a note."""
     if not h.num_bins:
         return ["(there are no bins yet)"]
     if h.num_bins <= _MOST_LINES:
@@ -245,16 +243,7 @@ def polygons(h: PolyHistogram, width: int) -> list[str]:
             for i, (left, low, right, high) in enumerate(boxes, 1)
         ]
         return _bars(h, texts, width)
-    x, y = map(h.axis, "xy")
-    n_columns = max(_LEAST_BAR, min(width, _MOST_COLUMNS) - _margin(y.low, y.high))
-    owners = _owners(h, n_columns)
-    values = h.values().tolist()
-    highest = max((abs(value) for value in values if math.isfinite(value)), default=0) or 1
-    letters = [_NO_BIN, *(_shade(value, highest) if value else _EMPTY_BIN for value in values)]
-    rows = ["".join(letters[owner] for owner in row) for row in owners]
-    lines = _framed(rows, (x.low, x.high), (y.low, y.high))
-    note = f"█ is {highest:.5g}, {_EMPTY_BIN} is 0, - is below 0; each field is the bin at its middle"
-    return [*lines, " " * _margin(y.low, y.high) + note]
+    return [f"({h.num_bins} bins that are polygons are not drawn: --members and --json show what is in them)"]
 
 
 def _box(parts: Sequence[Any]) -> tuple[float, float, float, float]:
@@ -262,28 +251,6 @@ def _box(parts: Sequence[Any]) -> tuple[float, float, float, float]:
     corners = [corner for part in parts for corner in part.tolist()] or [[math.nan, math.nan]]
     (low_x, low_y), (high_x, high_y) = (map(end, zip(*corners, strict=True)) for end in (min, max))
     return low_x, low_y, high_x, high_y
-
-
-def _owners(h: PolyHistogram, n_columns: int) -> list[list[int]]:
-    """Return the number of the bin in the middle of each field of a map, rows from above; 0 where there is none."""
-    import numpy as np
-
-    x, y = map(h.axis, "xy")
-    across = x.low + (np.arange(n_columns) + 0.5) * (x.high - x.low) / n_columns
-    down = y.high - (np.arange(_MAP_HEIGHT) + 0.5)[:, None] * (y.high - y.low) / _MAP_HEIGHT
-    owners = np.zeros((_MAP_HEIGHT, n_columns), np.int64)
-    for number, parts in enumerate(h.polygons, 1):
-        for part in parts:
-            is_inside = np.zeros(owners.shape, bool)
-            for (x1, y1), (x2, y2) in zip(part, np.roll(part, -1, axis=0), strict=True):
-                if y1 != y2:
-                    # A line to the right from what is inside crosses the edges an odd number of times.
-                    with np.errstate(invalid="ignore", over="ignore"):
-                        crossing = x1 + (x2 - x1) * (down - y1) / (y2 - y1)
-                    is_inside ^= ((y1 > down) != (y2 > down)) & (across < crossing)
-            owners[is_inside] = number
-    found: list[list[int]] = owners.tolist()
-    return found
 
 
 def _shade(value: float, highest: float) -> str:

@@ -74,7 +74,7 @@ milliseconds in files of before February 2018, whose header has no transitions.
 examples:
   arrowroot stalls stalls.json
   arrowroot stalls stallMonitor.log --plot stalls.png
-  arrowroot stalls tracer.log --threshold 500ms --plot stalls.html
+  arrowroot stalls tracer.log --threshold 500ms --plot stalls.png
 """
 
 _TUNE = """\
@@ -129,7 +129,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         default=0.1,
         help="a wait of so long is a stall, as 100ms (default: 0.1 s; our own files have theirs)",
     )
-    stalls.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg, .pdf (need matplotlib) or .html")
+    stalls.add_argument("--plot", metavar="FILE", help="draw it, as .png, .svg or .pdf; needs matplotlib")
     stalls.add_argument(
         "--writers",
         metavar="GLOBS",

@@ -53,8 +53,9 @@ def _drawing(path: str | None) -> Callable[[str, str, Stalls], None] | None:
     if path is None:
         return None
     from arrowroot._pictures import stalls as picture
+    from arrowroot._pictures import style
 
-    picture.check(path)
+    style.check(path)
     return picture.draw
 
 

@@ -194,7 +194,7 @@ impl TreeFormat {
     ///
     /// Source: `TTree::Fill` (ROOT 6.40), which calls `TTree::OptimizeBaskets` with the bytes of the tree.
     fn optimize(&self, encoding: &Encoding<'_>, jobs: &[Job]) -> Result<()> {
-        let Baskets::Optimized { memory_bytes, .. } = self.settings.baskets else { return Ok(()) };
+        let Baskets::Optimized { .. } = self.settings.baskets else { return Ok(()) };
         let Encoding { cluster, parts, .. } = *encoding;
         if cluster.first_entry > 0 {
             return Ok(());
@@ -218,7 +218,6 @@ impl TreeFormat {
         }
         let record = self.record(&placed)?;
         let rule = BasketRule::of_first_flush(u64::try_from(record.memory_bytes).unwrap_or_default());
-        let rule = BasketRule { max_memory_bytes: memory_bytes.unwrap_or(rule.max_memory_bytes), ..rule };
         let sizes = record.optimized_baskets(rule).branches;
         let sizes = sizes.iter().map(|branch| u32::try_from(branch.basket_bytes).unwrap_or(DEFAULT_BASKET_BYTES));
         self.optimized.get_or_init(|| sizes.collect());
