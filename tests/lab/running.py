@@ -53,7 +53,7 @@ def disturb_nothing():
 
 
 def engine(name, **told):
-    words = [sys.executable, str(FAKE), *(f"{key}={value}" for key, value in told.items())]
+    words = [sys.executable, "-I", "-S", str(FAKE), *(f"{key}={value}" for key, value in told.items())]
     return f"[engine.{name}]\ncommand = {json.dumps(words)}\n"
 
 
