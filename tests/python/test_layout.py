@@ -23,6 +23,7 @@ from arrowroot._layout.settings import codec_numbers
 from arrowroot._sample.make import sample_of
 from arrowroot._select.globs import Globs, without_match
 from arrowroot._writing.options import layout_with
+from tests.tables import list_of, struct
 
 LIST = pa.list_(pa.field("item", pa.float64(), nullable=False))
 PRESETS = ["old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod", "rntuple"]
@@ -562,14 +563,6 @@ def test_the_same_events_come_back_from_each_preset(tmp_path, name, capsys):
         assert kinds["tracks"].startswith("float[]")
     if name == "old-aod":
         assert kinds["clusters"].startswith("float[]")
-
-
-def struct(**members: pa.DataType) -> pa.DataType:
-    return pa.struct([pa.field(name, kind, nullable=False) for name, kind in members.items()])
-
-
-def list_of(kind: pa.DataType) -> pa.DataType:
-    return pa.list_(pa.field("item", kind, nullable=False))
 
 
 PAIR = struct(pt=pa.float32(), n=pa.int32())

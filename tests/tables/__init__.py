@@ -5,19 +5,22 @@ numbers, missing values at every depth, names that no format takes as they are, 
 that begin in the middle of their buffers.
 """
 
-from .drawn import KINDS, NUMBERS, TIMES, Stream, draw, draw_array, draw_type, every_kind, in_chunks, required
+from .drawn import (
+    KINDS,
+    NUMBERS,
+    TIMES,
+    Stream,
+    draw,
+    draw_array,
+    draw_type,
+    every_kind,
+    list_of,
+    required,
+    struct,
+)
 from .shrunk import shrunk
 
 __all__ = [
-    "KINDS",
-    "NUMBERS",
-    "TIMES",
-    "Stream",
-    "draw",
-    "draw_array",
-    "draw_type",
-    "every_kind",
-    "in_chunks",
-    "required",
-    "shrunk",
-]
+    "KINDS", "NUMBERS", "TIMES", "Stream", "draw", "draw_array", "draw_type", "every_kind", "list_of", "required",
+    "shrunk", "struct",
+]  # fmt: skip

@@ -7,7 +7,7 @@ import decimal
 import itertools
 import math
 import random
-import struct
+import struct as packing
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,6 +42,16 @@ if hasattr(pa, "decimal32"):  # the oldest pyarrow has none
 def required(kind: pa.DataType, name: str = "item") -> pa.Field:
     """A field of which nothing is missing."""
     return pa.field(name, kind, nullable=False)
+
+
+def list_of(kind: pa.DataType) -> pa.DataType:
+    """Lists in which nothing is missing."""
+    return pa.list_(required(kind))
+
+
+def struct(**members: pa.DataType) -> pa.DataType:
+    """Records of which nothing is missing."""
+    return pa.struct([required(kind, name) for name, kind in members.items()])
 
 
 _PAIR = pa.struct([("x", pa.int32()), ("y", pa.string())])
@@ -221,7 +231,7 @@ def drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
 def _rounded(value: float, kind: pa.DataType) -> float:
     """A number that the type has, so that it is the same in memory and in its list."""
     letter = {16: "e", 32: "f", 64: "d"}[kind.bit_width]
-    return float(struct.unpack(letter, struct.pack(letter, value))[0])
+    return float(packing.unpack(letter, packing.pack(letter, value))[0])
 
 
 def _time_drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:

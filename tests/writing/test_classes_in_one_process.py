@@ -10,6 +10,7 @@ import uproot
 
 import arrowroot as ar
 from tests.judge import root
+from tests.tables import struct
 
 from . import classes_with_root
 from .invariants import assert_sound
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
-
-
-def struct(**members: pa.DataType) -> pa.DataType:
-    return pa.struct([pa.field(name, kind, nullable=False) for name, kind in members.items()])
 
 
 #: The same column of the same tree, with other members.

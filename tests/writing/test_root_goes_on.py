@@ -16,7 +16,7 @@ import uproot
 
 import arrowroot as ar
 from tests.judge import root
-from tests.tables import draw
+from tests.tables import draw, required
 
 from . import go_on_with_root
 from .expected import shown, stored_values
@@ -97,10 +97,6 @@ def test_merged_files_have_all_entries_in_order(tmp_path, layout, what):
     files = [write(tmp_path / f"{k}.root", table, layout) for k, table in enumerate(tables)]
     root.run(getattr(go_on_with_root, what.replace("-", "_")), tmp_path, tmp_path / "merged.root", *files)
     assert_holds(tmp_path / "merged.root", pa.concat_tables(tables))
-
-
-def required(kind: pa.DataType, name: str = "item") -> pa.Field:
-    return pa.field(name, kind, nullable=False)
 
 
 #: Columns of each kind whose type a tree records, and an RNTuple until ROOT merges it: what is left then.

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from tests.tables import required
+from tests.tables import required, struct
 
 from . import expected, jsroot
 from .expected_objects import has_objects, object_branches
@@ -45,10 +45,6 @@ def fixed(kind: pa.DataType, n: int) -> pa.DataType:
 
 def maps(key: pa.DataType) -> pa.DataType:
     return pa.map_(key, required(pa.float32(), "value"))
-
-
-def struct(**members: pa.DataType) -> pa.DataType:
-    return pa.struct([required(kind, name) for name, kind in members.items()])
 
 
 S = struct(pt=pa.float32(), n=pa.int32())
