@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from .results import Claim, Results
 
 #: Each is a package of this room with ``measure``, and ``real_rows`` if campaigns do it for real; its page is what
-#: ``found.Found`` tells of results, ``statements.STATEMENTS``, and the files that ``study.py`` names.
+#: the class of ``found`` tells of results (of cms-2010 ``Cms2010Results``), ``statements.STATEMENTS``, and the files
+#: that ``study.py`` names.
 NAMES = ("liverpool-2008", "root-2009", "cms-2010", "atlas-2012", "cms-2017")
 
 
@@ -21,17 +22,22 @@ def module(name: str, part: str = "") -> ModuleType:
     return import_module(f"{__name__}.{name.replace('-', '_')}{part and '.'}{part}")
 
 
+def _study(results: Results) -> Any:
+    """Return what tells of the results of a classic."""
+    name = "".join(part.capitalize() for part in results.name.split("-"))
+    return getattr(module(results.name, "found"), f"{name}Results")(results.document)
+
+
 def claims(results: Results) -> list[Claim]:
     """Return what the page of a classic states, each with whether its results bear it out."""
     from .study import stated
 
-    of = module(results.name, "found").Found(results.document)
-    return stated(of, module(results.name, "statements").STATEMENTS)
+    return stated(_study(results), module(results.name, "statements").STATEMENTS)
 
 
 def page(results: Results) -> Classic:
     """Return the page of a classic."""
-    made: Classic = module(results.name, "found").Found(results.document).page(claims(results))
+    made: Classic = _study(results).page(claims(results))
     return made
 
 

@@ -1,7 +1,7 @@
 """The page of a classic: made of its results, ``classic.toml``, ``page.jinja`` and its statements.
 
 ``classic.toml`` has the published figures, the tables and the pictures; ``page.jinja`` is the prose: plain text, in
-parts that begin with a line such as ``# answer``. In both ``of`` is the classic's own ``Found``, made of its results.
+parts that begin with a line such as ``# answer``. In both ``of`` is what the classic's ``found`` makes of its results.
 """
 
 from __future__ import annotations
