@@ -205,26 +205,10 @@ _LAZY = {
 }
 
 
-#: What to write for names that uproot and ROOT have.
-_INSTEAD = {
-    **dict.fromkeys(
-        ("recreate", "newtree", "mktree"), "ar.create(path) makes a file, and its .tree(name) a table"
-    ),
-    "update": "files are written as a whole: ar.create(path) makes one in the place of an older one",
-    **dict.fromkeys(
-        ("merge", "hadd"), "ar.write(path, ar.scan(files)) makes one tree of those of several files"
-    ),
-    "convert": "ar.write(path, ar.scan(files)) converts trees, and the command arrowroot convert files",
-    **dict.fromkeys(
-        ("iterate", "concatenate", "lazy"), "ar.scan(files) reads the trees of several files as one"
-    ),
-}
-
-
 def __getattr__(name: str) -> Any:
     """Import the module that has the name: a script pays for what it uses."""
     if name not in _LAZY:
-        raise no_attribute("module 'arrowroot'", name, _INSTEAD)
+        raise no_attribute(__name__, name)
     from importlib import import_module
 
     value = getattr(import_module(f"arrowroot.{_LAZY[name]}"), name)

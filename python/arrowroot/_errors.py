@@ -4,7 +4,7 @@ import copyreg
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from arrowroot import _native
@@ -303,10 +303,18 @@ def not_picklable(what: str, instead: str) -> TypeError:
     return TypeError(f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}")
 
 
-def no_attribute(of: str, name: str, instead: Mapping[str, str]) -> AttributeError:
-    """Return the error for an attribute that is not there; ``instead``: what to write for names that others have."""
-    hint = f": {instead[name]}" if name in instead else ""
-    return AttributeError(f"{of} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}", name=name)
+def no_attribute(of: object, name: str) -> AttributeError:
+    """Return the error for an attribute that an object, or this package (its name), lacks: with what to write."""
+    kind = of if isinstance(of, str) else type(of).__name__
+    what = f"module {kind!r}" if isinstance(of, str) else f"{kind!r} object"
+    hint = ""
+    # Libraries ask for names of theirs, which nobody typed.
+    if not name.startswith("_"):
+        from arrowroot._hints import for_attribute
+
+        known = dir(sys.modules[of] if isinstance(of, str) else of)
+        hint = for_attribute(kind, name, known)
+    return AttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}", name=name)
 
 
 def missing_library(library: str, purpose: str, extra: str | None = None) -> ImportError:

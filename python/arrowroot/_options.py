@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from arrowroot._errors import InvalidRequestError, nearest
+from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._sizes import checked_count, format_bytes, parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Literal
 
     from arrowroot._filter.bind import FilterLike
+    from arrowroot._select.columns import NameFilter
     from arrowroot._select.entries import Entries
 
     #: Text as Arrow strings, an error if it is not UTF-8 or with U+FFFD for what is not; or as bytes.
@@ -64,7 +65,7 @@ class FindOptions(ResourceOptions, total=False):
 class ReadOptions(FindOptions, total=False):
     """The keyword arguments of ``Tree.to_arrow``."""
 
-    filter_name: str | Iterable[str] | None
+    filter_name: NameFilter
     filter: FilterLike
     verify_checksums: bool
     assemble: bool
@@ -75,25 +76,8 @@ class ScanOptions(ReadOptions, PassOptions, total=False):
     """The keyword arguments of ``Tree.scan``."""
 
 
-def check_arguments(
-    given: Iterable[str], call: Callable[..., Any], options: Iterable[str] = (), storage: Iterable[str] = ()
-) -> None:
-    """Raise InvalidRequestError for an argument that a function does not take.
-
-    options: the names that it takes besides the parameters in its signature. storage: those of the storage, which a
-    message does not list.
-    """
-    wrong = next((name for name in given if name not in options and name not in storage), None)
-    if wrong is None:
-        return
-    code = call.__code__
-    own = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
-    own += options
-    close = nearest(wrong, [*own, *storage])
-    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-    if not any(other in own for other in close):
-        hint += f"{' Its' if close else '; its'} own are {', '.join(own)}"
-    raise InvalidRequestError(f"{call.__name__}() has no argument {wrong!r}{hint}")
+#: The defaults of options, as signatures show them; None for the others.
+DEFAULTS = {"batch_size": BATCH_SIZE, **_DEFAULTS}
 
 
 class Options(NamedTuple):

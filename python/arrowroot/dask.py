@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._api.partitions import partitions
 from arrowroot._arrow.convert import empty_batch, names_of_variants, to_awkward, to_pandas
 from arrowroot._errors import UnsupportedError, missing_library
-from arrowroot._options import check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -192,9 +191,7 @@ def write(
     except ImportError as error:
         raise missing_library("dask", "arrowroot.dask.write()") from error
     from arrowroot._dask_writing import OutputFiles, parts_of
-    from arrowroot._writing.options import TableOptions
 
-    check_arguments(options, write, TableOptions.__annotations__)
     target = OutputFiles.of(directory, tree, schema, options)
     parts = list(parts_of(collection))
     found: dict[int, WrittenPart] = {}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from arrowroot._api.tree import Tree
+from arrowroot._arguments import takes
 from arrowroot._errors import (
     InvalidRequestError,
     LostKeyError,
@@ -14,13 +15,14 @@ from arrowroot._errors import (
     NoSuchKeyError,
     NotFoundError,
     nearest,
+    no_attribute,
     not_picklable,
     warn_recovered,
 )
 from arrowroot._objects.record import kind_text
 from arrowroot._render import html_table, printable, shown, text_table
 from arrowroot._sizes import counted, cut_text, format_bytes
-from arrowroot._storage.config import in_force, redacted, resolve, resolve_named
+from arrowroot._storage.config import StorageOptions, in_force, redacted, resolve, resolve_named
 from arrowroot._storage.in_hand import in_hand
 from arrowroot._storage.readers import Opening
 from arrowroot._storage.url import as_location, each, friend_location, is_glob, split_url
@@ -34,12 +36,14 @@ if TYPE_CHECKING:
     from arrowroot._cost.accounts import Account
     from arrowroot._native import Key as FoundKey
     from arrowroot._native import Table
-    from arrowroot._storage.config import Option, StorageOptions
+    from arrowroot._storage.config import Option
     from arrowroot._storage.in_hand import InHand
     from arrowroot._storage.url import Location
 
 _REPR_KEYS = 30
 _N_QUOTED = 10
+#: Files are written as a whole.
+WRITE_ANEW = 'with ar.create("new.root") as new: new["t"] = tree'
 
 
 class Key(NamedTuple):
@@ -329,6 +333,14 @@ class Directory(Mapping[str, Any]):
         self._warn()
         return found
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name)
+
+        def __setitem__(self, name: str, value: object) -> NoReturn:
+            raise TypeError(f"{self.url} is read, not written: write {WRITE_ANEW}")
+
     def _ipython_key_completions_(self) -> list[str]:
         return [key.path for key in self.key_list()]
 
@@ -479,6 +491,7 @@ class File(Directory):
         )
 
 
+@takes(StorageOptions.__annotations__)
 def open_file(
     url: Location | InHand,
     *more: NoReturn,

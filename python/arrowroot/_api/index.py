@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._api.chain import Chain
 from arrowroot._api.row import Row, opened_trees
+from arrowroot._arguments import takes
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
     SchemaMismatchError,
     StorageError,
 )
-from arrowroot._options import MEMORY_BUDGET, Options, check_arguments
+from arrowroot._options import MEMORY_BUDGET, Options
 from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import is_special, put
@@ -32,7 +33,7 @@ from arrowroot._select.events import (
     damage_told,
     place_of,
 )
-from arrowroot._storage.config import names, redacted
+from arrowroot._storage.config import StorageOptions, redacted
 from arrowroot._storage.url import expand, split_options
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ if TYPE_CHECKING:
 
     from arrowroot._api.tree import Tree
     from arrowroot._options import Strings
-    from arrowroot._select.columns import Columns
+    from arrowroot._select.columns import Columns, NameFilter
     from arrowroot._select.events import Missing
-    from arrowroot._storage.config import StorageOptions
     from arrowroot._storage.url import Location
 
 _GROUP_ROWS = 1_000_000
@@ -64,6 +64,7 @@ class Indexed(NamedTuple):
     n_read: int
 
 
+@takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
 def index(
     paths: Location | Iterable[Location],
     output: str | os.PathLike[str],
@@ -88,7 +89,6 @@ def index(
     InvalidRequestError if ``output`` is a pipe or a device;
     StorageError, which names the process, if another one is making this index.
     """
-    check_arguments(storage, index, storage=names())
     target = Path(output)
     if is_special(str(target)):
         raise InvalidRequestError(
@@ -357,12 +357,13 @@ class _Writer:
             put(self._beside, os.path.realpath(self._path))
 
 
+@takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
 def pick(
     index: EventIndex | str | os.PathLike[str],
     ids: Iterable[Sequence[int]] | npt.NDArray[np.integer],
     columns: Columns = None,
     *,
-    filter_name: str | Iterable[str] | None = None,
+    filter_name: NameFilter = None,
     missing: Missing = "error",
     memory_budget: int | str = MEMORY_BUDGET,
     n_threads: int = 0,
@@ -380,7 +381,6 @@ def pick(
     """
     import numpy as np
 
-    check_arguments(storage, pick, storage=names())
     events = EventList(ids, index=index, missing=missing)
     options = {
         "filter_name": filter_name,

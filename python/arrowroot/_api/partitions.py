@@ -12,12 +12,13 @@ from arrowroot._api.row import Row
 from arrowroot._api.scan_files import opened_chain
 from arrowroot._api.tree import Tree
 from arrowroot._api.with_friends import WithFriends
+from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, UnsupportedError
-from arrowroot._options import Options, PassOptions, ResourceOptions, check_arguments
+from arrowroot._options import DEFAULTS, Options, PassOptions, ResourceOptions
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
-from arrowroot._storage.config import names, redacted, secret_names
+from arrowroot._storage.config import StorageOptions, redacted, secret_names
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from arrowroot._api.scan_files import FriendsLike
     from arrowroot._filter.bind import FilterLike
     from arrowroot._options import ReadOptions, Strings
-    from arrowroot._select.columns import Columns
-    from arrowroot._storage.config import StorageOptions
+    from arrowroot._select.columns import Columns, NameFilter
     from arrowroot._storage.url import Location
 
     #: What a file and tree were when partitions were made: size in bytes, UUID, number of entries.
@@ -93,25 +93,20 @@ class Partition:
         """Where the file is, without credentials."""
         return redacted(self.location)
 
+    @takes(PassOptions.__annotations__, defaults=DEFAULTS, explained_by=Tree.scan.__doc__)
     def scan(self, columns: Columns = None, **options: Unpack[PassOptions]) -> Scan:
         """Open the file and return a scan of the piece.
 
         columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them.
-        options: ``batch_size``, ``batch_entries``, ``memory_budget``, ``n_threads``, ``trace`` and ``order`` of
-            :meth:`Tree.scan`.
 
         Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
         """
-        check_arguments(options, Partition.scan, PassOptions.__annotations__)
         chosen = self._chosen(columns)
         return self._opened(chosen).scan(chosen, {**options, **self._given})
 
+    @takes(ResourceOptions.__annotations__, defaults=DEFAULTS, explained_by=Tree.scan.__doc__)
     def read(self, columns: Columns = None, **options: Unpack[ResourceOptions]) -> pa.Table:
-        """Open the file and read the piece into memory.
-
-        options: ``memory_budget`` and ``n_threads`` of :meth:`Tree.scan`.
-        """
-        check_arguments(options, Partition.read, ResourceOptions.__annotations__)
+        """Open the file and read the piece into memory."""
         chosen = self._chosen(columns)
         return self._opened(chosen).to_arrow(chosen, {**options, **self._given})
 
@@ -216,13 +211,16 @@ class Partition:
         )
 
 
+@takes(
+    StorageOptions.__annotations__, explained_by=Tree.scan.__doc__, unlisted=StorageOptions.__annotations__
+)
 def partitions(
     paths: Location | Iterable[Location],
     tree: str | None = None,
     columns: Columns = None,
     *,
     target: int | str = "256 MB",
-    filter_name: str | Iterable[str] | None = None,
+    filter_name: NameFilter = None,
     filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
     strings: Strings = "utf8",
     assemble: bool = False,
@@ -242,7 +240,6 @@ def partitions(
     Raises: what ``scan`` raises; the columns and the filter are checked here. SchemaMismatchError, too, if a friend's
         column has the name of one that some file has besides.
     """
-    check_arguments(storage, partitions, storage=names())
     target_bytes = parse_size(target, "target")
     options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)
     if filter is not None or friends:

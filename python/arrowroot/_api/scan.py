@@ -28,18 +28,6 @@ _CONDITION_WIDTH = 80
 _HTML_COLUMNS = 30
 
 
-#: What to write for names that others have, of a tree, too.
-WRITE = "arrowroot.write(path, scan or tree) writes ROOT files, pyarrow.parquet.write_table(to_arrow(), path) Parquet"
-_INSTEAD = {
-    **dict.fromkeys(("write", "to_root", "to_file", "to_parquet", "Snapshot"), WRITE),
-    **dict.fromkeys(
-        ("arrays", "to_table", "collect"),
-        "all is read by to_arrow(), to_awkward(), to_numpy() or to_pandas()",
-    ),
-    **dict.fromkeys(("iterate", "to_batches"), "iterating over the scan gives the batches"),
-}
-
-
 class Scan:
     """Chosen columns and entries, to be read in batches with bounded memory.
 
@@ -60,7 +48,7 @@ class Scan:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("'Scan' object", name, _INSTEAD)
+            raise no_attribute(self, name)
 
     @property
     def num_entries(self) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.row import Row
+from arrowroot._api.tree import Tree
 from arrowroot._api.with_friends import WithFriends
+from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError
-from arrowroot._options import Options, ScanOptions, check_arguments
-from arrowroot._storage.config import names, storage_options
+from arrowroot._options import DEFAULTS, Options, ScanOptions
+from arrowroot._storage.config import StorageOptions, storage_options
 from arrowroot._storage.url import expand
 
 if TYPE_CHECKING:
@@ -20,16 +22,22 @@ if TYPE_CHECKING:
     from arrowroot._api.chain import Chain
     from arrowroot._api.scan import Scan
     from arrowroot._select.columns import Columns
-    from arrowroot._storage.config import StorageOptions
     from arrowroot._storage.url import Location
 
     #: Files of trees to be read beside others, by their aliases.
     FriendsLike: TypeAlias = "Mapping[str, Location | Iterable[Location] | Friends] | None"
 
-    class FilesOptions(ScanOptions, StorageOptions, total=False):
-        """The keyword arguments of ``arrowroot.scan``."""
+
+class FilesOptions(ScanOptions, StorageOptions, total=False):
+    """The keyword arguments of ``arrowroot.scan``."""
 
 
+@takes(
+    FilesOptions.__annotations__,
+    defaults=DEFAULTS,
+    explained_by=Tree.scan.__doc__,
+    unlisted=StorageOptions.__annotations__,
+)
 def scan(
     paths: Location | Iterable[Location],
     tree: str | None = None,
@@ -51,15 +59,12 @@ def scan(
         :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the
         index that the friends record. By number the friends have as many entries, or ``index=False`` says that the
         first ones of more are meant.
-    options: those of :meth:`Tree.scan`, and how to reach the files and to read from them, as for ``open``.
-
     The chosen columns must have the same types in all files. A glob, ``filter_name``, or no choice at all must choose
     the same columns in every file, whichever is the first; if files differ, name the columns that all have. The
     metadata of every file is read at once.
 
     Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
     """
-    check_arguments(options, scan, ScanOptions.__annotations__, names())
     Options.of(options)  # before anything is opened
     chain, _ = opened_chain(paths, tree, friends, options)
     return chain.scan(columns, options)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from arrowroot._api.chain import Chain
 from arrowroot._api.column import rows_of
-from arrowroot._api.scan import WRITE
 from arrowroot._api.tree_metadata import TreeMetadata
+from arrowroot._arguments import takes
 from arrowroot._arrow import convert
 from arrowroot._errors import (
     InvalidRequestError,
@@ -17,7 +18,7 @@ from arrowroot._errors import (
     not_picklable,
     warn_left_out,
 )
-from arrowroot._options import FindOptions, Options, ReadOptions, ScanOptions, check_arguments
+from arrowroot._options import DEFAULTS, FindOptions, Options, ReadOptions, ScanOptions
 from arrowroot._passes.source import TreeSource, import_schema
 from arrowroot._render import html_table, printable, shown, text_table
 from arrowroot._select import columns as _select
@@ -40,9 +41,10 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._api.file import File
     from arrowroot._api.scan import Scan
+    from arrowroot._api.tree_column import TreeColumn
     from arrowroot._api.with_friends import WithFriends
     from arrowroot._filter.bind import FilterLike
-    from arrowroot._select.columns import Columns
+    from arrowroot._select.columns import Columns, Test
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.events import Missing
 
@@ -62,18 +64,6 @@ _FOR_SCANS = frozenset(
         "spelled",
     }
 )
-
-
-#: What to write for names that uproot, RDataFrame and others have.
-_INSTEAD = {
-    **dict.fromkeys(
-        ("arrays", "array", "AsNumpy"),
-        "columns are read by to_awkward(), to_numpy(), to_pandas() or to_arrow()",
-    ),
-    **dict.fromkeys(("iterate", "to_batches"), "batches are read by scan(), over which you iterate"),
-    **dict.fromkeys(("keys", "branch_names"), "the names of the columns are column_names"),
-    **dict.fromkeys(("write", "to_root", "to_file", "to_parquet", "Snapshot"), WRITE),
-}
 
 
 class Tree(TreeMetadata):
@@ -121,23 +111,51 @@ class Tree(TreeMetadata):
             return True
         return self._chain is not None and name in self._chain.by_name
 
-    def __getitem__(self, name: str) -> pa.ChunkedArray:
-        """Read one column; :meth:`to_arrow` reads several, and has all choices.
+    @overload
+    def __getitem__(self, name: str) -> TreeColumn: ...
+    @overload
+    def __getitem__(self, name: list[str] | Test) -> Scan: ...
+    def __getitem__(self, name: str | list[str] | Test) -> TreeColumn | Scan:
+        """Return one column, which is read when it is converted; or a scan of several.
 
-        Raises: InvalidRequestError if the name stands for several; and what :meth:`to_arrow` raises.
+        name: a path or a name as for :meth:`scan`; a list of them, a function of names or a compiled pattern for a
+            scan: ``tree[["x", "y"]].to_pandas()``.
+
+        Raises: InvalidRequestError if a name stands for several columns; and what :meth:`scan` raises.
         """
+        if isinstance(name, list) or _select.is_test(name):
+            return self.scan(name)
         if not isinstance(name, str):
             raise TypeError(
-                f"a tree gives a column by its name, not by {shown(name)}; to_arrow(entries=...) chooses entries"
+                f"a tree gives columns by their names, not {shown(name)}: write tree.to_arrow(entries=...) for entries"
             )
         if name not in self and name not in _select.by_name(self._whole().branches):
+            self._refuse_expression(name)
             _select.single_names([name], "a tree's [...]")
-        scan = self.scan([name])
-        if len(scan.column_names) != 1:
+        paths = self._whole().choose(Choice.of([name]))
+        if len(paths) != 1:
             raise InvalidRequestError(
-                f"{self.where}: {name!r} stands for {len(scan.column_names)} columns; say to_arrow"
+                f"{self.where}: {name!r} stands for {len(paths)} columns: write tree[[{name!r}]], a scan"
             )
-        return scan.read_all()[scan.column_names[0]]
+        from arrowroot._api.tree_column import TreeColumn
+
+        return TreeColumn(self, paths[0])
+
+    def _refuse_expression(self, text: str) -> None:
+        """Raise InvalidRequestError for what is no name but a condition."""
+        if re.search(r"[<>]|[=!]=|&&|\|\|", text):
+            raise InvalidRequestError(
+                f"{self.where}: {text!r} is no column: write tree.to_arrow(filter={text!r}) for the entries for which "
+                "it holds"
+            )
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Read all columns as an Arrow C stream, in batches: ``pyarrow.table(tree)``, ``polars.DataFrame(tree)``."""
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the schema of all columns through the Arrow C data interface."""
+        return self.scan().__arrow_c_schema__()
 
     # Python would try numbers, by which a tree gives nothing.
     __iter__ = __reversed__ = None
@@ -145,7 +163,7 @@ class Tree(TreeMetadata):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("'Tree' object", name, _INSTEAD)
+            raise no_attribute(self, name)
 
     def __dir__(self) -> list[str]:
         """Return the names that completion offers: those that are for users."""
@@ -225,12 +243,15 @@ class Tree(TreeMetadata):
         chain.check()
         self._chain = chain
 
+    @takes(ScanOptions.__annotations__, defaults=DEFAULTS)
     def scan(self, columns: Columns = None, **options: Unpack[ScanOptions]) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
 
         columns: exact paths, names that only one branch has, or globs; in the order given. "!name" or "!glob" leaves
-            out of the others, or of all. None: all that can be read, and a warning that names the others.
-        filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
+            out of the others, or of all. Or a function that says of a path whether it is meant, or a compiled pattern.
+            None: all that can be read, and a warning that names the others.
+        filter_name: a glob, "/regex/", a compiled pattern, a function, or several; keeps the columns whose path or name
+            matches.
         entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
             :class:`EventList`: events by their ids, which are looked up at once; or an :class:`EntryList`, which says
             of which trees its entries are.
@@ -260,41 +281,48 @@ class Tree(TreeMetadata):
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
         """
-        check_arguments(options, Tree.scan, ScanOptions.__annotations__)
         return self._whole().scan(columns, options)
 
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_arrow(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pa.Table:
         """Read chosen columns and entries into a ``pyarrow.Table``.
 
-        The arguments are those of :meth:`scan`, but ``batch_size``, ``batch_entries``, ``trace`` and ``order``. Each
-        column is one chunk, unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1 that
-        one can have.
+        Each column is one chunk, unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1
+        that one can have.
         """
-        check_arguments(options, Tree.to_arrow, ReadOptions.__annotations__)
         return self._whole().to_arrow(columns, options)
 
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_pandas(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pd.DataFrame:
-        """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
+        """Read chosen columns and entries into a ``pandas.DataFrame``, as :meth:`Scan.to_pandas` does."""
         return convert.to_pandas(self.to_arrow(columns, **options))
 
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_polars(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pl.DataFrame:
-        """Read into a ``polars.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
+        """Read chosen columns and entries into a ``polars.DataFrame``, as :meth:`Scan.to_polars` does."""
         return convert.to_polars(self.to_arrow(columns, **options))
 
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_awkward(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> ak.Array:
-        """Read into an ``awkward.Array``; ``options`` are those of :meth:`to_arrow`."""
+        """Read chosen columns and entries into an ``awkward.Array``, as :meth:`Scan.to_awkward` does."""
         return convert.to_awkward(self.to_arrow(columns, **options))
 
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_numpy(
         self, columns: Columns = None, **options: Unpack[ReadOptions]
     ) -> dict[str, npt.NDArray[Any]]:
-        """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
+        """Read chosen columns and entries into a NumPy array for each column, as :meth:`Scan.to_numpy` does."""
         return convert.to_numpy(self.to_arrow(columns, **options))
 
     def _whole(self) -> Chain:
         """Return the tree with its friends; alone it is a chain of one."""
         return self._chain or Chain(self)
 
+    @takes(
+        {name: kind for name, kind in ReadOptions.__annotations__.items() if name != "entries"},
+        defaults=DEFAULTS,
+        explained_by=scan.__doc__,
+    )
     def pick(
         self,
         ids: Iterable[Sequence[int]] | npt.NDArray[Any],
@@ -306,18 +334,17 @@ class Tree(TreeMetadata):
         """Read events by their ids, as [(run, lumi, event), ...], in this order.
 
         Reads the columns of the ids first (see :class:`EventList`, which can also use an index), then the baskets that
-        have the events. ``missing``: "error", "warn" or "ignore". ``options`` are those of :meth:`to_arrow`, but
-        ``entries``.
+        have the events. ``missing``: "error", "warn" or "ignore".
 
         Raises: MissingEventsError with the ids that are not there; what :meth:`to_arrow` raises.
         """
-        check_arguments(options, Tree.pick, ReadOptions.__annotations__.keys() - {"entries"})
         return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
 
     def entry_bytes(self) -> dict[str, float]:
         """Return the estimated bytes that an entry of each column takes in memory on average."""
         return {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
 
+    @takes(FindOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def entries_where(
         self,
         filter: FilterLike,  # noqa: A002 - the word that everybody uses
@@ -327,14 +354,12 @@ class Tree(TreeMetadata):
     ) -> npt.NDArray[np.int64]:
         """Return the numbers of the entries that a filter selects, reading its columns alone.
 
-        limit: stop at so many. The others are ``entries``, ``memory_budget``, ``n_threads`` and ``strings`` of
-            :meth:`scan`.
+        limit: stop at so many.
         """
         import numpy as np
 
         from arrowroot._passes.filtered import evaluate, first_pass
 
-        check_arguments(options, Tree.entries_where, FindOptions.__annotations__)
         if limit is not None:
             limit = checked_count(limit, "limit")
         read = Options.of(options)

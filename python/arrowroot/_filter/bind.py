@@ -116,6 +116,11 @@ class TextFilter:
         known = [path for path, branch in self._branches.items() if not branch.is_group]
         close = nearest(name.name, [other for other in (*known, *self._by_name) if "`" not in other])
         what = f"{self._where}: filter: no branch {name.name!r}"
+        from arrowroot._hints import for_name
+
+        line = for_name(name.name)
+        if line is not None:
+            what, close, known = f"{what}: write {line}", [], []
         raise self._pointing(NoSuchColumnError(what, name.name, close, _as_written, known), name)
 
     def _is_column(self, text: str) -> bool:

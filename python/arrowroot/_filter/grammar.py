@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
-from arrowroot._errors import FilterError, nearest
+from arrowroot._errors import FilterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,11 +46,10 @@ _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _INSTEAD = {
     "=": 'to compare, write "=="',
     "^": "write pow(x, n) for a power; there is no exclusive or",
-    "?": "there is no choice of values; conditions are put together by && and ||",
     "and": 'write "&&"',
     "or": 'write "||"',
     "not": 'write "!", and what it is of in parentheses',
-    "in": "write isin(x, 1, 2, 3)",
+    "in": "write isin(n, 1, 2, 3)",
 }
 #: Truth values, and how else to write them.
 _TRUTHS = {"true": "(1 == 1)", "false": "(1 == 0)"}
@@ -236,8 +235,10 @@ class _Parser:
                 continue
             if match is None:
                 what = self._text[position]
-                unclosed = what in "\"'`"
-                self._fail(f"a {what} that is not closed" if unclosed else f"unexpected {what!r}", place)
+                if what in "\"'`":
+                    self._fail(f"a {what} that is not closed", place)
+                self._refuse_sign(place)
+                self._fail(f"unexpected {what!r}", place)
             kind = match.lastgroup or ""
             if kind == "number" and self._text[place.end : place.end + 1].isidentifier():
                 self._fail("a number that goes on as a name", Place(position, place.end + 1))
@@ -271,8 +272,18 @@ class _Parser:
         if token.text in _INSTEAD:
             column = f"; the column is `{token.text}`, in backticks" if self._is_column(token.text) else ""
             self._fail(f"unexpected {token.text!r}: {_INSTEAD[token.text]}{column}", token.place)
+        if token.kind == "operator":
+            self._refuse_sign(token.place)
         found = "the filter ends" if token.kind == "end" else f"there is {token.text!r}"
         self._fail(f"{expected} is expected where {found}", token.place)
+
+    def _refuse_sign(self, place: Place) -> None:
+        """Raise FilterError with what to write if something of another language stands at a place."""
+        from arrowroot._hints import for_sign
+
+        known = for_sign(self._text, place.start)
+        if known is not None:
+            self._fail(f"unexpected {known[0]!r}: write {known[1]}", place)
 
     def _take(self, *operators: str) -> _Token | None:
         token = self._tokens[self._next]
@@ -421,9 +432,9 @@ class _Parser:
     def _call(self, name: _Token) -> Node:
         function = _ALIASES.get(name.text, name.text)
         if function not in FUNCTIONS:
-            close = nearest(name.text, FUNCTIONS)
-            hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(FUNCTIONS)}"
-            self._fail(f"there is no function {name.text!r}; {hint}", name.place)
+            from arrowroot._hints import for_function
+
+            self._fail(f"there is no function {name.text!r}{for_function(name.text, FUNCTIONS)}", name.place)
         arguments = []
         if not self._take(")"):
             arguments.append(self._or())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import cached_property
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from arrowroot._errors import (
     InvalidRequestError,
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
     from arrowroot._select.globs import Ends
 
+    #: What says of a name whether it is meant: a function, or a compiled pattern that must match its begin.
+    Test: TypeAlias = Callable[[str], object] | re.Pattern[str]
     #: A choice of columns as users give it: names, globs, and "!name" for what is left out; None: all.
-    Columns: TypeAlias = str | Iterable[str] | None
+    Columns: TypeAlias = str | Iterable[str] | Test | None
+    #: What keeps columns by their names: globs, regular expressions between slashes, and tests.
+    NameFilter: TypeAlias = str | Test | Iterable[str | Test] | None
 
 # Compiled when first used, as in _sizes.
 _GLOB = r"[*?\[]"
@@ -75,6 +79,20 @@ def texts_of(given: object, what: str) -> list[str]:
     if wrong:
         raise InvalidRequestError(f"{what}: expected names, got {shown(wrong[0])}")
     return names
+
+
+def is_test(given: object) -> bool:
+    """Return whether something is no name, but says of names whether they are meant."""
+    return callable(given) or isinstance(given, re.Pattern)
+
+
+def _texts_and_tests(given: Any) -> list[str | Test]:
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        given = [given]
+    every = [given] if isinstance(given, str) else list(given)
+    tests = [one for one in every if is_test(one)]
+    texts_of([one for one in every if one not in tests], "filter_name")
+    return every
 
 
 def without_mark(text: str) -> str:
@@ -165,7 +183,7 @@ class Choice(NamedTuple):
     """Which columns a user asks for; :func:`select` says what it means, and ``Tree.scan`` explains it."""
 
     columns: list[str] | None = None
-    filter_name: list[str] | None = None
+    filter_name: list[str | Test] | None = None
     assemble: bool = False
     raw: bool = False
 
@@ -174,9 +192,13 @@ class Choice(NamedTuple):
         cls, columns: object = None, filter_name: object = None, *, assemble: bool = False, raw: bool = False
     ) -> Choice:
         """Return a choice as a user gave it. Raises: InvalidRequestError for what is no text, nor several."""
+        if is_test(columns):
+            if filter_name is not None:
+                raise InvalidRequestError("columns and filter_name: which of the two tests? give one")
+            columns, filter_name = None, columns
         return cls(
             None if columns is None else texts_of(columns, "columns"),
-            None if filter_name is None else texts_of(filter_name, "filter_name"),
+            None if filter_name is None else _texts_and_tests(filter_name),
             assemble,
             raw,
         )
@@ -205,14 +227,22 @@ class Selection(NamedTuple):
     left_out: list[tuple[str, str]]
 
 
-def name_filter(filter_name: Iterable[str]) -> Callable[[str, str], bool]:
-    """Return the test of a branch's (path, name) for globs and ``/regex/``, any of which may match.
+def name_filter(filter_name: Iterable[str | Test]) -> Callable[[str, str], bool]:
+    """Return the test of a branch's (path, name) for globs, ``/regex/`` and tests, any of which may match.
 
     A glob matches the branch's whole path or its name alone, and its ``*`` goes across "/". A regular
-    expression matches from the start of either, and takes flags after the last slash: ``/muon_/i``.
+    expression matches from the start of either, and takes flags after the last slash: ``/muon_/i``. A function is
+    asked for the path.
     """
     patterns: dict[Ends, list[re.Pattern[str]]] = {}
+    functions = []
     for text in filter_name:
+        if isinstance(text, re.Pattern):
+            patterns.setdefault(ANY_ENDS, []).append(text)
+            continue
+        if not isinstance(text, str):
+            functions.append(text)
+            continue
         regex = re.fullmatch(_REGEX, text)
         try:
             pattern = re.compile(
@@ -222,12 +252,18 @@ def name_filter(filter_name: Iterable[str]) -> Callable[[str, str], bool]:
             raise InvalidRequestError(f"filter_name: {text[:200]!r}: {error}") from None
         patterns.setdefault(_ends_of(text), []).append(pattern)
     known = KnownEnds(patterns)
-    return lambda path, name: any(
-        pattern.match(text) for text in (path, name) for ends in known.of(text) for pattern in patterns[ends]
+    return lambda path, name: (
+        any(
+            pattern.match(text)
+            for text in (path, name)
+            for ends in known.of(text)
+            for pattern in patterns[ends]
+        )
+        or any(function(path) for function in functions)
     )
 
 
-def matching(branches: Sequence[C], filter_name: Iterable[str]) -> list[C]:
+def matching(branches: Sequence[C], filter_name: Iterable[str | Test]) -> list[C]:
     """Return the branches (depth first) that a filter accepts or names exactly, a group with its members."""
     return with_members(branches, _accepted(filter_name))
 
@@ -330,7 +366,7 @@ def _ends_of(text: str) -> Ends:
     return ANY_ENDS if re.fullmatch(_REGEX, text) else ends_of(text)
 
 
-def _accepted(filter_name: Iterable[str]) -> Callable[[Candidate], bool]:
+def _accepted(filter_name: Iterable[str | Test]) -> Callable[[Candidate], bool]:
     texts = set(filter_name)
     accepts = name_filter(texts)
     return lambda branch: branch.path in texts or branch.name in texts or accepts(branch.path, branch.name)
@@ -379,7 +415,7 @@ def select(branches: Sequence[Candidate], choice: Choice, where: str) -> Selecti
     if excluded:
         unique = index.without(excluded, unique)
     if filter_name is not None and not unique:
-        text = ", ".join(filter_name)
+        text = ", ".join(one if isinstance(one, str) else shown(one) for one in filter_name)
         names = (name for branch in branches for name in (branch.path, branch.name))
         what = f"{where}: filter_name {text!r} leaves no column"
         raise NoSuchColumnError(what, text, nearest(text, names), known=_columns(branches))

@@ -11,17 +11,18 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
+from arrowroot._arguments import explain, takes
 from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
 from arrowroot._errors import InvalidRequestError, no_attribute, not_picklable
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT
-from arrowroot._options import check_arguments
 from arrowroot._render import clip, printable
 from arrowroot._sizes import checked_count, counted, parse_size
 from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
 from arrowroot._writing.location import path_and_name, path_of_root
+from arrowroot._writing.options import TableOptions
 from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
@@ -36,17 +37,10 @@ if TYPE_CHECKING:
     from arrowroot._storage.url import Location
     from arrowroot._writing.contexts import QueueState
     from arrowroot._writing.data import TableData
-    from arrowroot._writing.options import TableOptions
     from arrowroot._writing.schema import SchemaLike
     from arrowroot._writing.table import TableWriter
 
-#: What to write for names that uproot has.
-_INSTEAD = {
-    **dict.fromkeys(("mktree", "newtree"), "a table is f.tree(name, schema), or f[name] = data"),
-    "mkrntuple": "a table is f.tree(name, schema, layout='rntuple')",
-    "mkdir": "a directory is f.directory(name)",
-    "keys": "what was written is listed once the file is closed, by arrowroot.open(path).keys()",
-}
+
 #: The longest name of an object with those of its directories. Source: ``kMaxLen`` of TDirectory.cxx (ROOT 6.40).
 _MAX_PATH_BYTES = 2047
 #: The most characters of a name in a file that messages have.
@@ -79,6 +73,7 @@ class WritableDirectory:
         """Its name after those of the directories that it is in; "" for the file itself."""
         return self._path
 
+    @takes(TableOptions.__annotations__, defaults={"layout": "ttree"})
     def tree(
         self, name: str, schema: SchemaLike | None = None, **options: Unpack[TableOptions]
     ) -> TableWriter:
@@ -88,9 +83,8 @@ class WritableDirectory:
             missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a
             schema the first batch that has entries says it, and what has no missing value there must have none later.
 
-        The options are those of :func:`arrowroot.write` from ``layout`` to ``page_size`` (``reproducible``,
-        ``n_threads`` and ``buffers`` are the file's: :func:`create`), ``producers``, which :meth:`TableWriter.context`
-        explains, and what a tree records besides its columns:
+        ``reproducible``, ``n_threads`` and ``buffers`` are the file's: :func:`create`. A tree records besides its
+        columns:
 
         aliases: expressions by the names that they go by in ``TTree::Draw``: ``{"pt": "sqrt(px*px+py*py)"}``.
         index: the column or the two columns of integers by which its entries are found: ``("run", "event")``. ROOT's
@@ -102,14 +96,14 @@ class WritableDirectory:
         entries_reshuffled: True if the entries come in an order by chance, so that nobody joins them by their numbers
             (``TTree::kEntriesReshuffled``); contexts that may fill in any order say so by themselves.
 
+        producers: how several threads fill it: :meth:`TableWriter.context` explains that.
+
         Several tables may be open at a time.
 
         Raises: InvalidRequestError; UnsupportedError for types that no column can have, which it names.
         """
-        from arrowroot._writing.options import TableOptions
         from arrowroot._writing.table import TableWriter
 
-        check_arguments(options, WritableDirectory.tree, TableOptions.__annotations__)
         directory, name = self._place_of(name)
         root = self._root
         place = (directory, name)
@@ -172,7 +166,7 @@ class WritableDirectory:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute(f"{type(self).__name__!r} object", name, _INSTEAD)
+            raise no_attribute(self, name)
 
     def _where(self, *parts: str) -> str:
         """The file and a place in it, for messages."""
@@ -339,6 +333,7 @@ def _warn_of_unclosed() -> None:
             file.warn_unclosed()
 
 
+@takes()
 def create(
     path: Location,
     *,
@@ -390,6 +385,7 @@ def create(
     return WritableFile(native, target, codec, threshold_ns)
 
 
+@takes()
 def write(
     path: str,
     data: TableData,
@@ -453,6 +449,9 @@ def write(
             page_size=page_size,
         )
         table.add_all(data)
+
+
+explain(WritableDirectory.tree, TableOptions.__annotations__, write.__doc__)
 
 
 def _joined(*parts: str) -> str:

@@ -43,15 +43,6 @@ if TYPE_CHECKING:
     from arrowroot._writing.schema import SchemaLike
 
 
-#: What to write for names that uproot and ROOT have.
-_INSTEAD = {
-    **dict.fromkeys(("extend", "write"), "entries are added by append(data)"),
-    **dict.fromkeys(
-        ("fill", "Fill"), "entries are added by append(data), by several threads through context()"
-    ),
-}
-
-
 class TableWriter:
     """A tree or RNTuple being written: ``WritableFile.tree`` makes it; a context manager.
 
@@ -99,7 +90,7 @@ class TableWriter:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("'TableWriter' object", name, _INSTEAD)
+            raise no_attribute(self, name)
 
     @property
     def where(self) -> str:

@@ -1,0 +1,176 @@
+"""One column of a tree, which is read when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from arrowroot._api.column import Column, rows_of
+from arrowroot._arguments import takes
+from arrowroot._errors import InvalidRequestError, no_attribute, not_picklable
+from arrowroot._options import DEFAULTS, ReadOptions
+from arrowroot._render import html_table, printable, type_text
+from arrowroot._sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import awkward as ak
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from typing_extensions import Unpack
+
+    from arrowroot._api.tree import Tree
+
+#: The options that choose entries of one column, and say how it is read.
+_OPTIONS = {name: kind for name, kind in ReadOptions.__annotations__.items() if name != "filter_name"}
+
+
+def _refuse(operator: str, line: str) -> Callable[[TreeColumn, object], NoReturn]:
+    def refuse(self: TreeColumn, other: object) -> NoReturn:
+        shown = repr(other) if isinstance(other, int | float | str) else "..."
+        name = self.name
+        write = line.format(name=name, other=shown, operator=operator)
+        raise TypeError(
+            f"tree[{name!r}] {operator} {shown}: a column is not read before it is asked for: write {write}"
+        )
+
+    return refuse
+
+
+_COMPARED = (
+    'tree.to_arrow(filter="{name} {operator} {other}"), or tree[{name!r}].to_numpy() {operator} {other}'
+)
+_COMPUTED = "tree[{name!r}].to_numpy() {operator} {other}"
+
+
+class TreeColumn:
+    """One column of a tree: ``tree["x"]``. It is read when it is converted, and each time anew.
+
+    NumPy, and what takes an Arrow stream (``pyarrow.chunked_array``, ``polars.Series``), take it as it is. Several
+    columns are ``tree[["x", "y"]]``, a scan.
+
+        column = tree["Muon_pt"]
+        column.to_numpy(entries=slice(0, 1000))
+        column.metadata.stored_bytes
+    """
+
+    # Two are equal if they are one, but to ask for that is mostly meant of the values.
+    __hash__ = object.__hash__
+    __eq__ = _refuse("==", _COMPARED)
+    __ne__ = _refuse("!=", _COMPARED)
+    __lt__ = _refuse("<", _COMPARED)
+    __le__ = _refuse("<=", _COMPARED)
+    __gt__ = _refuse(">", _COMPARED)
+    __ge__ = _refuse(">=", _COMPARED)
+    __add__ = __radd__ = _refuse("+", _COMPUTED)
+    __sub__ = __rsub__ = _refuse("-", _COMPUTED)
+    __mul__ = __rmul__ = _refuse("*", _COMPUTED)
+    __truediv__ = __rtruediv__ = _refuse("/", _COMPUTED)
+    __and__ = __rand__ = _refuse("&", _COMPUTED)
+    __or__ = __ror__ = _refuse("|", _COMPUTED)
+    __pow__ = _refuse("**", _COMPUTED)
+
+    def __init__(self, tree: Tree, name: str) -> None:
+        """``name``: of one column that can be read."""
+        self._tree = tree
+        self._name = name
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name)
+
+    @property
+    def name(self) -> str:
+        """Its path in the tree."""
+        return self._name
+
+    @property
+    def metadata(self) -> Column:
+        """Types, sizes and compression. Raises: InvalidRequestError for a friend's column, which its tree knows."""
+        branch = next((branch for branch in self._tree.branches if branch.path == self._name), None)
+        if branch is None:
+            raise InvalidRequestError(
+                f"{self._tree.where}: {self._name!r} is a friend's column: ask the friend's tree"
+            )
+        return Column.of(branch)
+
+    @property
+    def type(self) -> pa.DataType:
+        """Its type in Arrow."""
+        return self._tree.scan([self._name]).schema.field(0).type
+
+    @takes(_OPTIONS, defaults=DEFAULTS)
+    def to_arrow(self, **options: Unpack[ReadOptions]) -> pa.ChunkedArray:
+        """Read it, or some of its entries, into a ``pyarrow.ChunkedArray``."""
+        return self._tree.to_arrow([self._name], **options).column(0)
+
+    @takes(_OPTIONS, defaults=DEFAULTS)
+    def to_numpy(self, **options: Unpack[ReadOptions]) -> npt.NDArray[Any]:
+        """Read it, or some of its entries, into a NumPy array, as :meth:`Scan.to_numpy` does."""
+        return next(iter(self._tree.to_numpy([self._name], **options).values()))
+
+    @takes(_OPTIONS, defaults=DEFAULTS)
+    def to_pandas(self, **options: Unpack[ReadOptions]) -> pd.Series:
+        """Read it, or some of its entries, into a ``pandas.Series``."""
+        frame = self._tree.to_pandas([self._name], **options)
+        return frame[frame.columns[0]]
+
+    @takes(_OPTIONS, defaults=DEFAULTS)
+    def to_polars(self, **options: Unpack[ReadOptions]) -> pl.Series:
+        """Read it, or some of its entries, into a ``polars.Series``."""
+        return self._tree.to_polars([self._name], **options).to_series()
+
+    @takes(_OPTIONS, defaults=DEFAULTS)
+    def to_awkward(self, **options: Unpack[ReadOptions]) -> ak.Array:
+        """Read it, or some of its entries, into an ``awkward.Array``."""
+        records = self._tree.to_awkward([self._name], **options)
+        return records[records.fields[0]]
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return self._tree.num_entries
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Read it for NumPy: ``np.asarray(tree["x"])``."""
+        import numpy as np
+
+        values = self.to_numpy()
+        return np.array(values, dtype=dtype, copy=True) if copy else np.asarray(values, dtype=dtype)
+
+    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.ChunkedArray:  # noqa: A002 - pyarrow's name
+        """Read it for ``pyarrow.array``."""
+        values = self.to_arrow()
+        return values if type is None else values.cast(type)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Read it as an Arrow C stream of its values."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __iter__(self) -> NoReturn:
+        """Raise TypeError: values are not read one by one."""
+        raise TypeError(
+            f"tree[{self._name!r}] is not read value by value: write tree[{self._name!r}].to_numpy()"
+        )
+
+    def __getitem__(self, entries: object) -> NoReturn:
+        """Raise TypeError, with how to read some entries."""
+        raise TypeError(
+            f"tree[{self._name!r}] is not read by [...]: write tree[{self._name!r}].to_numpy(entries=slice(0, 5))"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        raise not_picklable(
+            "a TreeColumn", f"arrowroot.open({self._tree.url!r})[{self._tree.path!r}][{self._name!r}]"
+        )
+
+    def __repr__(self) -> str:
+        about = f"{type_text(self.type)}, {counted(len(self), 'entry', 'entries')}"
+        return f"<TreeColumn {self._name!r} of {printable(self._tree.where)}: {about}>"
+
+    def _repr_html_(self) -> str:
+        own = [branch for branch in self._tree.branches if branch.path == self._name]
+        return html_table(rows_of([Column.of(branch) for branch in own]), caption=repr(self)[1:-1])

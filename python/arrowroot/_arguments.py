@@ -1,0 +1,157 @@
+"""Calls whose keyword arguments are described by one TypedDict: their signatures, their help, and what they refuse."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from arrowroot._errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+_C = TypeVar("_C", bound="Callable[..., Any]")
+_VARARGS, _VARKEYWORDS = 4, 8
+
+
+def takes(
+    options: Mapping[str, Any] | None = None,
+    *,
+    defaults: Mapping[str, Any] | None = None,
+    explained_by: str | None = None,
+    unlisted: Collection[str] = (),
+) -> Callable[[_C], _C]:
+    """Return what gives a function the options that it takes by ``**``, as if they stood in its signature.
+
+    ``help``, completion and whoever asks for the signature see them, with their defaults. An argument that is not among
+    them is refused with what to write instead, under the name of the function that was called.
+
+    options: the annotations of a TypedDict. defaults: None where not given.
+    explained_by: a text that has a paragraph "NAME: ..." for options; the docstring gets those that it does not have.
+    unlisted: those that a message does not list where none is near what was given.
+    """
+
+    def give(function: _C) -> _C:
+        # In the order in which they are explained.
+        order = [*paragraphs(explained_by or function.__doc__ or ""), *(options or {})]
+        annotations = {name: options[name] for name in order if options and name in options}
+        code = function.__code__
+        n_positional = code.co_argcount
+        own = code.co_varnames[: n_positional + code.co_kwonlyargcount]
+        known = frozenset((*own, *annotations))
+        takes_any_number = bool(code.co_flags & _VARARGS)
+
+        def call(*args: Any, **given: Any) -> Any:
+            if not given.keys() <= known:
+                _refuse(
+                    function.__name__,
+                    given,
+                    [name for name in (*own, *annotations) if name != "self"],
+                    unlisted,
+                )
+            if len(args) > n_positional and not takes_any_number:
+                _refuse_positions(function.__name__, own, n_positional, len(args))
+            return function(*args, **given)
+
+        for name in ("__module__", "__name__", "__qualname__", "__annotations__"):
+            setattr(call, name, getattr(function, name))
+        call.__doc__ = function.__doc__
+        explain(call, annotations, explained_by)
+        # Whoever asks for the signature follows this.
+        call.__wrapped__ = _with_options(function, annotations, defaults or {})  # type: ignore[attr-defined]
+        return cast("_C", call)
+
+    return give
+
+
+def _refuse(call: str, given: Mapping[str, Any], known: list[str], unlisted: Collection[str]) -> NoReturn:
+    from arrowroot._hints import for_argument
+
+    wrong = next(name for name in given if name not in known)
+    raise InvalidRequestError(
+        f"{call}() has no argument {wrong!r}{for_argument(call, wrong, known, unlisted)}"
+    )
+
+
+def _refuse_positions(call: str, own: tuple[str, ...], n_positional: int, n_given: int) -> NoReturn:
+    from arrowroot._hints import for_positions
+
+    n_self = int(own[:1] == ("self",))
+    names = ", ".join(own[n_self:n_positional]) or "nothing"
+    raise InvalidRequestError(
+        f"{call}() takes {names} by position, and {n_given - n_self} values were given: write {for_positions(call)}"
+    )
+
+
+def _with_options(
+    function: Callable[..., Any], options: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> FunctionType:
+    """Return a function with the signature of another one and options besides, which is never called."""
+    code = function.__code__
+    n_named = code.co_argcount + code.co_kwonlyargcount
+    own = code.co_varnames[:n_named]
+    rest = code.co_varnames[n_named : n_named + bool(code.co_flags & _VARARGS)]
+    more = tuple(name for name in options if name not in own)
+    names = (*own, *more, *rest)
+
+    def nothing() -> None: ...
+
+    made = FunctionType(
+        nothing.__code__.replace(
+            co_argcount=code.co_argcount,
+            co_kwonlyargcount=code.co_kwonlyargcount + len(more),
+            co_nlocals=len(names),
+            co_varnames=names,
+            co_flags=code.co_flags & ~_VARKEYWORDS if options else code.co_flags,
+            co_filename=code.co_filename,
+            co_firstlineno=code.co_firstlineno,
+        ),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+    )
+    made.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **{name: defaults.get(name) for name in more}}
+    texts = {name: getattr(options[name], "__forward_arg__", options[name]) for name in more}
+    made.__annotations__ = {
+        name: kind for name, kind in function.__annotations__.items() if name != "options"
+    } | texts
+    made.__qualname__ = function.__qualname__
+    return made
+
+
+def explain(call: Callable[..., Any], options: Collection[str], by: str | None) -> None:
+    """Give a docstring the paragraphs of a text about options of which it says nothing itself."""
+    doc = call.__doc__
+    if doc is None or by is None:  # as under -OO
+        return
+    has = paragraphs(doc)
+    more = [text for name, text in paragraphs(by).items() if name in options and name not in has]
+    if more:
+        indent = doc[len(doc.rstrip(" ")) :]
+        whole = "".join(dict.fromkeys(more))
+        call.__doc__ = f"{doc.rstrip()}\n\n{_indented(whole, indent)}{indent}"
+
+
+def _indented(text: str, indent: str) -> str:
+    lines = text.splitlines(keepends=True)
+    n_cut = len(lines[0]) - len(lines[0].lstrip(" "))
+    return "".join(indent + line[n_cut:] for line in lines)
+
+
+def paragraphs(doc: str) -> dict[str, str]:
+    """Return the paragraphs "NAME: ..." of a docstring, with the lines that go on below them, by name."""
+    found: dict[str, str] = {}
+    last: str | None = None
+    depth = 0
+    for line in doc.splitlines(keepends=True)[1:]:
+        text = line.lstrip(" ")
+        indent = len(line) - len(text)
+        names, colon, _ = text.partition(": ")
+        if colon and names.replace(", ", "").isidentifier() and (last is None or indent <= depth):
+            last, depth = names, indent
+            found[last] = line
+        elif last is not None and text.strip() and indent > depth:
+            found[last] += line
+        else:
+            last = None
+    return {name: text for names, text in found.items() for name in names.split(", ")}

@@ -1,0 +1,305 @@
+"""The lines to write for what people from uproot, ROOT and pandas type first.
+
+A name or argument that is not there is answered by the line to write instead. Each line runs as it stands: ``file`` is
+what ``ar.open("events.root")`` gives, ``tree`` one of its trees, ``column`` what ``tree["x"]`` gives, ``scan`` what
+``tree.scan()`` gives, ``new`` what ``ar.create("new.root")`` gives, ``table`` what ``new.tree("t")`` gives, ``data`` a
+table or a dictionary of arrays. Nothing here is imported before something is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from arrowroot._errors import N_QUOTED, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+_READ = 'tree.to_awkward(["x"])  # or to_numpy, to_pandas, to_polars, to_arrow'
+_READ_ALL = "scan.to_awkward()  # or to_numpy, to_pandas, to_polars, to_arrow"
+_FILTER = 'tree.to_arrow(["x"], filter="x > 1")'
+_WRITE = 'ar.write("new.root:t", tree)'
+_WRITE_SCAN = 'ar.write("new.root:t", scan)'
+_HEAD = "tree.to_pandas(entries=slice(0, 5))"
+_TAIL = "tree.to_pandas(entries=slice(-5, None))"
+_COUNT = "tree.num_entries"
+_HISTOGRAM = (
+    'np.histogram(tree.to_numpy(["x"], filter="n > 2")["x"], bins=100)  # or hist.Hist(...).fill(...)'
+)
+_DEFINE = 'events = tree.to_awkward(["x", "y"]); events["sum"] = events.x + events.y'
+_NEW = 'with ar.create("new.root") as new: new["t"] = data'
+_CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
+_PARQUET = 'pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
+_COLUMN = "column.to_numpy()  # or to_awkward, to_pandas, to_polars, to_arrow"
+
+#: What uproot, RDataFrame, TTree and pandas call things of a tree, and of many columns.
+_OF_TREE = {
+    "arrays array lazy AsNumpy Take values to_numpy_dict read": _READ,
+    "pandas df to_df to_dataframe": 'tree.to_pandas(["x"])',
+    "keys branch_names allkeys iterkeys GetColumnNames GetListOfBranches GetListOfLeaves fields": "tree.column_names",
+    "typenames dtypes GetColumnType interpretation form": "tree.schema",
+    "show Print Describe describe info": "print(tree)",
+    "head Scan Display take GetEntry": _HEAD,
+    "tail": _TAIL,
+    "iterate to_batches iter_batches itervalues": 'for batch in tree.scan(["x"], batch_size="100 MB"): print(batch)',
+    "GetEntries GetEntriesFast Count count num_rows shape size nrows": _COUNT,
+    "Draw Histo1D Histo2D Histo3D Profile1D hist histogram plot": _HISTOGRAM,
+    "Filter query where Cut select_rows": _FILTER,
+    "Report": 'len(tree.entries_where("x > 1"))',
+    "Define Alias Redefine assign with_columns eval": _DEFINE,
+    "Range iloc loc slice": "tree.to_arrow(entries=slice(0, 5))",
+    "select": 'tree.to_arrow(["x", "y"])',
+    "Mean mean Sum sum Min min Max max StdDev std": 'tree["x"].to_numpy().mean()',
+    "Snapshot to_root to_file write CloneTree CopyTree": _WRITE,
+    "to_parquet to_feather": _PARQUET,
+    "to_csv": 'tree.to_pandas().to_csv("new.csv")',
+    "extend append fill Fill add": _NEW + "  # files are written as a whole",
+    "SetBranchStatus SetBranchAddress Branch": 'tree.scan(["x", "y"])',
+    "GetBranch GetLeaf GetColumn branch": 'tree["x"]',
+    "AddFriend": "tree.add_friend(other)",
+    "BuildIndex": "tree.pick([(1, 1, 1)])  # by run, luminosity block and event",
+    "to_list tolist to_pylist": "tree.to_arrow().to_pylist()",
+    "GetName": "tree.name",
+    "GetTitle": "tree.title",
+    "close Close": "file.close()",
+}
+_OF_SCAN = {
+    "arrays array read read_pandas to_table collect compute load result materialize": _READ_ALL,
+    "iterate to_batches iter_batches": "for batch in scan: print(batch)",
+    "keys columns names": "scan.column_names",
+    "typenames dtypes": "scan.schema",
+    "show Print": "print(scan)",
+    "head take": "next(iter(scan))",
+    "filter Filter query where select": 'tree.scan(["x"], filter="x > 1")',
+    "Range slice": "tree.scan(entries=slice(0, 5))",
+    "num_rows count Count shape": "scan.num_entries",
+    "write to_root to_file Snapshot": _WRITE_SCAN,
+    "to_parquet": 'pyarrow.parquet.write_table(scan.to_arrow(), "new.parquet")',
+    "close": "scan.cancel()",
+}
+_OF_COLUMN = {
+    "array arrays read numpy values data content basket": _COLUMN,
+    "to_list tolist": "column.to_arrow().to_pylist()",
+    "typename dtype type interpretation": "column.metadata.type_name",
+    "title": "column.metadata.title",
+    "num_entries shape size": "len(column)",
+    "hist histogram plot": "np.histogram(column.to_numpy(), bins=100)",
+    "mean sum min max std": "column.to_numpy().mean()",
+    "head": "column.to_numpy()[:5]",
+}
+_OF_FILE = {
+    "Get GetObject get_object": 'file["t"]',
+    "classnames classname_of": "{key.path: key.class_name for key in file.key_list()}",
+    "iterclassnames iterkeys iteritems itervalues": "for name in file.keys(): print(name)",
+    "ls Ls Map show GetListOfKeys GetKeys": "print(file)",
+    "mktree newtree mkrntuple mkdir Write update extend recreate": _NEW + "  # files are written as a whole",
+    "arrays array to_awkward to_numpy to_pandas to_polars": 'file["t"].to_awkward(["x"])',
+    "to_arrow iterate scan": 'file["t"].scan(["x"])',
+    "column_names": 'file["t"].column_names',
+    "cd": 'file["directory"]',
+    "Close": "file.close()",
+    "file_path path_name": "file.url",
+}
+_OF_NEW = {
+    "mktree newtree": 'new["t"] = data  # or new.tree("t", schema), to append to',
+    "mkrntuple": 'new.tree("t", layout="rntuple").append(data)',
+    "mkdir makedirs cd": 'new.directory("plots")',
+    "keys classnames": 'ar.open("new.root").keys()  # once it is closed',
+    "extend append write Write fill": 'new["t"] = data',
+    "Close": "new.close()",
+}
+_OF_TABLE = {
+    "extend write Write": "table.append(data)",
+    "fill Fill": "table.append(data)  # by several threads: table.context()",
+    "Branch SetBranchAddress": 'new.tree("t", {"x": pa.float32()}).append({"x": [1, 2]})',
+    "AddFriend": 'new.tree("t", friends={"other": "other.root:t"}).append(data)',
+    "num_rows GetEntries": "table.num_entries",
+}
+_OF_MODULE = {
+    "recreate TFile newtree mktree writing": _NEW,
+    "update": _NEW + "  # files are written as a whole",
+    "merge hadd": f'ar.write("new.root:t", {_CHAIN})',
+    "convert to_parquet": 'pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")',
+    "iterate": f"for batch in {_CHAIN}: print(batch)",
+    "concatenate lazy TChain chain Chain dataset arrays": f"{_CHAIN}.to_awkward()",
+    "dask from_root": 'arrowroot.dask.dataframe("events.root", tree="t")',
+    "RDataFrame read_root read root_open load": 'ar.open("events.root")["t"].to_pandas(["x"], filter="x > 1")',
+    "to_root save": 'ar.write("new.root:t", data)',
+    "list_trees ls": 'ar.open("events.root").trees',
+    "concat": f"{_CHAIN}.to_arrow()",
+}
+
+#: Arguments of reading that others have.
+_TO_READ = {
+    "cut selection where query filters": 'filter="x > 1"',
+    "entry_start entry_stop start stop entrystart entrystop nrows skiprows n_rows limit range": "entries=slice(0, 5)",
+    "step_size stepsize chunksize chunk_size": 'batch_size="100 MB"  # or batch_entries=100_000, of scan()',
+    "expressions branches branch usecols names keys": 'columns=["x", "y"]',
+    "filter_typename filter_branch": 'columns=lambda name: name.startswith("x")',
+    "num_workers executor decompression_executor interpretation_executor nthreads threads": "n_threads=2",
+    "array_cache object_cache": 'memory_budget="512 MB"',
+    "library how": "tree.to_pandas()  # or to_numpy, to_awkward, to_arrow, to_polars",
+    "aliases define": _DEFINE,
+    "tree treename tree_name": 'ar.open("events.root")["t"]',
+    "recursive": 'columns=["v*"]',
+    "flatten": "tree.to_awkward()  # ak.flatten, and ak.to_dataframe, flatten",
+}
+#: Arguments of writing that others have.
+TO_WRITE = {
+    "mode": _NEW + "  # files are written as a whole",
+    "tree treename name key": 'ar.write("new.root:t", data)',
+    "compression_level level compression_algorithm": 'compression="zstd:5"',
+    "autoflush autosave cluster_size row_group_size": "flush=100_000",
+    "splitlevel split_level": "layout=ar.Layout(split=0)",
+    "basketsize": 'basket_size="32 kB"',
+    "title_of branch_titles": 'titles={"x": "in GeV"}',
+    "branch_types dtypes types": 'new.tree("t", {"x": pa.float32()}).append({"x": [1, 2]})',
+    "library index": 'ar.write("new.root:t", data)',
+}
+
+#: What filters have instead of functions of ROOT and C++, beside those that differ in a prefix and in capitals alone.
+TO_CALL = {
+    "Any": "any(v > 1)",
+    "All": "all(v > 1)",
+    "Sum": "sum(v) > 1",
+    "Max ROOT::VecOps::Max TMath::MaxElement": "Max$(v) > 1",
+    "Min ROOT::VecOps::Min TMath::MinElement": "Min$(v) > 1",
+    "Alt$": "len(v) > 0 && v[0] > 1",
+    "int Int_t long short floor_int static_cast<int>": "floor(x) > 1",
+    "float double Float_t Double_t": "1.0 * n > 1",
+    "round rint TMath::Nint": "floor(x + 0.5) > 1",
+    "TMath::Power power std::pow": "pow(x, 2) > 1",
+    "TMath::Sq sq square": "x * x > 1",
+    "TMath::Pi M_PI pi": "x > 3.141592653589793",
+    "TMath::E": "x > 2.718281828459045",
+    "TMath::IsNaN isNaN std::isnan": "!isnan(x)",
+    "TMath::Finite std::isfinite": "isfinite(x)",
+    "TMath::Even": "n % 2 == 0",
+    "TMath::Odd": "n % 2 == 1",
+    "strstr": 'contains(text, "a")',
+    "strcmp": 'text == "a"',
+    "mod fmod": "n % 2 == 0",
+}
+#: What they have instead of names that are no columns.
+TO_NAME = {
+    "Entry$ LocalEntry$ rdfentry_ tdfentry_ entry": "entries=slice(0, 5)",
+    "Iteration$": "any(v > 1)",
+    "M_PI pi TMath::Pi": "x > 3.141592653589793",
+    "None null nullptr nan NaN": "!isnan(x)",
+    "True": "true",
+    "False": "false",
+}
+#: And instead of signs, which these patterns find where a filter cannot be understood.
+TO_SIGN = {
+    r"\*\*": "pow(x, 2) > 1",
+    r"<<|>>": "n * pow(2, 3) > 1",
+    r"~": "!(x > 1)",
+    r"@?[\w.]+\.(size|length)\(|@": "len(v) > 1",
+    r"\[\s*\]": "v[0] > 1  # or any(v > 1), all(v > 1), sum(v) > 1",
+    r"[?:]": "(x > 1 && n > 2) || (x <= 1 && n > 3)",
+    r"->": "muon.pt > 1",
+    r";": "x > 1 && n > 2",
+}
+
+#: The lines for attributes that a kind of object does not have.
+_ATTRIBUTES = {
+    "Tree": _OF_TREE,
+    "Scan": _OF_SCAN,
+    "TreeColumn": _OF_COLUMN,
+    "File": _OF_FILE,
+    "Directory": _OF_FILE,
+    "WritableFile": _OF_NEW,
+    "WritableDirectory": _OF_NEW,
+    "TableWriter": _OF_TABLE,
+    "arrowroot": _OF_MODULE,
+}
+
+
+#: Calls that take something by position where others have an argument of a name.
+_BY_POSITION = {"write": 'ar.write("new.root:t", data)', "open": _CHAIN}
+_TO_SELECT = f"{_FILTER}  # all but columns by name"
+#: Calls that write.
+_WRITING = ("create", "write", "tree")
+#: As many names that look like a wrong one are shown.
+_MIN_LENGTH = 3
+
+
+def _line(table: Mapping[str, str], name: str) -> str | None:
+    return next((line for names, line in table.items() if name in names.split()), None)
+
+
+def for_attribute(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return what to write instead of an attribute that objects of a kind lack; "" if nobody knows what was meant.
+
+    known: the attributes that there are.
+    """
+    line = _line(_ATTRIBUTES[kind], name)
+    if line is not None:
+        return f": write {line}"
+    close = (
+        nearest(name, [one for one in known if not one.startswith("_")]) if len(name) >= _MIN_LENGTH else []
+    )
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def for_argument(call: str, name: str, known: Sequence[str], unlisted: Collection[str] = ()) -> str:
+    """Return what to write instead of an argument that a call lacks.
+
+    known: the arguments that it has. Where none is near, all are named but those that are ``unlisted``.
+    """
+    line = _line(TO_WRITE if call in _WRITING else _TO_READ, name)
+    if line is not None:
+        return f": write {line}"
+    close = nearest(name, known)
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    return f"; its own are {', '.join(one for one in known if one not in unlisted)}"
+
+
+def for_positions(call: str) -> str:
+    """Return what to write instead of more arguments by position than a call has."""
+    return _BY_POSITION.get(call, _TO_SELECT)
+
+
+def for_function(name: str, functions: Iterable[str]) -> str:
+    """Return what to write in a filter instead of a function that there is not."""
+    line = _line(TO_CALL, name)
+    if line is None and name.endswith((".size", ".length")):
+        line = f"len({name.rpartition('.')[0]})"
+    bare = name.rpartition("::")[2].lower()
+    if line is None and bare != name and bare in functions:
+        line = f"{bare}(x)"
+    if line is not None:
+        return f": write {line}"
+    close = nearest(name, functions)
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    first = list(functions)
+    return (
+        f"; there are {', '.join(first[:N_QUOTED])} and {len(first) - N_QUOTED} more: docs/guide.md has them"
+    )
+
+
+def for_name(name: str) -> str | None:
+    """Return what to write instead of a name in a filter that is no column; None if nobody knows what was meant."""
+    return _line(TO_NAME, name)
+
+
+def for_sign(text: str, place: int) -> tuple[str, str] | None:
+    """Return what stands around a place that a filter cannot have there, and what to write instead."""
+    for pattern, line in TO_SIGN.items():
+        for found in re.finditer(pattern, text):
+            if found.start() <= place <= found.end() - 1:
+                return found[0], line
+    return None
+
+
+def lines() -> list[str]:
+    """Return all lines, each once."""
+    tables = [*_ATTRIBUTES.values(), _TO_READ, TO_WRITE]
+    return list(
+        dict.fromkeys(
+            [*(line for table in tables for line in table.values()), *_BY_POSITION.values(), _TO_SELECT]
+        )
+    )
