@@ -80,7 +80,10 @@ _OF_SCAN = {
 }
 _OF_COLUMN = {
     "array arrays read numpy values data content basket": _COLUMN,
-    "to_list tolist": "column.to_arrow().to_pylist()",
+    "to_list tolist to_pylist": "column.to_arrow().to_pylist()",
+    "equals combine_chunks chunk chunks num_chunks cast null_count filter take slice unique is_valid": (
+        "column.to_arrow()  # a pyarrow.ChunkedArray"
+    ),
     "typename dtype type interpretation": "column.metadata.type_name",
     "title": "column.metadata.title",
     "num_entries shape size": "len(column)",

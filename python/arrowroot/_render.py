@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -125,6 +126,36 @@ def clip(text: str, max_width: int) -> str:
     while width_of(text) > max_width - 1:
         text = text[:-1]
     return text + "…"
+
+
+def clip_apart(names: Sequence[str], max_width: int) -> list[str]:
+    """Return names, each cut to a width where it is the same as others, so that different ones stay different.
+
+    The ellipsis stands for what a name shares with its neighbours in the alphabet, or for its middle.
+    """
+    ordered = sorted(set(names))
+    shared = dict.fromkeys(ordered, 0)
+    for one, other in pairwise(ordered):
+        n_same = next((i for i in range(len(one)) if one[: i + 1] != other[: i + 1]), len(one))
+        shared[one], shared[other] = max(shared[one], n_same), max(shared[other], n_same)
+    short: dict[str, str] = {name: name for name in ordered if width_of(name) <= max_width}
+    taken = set(short.values())
+    for name in ordered:
+        if name not in short:
+            cuts = _cuts_inside(name, shared[name], max_width)
+            short[name] = next((cut for cut in cuts if cut not in taken), clip(name, max_width))
+            taken.add(short[name])
+    return [short[name] for name in names]
+
+
+def _cuts_inside(name: str, n_shared: int, max_width: int) -> Iterator[str]:
+    """Yield a name cut in different places, the best first: where what it does not share begins."""
+    n_kept = max_width - 1
+    n_cut = len(name) - n_kept
+    n_least = max_width // 3
+    best = max(n_least, min(n_shared - n_cut, n_kept - n_least))
+    for n_begin in sorted(range(n_kept + 1), key=lambda n: abs(n - best)):
+        yield clip(f"{name[:n_begin]}…{name[n_begin + n_cut :]}", max_width)
 
 
 def columns_that_fit(widths: Sequence[int], max_width: int) -> int:

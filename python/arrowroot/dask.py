@@ -18,8 +18,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.partitions import partitions
+from arrowroot._arguments import takes
 from arrowroot._arrow.convert import empty_batch, names_of_variants, to_awkward, to_pandas
 from arrowroot._errors import UnsupportedError, missing_library
+from arrowroot._writing.file import WritableDirectory
+from arrowroot._writing.options import TableOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
     from arrowroot._dask_writing import WrittenPart
     from arrowroot._select.columns import Columns
     from arrowroot._storage.url import Location
-    from arrowroot._writing.options import TableOptions
     from arrowroot._writing.schema import SchemaLike
 
 __all__ = ["awkward", "bag", "dataframe", "write"]
@@ -150,6 +152,9 @@ def awkward(
     return dask_awkward.from_map(Reader(form), pieces, label="arrowroot", divisions=divisions)
 
 
+@takes(
+    TableOptions.__annotations__, defaults={"layout": "ttree"}, explained_by=WritableDirectory.tree.__doc__
+)
 def write(
     collection: Any,
     directory: Location,
@@ -169,7 +174,6 @@ def write(
     schema: of all files, as :meth:`WritableFile.tree` takes it. Without one each partition says its own, which may
         differ where one has missing values, or no entries: give one then.
 
-    The options are those of :meth:`WritableFile.tree`: ``layout``, ``compression``, ``aliases``, ...
     Where a layout has the largest collection split (``aod-2011``), each file has its own: name it in ``split``, so that
     files are alike for those who read them as one.
 

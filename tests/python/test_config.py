@@ -216,35 +216,35 @@ def test_a_misspelt_argument_is_one_of_the_function(sample, tmp_path):
     for call, message in (
         (
             lambda: ar.scan(sample[0], filters="run > 1"),
-            "scan.. has no argument 'filters'; did you mean 'filter'",
+            "scan.. has no argument 'filters': write filter=",
         ),
         (
             lambda: ar.open(sample[0])["Events"].scan(batch_sizes="1 MB"),
-            "scan.. has no argument 'batch_sizes'; did you mean 'batch_size'",
+            "scan.. has no argument 'batch_sizes'; did you mean batch_size",
         ),
         (
             lambda: ar.open(sample[0])["Events"].to_arrow(trace=True),
-            "to_arrow.. has no argument 'trace'; its own are columns, memory_budget, n_threads, entries",
+            "to_arrow.. has no argument 'trace'; its own are columns, filter_name, entries, filter",
         ),
         (
             lambda: ar.open(sample[0])["Events"].entries_where("run > 1", string="utf8"),
-            "entries_where.. has no argument 'string'; did you mean 'strings'",
+            "entries_where.. has no argument 'string'; did you mean strings",
         ),
         (
             lambda: ar.partitions(sample[0], "Events")[0].read(n_thread=1),
-            "read.. has no argument 'n_thread'; did you mean 'n_threads'",
+            "read.. has no argument 'n_thread'; did you mean n_threads",
         ),
         (
             lambda: ar.partitions(sample[0], colums="run"),
-            "partitions.. has .* 'colums'; did you mean 'columns'?",
+            "partitions.. has .* 'colums'; did you mean columns?",
         ),
         (
             lambda: ar.index(sample[0], tmp_path / "i", colum=1),
-            "index.. has .* 'colum'; did you mean 'columns'?",
+            "index.. has .* 'colum'; did you mean columns?",
         ),
         (
             lambda: ar.pick("i", [], deadlin=1),
-            "'deadlin'; did you mean 'deadline'. Its own are index, ids",
+            "'deadlin'; did you mean deadline",
         ),
         (
             lambda: ar.scan(sample[0], friends=[sample[0]]),
@@ -479,7 +479,7 @@ def test_commands_read_with_the_options_given(sample, arrowroot_command):
     assert n_reads("--cache-size", "1k", "-O", "max_gap=0") > n_reads()
     for command in ("ls", "head"):
         done = arrowroot_command(command, sample[0], "-O", "cachesize=1", check=False)
-        assert (done.returncode, "did you mean 'cache_size'" in done.stderr) == (2, True)
+        assert (done.returncode, "did you mean cache_size" in done.stderr) == (2, True)
 
 
 def test_the_table_of_options_tells_secrets():

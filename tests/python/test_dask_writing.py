@@ -231,7 +231,7 @@ def test_an_input_without_a_uuid_is_another_once_it_is_changed(tmp_path):
         os.utime(source, ns=(first, first))
         (one,) = ard.write(ard.dataframe(str(source), "Events"), target)
         assert not one.was_kept
-        assert ar.open(one.path)["Events"]["x"].to_pylist()[0] == first
+        assert ar.open(one.path)["Events"]["x"].to_numpy()[0] == first
     assert ard.write(ard.dataframe(str(source), "Events"), target)[0].was_kept
 
 

@@ -58,7 +58,7 @@ def test_columns_that_are_no_names_are_refused(sample, tree):
 
 
 def test_a_tree_gives_a_column_by_its_name(tree):
-    assert tree["run"].equals(tree.to_arrow("run")["run"])
+    assert tree["run"].to_arrow().equals(tree.to_arrow("run")["run"])
     with pytest.raises(ar.NoSuchColumnError, match="did you mean 'run'"):
         tree["runn"]
     for pattern in ("*", "ru?", "!run"):

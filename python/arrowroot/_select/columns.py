@@ -87,11 +87,12 @@ def is_test(given: object) -> bool:
 
 
 def _texts_and_tests(given: Any) -> list[str | Test]:
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        given = [given]
-    every = [given] if isinstance(given, str) else list(given)
-    tests = [one for one in every if is_test(one)]
-    texts_of([one for one in every if one not in tests], "filter_name")
+    if is_test(given):
+        return [given]
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        return [*texts_of(given, "filter_name")]
+    every = list(given)
+    texts_of([one for one in every if not is_test(one)], "filter_name")
     return every
 
 

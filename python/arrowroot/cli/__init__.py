@@ -23,12 +23,16 @@ from arrowroot.cli.failures import (
     say_with_traceback,
     wants_traceback,
 )
-from arrowroot.cli.parser import parser
+from arrowroot.cli.parser import parse
 from arrowroot.cli.terminal import readable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+
+
+#: The modules of commands that have the name of another one.
+_MODULES = {"tail": "head"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,7 +56,7 @@ def _main(argv: Sequence[str] | None) -> int:
         return say(error)
     if argv is None:  # the process is ours
         sys.meta_path.insert(0, _NoPandas())
-    options = parser().parse_args(arguments)
+    options = parse(arguments)
     RecoveredWarning.forget()  # each command says it for itself
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", UserWarning)
@@ -92,7 +96,8 @@ class _NoPandas:
 
 def _run(options: argparse.Namespace) -> int:
     # One command's imports must not cost the others their start.
-    code: int | None = import_module(f"arrowroot.cli.{options.command}").run(options)
+    name = _MODULES.get(options.command, options.command)
+    code: int | None = import_module(f"arrowroot.cli.{name}").run(options)
     return EXIT_DONE if code is None else code
 
 

@@ -6,11 +6,12 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import CorruptFileError, UnsupportedError
+from arrowroot import ArrowrootError, CorruptFileError, Directory, InvalidRequestError, Tree, UnsupportedError
 from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
-from arrowroot.cli import terminal
-from arrowroot.cli.target import column_texts, open_tree, storage_options
+from arrowroot.cli import show, terminal
+from arrowroot.cli.failures import say, wants_traceback, worst
+from arrowroot.cli.target import column_texts, open_target, storage_options, with_trees
 
 if TYPE_CHECKING:
     import argparse
@@ -18,23 +19,68 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot import ArrowrootError, Tree
+    from arrowroot import File
+
 
 _MIN_WIDTH = 3
 _MAX_CELL = 48
 _PIPED_WIDTH = 160
 
 
-def run(options: argparse.Namespace) -> None:
-    """Show the first entries of a tree."""
-    _, tree = open_tree(options.url, storage_options(options))
+def run(options: argparse.Namespace) -> int:
+    """Show the first or last entries of trees; of another object what ``arrowroot show`` shows."""
+    codes = []
+    urls = with_trees(options.urls)
+    for i, url in enumerate(urls):
+        if i and not options.json:
+            print()
+        try:
+            _show_one(url, options)
+        except BrokenPipeError:
+            raise
+        except (ArrowrootError, OSError) as error:
+            if len(urls) == 1 or wants_traceback(options):
+                raise
+            sys.stdout.flush()
+            codes.append(say(error))
+    return worst(codes)
+
+
+def _show_one(url: str, options: argparse.Namespace) -> None:
+    file, path = open_target(url, storage_options(options))
+    if path is not None and path not in file:
+        _refuse_column(file, path)
+    found = file.only_tree() if path is None else file[path]
+    if isinstance(found, Tree):
+        show_tree(found, options)
+    elif isinstance(found, Directory):
+        raise InvalidRequestError(f"{file.url}: {path!r} is a directory: arrowroot ls {url} lists it")
+    else:
+        show.show_object(found, str(path), options)
+
+
+def _refuse_column(file: File, name: str) -> None:
+    """Raise InvalidRequestError if a column of a tree was named in the place of the tree."""
+    for path in file.trees:
+        tree = file[path]
+        if isinstance(tree, Tree) and tree.has_branch(name):
+            raise InvalidRequestError(f"{file.url}: {name!r} is a column: write {file.url}:{path} -c {name}")
+
+
+def show_tree(tree: Tree, options: argparse.Namespace) -> None:
+    """Show the first or last entries of a tree."""
     paths = tree.choose(column_texts(options.columns))
     # Columns that cannot fit need not be read: a wide tree has more of them than a terminal.
     shown = paths if options.json else paths[: max(1, _width(options) // _MIN_WIDTH)]
-    numbers: Sequence[int] = range(min(options.n_entries, tree.num_entries))
+    is_tail = options.command == "tail"
+    n_all, n_shown = tree.num_entries, min(options.n_entries, tree.num_entries)
+    numbers: Sequence[int] = range(n_all - n_shown, n_all) if is_tail else range(n_shown)
     if options.filter is not None:
-        found = tree.entries_where(options.filter, limit=options.n_entries, strings="replace")
-        numbers = found.tolist()
+        limit = None if is_tail else options.n_entries
+        found = tree.entries_where(options.filter, limit=limit, strings="replace")
+        numbers = (
+            found[len(found) - min(options.n_entries, len(found)) :].tolist() if is_tail else found.tolist()
+        )
     faults: dict[str, ArrowrootError] = {}
     try:
         table = tree.to_arrow(shown, entries=numbers, strings="replace")
@@ -83,8 +129,9 @@ def _show(
         return
     width = _width(options)
     style = terminal.Style(sys.stdout)
+    which = "last" if options.command == "tail" else "first"
     print(
-        f"{style.strong(printable(tree.where))}  the first {format_count(len(numbers))} of "
+        f"{style.strong(printable(tree.where))}  the {which} {format_count(len(numbers))} of "
         f"{format_count(tree.num_entries)} entries"
         + (f" for which {printable(options.filter)}" if options.filter is not None else "")
     )

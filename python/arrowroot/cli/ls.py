@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,11 +16,11 @@ from arrowroot import (
     Tree,
     UnsupportedError,
 )
-from arrowroot._render import cell_text, clip, printable, text_table, width_of
+from arrowroot._render import cell_text, clip, clip_apart, printable, text_table, width_of
 from arrowroot._sizes import compression_ratio, counted, cut_text, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
 from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
-from arrowroot.cli.target import column_texts, open_target, storage_options
+from arrowroot.cli.target import column_texts, open_target, storage_options, with_trees
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +49,7 @@ _HEADER = ("branch", "C++ type", "entries", "stored", "memory", "ratio", "basket
 #: What an RNTuple has instead.
 _NTUPLE_WORDS = {"branch": "field", "baskets": "pages"}
 #: Names and types are not cut below these.
-_NAME_WIDTH = 16
+_NAME_WIDTH = 30
 _TYPE_WIDTH = 12
 #: The columns that a narrow terminal does without, beginning with the first.
 _DISPENSABLE = ("entries", "memory", "codec", "baskets", "ratio", "C++ type")
@@ -57,6 +58,8 @@ _TITLE_WIDTH = (10, 100)
 _CHEAP_BYTES = 1_000_000
 _CHEAP_OBJECTS = 200
 _GAP_WIDTH = 2
+#: Stands for columns that are of no collection.
+_ALONE = "(single columns)"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,11 +67,12 @@ def run(options: argparse.Namespace) -> int:
     if options.keys and options.columns:
         raise InvalidRequestError("ls: --keys shows no columns to choose with -c")
     storage = storage_options(options)
-    if len(options.urls) == 1:
-        _list(options, options.urls[0], storage, is_alone=True)
+    urls = with_trees(options.urls)
+    if len(urls) == 1:
+        _list(options, urls[0], storage, is_alone=True)
         return EXIT_DONE
     codes = []
-    for i, url in enumerate(options.urls):
+    for i, url in enumerate(urls):
         if i and not options.json:
             print()
         try:
@@ -158,7 +162,7 @@ def _print_text(
     for i, listed in enumerate(trees):
         if i or path is None or not is_alone:
             print()
-        _print_tree(listed, style, long=options.long)
+        _print_tree(listed, style, options)
 
 
 class _Listed(NamedTuple):
@@ -301,7 +305,7 @@ def stems(depths: Sequence[int]) -> list[str]:
     return result[::-1]
 
 
-def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
+def _print_tree(listed: _Listed, style: terminal.Style, options: argparse.Namespace) -> None:
     key, tree = listed.key, listed.tree
     name = style.strong(printable(key.path))
     if tree is None:
@@ -317,10 +321,19 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
         print(f"{printable(tree.written_by)}{', attribute sets: ' + sets if sets else ''}")
     for alias, expression in tree.aliases.items():
         print(f"alias {printable(alias)} = {printable(expression)}")
-    columns = _counted_once(listed.branches)
+    print_branches(tree, listed.branches, options)
+
+
+def print_branches(tree: Tree, branches: Sequence[Branch], options: argparse.Namespace) -> None:
+    """Print branches of a tree with their sizes, or the collections that they are of."""
+    style = terminal.Style(sys.stdout)
+    columns = _counted_once(branches)
     stored = sum(branch.stored_bytes for branch in columns)
     memory = sum(branch.memory_bytes for branch in columns)
-    rows = [list(_HEADER), *(_branch_row(branch) for branch in listed.branches)]
+    if options.group:
+        _print_collections(columns, style)
+        return
+    rows = [list(_HEADER), *(_branch_row(branch) for branch in branches)]
     rows.append(
         [
             f"total: {counted(len(columns), 'column')}",
@@ -334,12 +347,12 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
         ]
     )
     right = [False, False, True, True, True, True, True, False]
-    if not long:
+    if not options.long:
         rows, right = _fitted(rows, right, terminal.width())
     else:
         ends = [
             [b.arrow_type or b.unsupported or "", b.title, *([b.encoding] if tree.written_by else [])]
-            for b in listed.branches
+            for b in branches
         ]
         header = ["Arrow type", "title", *(["encoding"] if tree.written_by else [])]
         right += [False] * len(header)
@@ -351,6 +364,59 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
     lines[0] = style.strong(lines[0])
     lines[-1] = style.strong(lines[-1])
     print("\n".join(lines))
+
+
+def _print_collections(columns: Sequence[Branch], style: terminal.Style) -> None:
+    """Print the sizes of columns that belong together, the largest first."""
+    found = collections_of(columns)
+    stored_bytes = sum(one.stored_bytes for one in found) or 1
+    rows = [["collection", "columns", "stored", "share", "memory", "ratio"]]
+    rows += [
+        [
+            printable(one.name),
+            format_count(one.n_columns),
+            format_bytes(one.stored_bytes),
+            f"{100 * one.stored_bytes / stored_bytes:.1f} %",
+            format_bytes(one.memory_bytes),
+            _ratio(one.memory_bytes, one.stored_bytes),
+        ]
+        for one in found
+    ]
+    lines = text_table(rows, max_width=terminal.width()).split("\n")
+    lines[0] = style.strong(lines[0])
+    print("\n".join(lines))
+
+
+class Collection(NamedTuple):
+    """Columns that belong together: members of an object, or names that begin alike."""
+
+    name: str
+    n_columns: int
+    stored_bytes: int
+    memory_bytes: int
+
+
+def collections_of(columns: Sequence[Branch]) -> list[Collection]:
+    """Return the collections of columns, the largest first.
+
+    A column is of the object or record that it is a member of; else of the first word of its name ("Muon_pt" of "Muon",
+    "nMuon" too) if others are.
+    """
+    words: dict[str, list[Branch]] = {}
+    for branch in columns:
+        whole = re.split(r"[/.]", branch.path, maxsplit=1)
+        word = whole[0] if len(whole) > 1 else branch.path.partition("_")[0]
+        words.setdefault(word, []).append(branch)
+    for word in [word for word in words if word[:1] == "n" and word[1:] in words]:
+        words[word[1:]] += words.pop(word)
+    groups: dict[str, list[Branch]] = {}
+    for word, members in words.items():
+        groups.setdefault(word if len(members) > 1 else _ALONE, []).extend(members)
+    found = [
+        Collection(name, len(of), sum(b.stored_bytes for b in of), sum(b.memory_bytes for b in of))
+        for name, of in groups.items()
+    ]
+    return sorted(found, key=lambda one: -one.stored_bytes)
 
 
 def _counted_once(branches: Sequence[Branch]) -> list[Branch]:
@@ -381,9 +447,12 @@ def _fitted(rows: list[list[str]], right: list[bool], width: int) -> tuple[list[
     # The names get what is left over first.
     name = min(widths[0], max(least_name, width - needed(0, least_kind)))
     kind = min(widths[1], max(least_kind, width - needed(name, 0)))
-    limits = {0: name, 1: kind}
+    names = clip_apart([row[0] for row in rows], name)
     return (
-        [[clip(row[i], limits[i]) if i in limits else row[i] for i in kept] for row in rows],
+        [
+            [shown if i == 0 else clip(row[i], kind) if i == 1 else row[i] for i in kept]
+            for shown, row in zip(names, rows, strict=True)
+        ],
         [right[i] for i in kept],
     )
 
@@ -443,6 +512,7 @@ def _print_json(
                 "memory_bytes": tree.memory_bytes,
                 "clusters": tree.clusters,
                 "aliases": tree.aliases,
+                "collections": [one._asdict() for one in collections_of(_counted_once(listed.branches))],
                 "branches": [{name: getattr(b, name) for name in _BRANCH_KEYS} for b in listed.branches],
             }
         document["trees"].append(entry)

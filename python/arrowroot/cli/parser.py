@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot import __version__
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study, parser_write
+from arrowroot.cli.answers import for_command, for_rest, looks_like_file
 from arrowroot.cli.arguments import (
     OBJECT_HELP,
     URL_HELP,
@@ -21,27 +22,15 @@ from arrowroot.cli.arguments import (
     positive,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 EXIT_USAGE = 2
 
-_DESCRIPTION = """\
-Reads ROOT files, says what it cost, and writes them.
-
-  arrowroot ls run7.root              what is in the file
-  arrowroot head run7.root:Events     the first entries
-  arrowroot show run7.root:h_pt       a histogram, a graph, any other object
-  arrowroot perf run7.root:Events     read it all and report the cost
-  arrowroot layout run7.root:Events   how it lies in the file
-  arrowroot index data/*.root -o i.parquet   the ids of all events, to pick some
-  arrowroot convert run7.root:Events run7.parquet   between ROOT, Parquet and Arrow
-  arrowroot sample nanoaod s.root     make a file of simulated events
-  arrowroot config root://host//f     the options of the storage, and who set them
-  arrowroot fjr report.xml            what a CMS job report says of its reads
-  arrowroot stalls stalls.json        who waited for the output, and a picture
-  arrowroot model report.xml          how long they take at a latency and bandwidth
-  arrowroot replay trace.parquet      what another strategy would have done
-  arrowroot tune root://host//f       the best strategy for a file where it is
-  arrowroot stress                    one number: how fast machine and version are
-  arrowroot lab run campaign.toml     the laboratory, a package of its own: arrowroot lab --help
+_DESCRIPTION = "Reads ROOT files as Apache Arrow columns, says what it cost, and writes them."
+_EPILOG = """\
+arrowroot run7.root           lists a file, as arrowroot ls run7.root does
+arrowroot help perf           what a command does, its options, and examples
 """
 
 _LS = """\
@@ -52,18 +41,28 @@ examples:
   arrowroot ls run7.root
   arrowroot ls run7.root:Events -c 'Muon_*'
   arrowroot ls run7.root --keys
+  arrowroot ls run7.root:Events --group          where the bytes are
   arrowroot ls run7.root run8.root
   arrowroot ls run7.root --json | jq '.trees[].branches[].path'
 """
 
 _HEAD = """\
-Shows the first entries of a tree as a table that fits the terminal.
+Shows the first entries of a tree as a table that fits the terminal; of other objects what arrowroot show shows.
 
 examples:
   arrowroot head run7.root
   arrowroot head run7.root:Events -n 20 -c 'Muon_*,nMuon'
   arrowroot head run7.root:Events -n 3 --json
   arrowroot head run7.root:Events --filter 'nMuon >= 2 && Muon_pt[0] > 20'
+  arrowroot head run7.root run8.root
+"""
+
+_TAIL = """\
+Shows the last entries of a tree, as head shows the first ones.
+
+examples:
+  arrowroot tail run7.root
+  arrowroot tail run7.root:Events -n 20 -c 'Muon_*,nMuon'
 """
 
 _SHOW = """\
@@ -131,11 +130,11 @@ class Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     raw = argparse.RawDescriptionHelpFormatter
-    top = Parser(prog="arrowroot", description=_DESCRIPTION, formatter_class=raw)
-    top.add_argument("--version", action="version", version=f"arrowroot {__version__}")
+    top = Parser(prog="arrowroot", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=raw)
+    top.add_argument("-V", "--version", action="version", version=f"arrowroot {__version__}")
     every = Parser(add_help=False)
     every.add_argument("--debug", action="store_true", help="show tracebacks (as does ARROWROOT_DEBUG=1)")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
     def add(name: str, description: str, summary: str) -> argparse.ArgumentParser:
         return commands.add_parser(
@@ -143,14 +142,47 @@ def parser() -> argparse.ArgumentParser:
         )
 
     _ls(add("ls", _LS, "what is in a file"))
-    _head(add("head", _HEAD, "the first entries of a tree"))
+    _head(add("head", _HEAD, "the first entries of a tree"), "first")
+    _head(add("tail", _TAIL, "the last entries of a tree"), "last")
     _show(add("show", _SHOW, "a histogram, graph or other object"))
     _perf(add("perf", _PERF, "read a tree and report the cost"))
     _index(add("index", _INDEX, "the ids of all events of many trees"))
     _config(add("config", _CONFIG, "the options of the storage in force"))
     parser_write.add_commands(add)
     parser_study.add_commands(add)
+    # It is a package of its own, whose command is looked for before anything is parsed here.
+    commands.add_parser(
+        "lab", help="the laboratory: the same tests over many storages and engines", add_help=False
+    )
     return top
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what was typed, as a command. What nobody knows is answered with what was meant, in one line."""
+    whole = parser()
+    commands = commands_of(whole)
+    words = list(arguments)
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if not words:
+        whole.print_help()
+        whole.exit()
+    first = words[0]
+    if not first.startswith("-") and first not in commands:
+        if not looks_like_file(first):
+            whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_command(first, words[1:], commands))}\n")
+        words.insert(0, "ls")
+    options, unknown = whole.parse_known_args(words)
+    if unknown:
+        command = commands[options.command]
+        command.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_rest(command, unknown, words))}\n")
+    return options
+
+
+def commands_of(whole: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands by their names."""
+    actions = whole._actions  # noqa: SLF001 - argparse says it nowhere else
+    return next(dict(one.choices) for one in actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
 
 
 def _ls(ls: argparse.ArgumentParser) -> None:
@@ -160,17 +192,23 @@ def _ls(ls: argparse.ArgumentParser) -> None:
     ls.add_argument(
         "-l", "--long", action="store_true", help="cut nothing off, and show Arrow types and titles"
     )
+    ls.add_argument(
+        "-g",
+        "--group",
+        action="store_true",
+        help="the sizes of collections (Muon_*, members of objects), not of branches",
+    )
     ls.add_argument("--json", action="store_true", help="as JSON; of several files, one document a line")
     add_storage(ls)
 
 
-def _head(head: argparse.ArgumentParser) -> None:
-    head.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+def _head(head: argparse.ArgumentParser, which: str) -> None:
+    head.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
     head.add_argument(
         "-n", type=count, default=10, metavar="N", dest="n_entries", help="entries (default: 10)"
     )
     add_columns(head, "show only these columns")
-    add_filter(head, "show the first entries for which this holds")
+    add_filter(head, f"show the {which} entries for which this holds")
     head.add_argument(
         "--json", action="store_true", help="one JSON object an entry and line; NaN becomes null"
     )

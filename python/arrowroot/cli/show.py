@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from arrowroot.cli.ls import stems
 from arrowroot.cli.target import open_target, storage_options
 
 if TYPE_CHECKING:
-    import argparse
+    from arrowroot import File
 
 _PIPED_WIDTH = 100
 _USUAL_DEPTH = 3
@@ -46,17 +47,27 @@ def run(options: argparse.Namespace) -> None:
     if options.raw:
         sys.stdout.buffer.write(file.raw(path))
         return
+    column = _column_of(file, path)
+    if column is not None:
+        _show_column(*column, options)
+        return
     found = file[path]
     if isinstance(found, Tree | Directory):
         kind = "a directory" if isinstance(found, Directory) else "a tree"
         raise InvalidRequestError(f"{file.url}: {path!r} is {kind}: arrowroot ls shows what is in it")
+    show_object(found, path, options)
+
+
+def show_object(found: Any, path: str, options: argparse.Namespace) -> None:
+    """Show an object that was read. ``options``: json and, of ``show`` alone, members."""
     if options.json:
         print(json_text(found, indent=2))
         return
     style = terminal.Style(sys.stdout)
     width = terminal.width(piped=_PIPED_WIDTH)
-    if options.members or not isinstance(found, _DRAWN):
-        tree = _Tree(_ALL_DEPTH if options.members else _USUAL_DEPTH, every=options.members)
+    every = getattr(options, "members", False)
+    if every or not isinstance(found, _DRAWN):
+        tree = _Tree(_ALL_DEPTH if every else _USUAL_DEPTH, every=every)
         tree.add(found, path, 0)
         print("\n".join(tree.drawn(style, width)))
         return
@@ -67,6 +78,36 @@ def run(options: argparse.Namespace) -> None:
         own = _Tree(_USUAL_DEPTH - 1, every=False)
         own.add(value, name, 0)
         print("\n".join(own.drawn(style, width)))
+
+
+def _column_of(file: File, path: str) -> tuple[Tree, str] | None:
+    """Return tree and name of a column, "TREE/COLUMN"; None if the path is that of an object."""
+    if path in file:
+        return None
+    for end in [i for i, letter in enumerate(path) if letter == "/"]:
+        above, name = path[:end], path[end + 1 :]
+        if above in file and isinstance(tree := file[above], Tree) and tree.matching(name):
+            return tree, name
+    return None
+
+
+def _show_column(tree: Tree, name: str, options: argparse.Namespace) -> None:
+    """Show the sizes of a column, and its first values."""
+    from arrowroot.cli import head, ls
+
+    shared = {
+        "columns": [name],
+        "filter": None,
+        "n_entries": 10,
+        "command": "head",
+        "long": False,
+        "group": False,
+    }
+    chosen = argparse.Namespace(**{**vars(options), **shared})
+    if not options.json:
+        ls.print_branches(tree, tree.matching(name), chosen)
+        print()
+    head.show_tree(tree, chosen)
 
 
 def _drawn(found: Histogram | PolyHistogram | Graph, style: terminal.Style, width: int) -> list[str]:

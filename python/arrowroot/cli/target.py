@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
@@ -22,6 +23,22 @@ def storage_options(options: argparse.Namespace) -> dict[str, str]:
         if isinstance(text, str) and typed.setdefault(name, text) != text:
             raise InvalidRequestError(f"{name} is set twice on the command line")
     return typed
+
+
+def with_trees(urls: Sequence[str]) -> list[str]:
+    """Return files and trees as they were typed; "FILE TREE" is "FILE:TREE", where TREE is no file."""
+    found: list[str] = []
+    for text in urls:
+        is_file = "://" in text or text.endswith(".root") or os.path.exists(split_url(text)[0])  # noqa: PTH110 - as in parser
+        if found and not is_file and split_url(found[-1])[1] is None and os.path.exists(found[-1]):  # noqa: PTH110 - see above
+            found[-1] = f"{found[-1]}:{text}"
+        elif found and not is_file and not any(letter in text for letter in "/*?["):
+            raise InvalidRequestError(
+                f"{text}: there is no such file: write {found[-1]} -c {text} for a column"
+            )
+        else:
+            found.append(text)
+    return found
 
 
 def open_target(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, str | None]:

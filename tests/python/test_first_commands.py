@@ -1,0 +1,138 @@
+"""First commands of people who know other tools: what was meant is done, or answered in one line."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from arrowroot import cli
+from arrowroot._render import clip_apart
+
+NAMES = ["Muon_pt", "Muon_eta", "nMuon", "Jet_pt", "Jet_eta", "nJet", "run"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("first") / "run7.root"
+    with ar.create(path) as made:
+        made["Events"] = {name: np.arange(20.0) for name in NAMES}
+        made["dir/other"] = {"x": np.arange(3)}
+        made["h"] = (np.ones(3), np.arange(4.0))
+    return path
+
+
+def typed(words: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Return exit code, output and messages of a command line in which FILE stands for the file."""
+    try:
+        code = cli.main([word.replace("FILE", str(file)) for word in words.split()])
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+#: What is typed, and what must stand in the answer, which is one line.
+REFUSED = {
+    "version": "write arrowroot --version",
+    "list FILE": "write arrowroot ls FILE",
+    "cat FILE": "write arrowroot head FILE",
+    "print FILE": "write arrowroot head FILE",
+    "info FILE": "write arrowroot ls FILE",
+    "tree FILE": "write arrowroot ls FILE",
+    "scan FILE": "write arrowroot head FILE",
+    "draw FILE:h": "write arrowroot show FILE:h",
+    "hadd out.root a.root b.root": "write arrowroot convert",
+    "merge FILE": "write arrowroot convert FILE",
+    "haed FILE": "did you mean head?",
+    "nonsense": "arrowroot --help lists them",
+    "ls -R FILE": "ls has no option -R: write arrowroot ls",
+    "head FILE:Events Muon_pt": "write FILE:Events -c Muon_pt",
+    "head FILE Muon_pt": "'Muon_pt' is a column: write FILE:Events -c Muon_pt",
+    "head --cut x>1 FILE": "head has no option --cut: write --filter TEXT (arrowroot head --help)",
+    "head FILE --filtre x>1": "did you mean --filter?",
+    "perf -j 2 FILE": "perf has no option -j: write --threads N (arrowroot perf --help)",
+    "perf -j2 FILE": "perf has no option -j: write --threads N",
+    "perf -b x FILE": "perf has no option -b: write -c NAMES",
+    "perf FILE:Events Muon_pt": "perf takes no 'Muon_pt': write arrowroot perf FILE:Events -c Muon_pt",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_not_known_is_answered(words: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = typed(words, file, capsys)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert REFUSED[words].replace("FILE", str(file)) in err
+
+
+@pytest.mark.parametrize(
+    ("words", "as_typed"),
+    [
+        ("FILE", "ls FILE"),
+        ("FILE:Events", "ls FILE:Events"),
+        ("ls FILE Events", "ls FILE:Events"),
+        ("ls FILE dir/other", "ls FILE:dir/other"),
+        ("head FILE Events", "head FILE:Events"),
+        ("head FILE:h", "show FILE:h"),
+        ("help head", "head --help"),
+        ("help", ""),
+        ("-V", "--version"),
+    ],
+)
+def test_what_was_meant_is_done(
+    words: str, as_typed: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = typed(words, file, capsys)
+    assert done == typed(as_typed, file, capsys)
+    assert done[0] == 0
+    assert done[1]
+
+
+def test_all_commands_are_listed_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = typed("", file, capsys)
+    listed = [
+        line.split()[0] for line in out.partition("COMMAND\n")[2].splitlines() if line.startswith("    ")
+    ]
+    assert {"ls", "head", "tail", "perf", "tune", "lab"} <= set(listed)
+    assert len(listed) == len(set(listed))
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_first_and_last_entries_of_several_files(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = typed("tail FILE:Events FILE:dir/other -n 2 --json", file, capsys)
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()] == [
+        '{"Muon_pt": 18.0',
+        '{"Muon_pt": 19.0',
+        '{"x": 1}',
+        '{"x": 2}',
+    ]
+    _, out, _ = typed("tail FILE:Events -n 1 --filter run<5 --json -c run", file, capsys)
+    assert out == '{"run": 4.0}\n'
+    code, out, err = typed("head FILE:Events nowhere.root FILE:dir/other -n 1", file, capsys)
+    assert (code, "nowhere.root" in err, out.count("the first 1 of")) == (1, True, 2)
+
+
+def test_a_column_is_shown_by_its_path(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = typed("show FILE:Events/Muon_pt", file, capsys)
+    assert (code, "zlib" in out, "the first 10 of 20 entries" in out) == (0, True, True)
+
+
+def test_sizes_of_collections(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = typed("ls FILE:Events --group", file, capsys)
+    rows = {line.split("  ")[0]: line.split()[-5 if "%" in line else 0] for line in out.splitlines()[3:]}
+    assert set(rows) == {"Muon", "Jet", "(single columns)"}
+    assert sorted(line.split()[1] for line in out.splitlines()[3:] if "single" not in line) == ["3", "3"]
+
+
+def test_long_names_are_cut_where_they_agree() -> None:
+    names = [
+        f"Electron_mvaFall17V{v}{kind}_WP{p}"
+        for v in (1, 2)
+        for kind in ("Iso", "noIso")
+        for p in (80, 90, "L")
+    ]
+    short = clip_apart(names, 20)
+    assert len(set(short)) == len(names)
+    assert all(len(one) <= 20 and one.startswith("Electr") for one in short)
+    assert clip_apart(["a", "x" * 30, "x" * 30], 10)[0] == "a"
