@@ -4,7 +4,7 @@ import copyreg
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from arrowroot import _native
@@ -312,8 +312,10 @@ def no_attribute(of: object, name: str) -> AttributeError:
     if not name.startswith("_"):
         from arrowroot._hints import for_attribute
 
-        known = dir(sys.modules[of] if isinstance(of, str) else of)
-        hint = for_attribute(kind, name, known)
+        if isinstance(of, Container) and not isinstance(of, str) and name in of:
+            hint = f": write {'file' if 'keys' in dir(of) else 'tree'}[{name!r}]"
+        else:
+            hint = for_attribute(kind, name, dir(sys.modules[of] if isinstance(of, str) else of))
     return AttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}", name=name)
 
 

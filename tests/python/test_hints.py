@@ -155,6 +155,8 @@ TYPED = {
     "tree.fill": "ar.create",
     "tree.to_root": "ar.write",
     "tree.colum_names": "did you mean column_names",
+    "file.t": "write file['t']",
+    "tree.x": "write tree['x']",
     "scan.write": "ar.write",
     "scan.arrays": "scan.to_awkward",
     'ar.create("x.root", mode="update")': "create() has no argument 'mode': write",
@@ -301,3 +303,35 @@ def test_hints_cost_nothing_before_something_is_missing() -> None:
 
     program = "import arrowroot, sys; hasattr(arrowroot, '_x'); assert 'arrowroot._hints' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_completion_offers_the_keys(names: dict[str, Any]) -> None:
+    assert {"t", "directory", "keys", "trees"} <= set(dir(names["file"]))
+
+
+def test_notebooks_show_pictures_and_tables(tmp_path: Path, names: dict[str, Any]) -> None:
+    from xml.etree import ElementTree as ET
+
+    with ar.create(tmp_path / "h.root") as made:
+        made["one"] = (np.array([1.0, -2.0, 3.0]), np.arange(4.0))
+        made["two"] = (np.arange(250.0 * 130).reshape(250, 130), np.arange(251.0), np.arange(131.0))
+        made["three"] = (np.ones((2, 2, 2)), np.arange(3.0), np.arange(3.0), np.arange(3.0))
+        made["flat"] = (np.zeros(3), np.arange(4.0))
+    with ar.open(tmp_path / "h.root") as file:
+        for name in ("one", "two", "flat"):
+            picture = file[name]._repr_html_().partition("<div>")[0]
+            drawn = ET.fromstring(picture)  # noqa: S314 - of this package
+            assert drawn.tag.endswith("svg")
+            assert "nan" not in picture
+        assert file["two"]._repr_html_().count("<rect") <= 100 * 100
+        assert file["three"]._repr_html_().startswith("<pre>")
+    scan = names["tree"].scan(["x"])
+    scan.drain()
+    for shown in (
+        scan.stats,
+        scan.plan,
+        ar.configuration("root://host//f"),
+        names["new"].cost(),
+        names["column"],
+    ):
+        assert "<table>" in shown._repr_html_()

@@ -341,6 +341,11 @@ class Directory(Mapping[str, Any]):
         def __setitem__(self, name: str, value: object) -> NoReturn:
             raise TypeError(f"{self.url} is read, not written: write {WRITE_ANEW}")
 
+    def __dir__(self) -> list[str]:
+        """Return the names that completion offers, those of the objects among them."""
+        own = list(super().__dir__())
+        return own if self._opened is None else [*own, *(name for name in self.keys() if name.isidentifier())]
+
     def _ipython_key_completions_(self) -> list[str]:
         return [key.path for key in self.key_list()]
 

@@ -280,6 +280,10 @@ class ScanStats:
             f"  {format_seconds(self.cpu_ns / 1e9)} of CPU time, at most {buffers} of buffers"
         )
 
+    def _repr_html_(self) -> str:
+        first, *lines = (line.strip() for line in str(self).split("\n"))
+        return html_table([[line] for line in lines], n_header=0, caption=first)
+
     @property
     def compression_ratio(self) -> float | None:
         """Uncompressed over compressed bytes of the baskets read, both with their keys, as ``ls`` has it."""

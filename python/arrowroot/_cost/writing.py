@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._cost import accounts as _accounts
 from arrowroot._cost.accounts import Account
+from arrowroot._render import html_table
+from arrowroot._sizes import format_bytes, format_count, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +44,14 @@ class WritingCost(NamedTuple):
     peak_rss_bytes: int
     #: The account of each layer: tables, compress, queue and store.
     accounts: list[Account]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name.removesuffix("_ns").replace("_", " "), _written(name, value)]
+            for name, value in zip(self._fields, self, strict=True)
+            if isinstance(value, int)
+        ]
+        return html_table(rows, n_header=0, caption="cost of writing")
 
     @classmethod
     def of_native(
@@ -101,3 +111,9 @@ def most_rss_bytes() -> int:
     """Return the most memory that the process has had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _written(name: str, value: int) -> str:
+    if name.endswith("_ns"):
+        return format_seconds(value / 1e9)
+    return format_bytes(value) if name.endswith("_bytes") else format_count(value)

@@ -91,5 +91,11 @@ class Graph(Named):
         errors = [axis for axis in "xyz"[: self.n_dimensions] if self.errors(axis) is not None]
         return points + (f", errors in {' and '.join(errors)}" if errors else "")
 
+    def _repr_html_(self) -> str:
+        from arrowroot._objects.histogram import with_picture
+        from arrowroot._objects.picture import of_graph
+
+        return with_picture(self, of_graph(self))
+
     def __repr__(self) -> str:
         return self._repr_with_own()

@@ -11,6 +11,7 @@ from arrowroot._objects.boost_axes import boost_axis
 from arrowroot._objects.limits import good_limits
 from arrowroot._objects.record import Record, WithContent
 from arrowroot._objects.simple import Named
+from arrowroot._render import printable
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
@@ -299,8 +300,22 @@ class Histogram(WithContent, Named):
         """Return axes and entries on one line."""
         return f"{' x '.join(axis.summary() for axis in self.axes)}, {entries_text(self.num_entries)}"
 
+    def _repr_html_(self) -> str:
+        from arrowroot._objects.picture import of_histogram
+
+        return with_picture(self, of_histogram(self))
+
     def __repr__(self) -> str:
         return self._repr_with_own(*(f"  {axis!r}" for axis in self.axes))
+
+
+def with_picture(found: Record, picture: str | None) -> str:
+    """Return the picture of an object with what it is below, for notebooks; its text where there is no picture."""
+    from html import escape
+
+    if picture is None:
+        return f"<pre>{escape(repr(found))}</pre>"
+    return f"{picture}<div>{escape(printable(found.class_name))}: {escape(printable(found.summary()))}</div>"
 
 
 def _n_cells(axes: Sequence[Axis]) -> int:

@@ -117,6 +117,21 @@ class Configuration(NamedTuple):
     #: Variables of other tools that are set and count where no option says otherwise, without their values.
     variables: list[str]
 
+    def _repr_html_(self) -> str:
+        from arrowroot._render import html_table
+
+        rows = [["option", "value", "set by", "meaning"]]
+        rows += [
+            [
+                one.name,
+                "(hidden)" if one.is_secret and one.origin != "default" else one.value or "",
+                one.origin,
+                one.meaning,
+            ]
+            for one in self.options
+        ]
+        return html_table(rows, caption=self.url)
+
 
 def configuration(url: str = "", **options: Unpack[StorageOptions]) -> Configuration:
     """Return the options in force for a URL, and where each comes from: what ``open`` would use.

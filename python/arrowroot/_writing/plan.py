@@ -193,6 +193,11 @@ class LayoutPlan:
         looked_at = f" (told from the first {counted(self.n_looked_at, 'entry', 'entries')})"
         return f"{self.layout.format}: {'; '.join(parts)}{looked_at if self.n_looked_at else ''}"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
     def __repr__(self) -> str:
         return f"<LayoutPlan {self._headline('baskets' if self.layout.format == 'ttree' else 'pages')}>"
 
