@@ -17,8 +17,8 @@ from arrowroot import InvalidRequestError
 from arrowroot._objects.record import json_text
 from arrowroot._pictures import reading
 from arrowroot._report.measure import drop_from_page_cache, page_cache_share
+from arrowroot._terminal import readable
 from arrowroot.cli import ls, main
-from arrowroot.cli.terminal import readable
 
 from .conftest import N_ENTRIES, write_tree
 

@@ -1,13 +1,16 @@
 import io
+import sys
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+import arrowroot as ar
+from arrowroot._progress import Progress, bar, line
 from arrowroot._render import cell_text, clip, html_table, printable, scalar_text, text_table, width_of
 from arrowroot.cli.ls import stems
-from arrowroot.cli.progress import Progress, bar, line
 
 
 @pytest.mark.parametrize(
@@ -136,3 +139,43 @@ def test_progress_does_not_show_in_a_pipe():
         progress.watch(SlowScan())
         time.sleep(0.35)
     assert stream.getvalue() == ""
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_reading_into_memory_shows_how_far_it_is_where_somebody_looks(tmp_path, monkeypatch):
+    from arrowroot._api import scan as scans
+
+    ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(10)})
+    scan = ar.scan(f"{tmp_path}/a.root:t")
+    assert not isinstance(scans.shown(scan, "x"), Progress)  # a pipe
+    monkeypatch.setattr("sys.stderr", _Terminal())
+    assert isinstance(scans.shown(scan, "x"), Progress)
+    with scans.shown(scan, "x"):
+        scan.read_all()
+    assert not sys.stderr.getvalue(), "what takes less than a second shows nothing"
+    with Progress("reading t", after_s=0) as progress:
+        progress.watch(scan)
+        time.sleep(0.3)
+    assert "reading t" in sys.stderr.getvalue()
+    monkeypatch.setenv("ARROWROOT_PROGRESS", "0")
+    monkeypatch.setattr("sys.stderr", _Terminal())
+    with Progress("reading t", after_s=0) as progress:
+        progress.watch(scan)
+        time.sleep(0.2)
+    assert not sys.stderr.getvalue()
+
+
+def test_a_notebook_gets_progress_without_codes_of_terminals(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with Progress("reading t", after_s=0) as progress:
+        progress.follow(lambda: (0.5, 1000))
+        time.sleep(0.3)
+    text = sys.stderr.getvalue()
+    assert "50 %" in text
+    assert "\x1b" not in text
+    assert text.endswith("\r")

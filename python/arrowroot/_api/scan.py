@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._arrow import convert
@@ -12,6 +13,7 @@ from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     import awkward as ak
     import numpy.typing as npt
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 #: The most characters of a filter that are shown.
 _CONDITION_WIDTH = 80
 _HTML_COLUMNS = 30
+_LABEL_WIDTH = 30
 
 
 class Scan:
@@ -128,10 +131,11 @@ class Scan:
 
         source = self._begin()
         batches = []
-        for batch in _batches_of(source):
-            batches.append(batch)
-            if progress:
-                progress(source.stats())
+        with shown(self, self._where):
+            for batch in _batches_of(source):
+                batches.append(batch)
+                if progress:
+                    progress(source.stats())
         # Batches bring their schema: only a table without any needs another.
         return pa.Table.from_batches(batches, None if batches else source.schema())
 
@@ -208,6 +212,19 @@ class Scan:
         rows = [["column", "type"], *([printable(f.name), type_text(f.type)] for f in fields[:_HTML_COLUMNS])]
         shown = f" (the first {_HTML_COLUMNS} shown)" if len(fields) > _HTML_COLUMNS else ""
         return html_table(rows, caption=repr(self)[1:-1] + shown)
+
+
+def shown(scan: Scan, label: str) -> AbstractContextManager[object]:
+    """Return what shows how far a pass is, if somebody looks at a terminal or a notebook and it takes long."""
+    import sys
+
+    if sys.stderr is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        return nullcontext()
+    from arrowroot._progress import Progress
+
+    progress = Progress(f"reading {clip(printable(label), _LABEL_WIDTH)}", after_s=1.0)
+    progress.watch(scan)
+    return progress
 
 
 def _batches_of(source: Source) -> Iterator[pa.RecordBatch]:

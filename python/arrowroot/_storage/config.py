@@ -24,7 +24,7 @@ TREE_CACHE_BYTES = _native.TREE_CACHE_BYTES
 
 _PREFIX = "ARROWROOT_"
 #: Variables with this prefix that are no options.
-_OTHER_VARIABLES = ("CONFIG", "DEBUG", "LAB_CACHE")
+_OTHER_VARIABLES = ("CONFIG", "DEBUG", "LAB_CACHE", "PROGRESS")
 #: Variables of other tools that count where no option says otherwise: credentials and proxies.
 SHARED_VARIABLES = (
     "BEARER_TOKEN",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from arrowroot import CorruptFileError, InvalidRequestError, RecoveredWarning
 from arrowroot._render import printable, without_secrets
+from arrowroot._terminal import readable
 from arrowroot.cli import installed
 from arrowroot.cli.failures import (
     EXIT_DATA,
@@ -24,7 +25,6 @@ from arrowroot.cli.failures import (
     wants_traceback,
 )
 from arrowroot.cli.parser import parse
-from arrowroot.cli.terminal import readable
 
 if TYPE_CHECKING:
     import argparse

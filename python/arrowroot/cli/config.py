@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import arrowroot
+from arrowroot import _terminal as terminal
 from arrowroot import split_url
 from arrowroot._render import printable, text_table
-from arrowroot.cli import terminal
 from arrowroot.cli.target import storage_options
 
 if TYPE_CHECKING:

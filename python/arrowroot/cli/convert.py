@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
 from arrowroot._converting import compare, formats, inputs, outputs
+from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._saving.replacing import is_stdout, replacing
 from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
-from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, storage_options
 
 if TYPE_CHECKING:

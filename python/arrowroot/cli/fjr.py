@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from arrowroot import _terminal as terminal
 from arrowroot._render import printable, text_table
 from arrowroot._report import fjr
 from arrowroot._sizes import format_bytes, format_count, format_seconds, three_digits
-from arrowroot.cli import terminal
 
 if TYPE_CHECKING:
     import argparse

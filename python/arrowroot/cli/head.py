@@ -7,9 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import ArrowrootError, CorruptFileError, Directory, InvalidRequestError, Tree, UnsupportedError
+from arrowroot import _terminal as terminal
 from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
-from arrowroot.cli import show, terminal
+from arrowroot.cli import show
 from arrowroot.cli.failures import say, wants_traceback, worst
 from arrowroot.cli.target import column_texts, open_target, storage_options, with_trees
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
+from arrowroot import _terminal as terminal
+from arrowroot._progress import bar
 from arrowroot._render import clip, printable, without_secrets
 from arrowroot._sizes import counted, format_bytes
-from arrowroot.cli import destinations, terminal
-from arrowroot.cli.progress import bar
+from arrowroot.cli import destinations
 from arrowroot.cli.target import column_texts, storage_options
 
 if TYPE_CHECKING:

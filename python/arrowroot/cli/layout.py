@@ -6,10 +6,10 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+from arrowroot import _terminal as terminal
 from arrowroot._render import clip, printable, text_table
 from arrowroot._report import layout as _layout
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size, three_digits
-from arrowroot.cli import terminal
 from arrowroot.cli.target import column_texts, open_tree, storage_options
 
 if TYPE_CHECKING:

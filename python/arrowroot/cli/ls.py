@@ -16,9 +16,9 @@ from arrowroot import (
     Tree,
     UnsupportedError,
 )
+from arrowroot import _terminal as terminal
 from arrowroot._render import cell_text, clip, clip_apart, printable, text_table, width_of
 from arrowroot._sizes import compression_ratio, counted, cut_text, format_bytes, format_count, three_digits
-from arrowroot.cli import terminal
 from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 from arrowroot.cli.target import column_texts, open_target, storage_options, with_trees
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
+from arrowroot import _terminal as terminal
 from arrowroot._render import printable, text_table
 from arrowroot._report import fjr, model
 from arrowroot._sizes import format_seconds, three_digits
-from arrowroot.cli import terminal
 
 if TYPE_CHECKING:
     import argparse

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import arrowroot
 from arrowroot import InvalidRequestError, split_url
+from arrowroot import _terminal as terminal
 from arrowroot._cost import metrics as _metrics
 from arrowroot._pictures import reading, style
+from arrowroot._progress import Progress
 from arrowroot._report.measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
 from arrowroot._saving.replacing import replacing
-from arrowroot.cli import destinations, perf_report, terminal
+from arrowroot.cli import destinations, perf_report
 from arrowroot.cli.parser import parser
-from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, open_target, open_tree, storage_options
 
 if TYPE_CHECKING:

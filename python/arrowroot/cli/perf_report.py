@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
+from arrowroot import _terminal as terminal
 from arrowroot._cost import metrics as _metrics
+from arrowroot._progress import bar
 from arrowroot._render import printable, text_table, without_secrets
 from arrowroot._report import accounts as _accounts
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
-from arrowroot.cli import terminal
-from arrowroot.cli.progress import bar
 
 if TYPE_CHECKING:
     import argparse

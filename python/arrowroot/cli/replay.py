@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
+from arrowroot import _terminal as terminal
 from arrowroot._pictures import curve, style
+from arrowroot._progress import bar
 from arrowroot._render import printable, text_table
 from arrowroot._report import trace
 from arrowroot._report.replay import Disk, Line, Outcome, Protocol, parse_sweep, replay, shown, strategies
@@ -21,8 +23,7 @@ from arrowroot._sizes import (
     parse_size,
     three_digits,
 )
-from arrowroot.cli import destinations, terminal
-from arrowroot.cli.progress import bar
+from arrowroot.cli import destinations
 from arrowroot.cli.target import storage_options
 
 if TYPE_CHECKING:

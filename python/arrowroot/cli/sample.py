@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import arrowroot
 from arrowroot._converting.formats import root_output
+from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sample.make import sample_of
 from arrowroot._sizes import counted, format_bytes, format_seconds
 from arrowroot.cli.convert import plan as show_plan
 from arrowroot.cli.convert import style_of
-from arrowroot.cli.progress import Progress
 
 if TYPE_CHECKING:
     import argparse

@@ -19,9 +19,10 @@ from arrowroot import (
     Text,
     Tree,
 )
+from arrowroot import _terminal as terminal
 from arrowroot._objects.record import json_text
 from arrowroot._render import clip, printable, text_table
-from arrowroot.cli import art, terminal
+from arrowroot.cli import art
 from arrowroot.cli.ls import stems
 from arrowroot.cli.target import open_target, storage_options
 

@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arrowroot import _terminal as terminal
 from arrowroot._render import printable, text_table
 from arrowroot._report import stalls as report
 from arrowroot._saving.replacing import replacing
 from arrowroot._sizes import format_count, format_seconds
-from arrowroot.cli import destinations, terminal
+from arrowroot.cli import destinations
 
 if TYPE_CHECKING:
     import argparse

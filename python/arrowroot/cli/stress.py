@@ -9,13 +9,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arrowroot import _terminal as terminal
+from arrowroot._progress import bar
 from arrowroot._render import clip, printable, text_table, without_secrets
 from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot._stress import marks
 from arrowroot._stress.busy import Watch
 from arrowroot._stress.parts import Parts
-from arrowroot.cli import destinations, terminal
-from arrowroot.cli.progress import bar
+from arrowroot.cli import destinations
 
 if TYPE_CHECKING:
     import argparse

@@ -7,12 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
+from arrowroot import _terminal as terminal
+from arrowroot._progress import Progress
 from arrowroot._render import printable, text_table
 from arrowroot._report import trace, tune
 from arrowroot._report.replay import shown
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, three_digits
-from arrowroot.cli import terminal
-from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, open_tree, storage_options
 
 if TYPE_CHECKING:

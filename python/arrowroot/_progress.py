@@ -1,15 +1,19 @@
-"""A progress bar on a terminal, on stderr; nothing elsewhere."""
+"""A progress bar on a terminal or in a notebook, on stderr; nothing elsewhere.
+
+``ARROWROOT_PROGRESS=0`` turns it off everywhere.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from arrowroot import _terminal as terminal
 from arrowroot._render import clip, width_of
 from arrowroot._sizes import format_bytes, format_seconds
-from arrowroot.cli import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +51,13 @@ def line(label: str, share: float, n_bytes: int, elapsed_ns: int, max_width: int
     return clip(f"{label} {drawn}{text}", max_width)
 
 
+def is_on(stream: TextIO) -> bool:
+    """Return whether somebody looks: at a terminal, or at a notebook."""
+    if os.environ.get("ARROWROOT_PROGRESS") == "0":
+        return False
+    return stream.isatty() or "ipykernel" in sys.modules
+
+
 class Progress:
     """Shows how far a scan, or other work, is, as often as the eye can follow; a context manager.
 
@@ -54,12 +65,16 @@ class Progress:
     for the terminal.
     """
 
-    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+    def __init__(self, label: str, stream: TextIO | None = None, *, after_s: float = _INTERVAL_S) -> None:
+        """``after_s``: work that takes less shows nothing."""
         self._stream = stream or sys.stderr
-        self._is_on = self._stream.isatty()
+        self._is_on = is_on(self._stream)
         self._label = label
+        self._after_s = after_s
         self._is_over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._has_shown = False
+        self._n_written = 0
         self._done: Callable[[], tuple[float, int]] = lambda: (0.0, 0)
 
     def watch(self, scan: Scan) -> None:
@@ -91,6 +106,9 @@ class Progress:
     def _show(self) -> None:
         start = time.perf_counter_ns()
         followed = self._done
+        if self._is_over.wait(self._after_s):
+            return
+        self._has_shown = True
         while not self._is_over.wait(_INTERVAL_S):
             if self._done is not followed:
                 start, followed = time.perf_counter_ns(), self._done
@@ -98,8 +116,16 @@ class Progress:
             elapsed_ns = time.perf_counter_ns() - start
             width = terminal.width(self._stream) - 1
             text = line(self._label, min(1.0, share), n_bytes, elapsed_ns, width)
-            self._stream.write(f"\r{text}\x1b[K")
+            self._stream.write(self._cleared(text))
             self._stream.flush()
+
+    def _cleared(self, text: str) -> str:
+        """Return a text that takes the place of the last one; notebooks know no codes of terminals."""
+        if self._stream.isatty():
+            return f"\r{text}\x1b[K"
+        spaces = " " * max(0, self._n_written - width_of(text))
+        self._n_written = width_of(text)
+        return f"\r{text}{spaces}" + ("" if text else "\r")
 
     def __enter__(self) -> Self:
         return self
@@ -108,5 +134,6 @@ class Progress:
         self._is_over.set()
         if self._thread:
             self._thread.join()
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+            if self._has_shown:
+                self._stream.write(self._cleared(""))
+                self._stream.flush()
