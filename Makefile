@@ -180,7 +180,7 @@ soak-faults: build $(VENV)/.dependencies ## plant faults, one at a time, and say
 .PHONY: wheel
 wheel: $(VENV)/.dependencies ## build the abi3 wheel and the laboratory's into dist, and try them in a clean environment
 	rm -rf dist
-	$(BIN)/maturin build $(PROFILE) $(LOCKED) --quiet --out dist
+	ARROWROOT_COMMIT=$$(git rev-parse --short=12 HEAD) $(BIN)/maturin build $(PROFILE) $(LOCKED) --quiet --out dist
 	$(PIP) wheel --no-deps --wheel-dir dist ./lab
 	$(BIN)/python tools/check_wheel.py dist/arrowroot-*.whl dist/arrowroot_lab-*.whl
 

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from typing_extensions import Self
 
 __version__: str
+#: The commit of a wheel; "" in a checkout.
+built_from: str
 #: True when the engine was built without optimisation: its times mean nothing.
 debug_build: bool
 TREE_CACHE_BYTES: int  # of the strategy treecache, if nothing else was said

@@ -81,6 +81,16 @@ def test_the_table_of_options_is_that_of_the_engine():
     )
 
 
+def test_the_page_of_settings_has_all_variables():
+    text = (REPOSITORY / "docs" / "settings.md").read_text(encoding="utf-8")
+    ours = [f"ARROWROOT_{name}" for name in config._OTHER_VARIABLES]
+    named = set(re.findall(r"`(\w+)`", text))
+    assert {
+        *ours,
+        *(name for name in config.SHARED_VARIABLES if not name.endswith(("PROXY", "proxy"))),
+    } <= named
+
+
 @pytest.mark.parametrize(
     ("page", "name"),
     [

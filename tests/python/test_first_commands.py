@@ -1,5 +1,6 @@
 """First commands of people who know other tools: what was meant is done, or answered in one line."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import arrowroot as ar
 from arrowroot import cli
 from arrowroot._render import clip_apart
 
+REPOSITORY = Path(__file__).parents[2]
 NAMES = ["Muon_pt", "Muon_eta", "nMuon", "Jet_pt", "Jet_eta", "nJet", "run"]
 
 
@@ -86,6 +88,13 @@ def test_what_was_meant_is_done(
     assert done == typed(as_typed, file, capsys)
     assert done[0] == 0
     assert done[1]
+
+
+def test_the_version_names_the_commit(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    assert typed("-V", file, capsys)[1] == f"arrowroot {ar.__version__} ({head.stdout[:12]})\n"
 
 
 def test_all_commands_are_listed_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    // Set where a wheel is built; a checkout has its own.
+    module.add("built_from", option_env!("ARROWROOT_COMMIT").unwrap_or(""))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add("TREE_CACHE_BYTES", arrowroot::storage::TREE_CACHE_BYTES)?;
     errors::register(module)?;

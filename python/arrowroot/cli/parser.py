@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot import __version__
+from arrowroot._native import built_from
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study, parser_write
 from arrowroot.cli.answers import for_command, for_rest, looks_like_file
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_USAGE = 2
+_N_DIGITS = 12
 
 _DESCRIPTION = "Reads ROOT files as Apache Arrow columns, says what it cost, and writes them."
 _EPILOG = """\
@@ -127,11 +130,45 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(message)} (try: {self.prog} --help)\n")
 
 
+class _Version(argparse.Action):
+    """Shows the version, and the commit, which is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        commit = f" ({found})" if (found := commit_of_package()) else ""
+        print(f"arrowroot {__version__}{commit}")
+        parser.exit()
+
+
+def commit_of_package() -> str:
+    """Return the commit that a wheel was built from, or that is checked out; "" if nobody knows."""
+    if built_from:
+        return built_from
+    git = Path(__file__).parents[3] / ".git"
+    if git.is_file():  # of a work tree
+        git = Path(git.read_text(encoding="utf-8").partition("gitdir: ")[2].strip())
+    try:
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        name = head.removeprefix("ref: ")
+        if name == head:
+            return head[:_N_DIGITS]
+        common = (
+            git / (git / "commondir").read_text(encoding="utf-8").strip()
+            if (git / "commondir").exists()
+            else git
+        )
+        if (common / name).exists():
+            return (common / name).read_text(encoding="utf-8")[:_N_DIGITS]
+        packed = (common / "packed-refs").read_text(encoding="utf-8").splitlines()
+        return next((line[:_N_DIGITS] for line in packed if line.endswith(f" {name}")), "")
+    except OSError:
+        return ""
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     raw = argparse.RawDescriptionHelpFormatter
     top = Parser(prog="arrowroot", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=raw)
-    top.add_argument("-V", "--version", action="version", version=f"arrowroot {__version__}")
+    top.add_argument("-V", "--version", action=_Version, nargs=0, help="show version and commit")
     every = Parser(add_help=False)
     every.add_argument("--debug", action="store_true", help="show tracebacks (as does ARROWROOT_DEBUG=1)")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
