@@ -56,7 +56,8 @@ REFUSED = {
     "perf -j 2 FILE": "perf has no option -j: write --threads N (arrowroot perf --help)",
     "perf -j2 FILE": "perf has no option -j: write --threads N",
     "perf -b x FILE": "perf has no option -b: write -c NAMES",
-    "perf FILE:Events Muon_pt": "perf takes no 'Muon_pt': write arrowroot perf FILE:Events -c Muon_pt",
+    "perf FILE:Events Muon_pt": "write FILE:Events -c Muon_pt",
+    "layout FILE:Events Muon_pt": "layout takes no 'Muon_pt': write arrowroot layout FILE:Events -c Muon_pt",
 }
 
 
@@ -145,3 +146,18 @@ def test_long_names_are_cut_where_they_agree() -> None:
     assert len(set(short)) == len(names)
     assert all(len(one) <= 20 and one.startswith("Electr") for one in short)
     assert clip_apart(["a", "x" * 30, "x" * 30], 10)[0] == "a"
+
+
+def test_costs_of_several_files_and_patterns(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pattern = str(file.parent / "run*.root") + ":Events"
+    with ar.create(file.parent / "run8.root") as made:
+        made["Events"] = {name: np.arange(5.0) for name in NAMES}
+    code, out, _ = typed(f"perf {pattern} FILE:dir/other", file, capsys)
+    assert (code, out.count("Storage, by layer")) == (0, 3)
+    assert "all 3 files  28 entries" in out
+    code, out, _ = typed(f"head {pattern} -n 1 --json -c run", file, capsys)
+    assert out.splitlines() == ['{"run": 0.0}', '{"run": 0.0}']
+    code, _, err = typed(f"perf {pattern} --plot x.png", file, capsys)
+    assert (code, "--plot: of one file" in err) == (2, True)
+    code, out, _ = typed(f"tune {pattern} --budget-seconds 0 --json", file, capsys)
+    assert code == 0

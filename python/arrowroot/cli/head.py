@@ -11,8 +11,7 @@ from arrowroot import _terminal as terminal
 from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import show
-from arrowroot.cli.failures import say, wants_traceback, worst
-from arrowroot.cli.target import column_texts, open_target, storage_options, with_trees
+from arrowroot.cli.target import column_texts, each_target, open_target, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -30,21 +29,7 @@ _PIPED_WIDTH = 160
 
 def run(options: argparse.Namespace) -> int:
     """Show the first or last entries of trees; of another object what ``arrowroot show`` shows."""
-    codes = []
-    urls = with_trees(options.urls)
-    for i, url in enumerate(urls):
-        if i and not options.json:
-            print()
-        try:
-            _show_one(url, options)
-        except BrokenPipeError:
-            raise
-        except (ArrowrootError, OSError) as error:
-            if len(urls) == 1 or wants_traceback(options):
-                raise
-            sys.stdout.flush()
-            codes.append(say(error))
-    return worst(codes)
+    return each_target(options, lambda url, _: _show_one(url, options), separated=not options.json)
 
 
 def _show_one(url: str, options: argparse.Namespace) -> None:

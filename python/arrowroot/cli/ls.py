@@ -19,8 +19,7 @@ from arrowroot import (
 from arrowroot import _terminal as terminal
 from arrowroot._render import cell_text, clip, clip_apart, printable, text_table, width_of
 from arrowroot._sizes import compression_ratio, counted, cut_text, format_bytes, format_count, three_digits
-from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
-from arrowroot.cli.target import column_texts, open_target, storage_options, with_trees
+from arrowroot.cli.target import column_texts, each_target, open_target, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -67,24 +66,11 @@ def run(options: argparse.Namespace) -> int:
     if options.keys and options.columns:
         raise InvalidRequestError("ls: --keys shows no columns to choose with -c")
     storage = storage_options(options)
-    urls = with_trees(options.urls)
-    if len(urls) == 1:
-        _list(options, urls[0], storage, is_alone=True)
-        return EXIT_DONE
-    codes = []
-    for i, url in enumerate(urls):
-        if i and not options.json:
-            print()
-        try:
-            _list(options, url, storage, is_alone=False)
-        except BrokenPipeError:
-            raise
-        except (ArrowrootError, OSError) as error:
-            if wants_traceback(options):
-                raise
-            sys.stdout.flush()
-            codes.append(say(error))
-    return worst(codes)
+    return each_target(
+        options,
+        lambda url, is_alone: _list(options, url, storage, is_alone=is_alone),
+        separated=not options.json,
+    )
 
 
 def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, is_alone: bool) -> None:

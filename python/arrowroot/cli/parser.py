@@ -85,6 +85,7 @@ the storage.
 
 examples:
   arrowroot perf run7.root:Events
+  arrowroot perf 'data/*.root' -c 'Muon_*'
   arrowroot perf run7.root:Events -c 'Muon_*,Jet_pt' --entries 0:100000 --threads 1 --repeat 5
   arrowroot perf run7.root:Events --fraction 0.01 --seed 7
   arrowroot perf run7.root:Events --filter 'any(Muon_pt > 50)'
@@ -269,7 +270,7 @@ def _show(show: argparse.ArgumentParser) -> None:
 
 
 def _perf(perf: argparse.ArgumentParser) -> None:
-    perf.add_argument("url", metavar="URL[:TREE]", nargs="?", help=URL_HELP)
+    perf.add_argument("urls", metavar="URL[:TREE]", nargs="*", help=URL_HELP)
     add_columns(perf, "read only these columns")
     add_filter(
         perf, "read only the entries for which this holds: its columns first, then what has selected entries"

@@ -212,7 +212,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     add_storage(replay, with_strategy=False)
 
     tune = add("tune", _TUNE, "find the best strategy for a file where it is")
-    tune.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+    tune.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
     add_columns(tune, "read only these columns")
     tune.add_argument(
         "--budget-seconds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from contextlib import ExitStack
@@ -18,11 +19,9 @@ from arrowroot._report.measure import drop_from_page_cache, load_filters, measur
 from arrowroot._saving.replacing import replacing
 from arrowroot.cli import destinations, perf_report
 from arrowroot.cli.parser import parser
-from arrowroot.cli.target import column_texts, open_target, open_tree, storage_options
+from arrowroot.cli.target import column_texts, each_target, open_target, open_tree, storage_options
 
 if TYPE_CHECKING:
-    import argparse
-
     import numpy as np
     import numpy.typing as npt
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from arrowroot.cli.perf_report import Report
 
 _TRACES = (".parquet", ".arrow")
+_OUTPUTS = ("trace", "fjr", "plot", "save")
 #: Options that say what to read, how, and what to write of it.
 _OF_READING = (
     *("columns", "filter", "entries", "fraction", "seed", "order", "threads", "repeat", "batch_size"),
@@ -47,16 +47,31 @@ _OF_READING = (
 )
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int | None:
     """Read, report, draw."""
     if options.explain:
         _explain(as_json=options.json)
-        return
+        return None
     if options.from_file:
         _report_saved(options)
-        return
-    if options.url is None:
+        return None
+    if not options.urls:
         raise InvalidRequestError("perf: which file? arrowroot perf URL[:TREE]")
+    reports: list[Report] = []
+
+    def one(url: str, is_alone: bool) -> None:
+        wanted = [f"--{name}" for name in _OUTPUTS if getattr(options, name)]
+        if wanted and not is_alone:
+            raise InvalidRequestError(f"perf: {', '.join(wanted)}: of one file")
+        reports.append(_run_one(argparse.Namespace(**{**vars(options), "url": url})))
+
+    code = each_target(options, one, separated=not options.json)
+    if len(reports) > 1 and not options.json:
+        perf_report.print_together(reports)
+    return code
+
+
+def _run_one(options: argparse.Namespace) -> Report:
     _check_outputs(options)
     report, scan, (first_entry, end, entries) = _measured(options)
     if options.json:
@@ -87,13 +102,14 @@ def run(options: argparse.Namespace) -> None:
                 series=report.series,
             )
         print(f"picture: {options.plot}", file=sys.stderr)
+    return report
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
     """Raise before any work if what is asked for cannot be written."""
     if options.plot:
         style.check(options.plot)
-    named = [(f"--{name}", getattr(options, name)) for name in ("trace", "fjr", "plot", "save")]
+    named = [(f"--{name}", getattr(options, name)) for name in _OUTPUTS]
     destinations.check(named, {split_url(options.url)[0]: "the file to read"})
 
 
@@ -214,9 +230,9 @@ def _report_saved(options: argparse.Namespace) -> None:
     """Report a TTreePerfStats that ROOT or arrowroot wrote."""
     from arrowroot._report import perfstat
 
-    if options.url is not None:
+    if options.urls:
         raise InvalidRequestError(
-            f"perf: --from {options.from_file} is reported, {options.url} is not read then"
+            f"perf: --from {options.from_file} is reported, {options.urls[0]} is not read then"
         )
     usual = parser().parse_args(["perf"])
     idle = [name for name in _OF_READING if getattr(options, name) != getattr(usual, name)]

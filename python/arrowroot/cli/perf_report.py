@@ -13,7 +13,7 @@ from arrowroot._cost import metrics as _metrics
 from arrowroot._progress import bar
 from arrowroot._render import printable, text_table, without_secrets
 from arrowroot._report import accounts as _accounts
-from arrowroot._sizes import counted, format_bytes, format_count, parse_size
+from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, parse_size
 
 if TYPE_CHECKING:
     import argparse
@@ -120,6 +120,19 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
         print(text_table(monitor.rows(report.series), right=[False, True, True, False]))
     if len(passes) > 1:
         _print_repeats(passes, style)
+
+
+def print_together(reports: list[Report]) -> None:
+    """Print the sums of several files."""
+    passes = [report.passes[0] for report in reports]
+    n_entries = sum(one.stats.n_entries for one in passes)
+    seconds, cpu = sum(one.real_ns for one in passes) / 1e9, sum(one.cpu_ns for one in passes) / 1e9
+    print(
+        f"\n{terminal.Style(sys.stdout).strong(f'all {len(reports)} files')}  "
+        f"{counted(n_entries, 'entry', 'entries')}, {format_bytes(sum(one.stats.read_bytes for one in passes))} "
+        f"in {counted(sum(one.stats.read_calls for one in passes), 'read')}, "
+        f"{format_seconds(seconds)}, {format_seconds(cpu)} of CPU time"
+    )
 
 
 def _named(metric: Metric, values: dict[str, _metrics.Number | None], width: int = 9) -> str:

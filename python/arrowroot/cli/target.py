@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import Directory, InvalidRequestError, Tree, split_url
+from arrowroot import ArrowrootError, Directory, InvalidRequestError, Tree, split_url
+from arrowroot._storage.url import expand, is_glob
+from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from arrowroot import File
 
@@ -39,6 +42,38 @@ def with_trees(urls: Sequence[str]) -> list[str]:
         else:
             found.append(text)
     return found
+
+
+def each_target(
+    options: argparse.Namespace, run: Callable[[str, bool], None], *, separated: bool = True
+) -> int:
+    """Run a command for each file that was typed, patterns included, and return the exit code.
+
+    run: gets "URL[:TREE]", and whether it is the only one. One that fails does not stop the others.
+    separated: an empty line stands between them.
+    """
+    urls = [
+        url if tree is None else f"{url}:{tree}"
+        for text in with_trees(options.urls)
+        for url, tree in (expand(text, None) if is_glob(split_url(text)[0]) else [(text, None)])
+    ]
+    if len(urls) == 1:
+        run(urls[0], True)
+        return EXIT_DONE
+    codes = []
+    for i, url in enumerate(urls):
+        if i and separated:
+            print()
+        try:
+            run(url, False)
+        except BrokenPipeError:
+            raise
+        except (ArrowrootError, OSError) as error:
+            if wants_traceback(options):
+                raise
+            sys.stdout.flush()
+            codes.append(say(error))
+    return worst(codes)
 
 
 def open_target(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, str | None]:

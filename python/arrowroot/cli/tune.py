@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,9 @@ from arrowroot._render import printable, text_table
 from arrowroot._report import trace, tune
 from arrowroot._report.replay import shown
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, three_digits
-from arrowroot.cli.target import column_texts, open_tree, storage_options
+from arrowroot.cli.target import column_texts, each_target, open_tree, storage_options
 
 if TYPE_CHECKING:
-    import argparse
-
     from arrowroot import Scan, Tree
     from arrowroot._report.trace import Logical
     from arrowroot._report.tune import Candidate, Store
@@ -33,7 +32,16 @@ _N_ROUNDS = 3
 _UNCACHED = {"block_cache": ""}
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int:
+    """Measure, predict and verify for each file."""
+    return each_target(
+        options,
+        lambda url, _: _tune(argparse.Namespace(**{**vars(options), "url": url})),
+        separated=not options.json,
+    )
+
+
+def _tune(options: argparse.Namespace) -> None:
     """Measure, simulate, verify, print."""
     start = time.monotonic()
     until = start + options.budget_seconds
