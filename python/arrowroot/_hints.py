@@ -289,11 +289,11 @@ def for_name(name: str) -> str | None:
     return _line(TO_NAME, name)
 
 
-def for_sign(text: str, place: int) -> tuple[str, str] | None:
-    """Return what stands around a place that a filter cannot have there, and what to write instead."""
+def for_sign(text: str, index: int) -> tuple[str, str] | None:
+    """Return what stands around an index that a filter cannot have there, and what to write instead."""
     for pattern, line in TO_SIGN.items():
         for found in re.finditer(pattern, text):
-            if found.start() <= place <= found.end() - 1:
+            if found.start() <= index <= found.end() - 1:
                 return found[0], line
     return None
 
