@@ -23,7 +23,7 @@ for campaign in campaigns/layouts.toml campaigns/classics/*.toml; do
 done
 step "$bin/python" campaigns/classics/unflushed.py demo &&
     step "$bin/arrowroot" lab classics liverpool-2008 --file demo/unflushed.root:events --write
-step "$bin/python" -m campaigns.parallel_output.told --parts peers demo/peers.json &&
+step "$bin/python" -m campaigns.parallel_output peers --real-events 600 --work-ms 5 --out demo/peers.json &&
     step "$bin/arrowroot" lab classics cms-2017 --file demo/peers.json --write
 for name in root-2009 cms-2010 atlas-2012; do
     step "$bin/arrowroot" lab classics "$name" --db "$db" --write

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from campaigns.parallel_output.cases import POLICIES, PUBLISHED, Sleeping, outcomes, virtual
@@ -20,7 +21,7 @@ N_STREAMS, N_EVENTS, N_BUFFERS = 12, 40_000, 4
 
 def policy_alone(options: argparse.Namespace, _: Path) -> dict[str, Any]:
     """Run the policy in virtual time."""
-    runs = policy_runs(N_EVENTS, options.seeds)
+    runs = policy_runs(options.virtual_events, options.seeds)
     return {policy: [outcome._asdict() for outcome in of_policy] for policy, of_policy in runs.items()}
 
 
@@ -68,8 +69,11 @@ def check_policy(runs: dict[str, list[Outcome]]) -> list[str]:
 def on_threads(options: argparse.Namespace, directory: Path) -> dict[str, Any]:
     """Run the library itself on threads that sleep."""
     runs = thread_runs(options.events, options.scale, directory)
-    settings = {"n_events": options.events, "scale": options.scale}
-    return settings | {"runs": {policy: outcome._asdict() for policy, outcome in runs.items()}}
+    told: dict[str, Any] = {"n_events": options.events, "scale": options.scale}
+    told["runs"] = {policy: outcome._asdict() for policy, outcome in runs.items()}
+    if options.graphs:
+        told["graphs"] = {policy: json.loads(stalls_path(directory, policy).read_text()) for policy in runs}
+    return told
 
 
 def threads_table(told: dict[str, Any]) -> Found:
@@ -106,7 +110,7 @@ def buffers(options: argparse.Namespace, _: Path) -> dict[str, Any]:
     return {
         "cases": [
             {**dict(zip(keys, case, strict=True)), "runs": [outcome._asdict() for outcome in runs]}
-            for case, runs in buffer_runs(N_EVENTS, options.seeds)
+            for case, runs in buffer_runs(options.virtual_events, options.seeds)
         ]
     }
 

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 from bench import nano_schema
-from campaigns.parallel_output import machine, scale
-from tests.judge import root
+from campaigns.parallel_output import scale
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -125,20 +124,6 @@ def test_each_command_tells_its_options(module):
     assert "usage" in done.stdout
 
 
-def test_a_part_that_is_none_is_named_with_those_that_are(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "campaigns.parallel_output.told",
-        "--parts",
-        "nonsense",
-        str(tmp_path / "out"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "no part 'nonsense': there are policy, threads" in done.stderr
-
-
 def test_memory_may_grow_by_the_record_of_the_tree_and_by_nothing_else():
     def complaints(most_mb: int, n_columns: int, n_clusters: int) -> list[str]:
         steps = ("conversion", "collecting", "tasks", "placing", "closing")
@@ -150,10 +135,3 @@ def test_memory_may_grow_by_the_record_of_the_tree_and_by_nothing_else():
     assert complaints(120, 100, 100) == complaints(240, 10_000, 60) == []
     assert complaints(250, 100, 100) == ["a run: memory grows from 100 to 250 MB"]
     assert complaints(400, 10_000, 60) == ["a run: memory grows from 100 to 400 MB"]
-
-
-def test_the_version_of_root_is_its_own_and_not_that_of_its_wheel(tmp_path):
-    pytest.importorskip("ROOT")
-    code = "std::string version() { return gROOT->GetVersion(); }"
-    (version,) = root.interpreted(tmp_path, code, ("version",))
-    assert machine.packages().startswith(f"ROOT {version}, ")

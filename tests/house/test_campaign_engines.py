@@ -14,6 +14,8 @@ import pytest
 import arrowroot
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.errors import RunnerError
+from arrowroot_lab.runners import root_runner
+from tests.judge import root
 
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 
@@ -144,3 +146,10 @@ def test_a_program_that_was_not_compiled_is_no_failure(monkeypatch, tmp_path):
         monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(Exception, match=r"limit_read is not there: python -m bench\.programs"):
         asked("reading/native.py", "limit", {}, "identify")
+
+
+def test_the_version_of_root_is_its_own_and_not_that_of_its_wheel(tmp_path):
+    pytest.importorskip("ROOT")
+    code = "std::string version() { return gROOT->GetVersion(); }"
+    (version,) = root.interpreted(tmp_path, code, ("version",))
+    assert root_runner.version_of_wheel() == version

@@ -111,7 +111,7 @@ def test_a_classic_that_fails_leaves_the_others_their_turn_and_is_told_at_the_en
     assert asked() == 2 * whole
     assert said.splitlines()[-1].endswith("lab run campaigns/classics/cms-2010.toml --db demo/classics.db")
     # A file that was not written again is not taken for new.
-    process = start(FAILS="campaigns.parallel_output.told")
+    process = start(FAILS="campaigns.parallel_output")
     process.communicate()
     assert process.returncode == 1
     assert set(written) - set(asked()[2 * len(whole) :]) == {

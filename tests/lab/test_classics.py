@@ -518,17 +518,18 @@ def test_the_policies_at_full_size_are_what_is_kept():
 def test_what_the_benchmark_writes_becomes_rows_of_the_cms_page(tmp_path):
     run = {
         "events_per_s": 76.0, "efficiency": 0.9, "not_stalled": 0.95, "n_stalls": 3, "stalls_s": 0.5, "longest_s": 0.2,
-        "peak_rss_bytes": 31_000_000,
+        "told": {"peak_rss_bytes": 31_000_000},
     }  # fmt: skip
-    run |= {
+    case = {
         "shape": "miniaod",
-        "writer": "tbuffermerger",
+        "engine": "tbuffermerger",
         "layout": "ttree",
         "n_streams": 8,
         "file_bytes": 2_200_000,
+        "run": run,
     }
     document = {
-        "peers": [run],
+        "found": {"cases": [case]},
         "machine": "two cores, load 1.5 at the start",
         "settings": {"work_ms": 5.0, "real_events": 600},
     }

@@ -39,7 +39,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         "--file",
         metavar="FILE",
         help="of liverpool-2008: read a real file without flushes, too, PATH:TREE, as campaigns/classics/unflushed.py "
-        "makes one; of cms-2017: what `python -m campaigns.parallel_output.told --parts peers FILE` wrote",
+        "makes one; of cms-2017: what `python -m campaigns.parallel_output peers --out FILE` wrote",
     )
     parser.add_argument(
         "--db",

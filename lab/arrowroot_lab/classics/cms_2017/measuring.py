@@ -6,7 +6,6 @@ import json
 import statistics
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ POLICIES = ("single", "fifo", "fullest")
 #: The policy to whose published figures the model is fitted: the time of an event, and when and how long a buffer is
 #: compressed.
 FITTED = "single"
-PROGRAM = "campaigns.parallel_output.told"
+PROGRAM = "campaigns.parallel_output"
 #: Events of the policy alone, and on threads that sleep: 40,000 for statistics, 10,000 for stall graphs, as published.
 N_EVENTS, N_SLEEPING = 40_000, 10_000
 #: The figures that are kept of a run.
@@ -35,37 +34,39 @@ FIGURES = ("events_per_s", "efficiency", "not_stalled", "n_stalls", "stalls_s", 
 def measure(scale: float, told: Callable[[str], None], file: str | None = None) -> dict[str, Any]:
     """Run the policies, and return the document of the results.
 
-    scale: of the numbers of events. file: what ``python -m campaigns.parallel_output.told --parts peers FILE`` wrote,
-    with ROOT's own writers.
+    scale: of the numbers of events. file: what ``python -m campaigns.parallel_output peers --out FILE`` wrote, with
+    ROOT's own writers.
 
     Raises: RequestError without a checkout, or for another file; RunnerError with what the program said.
     """
     peers = [] if file is None else peer_rows(Path(file))
     told("the policy alone, 20 seeds; on threads that sleep; 1 to 8 buffers: some minutes")
-    with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
-        document = _asked(scale, Path(directory) / "told.json")
+    document = _asked(scale, "policy")
+    alone, on_threads, buffers = (
+        told["found"] for told in (document, _asked(scale, "threads", "--graphs"), _asked(scale, "buffers"))
+    )
     rows: list[Row] = [
         {"study": "published", "policy": policy, **document["published"][policy]} for policy in POLICIES
     ]
     for policy in POLICIES:
         rows += [
             {"study": "policy", "policy": policy, "seed": seed, **_kept(run), "n_fills": run["n_fills"]}
-            for seed, run in enumerate(document["policy"][policy], 1)
+            for seed, run in enumerate(alone[policy], 1)
         ]
-        run = document["threads"][policy]
+        run = on_threads["runs"][policy]
         rows.append({"study": "threads", "policy": policy, **_kept(run), "n_fills": run["n_fills"]})
-    rows += [_buffer_row(of) for of in document["buffers"]]
+    rows += [_buffer_row(of) for of in buffers["cases"]]
     rows += peers
     settings = document["settings"]
     model = {
-        **{key: settings[key] for key in ("n_streams", "n_buffers", "sleep_scale")},
-        "n_events": settings["events"],
+        **{key: settings[key] for key in ("n_streams", "n_buffers")},
+        "sleep_scale": settings["scale"],
+        "n_events": settings["virtual_events"],
         "n_seeds": settings["seeds"],
-        "n_sleeping_events": settings["sleeping_events"],
+        "n_sleeping_events": settings["events"],
         "machine": document["machine"],
         "graphs": {
-            policy: _graph(document["threads"][policy]["graph"], settings["sleep_scale"])
-            for policy in POLICIES
+            policy: _graph(graph, settings["scale"]) for policy, graph in on_threads["graphs"].items()
         },
     }
     return kept.document(NAME, scale, model, rows)
@@ -81,15 +82,14 @@ def checkout() -> Path:
     return place
 
 
-def _asked(scale: float, place: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", PROGRAM, str(place), "--parts", "policy,threads,buffers"]
-    command += ["--events", str(round(N_EVENTS * scale))]
-    command += ["--sleeping-events", str(round(N_SLEEPING * scale))]
+def _asked(scale: float, part: str, *options: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", PROGRAM, part, *options]
+    command += ["--virtual-events", str(round(N_EVENTS * scale)), "--events", str(round(N_SLEEPING * scale))]
     done = subprocess.run(command, cwd=checkout(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RunnerError(f"{PROGRAM}: exit code {done.returncode}: {done.stderr.strip()}")
-    told: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-    return told
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def _kept(run: dict[str, Any]) -> Row:
@@ -121,14 +121,17 @@ def peer_rows(path: Path) -> list[Row]:
             "work_ms": document["settings"]["work_ms"],
             "n_events": document["settings"]["real_events"],
         }
-        keys = ("shape", "writer", "layout", "n_streams", "peak_rss_bytes", "file_bytes")
+        keys = ("shape", "layout", "n_streams", "file_bytes")
         return [
-            {"study": "real", **{key: run[key] for key in keys}, **_kept(run), **state}
-            for run in document["peers"]
-        ]
+            {
+                "study": "real", **{key: case[key] for key in keys}, "writer": case["engine"],
+                "peak_rss_bytes": case["run"]["told"]["peak_rss_bytes"], **_kept(case["run"]), **state,
+            }
+            for case in document["found"]["cases"]
+        ]  # fmt: skip
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise RequestError(
-            f"--file {path}: expected what `python -m {PROGRAM} --parts peers FILE` writes ({error!r})"
+            f"--file {path}: expected what `python -m {PROGRAM} peers --out FILE` writes ({error!r})"
         ) from None
 
 
