@@ -77,13 +77,13 @@ def about(path: Path, tree: str) -> dict[str, Any]:
 
 
 def _fields(path: Path, tree: str) -> dict[str, dict[str, str]]:
-    """The same of the fields of an RNTuple: counters are cardinalities."""
+    """The same of the fields of an RNTuple: counters are cardinalities. Collections of the importer are left out."""
     import arrowroot
 
-    with arrowroot.open(path) as file:
-        kinds = {field.path: field.type_name.replace("std::", "") for field in file[tree].branches}
     found = {}
-    for name, kind in kinds.items():
+    with arrowroot.open(path) as file:
+        fields = [field for field in file[tree].branches if not field.path.startswith("_")]
+    for name, kind in ((field.path, field.type_name.replace("std::", "")) for field in fields):
         inner = re.fullmatch(r"(?:ROOT::VecOps::RVec|vector|ROOT::RNTupleCardinality)<(\w+)>", kind)
         is_list = inner is not None and "Cardinality" not in kind
         found[name] = {"type": TYPES[inner[1] if inner else kind], "kind": "vector" if is_list else "scalar"}
