@@ -169,13 +169,13 @@ int main() {
   const Stopwatch watch;
   nlohmann::json result;
   if (engine == "views") {
-    auto reader = ROOT::RNTupleReader::Open(job.text("tree"), job.location());
+    auto reader = ROOT::RNTupleReader::Open(job.text("tree"), job.text("file"));
     result["open_ns"] = watch.wall_ns();
     read_with_views(*reader, collections, entries);
   } else {
-    auto file = std::make_unique<TFile>(job.location().c_str());
+    auto file = std::make_unique<TFile>(job.text("file").c_str());
     auto tree = file->Get<TTree>(job.text("tree").c_str());
-    if (!tree) fail("no tree in " + job.location());
+    if (!tree) fail("no tree in " + job.text("file"));
     result["open_ns"] = watch.wall_ns();
     if (engine == "getentry")
       read_with_getentry(tree, collections, entries, split);

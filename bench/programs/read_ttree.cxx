@@ -1,20 +1,13 @@
-// ROOT's own ways to read a TTree into flat columns.
+// ROOT's fast ways to read a TTree into flat columns; the laboratory's runners have the usual ones.
 //
-//   ttreereader   TTreeReader with TTreeReaderValue / TTreeReaderArray
-//   getentry      SetBranchStatus + SetBranchAddress + TTree::GetEntry
 //   branchentry   SetBranchAddress + TBranch::GetEntry of each branch (tree cache told in advance)
 //   bulk          TBranch::GetBulkRead (scalars only)
 #include <TBranch.h>
 #include <TBufferFile.h>
-#include <TEnv.h>
 #include <TFile.h>
 #include <TFileCacheRead.h>
 #include <TLeaf.h>
-#include <TROOT.h>
 #include <TTree.h>
-#include <TTreeReader.h>
-#include <TTreeReaderArray.h>
-#include <TTreeReaderValue.h>
 
 #include <algorithm>
 #include <memory>
@@ -25,8 +18,6 @@
 
 struct Column : ColumnBase {
   using ColumnBase::ColumnBase;
-  virtual void bind_reader(TTreeReader&) = 0;
-  virtual void fill_from_reader() = 0;
   virtual void bind_tree(TTree*) = 0;
   virtual void fill_from_tree() = 0;
   virtual void read_bulk(TBranch*, long) { fail("bulk reading is for scalars only"); }
@@ -37,10 +28,7 @@ struct ScalarColumn : Column {
   using Column::Column;
   ColumnData<T> data;
   T buffer{};
-  std::unique_ptr<TTreeReaderValue<T>> value;
 
-  void bind_reader(TTreeReader& r) override { value = std::make_unique<TTreeReaderValue<T>>(r, spec.name.c_str()); }
-  void fill_from_reader() override { data.values.push_back(**value); }
   void bind_tree(TTree* t) override { t->SetBranchAddress(spec.name.c_str(), &buffer); }
   void fill_from_tree() override { data.values.push_back(buffer); }
   void read_bulk(TBranch* branch, long n) override {
@@ -63,17 +51,10 @@ template <class T>
 struct ListColumn : Column {
   using Column::Column;
   ColumnData<T> data;
-  std::unique_ptr<TTreeReaderArray<T>> array;
   std::vector<T>* vector = nullptr;  // kind "vector"
   std::vector<Stored<T>> buffer;     // kind "array"
   TLeaf* counter = nullptr;
 
-  void bind_reader(TTreeReader& r) override { array = std::make_unique<TTreeReaderArray<T>>(r, spec.name.c_str()); }
-  void fill_from_reader() override {
-    const size_t n = array->GetSize();
-    for (size_t i = 0; i < n; i++) data.values.push_back(array->At(i));
-    data.end_list();
-  }
   void bind_tree(TTree* t) override {
     if (spec.kind == "vector") {
       t->SetBranchAddress(spec.name.c_str(), &vector);
@@ -114,42 +95,6 @@ static TBranch* find_branch(TTree* tree, const std::string& name) {
   return branch;
 }
 
-// Calls f(entry) for the wanted entries, or for all.
-template <class F>
-static void for_entries(const std::vector<long>& wanted, long n, F&& f) {
-  if (wanted.empty())
-    for (long e = 0; e < n; e++) f(e);
-  else
-    for (long e : wanted) f(e);
-}
-
-static void read_with_ttreereader(TTree* tree, Columns& columns, const std::vector<long>& entries) {
-  TTreeReader reader(tree);
-  for (auto& c : columns) c->bind_reader(reader);
-  if (entries.empty()) {
-    while (reader.Next())
-      for (auto& c : columns) c->fill_from_reader();
-  } else {
-    for (long e : entries) {
-      reader.SetEntry(e);
-      for (auto& c : columns) c->fill_from_reader();
-    }
-  }
-}
-
-static void read_with_getentry(TTree* tree, Columns& columns, const std::vector<long>& entries) {
-  tree->SetBranchStatus("*", false);
-  for (auto& c : columns) {
-    tree->SetBranchStatus(c->spec.name.c_str(), true);
-    if (c->spec.kind == "array") tree->SetBranchStatus(c->spec.counter.c_str(), true);
-  }
-  for (auto& c : columns) c->bind_tree(tree);
-  for_entries(entries, tree->GetEntries(), [&](long e) {
-    tree->GetEntry(e);
-    for (auto& c : columns) c->fill_from_tree();
-  });
-}
-
 static void read_with_branchentry(TTree* tree, Columns& columns, const std::vector<long>& entries) {
   std::vector<std::string> names;  // counters first, each branch once
   const auto add = [&](const std::string& name) {
@@ -163,38 +108,29 @@ static void read_with_branchentry(TTree* tree, Columns& columns, const std::vect
   for (auto& c : columns) c->bind_tree(tree);
   for (auto b : branches) tree->AddBranchToCache(b, true);
   tree->StopCacheLearningPhase();
-  for_entries(entries, tree->GetEntries(), [&](long e) {
-    const long local = tree->LoadTree(e);
+  const long n = entries.empty() ? tree->GetEntries() : static_cast<long>(entries.size());
+  for (long k = 0; k < n; k++) {
+    const long local = tree->LoadTree(entries.empty() ? k : entries[k]);
     for (auto b : branches) b->GetEntry(local);
     for (auto& c : columns) c->fill_from_tree();
-  });
+  }
 }
 
 int main() {
   const Job job;
-  const std::string engine = job.text("engine", "ttreereader");
-  // Without this, TFile::Open maps root://127.0.0.1 to the local file without saying so.
-  if (job.remote()) gEnv->SetValue("Path.ForceRemote", 1);
-  if (job.number("prefetch")) gEnv->SetValue("TFile.AsyncPrefetching", 1);
-  if (job.threads() > 1) ROOT::EnableImplicitMT(job.threads());
+  const std::string engine = job.text("engine");
   warm_up(job);
   Columns columns;
   for (auto& spec : job.columns()) columns.push_back(make_column(spec));
   const auto entries = job.entries();
 
   const Stopwatch watch;
-  std::unique_ptr<TFile> file(TFile::Open(job.location().c_str()));
-  if (!file || file->IsZombie()) fail("cannot open " + job.location());
+  std::unique_ptr<TFile> file(TFile::Open(job.text("file").c_str()));
+  if (!file || file->IsZombie()) fail("cannot open " + job.text("file"));
   auto tree = file->Get<TTree>(job.text("tree").c_str());
   if (!tree) fail("no tree " + job.text("tree"));
   const int64_t open_ns = watch.wall_ns();
-  if (job.raw.contains("cache_bytes")) tree->SetCacheSize(job.number("cache_bytes"));
-
-  if (engine == "ttreereader") {
-    read_with_ttreereader(tree, columns, entries);
-  } else if (engine == "getentry") {
-    read_with_getentry(tree, columns, entries);
-  } else if (engine == "branchentry") {
+  if (engine == "branchentry") {
     read_with_branchentry(tree, columns, entries);
   } else if (engine == "bulk") {
     for (auto& c : columns) c->read_bulk(tree->GetBranch(c->spec.name.c_str()), tree->GetEntries());

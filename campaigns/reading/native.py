@@ -41,7 +41,6 @@ class Way(NamedTuple):
 
 WAYS = {
     "limit": Way("limit_read", can=("entries", "threads")),
-    "root-getentry": Way("read_ttree", "getentry", ("entries", "checksum")),
     "root-branchentry": Way("read_ttree", "branchentry", ("entries", "checksum")),
     "root-bulk": Way("read_ttree", "bulk", ("checksum",)),
     "page-limit": Way("page_limit"),
