@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from arrowroot._objects.poly import PolyHistogram, PolyProfile
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
+    from arrowroot._version import __commit__
     from arrowroot._writing.contexts import FillContext, QueueState
     from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
     from arrowroot._writing.plan import LayoutPlan
@@ -159,6 +160,7 @@ __all__ = [
     "WritableDirectory",
     "WritableFile",
     "WritingCost",
+    "__commit__",
     "__version__",
     "configuration",
     "create",
@@ -185,6 +187,7 @@ _LAZY = {
     "Account": "_cost.accounts",
     **dict.fromkeys(("Indexed", "index", "pick"), "_api.index"),
     **dict.fromkeys(("Partition", "partitions"), "_api.partitions"),
+    "__commit__": "_version",
     "Axis": "_objects.axis",
     **dict.fromkeys(("ObjectList", "ObjectMap"), "_objects.collections"),
     "EntryList": "_objects.entry_list",

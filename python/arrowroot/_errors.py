@@ -21,7 +21,7 @@ from arrowroot._native import (
     StorageError,
     UnsupportedError,
 )
-from arrowroot._render import printable
+from arrowroot._render import N_QUOTED, printable
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -61,9 +61,6 @@ __all__ = [
     "not_picklable",
     "warn_left_out",
 ]
-
-#: How many names a message quotes before it only counts the others.
-N_QUOTED = 5
 
 
 #: The most characters of a message as it is shown and, without hints that come later, as an exception keeps it; and

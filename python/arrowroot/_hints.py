@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from arrowroot._errors import N_QUOTED, nearest
+from arrowroot import _native
+from arrowroot._render import N_QUOTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -232,6 +233,12 @@ def _line(table: Mapping[str, str], name: str) -> str | None:
     return next((line for names, line in table.items() if name in names.split()), None)
 
 
+def near(name: str, known: Iterable[str]) -> str:
+    """Return a question for the names that look like one; "" if there are none."""
+    close = _native.nearest(name, list(known))
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
 def for_attribute(kind: str, name: str, known: Iterable[str]) -> str:
     """Return what to write instead of an attribute that objects of a kind lack; "" if nobody knows what was meant.
 
@@ -240,10 +247,7 @@ def for_attribute(kind: str, name: str, known: Iterable[str]) -> str:
     line = _line(_ATTRIBUTES[kind], name)
     if line is not None:
         return f": write {line}"
-    close = (
-        nearest(name, [one for one in known if not one.startswith("_")]) if len(name) >= _MIN_LENGTH else []
-    )
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    return near(name, [one for one in known if not one.startswith("_")]) if len(name) >= _MIN_LENGTH else ""
 
 
 def for_argument(call: str, name: str, known: Sequence[str], unlisted: Collection[str] = ()) -> str:
@@ -254,10 +258,7 @@ def for_argument(call: str, name: str, known: Sequence[str], unlisted: Collectio
     line = _line(TO_WRITE if call in _WRITING else _TO_READ, name)
     if line is not None:
         return f": write {line}"
-    close = nearest(name, known)
-    if close:
-        return f"; did you mean {' or '.join(close)}?"
-    return f"; its own are {', '.join(one for one in known if one not in unlisted)}"
+    return near(name, known) or f"; its own are {', '.join(one for one in known if one not in unlisted)}"
 
 
 def for_positions(call: str) -> str:
@@ -275,11 +276,8 @@ def for_function(name: str, functions: Iterable[str]) -> str:
         line = f"{bare}(x)"
     if line is not None:
         return f": write {line}"
-    close = nearest(name, functions)
-    if close:
-        return f"; did you mean {' or '.join(close)}?"
     first = list(functions)
-    return (
+    return near(name, first) or (
         f"; there are {', '.join(first[:N_QUOTED])} and {len(first) - N_QUOTED} more: docs/guide.md has them"
     )
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _N_LISTED = 4
 _MAX_TEXT = 32
 _GAP = "  "
+#: How many names a message quotes before it only counts the others.
+N_QUOTED = 5
 #: The most characters that are shown of what was given.
 _SHOWN_WIDTH = 300
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from arrowroot._converting.formats import other_codec
-from arrowroot._errors import N_QUOTED, InvalidRequestError, UnsupportedError
+from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT, Unsaid
-from arrowroot._render import without_secrets
+from arrowroot._render import N_QUOTED, without_secrets
 from arrowroot._saving.replacing import replacing
 from arrowroot._writing.file import create, fault_of_path
 from arrowroot._writing.options import layout_with

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from arrowroot._errors import nearest
+from arrowroot._hints import near
 
 if TYPE_CHECKING:
     import argparse
@@ -57,9 +57,7 @@ def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
         if file is not None:
             line = re.sub(r"run7\.root(:\w+)?", lambda _: file, line, count=1)
         return f"there is no command {word!r}: write {line}"
-    close = nearest(word, commands)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ": arrowroot --help lists them"
-    return f"there is no command {word!r}{hint}"
+    return f"there is no command {word!r}{near(word, commands) or ': arrowroot --help lists them'}"
 
 
 def for_rest(command: argparse.ArgumentParser, unknown: Sequence[str], words: Sequence[str]) -> str:
@@ -79,9 +77,7 @@ def for_rest(command: argparse.ArgumentParser, unknown: Sequence[str], words: Se
         line = _line(_OPTIONS, name)
         if line is not None and (not line.startswith("-") or line.split()[0] in known):
             return f"{command_name} has no option {name}: write {line} {help_of}"
-    close = nearest(wrong, known)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    return f"{command_name} has no option {wrong}{hint} {help_of}"
+    return f"{command_name} has no option {wrong}{near(wrong, known)} {help_of}"
 
 
 def _line(table: dict[str, str], word: str) -> str | None:

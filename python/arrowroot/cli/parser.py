@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from arrowroot import __version__
-from arrowroot._native import built_from
+import arrowroot
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study, parser_write
 from arrowroot.cli.answers import for_command, for_rest, looks_like_file
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_USAGE = 2
-_N_DIGITS = 12
 
 _DESCRIPTION = "Reads ROOT files as Apache Arrow columns, says what it cost, and writes them."
 _EPILOG = """\
@@ -135,34 +132,9 @@ class _Version(argparse.Action):
     """Shows the version, and the commit, which is looked up only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        commit = f" ({found})" if (found := commit_of_package()) else ""
-        print(f"arrowroot {__version__}{commit}")
+        commit = f" ({arrowroot.__commit__})" if arrowroot.__commit__ else ""
+        print(f"arrowroot {arrowroot.__version__}{commit}")
         parser.exit()
-
-
-def commit_of_package() -> str:
-    """Return the commit that a wheel was built from, or that is checked out; "" if nobody knows."""
-    if built_from:
-        return built_from
-    git = Path(__file__).parents[3] / ".git"
-    if git.is_file():  # of a work tree
-        git = Path(git.read_text(encoding="utf-8").partition("gitdir: ")[2].strip())
-    try:
-        head = (git / "HEAD").read_text(encoding="utf-8").strip()
-        name = head.removeprefix("ref: ")
-        if name == head:
-            return head[:_N_DIGITS]
-        common = (
-            git / (git / "commondir").read_text(encoding="utf-8").strip()
-            if (git / "commondir").exists()
-            else git
-        )
-        if (common / name).exists():
-            return (common / name).read_text(encoding="utf-8")[:_N_DIGITS]
-        packed = (common / "packed-refs").read_text(encoding="utf-8").splitlines()
-        return next((line[:_N_DIGITS] for line in packed if line.endswith(f" {name}")), "")
-    except OSError:
-        return ""
 
 
 def parser() -> argparse.ArgumentParser:
