@@ -169,7 +169,7 @@ def walls(cases: list[Case], local: dict[str, Row]) -> str:
         least = max(floor_ns(case.place, needed), decoding)
         without_record = max(floor_ns(case.place, payload), decoding)
         wall, cpu, wire = (median(row, key) for key in ("wall_ns", "cpu_ns", "line.n_bytes"))
-        read = median(row, "http.n_bytes") or median(row, "store.n_bytes")
+        read = _read_bytes(row)
         over_read, on_the_line = ((ratio(n, needed) or 1) - 1 if n and needed else None for n in (read, wire))
         cells.append([
             case.name, case.place.store, case.place.line(), text(decoding / 1e9, 3), text(least / 1e9, 3),
@@ -183,6 +183,14 @@ def walls(cases: list[Case], local: dict[str, Row]) -> str:
               "wall / floor without the tree's record", "requests", "MB over the line", "over-read, %", "met",
               "with protocol, %", "CPU / wall"]  # fmt: skip
     return markdown(header, cells)
+
+
+def _read_bytes(row: Row | None) -> float | None:
+    """The bytes that the storage was asked for, opening included; a store that asks by HTTP may ask for more."""
+    for layer in ("http", "store"):
+        if n_bytes := median(row, f"{layer}.n_bytes"):
+            return n_bytes + (median(row, f"{layer}.opened_bytes") or 0)
+    return None
 
 
 def efficiency(cases: list[Case], local: Row) -> str:

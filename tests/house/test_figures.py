@@ -151,7 +151,12 @@ def test_remote_reading_is_beside_the_floor_of_its_line(store):
         )
 
     def line(ms, **counters):
-        return timed(ms, store={"n_bytes": 10_100_000}, line={"n_bytes": 10_500_000}, **counters)
+        return timed(
+            ms,
+            store={"n_bytes": 9_100_000, "opened_bytes": 1_000_000},
+            line={"n_bytes": 10_500_000},
+            **counters,
+        )
 
     far, both, tune = "root, 50 ms, 100 MB_s", "flat s10, 2 threads", "tune flat s10"
     candidates = [

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.engines.ask import ask, ask_together
 from arrowroot_lab.errors import LabError, RefusedError, RunnerError, SkippedError, TimedOutError
 from arrowroot_lab.redaction import redacted
+from arrowroot_lab.runners.arrowroot_runner import layers_of
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.subjects import Engines
 from tests.command import done_here
@@ -443,6 +445,14 @@ def test_a_table_is_read_again_in_the_memory_that_the_process_has(tree):
     assert later["n_entries"] == N_ENTRIES
     assert 0 < later["counters"]["later"]["wall_ns"] <= later["wall_ns"]
     assert later["counters"]["later"]["cpu_ns"] > 0
+
+
+def test_bytes_that_come_with_an_opening_are_told_apart():
+    opened = SimpleNamespace(layer="store", operation="open", n_attempted=1, bytes=300, total_ns=5)
+    read = SimpleNamespace(layer="store", operation="read", n_attempted=2, bytes=40, total_ns=7)
+    assert layers_of([opened, read], []) == {
+        "store": {"n_opens": 1, "opened_bytes": 300, "n_reads": 2, "n_bytes": 40, "busy_ns": 12}
+    }
 
 
 def test_bytes_that_a_read_of_local_files_needs_are_told(tree):

@@ -266,6 +266,8 @@ def layers_of(of_file: list[Any], of_scan: list[Any]) -> Counters:
         if account.operation in ("read", "readv"):
             name = "n_vector_reads" if account.operation == "readv" else "n_reads"
             counts = {name: account.n_attempted, "n_bytes": account.bytes, "busy_ns": account.total_ns}
+        elif account.operation == "open" and account.bytes:  # head and tail of a remote file come with it
+            counts["opened_bytes"] = account.bytes
         add_counters(layers, {layer: counts})
     return layers
 
