@@ -115,9 +115,7 @@ def test_histograms_of_polygons_have_roots_contents_errors_and_corners(
     assert polygons[0][0].tolist() == [[0, 1], [1, 1], [0.5, 2]]
 
 
-def test_polygons_are_shown_one_by_one_or_as_a_map(
-    things: RootFiles, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_polygons_are_shown_one_by_one(things: RootFiles, capsys: pytest.CaptureFixture[str]) -> None:
     def shown(name: str) -> list[str]:
         assert main(["show", f"{things / 'things.root'}:{name}"]) == 0
         return capsys.readouterr().out.splitlines()
@@ -130,12 +128,6 @@ def test_polygons_are_shown_one_by_one_or_as_a_map(
         ["3", "in [1, 2] x [0, 1]"],
         ["4", "in [2, 3] x [0, 1]"],
     ]
-    many = shown("honeycomb")
-    lowest = [line.partition("┤")[2] for line in many if "┤" in line][-6:]
-    # Two rows of hexagons, of which the upper one begins further right; there are none at the lower edge.
-    assert [len(row) - len(row.lstrip()) for row in lowest] == [9, 9, 5, 5, 0, 0]
-    assert any(line.startswith("   █ is 10, · is 0") for line in many)
-    assert "x: x title  y: y title" in many
     assert "no bins yet" in shown("no_polygons")[1]
 
 

@@ -87,7 +87,7 @@ def test_a_pattern_that_is_opened_says_what_takes_patterns(sample, arrowroot_com
     pattern = f"{sample[0].parent}/s?mple.root"
     with pytest.raises(ar.NoSuchFileError, match=r"a pattern: arrowroot\.scan reads"):
         ar.open(pattern)
-    assert "arrowroot.scan" in arrowroot_command("perf", pattern, check=False).stderr
+    assert "arrowroot.scan" in arrowroot_command("layout", pattern, check=False).stderr
     with pytest.raises(ar.NoSuchFileError) as caught:
         ar.open(f"{sample[0].parent}/none.root")
     assert "scan" not in str(caught.value)

@@ -97,17 +97,16 @@ def test_an_rntuple_has_clusters():
 
 
 def test_sizes_of_baskets_and_pages_are_bounded():
-    assert basket_rule(None, None, "rntuple") == BasketRule("fitted")
-    assert basket_rule("32 kB", None, "ttree") == BasketRule("fixed", 32_000)
-    assert basket_rule("optimized", "10 MB", "ttree") == BasketRule("optimized", 32_000, 10_000_000)
+    assert basket_rule(None, "rntuple") == BasketRule("fitted")
+    assert basket_rule("32 kB", "ttree") == BasketRule("fixed", 32_000)
     assert page_bytes("32 kB", "rntuple") == 32_000
     with pytest.raises(ar.InvalidRequestError, match="basket_size"):
-        basket_rule("2 GB", None, "ttree")
+        basket_rule("2 GB", "ttree")
 
 
 def test_a_size_of_what_the_format_does_not_have_is_told():
     with pytest.raises(ar.InvalidRequestError, match=r"basket_size.*page_size"):
-        basket_rule("32 kB", None, "rntuple")
+        basket_rule("32 kB", "rntuple")
     with pytest.raises(ar.InvalidRequestError, match=r"page_size.*basket_size"):
         page_bytes("32 kB", "ttree")
 

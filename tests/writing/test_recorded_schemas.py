@@ -110,7 +110,7 @@ def test_parts_of_columns_in_a_tree_have_their_names(tmp_path):
     with ar.open(f"{tmp_path}/muons.root") as file:
         tree = file["T"]
         assert tree.choose() == table.column_names
-        assert tree["nMuon"].to_pylist() == [2, 0, 1]
+        assert tree["nMuon"].to_numpy().tolist() == [2, 0, 1]
         assert tree.to_arrow(["run_isvalid", "S_a", "run"]).to_pydict() == {
             "run_isvalid": [True, False, True], "S_a": [1, 0, -2], "run": [1, None, 3],
         }  # fmt: skip
@@ -306,7 +306,7 @@ def test_an_extension_type_that_pyarrow_does_not_take_is_our_error(tmp_path, mon
             lambda: tree.schema,
             lambda: tree.to_arrow(["i"]),
             lambda: list(tree.scan(["i"])),
-            lambda: tree["i"],
+            tree["i"].to_arrow,
             lambda: tree.to_arrow(["i"], filter="i > 3"),
             lambda: tree.scan(["i"]).schema,
         ):

@@ -2,7 +2,8 @@
 //!
 //! Nothing here reads a file: functions take bytes, or say which ranges of the file they need. Every length and count
 //! found in the bytes is checked against what is left before it is used, so no input makes this crate panic, loop
-//! without end or allocate more than a small multiple of the input.
+//! without end or allocate more than a small multiple of the input. A codec is a [`codec::Algorithm`]: trees and RNTuples
+//! know none by name.
 //!
 //! What is parsed can be written, and is the same bytes:
 //!

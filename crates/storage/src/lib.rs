@@ -2,7 +2,8 @@
 //!
 //! A [`Source`] answers "these ranges, please". Layers wrap sources and are sources themselves; [`Accounted`] counts and
 //! times what passes. [`coalesce`] turns the ranges that a format asks for into the spans that are read. [`open`] finds
-//! the store of a URL. A [`Sink`] takes the bytes of a file that is there once it is whole.
+//! the store of a URL. A store reads one file whose name is known; none lists a directory. A [`Sink`] takes the bytes of a
+//! file that is there once it is whole.
 //!
 //! A layer goes around a source, and its ledger says what passed:
 //!
