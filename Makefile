@@ -13,7 +13,7 @@ RUST_TEST_THREADS ?= 8
 # Processes of pytest beside each other, one more than the cores that it is made for, as tests wait for servers, too. A file's
 # tests stay together: they share what its fixtures make. 0: no others, for a debugger.
 PYTEST_WORKERS ?= 3
-PYTEST := -m pytest -n $(PYTEST_WORKERS) --dist loadfile
+PYTEST := -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 BENCH_ARGS ?=
 # Results of the campaigns, of which figures are made.
 BENCH_DB ?= bench.db

@@ -53,6 +53,21 @@ def pytest_ignore_collect(collection_path, config):
     return True if is_left_out else None
 
 
+#: Files that take longest, which go first: one that came last would keep a single process busy.
+_LONG = (
+    "test_conformance", "test_who_reads", "test_live_ntuples", "test_live_writer", "test_schemas", "test_runners",
+    "test_running", "test_killed_runs", "test_memory", "test_interrupt", "test_browser", "test_mutations", "test_adl",
+    "test_batch", "test_store", "test_classes_in_one_process", "test_root_ntuple_classes", "test_bounds",
+    "test_faults", "test_matrix",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Have the tests of long files come first; ``make`` tells pytest-xdist to keep the order."""
+    ranks = {name: rank for rank, name in enumerate(_LONG)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+
+
 def pytest_terminal_summary(terminalreporter):
     """Print what tests recorded as ``told``: what a worker of pytest-xdist prints is not seen."""
     for reports in list(terminalreporter.stats.values()):

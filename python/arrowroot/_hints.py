@@ -227,6 +227,8 @@ _TO_SELECT = f"{_FILTER}  # all but columns by name"
 _WRITING = ("create", "write", "tree")
 #: As many names that look like a wrong one are shown.
 _MIN_LENGTH = 3
+#: So many letters before and behind a sign may belong to what stands there.
+_N_AROUND = 100
 
 
 def _line(table: Mapping[str, str], name: str) -> str | None:
@@ -289,9 +291,12 @@ def for_name(name: str) -> str | None:
 
 def for_sign(text: str, index: int) -> tuple[str, str] | None:
     """Return what stands around an index that a filter cannot have there, and what to write instead."""
+    # Only what is near is looked at: some patterns take the square of a text's length.
+    first = max(0, index - _N_AROUND)
+    near_by = text[first : index + _N_AROUND]
     for pattern, line in TO_SIGN.items():
-        for found in re.finditer(pattern, text):
-            if found.start() <= index <= found.end() - 1:
+        for found in re.finditer(pattern, near_by):
+            if found.start() <= index - first <= found.end() - 1:
                 return found[0], line
     return None
 
