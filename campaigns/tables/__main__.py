@@ -1,6 +1,6 @@
 """The command ``make figures``: tables and pictures of README and docs, made anew of what a store has results of.
 
-What was not measured keeps what stands. ``arrowroot lab run campaigns/NAME.toml`` measures.
+Tables of what was not measured stay as they are. ``arrowroot lab run campaigns/NAME.toml`` measures.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def _reading(of_case: list[Row], codec: str, case: str) -> list[str]:
 
 
 def newcomers_table(found: list[Row], opened: list[Row]) -> str:
-    """What a newcomer asks: times on one core, of the first reading of a process, beside the best way of each peer."""
+    """Times for newcomers: on one core, of the first reading of a process, beside the best way of each peer."""
     cells = []
     for codec, case, what in NEWCOMERS:
         if of_case := [row for row in of(found, codec, case) if row.threads == 1]:

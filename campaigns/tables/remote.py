@@ -265,14 +265,14 @@ def _wall_and_requests(case: Case | None) -> str:
 
 
 def predictions(predicted: list[Row]) -> str:
-    """What ``arrowroot tune`` predicted of settings, and what it then measured; each sample is a search of its own."""
+    """Settings as ``arrowroot tune`` predicted and then measured them; each sample is a search of its own."""
     cells = []
     errors: list[float] = []
     for case in _cases(predicted):
         row = case.timed
         if row is None:
             continue
-        # Of the first sample alone, as each tries the same settings.
+        # The first sample alone counts, as each tries the same settings.
         tried = [one for sample in row.samples[:1] for one in sample.get("candidates", [])]
         candidates = [one for one in tried if one["error"] is not None]
         worst = max((one["error"] for one in candidates), key=abs, default=None)

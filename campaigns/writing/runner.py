@@ -130,7 +130,7 @@ def _status_bytes(key: str) -> int:
 
 
 def _system_times(content: bytes, path: Path) -> dict[str, int]:
-    """What it takes to write bytes to a new file, and until they are on the disk."""
+    """Times to write bytes to a new file, and until they are on the disk."""
     start_ns = time.perf_counter_ns()
     with path.open("wb", buffering=0) as file:
         for begin in range(0, len(content), PART_BYTES):

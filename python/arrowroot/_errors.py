@@ -300,6 +300,14 @@ def not_picklable(what: str, instead: str) -> TypeError:
     return TypeError(f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}")
 
 
+def _has_inside(of: object, name: str) -> bool:
+    """Return whether an object has something of that name inside: False if it is closed, or cannot be read."""
+    try:
+        return isinstance(of, Container) and name in of
+    except ArrowrootError:
+        return False
+
+
 def no_attribute(of: object, name: str) -> AttributeError:
     """Return the error for an attribute that an object, or this package (its name), lacks: with what to write."""
     kind = of if isinstance(of, str) else type(of).__name__
@@ -309,7 +317,7 @@ def no_attribute(of: object, name: str) -> AttributeError:
     if not name.startswith("_"):
         from arrowroot._hints import for_attribute
 
-        if isinstance(of, Container) and not isinstance(of, str) and name in of:
+        if not isinstance(of, str) and _has_inside(of, name):
             hint = f": write {'file' if 'keys' in dir(of) else 'tree'}[{name!r}]"
         else:
             hint = for_attribute(kind, name, dir(sys.modules[of] if isinstance(of, str) else of))

@@ -85,7 +85,7 @@ _OF_COLUMN = {
     "equals combine_chunks chunk chunks num_chunks cast null_count filter take slice unique is_valid": (
         "column.to_arrow()  # a pyarrow.ChunkedArray"
     ),
-    "typename dtype type interpretation": "column.metadata.type_name",
+    "typename dtype interpretation": "column.metadata.type_name",
     "title": "column.metadata.title",
     "num_entries shape size": "len(column)",
     "hist histogram plot": "np.histogram(column.to_numpy(), bins=100)",
@@ -225,7 +225,7 @@ _BY_POSITION = {"write": 'ar.write("new.root:t", data)', "open": _CHAIN}
 _TO_SELECT = f"{_FILTER}  # all but columns by name"
 #: Calls that write.
 _WRITING = ("create", "write", "tree")
-#: As many names that look like a wrong one are shown.
+#: Shorter names are like too many others.
 _MIN_LENGTH = 3
 #: So many letters before and behind a sign may belong to what stands there.
 _N_AROUND = 100
@@ -246,7 +246,7 @@ def for_attribute(kind: str, name: str, known: Iterable[str]) -> str:
 
     known: the attributes that there are.
     """
-    line = _line(_ATTRIBUTES[kind], name)
+    line = _line(_ATTRIBUTES.get(kind, {}), name)  # a class of a user's has none of its own
     if line is not None:
         return f": write {line}"
     return near(name, [one for one in known if not one.startswith("_")]) if len(name) >= _MIN_LENGTH else ""

@@ -304,7 +304,7 @@ def test_parts_of_the_experiment_have_tables_and_pictures(store, capsys):
 
 
 def names(campaign, axis):
-    """What a campaign has on an axis, in its cases."""
+    """The names on an axis of a campaign, in its cases."""
     return {case.names()[axis] for case in cases(read(REPOSITORY / "campaigns" / f"{campaign}.toml"))}
 
 

@@ -17,7 +17,7 @@ OTHERS = ("lab", "tests", "tools")
 
 
 class Rule(NamedTuple):
-    """What a word is not used for: patterns that neither code nor comments match, and who may name a type by it."""
+    """The meanings that a word has not: patterns that no code and no comment matches, and who may name a type by it."""
 
     code: tuple[str, ...] = ()
     comments: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
 def names(
     directory: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[dict[str, Any]]:
-    """What the lines are about."""
+    """The objects that the lines are about."""
     path, data = directory
     monkeypatch.chdir(path)
     file = ar.open("events.root")
@@ -303,6 +303,20 @@ def test_hints_cost_nothing_before_something_is_missing() -> None:
 
     program = "import arrowroot, sys; hasattr(arrowroot, '_x'); assert 'arrowroot._hints' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_objects_that_are_closed_or_of_a_users_class_lack_attributes_as_others_do(
+    names: dict[str, Any],
+) -> None:
+    class Mine(ar.Tree):
+        pass
+
+    mine = names["tree"]
+    mine.__class__ = Mine
+    closed = ar.open("events.root")
+    closed.close()
+    for one in (mine, closed):
+        assert not hasattr(one, "nonsense_of_mine")
 
 
 def test_completion_offers_the_keys(names: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ ROUTES = ["write", "generator", "stream", "append", "filled", "numbered", "tree"
 
 @dataclass(frozen=True)
 class Case:
-    """What is written, how, and by which route: all of it drawn from a seed, but for a table that was made smaller."""
+    """A table, its layout and its route: all of it drawn from a seed, but for a table that was made smaller."""
 
     seed: int
     table: pa.Table

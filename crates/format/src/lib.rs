@@ -5,7 +5,7 @@
 //! without end or allocate more than a small multiple of the input. A codec is a [`codec::Algorithm`]: trees and RNTuples
 //! know none by name.
 //!
-//! What is parsed can be written, and is the same bytes:
+//! Parsed records can be written, and are the same bytes:
 //!
 //! ```
 //! use arrowroot_format::Output;

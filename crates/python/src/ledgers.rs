@@ -1,4 +1,4 @@
-//! What passed the boundaries of layers, as Python has it.
+//! The ledgers of layers, as Python has them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use arrowroot::storage::{Ledger, Operation};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// What passed some layer boundaries: a dictionary for each kind of operation that there was.
+/// Ledgers of some layer boundaries: a dictionary for each kind of operation that there was.
 pub(crate) fn ledgers_as_dicts<'py>(py: Python<'py>, ledgers: &[Arc<Ledger>]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for ledger in ledgers {

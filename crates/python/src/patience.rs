@@ -13,7 +13,7 @@ use crate::errors::{ending, panicked, to_python};
 /// How long to wait before looking for a signal.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What of a file was damaged in one replica and read from another since this was asked for the last time.
+/// Parts of a file that were damaged in one replica and read from another since this was asked for the last time.
 pub(crate) fn take_mended(file: &File) -> Vec<String> {
     file.stack().replicas().map_or_else(Vec::new, |replicas| replicas.take_mended())
 }

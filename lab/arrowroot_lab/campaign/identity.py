@@ -94,7 +94,7 @@ def _read(kept: Path) -> Identity | None:
 
 
 def _asked(files: Sequence[Path], table: str) -> dict[str, Any]:
-    """What the program of their kind says of files: of the values, of the structure, and the numbers of entries."""
+    """The values, the structure and the numbers of entries of files, as the program of their kind says."""
     kinds = {kind.name: kind for kind in (kind_of(path.name) for path in files)}
     if len(kinds) > 1:
         raise LabError(f"{files[0]}: a dataset has files of one kind, not of {' and '.join(sorted(kinds))}")

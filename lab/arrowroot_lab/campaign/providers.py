@@ -1,4 +1,4 @@
-"""What providers add to the laboratory: engines, kinds of data files, and recipes of datasets (docs/lab/engines.md).
+"""Providers add to the laboratory: engines, kinds of data files, and recipes of datasets (docs/lab/engines.md).
 
 A provider is a package with an ``engines.toml``, which an entry point of the group ``arrowroot_lab.engines`` names. It
 is not imported: its rows name programs, which are started, and functions, which are imported where a campaign needs
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cost:
-    """What an engine costs; the defaults are those of one of which nothing is known."""
+    """The cost of an engine; the defaults are those of one of which nothing is known."""
 
     #: A process that starts, imports, compiles and warms up: it is not in the sample's time.
     start_ns: float = 0.7e9

@@ -4,7 +4,7 @@ use super::branch::Branch;
 use super::leaf::Leaf;
 use super::objects::Objects;
 
-/// What is collected while a record is read.
+/// Collected while a record is read.
 pub(super) struct Reading<'a> {
     pub(super) objects: Objects<'a>,
     /// `None` while a branch is being read.

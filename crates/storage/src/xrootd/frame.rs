@@ -22,7 +22,7 @@ pub(crate) trait Incoming {
     }
 }
 
-/// What of a part is behind its first bytes.
+/// The rest of a part, behind its first bytes.
 fn after(part: Part<'_>, n_bytes: usize) -> Part<'_> {
     Part { offset: part.offset + n_bytes as u64, buffer: &mut part.buffer[n_bytes..] }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a child is to do; without it the tests that are children do nothing.
+/// The task of a child; without it the tests that are children do nothing.
 const ROLE: &str = "ARROWROOT_TEST_ROLE";
 const DIRECTORY: &str = "ARROWROOT_TEST_DIRECTORY";
 
@@ -25,7 +25,7 @@ fn child_of(mut command: Command, test: &str, role: &str, directory: &Path) -> C
     command
 }
 
-/// What this process is to do as a child, and where.
+/// The task of this process as a child, and its place.
 pub(crate) fn role() -> Option<(String, PathBuf)> {
     Some((std::env::var(ROLE).ok()?, std::env::var_os(DIRECTORY)?.into()))
 }
