@@ -15,6 +15,8 @@ from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arrowroot_lab.runners.process_line import UnsupportedError, serve
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,15 +50,11 @@ WAYS = {
 }
 
 
-class MissingError(Exception):
-    """A program that is not there."""
-
-
 def program(name: str) -> str:
-    """Return the path of a program. Raises: MissingError if it was not compiled."""
+    """Return the path of a program. Raises: UnsupportedError if it was not compiled."""
     found = next((place / name for place in PLACES if (place / name).exists()), None)
     if found is None:
-        raise MissingError(f"{PLACES[0] / name} is not there: python -m bench.programs compiles it")
+        raise UnsupportedError(f"{PLACES[0] / name} is not there: python -m bench.programs compiles it")
     return str(found.resolve())
 
 
@@ -154,10 +152,6 @@ def baskets_of(branch: dict[str, Any], wanted: list[int] | None) -> Iterator[lis
 
 
 if __name__ == "__main__":
-    WAY, verb = sys.argv[1:]
-    try:
-        given = json.load(sys.stdin)
-        answer = identify(WAYS[WAY]) if verb == "identify" else run(WAYS[WAY], given)
-    except MissingError as error:
-        answer = {"unsupported": str(error)}
-    print("\n" + json.dumps(answer))  # noqa: T201 - the process line
+    WAY = sys.argv[1]
+    way = WAYS[WAY]
+    serve({"identify": lambda _: identify(way), "run": lambda job: run(way, job)})

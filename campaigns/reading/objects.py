@@ -13,6 +13,8 @@ from typing import Any
 
 from native import N_PASSES, N_PASSES_OF_ALL, N_PASSES_OF_PAGES, Way, limit, told, versions, with_entries
 
+from arrowroot_lab.runners.process_line import serve
+
 Job = dict[str, Any]
 Answer = dict[str, Any]
 
@@ -80,10 +82,5 @@ def by_limit(job: Job, layout: str, what: str) -> Answer:
 
 
 if __name__ == "__main__":
-    WAY, verb = sys.argv[1:]
-    given = json.load(sys.stdin)
-    try:
-        answer = identify(given) if verb == "identify" else run(given)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print("\n" + json.dumps(answer))  # noqa: T201 - the process line
+    WAY = sys.argv[1]
+    serve({"identify": identify, "run": run})

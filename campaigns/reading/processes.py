@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from native import program, versions
 
+from arrowroot_lab.runners.process_line import serve
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -160,11 +162,6 @@ def run(job: Job) -> Answer:
 
 
 if __name__ == "__main__":
-    ENGINE, verb = sys.argv[1:]
+    ENGINE = sys.argv[1]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    given = json.load(sys.stdin)
-    try:
-        answer = identify(given) if verb == "identify" else run(given)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print("\n" + json.dumps(answer))  # noqa: T201 - the process line
+    serve({"identify": identify, "run": run})

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import data
 
+from arrowroot_lab.runners.process_line import UnsupportedError, serve
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,10 +38,6 @@ EXAMPLES = (
 )
 #: Bytes of one call where a file is written as it is.
 PART_BYTES = 1 << 20
-
-
-class UnsupportedError(Exception):
-    """A writer does not do that: no failure."""
 
 
 def program(path: Path) -> str:
@@ -244,12 +242,5 @@ def difference(asked: Asked) -> str | None:
 
 
 if __name__ == "__main__":
-    WRITER, verb = sys.argv[1:]
-    handed = json.load(sys.stdin)
-    try:
-        answer = identify(handed) if verb == "identify" else run(handed)
-    except UnsupportedError as error:
-        answer = {"unsupported": str(error)}
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print("\n" + json.dumps(answer))  # noqa: T201 - the process line
+    WRITER = sys.argv[1]
+    serve({"identify": identify, "run": run})
