@@ -12,11 +12,24 @@ if TYPE_CHECKING:
 
 def fields_of(kind: pa.DataType, *, has_views: bool = False) -> list[pa.Field]:
     """Return the fields inside of a type: of lists, structs and maps; ``has_views``: and of views of lists."""
+    if not kind.num_fields:
+        return []
     if pa.types.is_map(kind):
         return [kind.key_field, kind.item_field]
     if pa.types.is_struct(kind):
         return [kind.field(index) for index in range(kind.num_fields)]
     return [kind.value_field] if is_list(kind) or (has_views and is_view(kind)) else []
+
+
+#: Identifiers of types that have nothing inside, and one form: most columns are asked for no more.
+PLAIN = frozenset(
+    kind.id
+    for kind in (
+        pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(),
+        pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.string(), pa.binary(), pa.binary(1),
+    )
+)  # fmt: skip
+_LIST = pa.list_(pa.int8()).id
 
 
 def within(kind: pa.DataType) -> Iterator[pa.DataType]:
@@ -52,6 +65,8 @@ def with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
 
 def narrow(kind: pa.DataType) -> pa.DataType:
     """Return a type whose lists and texts, however deep, number what is in them by 32 bits."""
+    if kind.id in PLAIN:
+        return kind
     is_of = pa.types
     if is_of.is_large_string(kind) or is_of.is_string_view(kind):
         return pa.string()
@@ -80,6 +95,8 @@ def stored_field(field: pa.Field) -> pa.Field:
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
     """Return a type as layouts see it; see :func:`stored_field`."""
+    if kind.id in PLAIN or (kind.id == _LIST and kind.value_type.id in PLAIN):
+        return kind
     is_of = pa.types
     if is_of.is_dictionary(kind) or is_of.is_run_end_encoded(kind):
         return stored_type(kind.value_type)

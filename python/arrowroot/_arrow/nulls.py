@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from arrowroot._arrow.kinds import fields_of, is_list, is_view, with_fields, within
+from arrowroot._arrow.kinds import PLAIN, fields_of, is_list, is_view, with_fields, within
 from arrowroot._errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-def check_said(batch: pa.RecordBatch, first_entry: int) -> None:
+def lacking(schema: pa.Schema) -> list[tuple[int, pa.Field]]:
+    """Return the fields that are not nullable, or have such a one inside, with their indices."""
+    return [(index, field) for index, field in enumerate(schema) if may_lack(field)]
+
+
+def check_said(batch: pa.RecordBatch, fields: Sequence[tuple[int, pa.Field]], first_entry: int) -> None:
     """Raise InvalidRequestError for a null where the batch's own schema has a field that is not nullable, at any depth.
 
-    first_entry: number of the first one, for messages.
+    fields: as :func:`lacking` has them. first_entry: number of the first one, for messages.
     """
-    for index, field in enumerate(batch.schema):
-        if may_lack(field) and lacks(array := batch.column(index), field):
+    for index, field in fields:
+        if lacks(array := batch.column(index), field):
             raise InvalidRequestError(
                 f"column {field.name!r}: entry {first_entry + first_lacking(array, field)} of the data is null, or "
                 "has a null in it, and their own schema calls that field non-nullable: make it nullable there"
@@ -41,6 +46,8 @@ def may_lack(field: pa.Field) -> bool:
 
 def lacks(array: pa.Array, field: pa.Field) -> bool:
     """Return whether a value is missing that must not be."""
+    if array.type.id in PLAIN:
+        return not field.nullable and bool(array.null_count > 0)
     if isinstance(array, pa.ExtensionArray):
         kind = field.type
         storage = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from arrowroot import _native
 from arrowroot._arrow.kinds import stored_field, within
-from arrowroot._arrow.nulls import check_said
+from arrowroot._arrow.nulls import check_said, lacking
 from arrowroot._errors import InvalidRequestError
 from arrowroot._writing.schema import check_field
 
@@ -45,16 +45,16 @@ def batches_taken_in(
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches taken in, as :func:`taken_in` does."""
     incoming = _native.Incoming(copies_all=copies_all)
-    first_entry, schema, indices = 0, None, []
+    first_entry, schema, indices, said = 0, None, [], []
     for batch in batches:
         if schema is None or not batch.schema.equals(schema):
             for field in batch.schema:
                 check_field(field)
             schema, indices = batch.schema, columns_of_texts(batch.schema)
+            said = lacking(schema) if is_said else []
         _check_sizes(batch, first_entry)
         taken = pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, indices), first_entry)))
-        if is_said:
-            check_said(taken, first_entry)
+        check_said(taken, said, first_entry)
         yield taken
         first_entry += batch.num_rows
 
