@@ -28,15 +28,37 @@ STANDARD = """
 """
 
 
-def test_import_loads_what_opens_and_reads_a_tree_and_no_more():
+#: What the help has besides: the commands' options, not what they do, and argparse with what it brings.
+OPTIONS = """
+    _hints _terminal cli cli.answers cli.arguments cli.failures cli.installed cli.parser
+    cli.parser_study cli.parser_write
+"""
+OF_ARGPARSE = """
+    _bz2 _compression _locale _lzma argparse bz2 errno gettext importlib locale lzma shutil textwrap zlib
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "of_ours", "others"),
+    [
+        ("import arrowroot", OPENING_AND_READING, STANDARD),
+        (
+            "from arrowroot.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass",
+            OPENING_AND_READING + OPTIONS,
+            STANDARD + OF_ARGPARSE,
+        ),
+    ],
+    ids=["import", "help"],
+)
+def test_no_more_is_loaded_than_it_takes(code, of_ours, others):
     out = run(
-        "import sys; before = set(sys.modules); import arrowroot;"
+        f"import sys; before = set(sys.modules)\n{code}\n"
         "print(*sorted(set(sys.modules) - before - {'arrowroot'}))"
     )
-    names = set(out.stdout.split())
+    names = set(out.stdout.splitlines()[-1].split())
     ours = {name for name in names if name.startswith("arrowroot.")}
-    assert ours == {f"arrowroot.{name}" for name in OPENING_AND_READING.split()}
-    assert {name.partition(".")[0] for name in names - ours} <= set(STANDARD.split())
+    assert ours == {f"arrowroot.{name}" for name in of_ours.split()}
+    assert {name.partition(".")[0] for name in names - ours} <= set(others.split())
 
 
 def test_a_scan_of_a_range_needs_neither_pyarrow_nor_numpy(sample):
