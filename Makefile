@@ -59,12 +59,16 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost, and run the laboratory's quick campaign
-	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
+demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost, run the laboratory's quick campaign
+	@mkdir -p demo
+	@echo 'arrowroot: a sample of simulated events (6 s)'
+	@$(BIN)/arrowroot sample nanoaod demo/sample.root --size '50 MB' --keep
+	@echo 'arrowroot: all of it is read, and the cost reported (2 s)'
 	@$(BIN)/arrowroot perf demo/sample.root:Events --plot demo/perf.png $(PERF_ARGS)
+	@echo "arrowroot: the laboratory's quick campaign (12 s), and its pages"
 	@$(BIN)/arrowroot lab run campaigns/quick.toml --db demo/lab.db
 	@$(BIN)/arrowroot lab publish demo/pages --db demo/lab.db
-	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png demo/pages/index.html
+	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png demo/pages/index.html demo/lab.db
 
 .PHONY: test
 test: check-ci lint test-rust test-python test-oldest ## lint, cargo test, pytest: everything that must hold
@@ -132,9 +136,9 @@ against: build $(VENV)/.dependencies $(VENV)/.bench ## where the checkout is slo
 	$(BIN)/python -m bench.against $(COMMIT) $(BENCH_ARGS)
 
 .PHONY: bench-filters
-bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
-	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
-	$(BIN)/python -m bench.filters demo/sample.root $(BENCH_ARGS)
+bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on a sample of 300 MB (BENCH_ARGS='...')
+	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/filters.root --keep
+	$(BIN)/python -m bench.filters demo/filters.root $(BENCH_ARGS)
 
 .PHONY: figures
 figures: build $(VENV)/.dependencies ## tables and pictures of README and docs, made of what was measured (FIGURES='adl layouts')
