@@ -1,14 +1,23 @@
-"""Sizes and counts, to and from text. MB is 10^6 bytes, MiB is 2^20, everywhere."""
+"""Sizes, times and counts, to and from text. MB is 10^6 bytes, MiB is 2^20, everywhere."""
+
+from __future__ import annotations
 
 import math
 import operator
 import re
+from typing import TYPE_CHECKING
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _STEP = 1000
+#: Units from the smallest on. They are the same in all that is shown; documents for programs have bytes and ns.
+_SHOWN_BYTES = tuple((1000.0**power, unit) for power, unit in enumerate(("B", "kB", "MB", "GB", "TB", "PB")))
+_SHOWN_SECONDS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min"), (3600.0, "h"))
 #: The largest integer of the engine.
 LARGEST = 2**63 - 1
 # The expressions are compiled at their first use: this takes longer than to load the rest of the module.
@@ -115,12 +124,12 @@ def compression_ratio(memory_bytes: int, stored_bytes: int) -> float | None:
 
 def format_bytes(n_bytes: float) -> str:
     """Return a size to read, three digits and a decimal unit: "12.3 MB"."""
-    value = float(n_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(value) < _STEP * (1 - 5e-4):
-            return f"{value:.0f} B" if unit == "B" else f"{three_digits(value)} {unit}"
-        value /= _STEP
-    return f"{three_digits(value)} TB"
+    return _scaled(n_bytes, _SHOWN_BYTES)
+
+
+def format_rate(bytes_per_s: float) -> str:
+    """Return bytes per second to read: "12.3 MB/s"."""
+    return f"{format_bytes(bytes_per_s)}/s"
 
 
 def format_binary(n_bytes: int) -> str:
@@ -154,12 +163,21 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration to read, in the unit that fits: "850 µs", "12.3 ms", "4.56 s"."""
-    if seconds and abs(seconds) < 1e-3:
-        return f"{three_digits(seconds * 1e6)} µs"
-    if abs(seconds) < 1:
-        return f"{three_digits(seconds * 1e3)} ms"
-    return f"{three_digits(seconds)} s"
+    """Return a duration to read, three digits and the unit that fits: "850 µs", "12.3 ms", "4.56 s", "16.7 min"."""
+    return _scaled(seconds, _SHOWN_SECONDS) if seconds else "0 s"
+
+
+def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
+    """Return a value in the first unit in which it has at most three digits before the point, else in the last.
+
+    Of the first unit there are no parts.
+    """
+    for i, (size, unit) in enumerate(units):
+        # The number is rounded first: 999,999 bytes are 1.00 MB, not 1000 kB.
+        number = three_digits(value / size) if i else f"{value / size:.0f}"
+        if abs(float(number)) < _STEP or unit == units[-1][1]:
+            return f"{number} {unit}"
+    raise AssertionError("the last unit takes all")
 
 
 def cut_text(missing_bytes: int) -> str:

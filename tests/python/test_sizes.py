@@ -4,6 +4,7 @@ from arrowroot import InvalidRequestError
 from arrowroot._sizes import (
     counted,
     format_bytes,
+    format_rate,
     format_seconds,
     parse_rate,
     parse_seconds,
@@ -44,7 +45,9 @@ def test_what_is_no_size_is_refused_by_name(wrong):
         (1000, "1.00 kB"),
         (12_345_678, "12.3 MB"),
         (999_999, "1.00 MB"),
-        (5e15, "5000 TB"),
+        (-2_500, "-2.50 kB"),
+        (5e15, "5.00 PB"),
+        (5e18, "5000 PB"),
     ],
 )
 def test_bytes_are_shown_with_three_digits_in_decimal_units(n_bytes, text):
@@ -56,8 +59,26 @@ def test_counts_take_the_plural_that_fits():
     assert counted(2000, "basket") == "2,000 baskets"
 
 
-def test_seconds_are_shown_in_the_unit_that_fits():
-    assert [format_seconds(s) for s in (4.2e-6, 0.0123, 4.56)] == ["4.20 µs", "12.3 ms", "4.56 s"]
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (5e-9, "5 ns"),
+        (4.2e-6, "4.20 µs"),
+        (0.0123, "12.3 ms"),
+        (0.9996, "1.00 s"),
+        (4.56, "4.56 s"),
+        (999, "999 s"),
+        (1000, "16.7 min"),
+        (90_000, "25.0 h"),
+    ],
+)
+def test_seconds_are_shown_with_three_digits_in_the_unit_that_fits(seconds, text):
+    assert format_seconds(seconds) == text
+
+
+def test_rates_are_sizes_per_second():
+    assert format_rate(306e6) == "306 MB/s"
     assert three_digits(float("nan")) == "nan"
 
 
