@@ -1,5 +1,6 @@
 """First commands of people who know other tools: what was meant is done, or answered in one line."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 import arrowroot as ar
 from arrowroot import cli
 from arrowroot._render import clip_apart
+from arrowroot._report import busy, tune
+from arrowroot.cli import tune as cli_tune
 
 REPOSITORY = Path(__file__).parents[2]
 NAMES = ["Muon_pt", "Muon_eta", "nMuon", "Jet_pt", "Jet_eta", "nJet", "run"]
@@ -161,3 +164,40 @@ def test_costs_of_several_files_and_patterns(file: Path, capsys: pytest.CaptureF
     assert (code, "--plot: of one file" in err) == (2, True)
     code, out, _ = typed(f"tune {pattern} --budget-seconds 0 --json", file, capsys)
     assert code == 0
+
+
+def test_costs_say_what_their_times_are(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(busy.Watch, "busy", lambda _: busy.Busy(1.5, 0.0, 2.0, 4))
+    monkeypatch.setattr("arrowroot._report.measure.page_cache_share", lambda _: 0.25)
+    out = typed("perf FILE:Events", file, capsys)[1]
+    assert re.search(r"Time of all threads  wall times of (1 thread|\d threads, added up)\n", out)
+    (disk,) = [line for line in out.splitlines() if line.startswith("Disk Time")]
+    assert disk.endswith("s  (of all threads, added up)")
+    said = " ".join(out.split())
+    assert (
+        "partly read from memory, not from the disk: 25 % of the file was in the page cache; --cold" in said
+    )
+    assert "the machine was busy: other processes kept 1.5 of 4 processors busy meanwhile" in said
+    monkeypatch.setattr(busy.Watch, "busy", lambda _: busy.Busy(0.0, 0.0, 0.0, 4))
+    monkeypatch.setattr("arrowroot._report.measure.page_cache_share", lambda _: 0.0)
+    out = typed("perf FILE:Events", file, capsys)[1]
+    assert not any(word in out for word in ("from memory", "was busy"))
+
+
+def test_tune_says_in_one_line_what_is_too_fast(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tune, "_SHORTEST_ERROR_NS", 1e12)
+    code, out, err = typed("tune FILE:Events", file, capsys)
+    assert (code, err) == (0, "")
+    (line,) = out.splitlines()[1:]
+    assert re.fullmatch(r"nothing to set: reads take [0-9.]+ [nµm]?s, too fast to tell what is faster", line)
+    monkeypatch.setattr(cli_tune, "_is_read", lambda _: False)
+    code, out, err = typed("tune FILE:Events", file, capsys)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1:] == [
+        "nothing to set: all of this comes when the file is opened, however it is read"
+    ]
+    assert '"export": null' in typed("tune FILE:Events --json", file, capsys)[1]

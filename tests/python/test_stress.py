@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 import arrowroot as ar
-from arrowroot._stress import busy, marks, parts
+from arrowroot._report import busy
+from arrowroot._stress import marks, parts
 from arrowroot.cli import main, stress
 
 
@@ -174,6 +175,10 @@ def test_where_no_system_tells_what_else_ran_it_is_said(tmp_path, monkeypatch, t
     if text is not None:
         (tmp_path / "stat").write_text(text)
     monkeypatch.setattr(busy, "_STAT", tmp_path / "stat")
+    assert busy.Watch().busy() is None
+
+
+def test_nothing_is_said_of_a_moment():
     assert busy.Watch().busy() is None
 
 

@@ -272,10 +272,23 @@ def to_verify(found: Sequence[Candidate], n_best: int) -> list[Candidate]:
         )
         if not is_same and len(chosen) < n_best:
             chosen.append(candidate)
-    default = next((c for c in found if c.options["strategy"] == "auto" and c.is_plain), None)
+    default = default_of(found)
     if default is not None and default not in chosen:
         chosen.append(default)
     return chosen
+
+
+def default_of(found: Sequence[Candidate]) -> Candidate | None:
+    """Return what is in force if nobody sets anything."""
+    return next((c for c in found if c.options["strategy"] == "auto" and c.is_plain), None)
+
+
+def too_short_ns(found: Sequence[Candidate]) -> int | None:
+    """Return how long the default waits for the store, if no setting can be told to be faster by so little."""
+    default = default_of(found)
+    if default is None or default.predicted.wait_ns > _SHORTEST_ERROR_NS:
+        return None
+    return default.predicted.wait_ns
 
 
 def ranked(found: Sequence[Candidate]) -> list[Candidate]:
@@ -290,7 +303,7 @@ def advised(found: Sequence[Candidate]) -> Candidate | None:
     documentation, with its own cache size if that is as good, else the
     one that holds least.
     """
-    default = next((c for c in found if c.options["strategy"] == "auto" and c.is_plain), None)
+    default = default_of(found)
     if default is None:
         return None
     is_tried = default.best_ns is not None

@@ -15,6 +15,7 @@ from arrowroot import _terminal as terminal
 from arrowroot._cost import metrics as _metrics
 from arrowroot._pictures import reading, style
 from arrowroot._progress import Progress
+from arrowroot._report.busy import Watch
 from arrowroot._report.measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
 from arrowroot._saving.replacing import replacing
 from arrowroot.cli import destinations, perf_report
@@ -128,8 +129,9 @@ def _measured(
     if options.filter:
         load_filters()
     wants_trace = bool(options.plot or options.trace or options.save)
-    report = perf_report.Report(file, tree, paths, [], [], [], None)
+    report = perf_report.Report(file, tree, paths, [], [], [], None, None)
     first: Scan | None = None
+    watch = Watch()
     for i in range(options.repeat):
         if options.cold and local is not None:
             drop_from_page_cache(local)
@@ -166,6 +168,7 @@ def _measured(
         if first is None:
             first = scan
             report.of_scan, report.of_file = scan.accounts, file.accounts
+    report.busy = watch.busy()
     if first is None:
         raise InvalidRequestError("perf: nothing was read")
     return report, first, (first_entry, end, entries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 
     from arrowroot import Account, File, Tree
     from arrowroot._cost.metrics import Measurement, Metric
+    from arrowroot._report.busy import Busy
     from arrowroot._report.monitor import Series
     from arrowroot._report.perfstat import PerfStat
 
+#: A share of the file that is worth a note if it was in the page cache.
+_NOTABLE_SHARE = 0.01
+#: Of TTreePerfStats: times that may be more than Real Time.
+_SUMMED = ("cpu_time_ns", "disk_time_ns")
 _SPLIT_KEYS = ("read", "decompress", "decode", "wait")
 #: The measures that are compared between several reads; the others are the same for each.
 _VARYING = (
@@ -53,6 +59,8 @@ class Report:
     of_scan: list[Account]
     of_file: list[Account]
     series: Series | None
+    #: What others did with the processors during all passes; None: nobody knows.
+    busy: Busy | None
 
 
 def batches_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -97,12 +105,14 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
     metrics = _metrics.by_key()
     for metric in _metrics.METRICS:
         if metric.alias and first[metric.key] is not None:
-            print(_named(metric, first))
-    print("\n" + style.strong("Time of all threads"))
+            print(_named(metric, first) + ("  (of all threads, added up)" if metric.key in _SUMMED else ""))
+    n_threads = passes[0].stats.n_threads
+    added = ", added up" if n_threads > 1 else ""
+    print(f"\n{style.strong('Time of all threads')}  wall times of {counted(n_threads, 'thread')}{added}")
     for kind in _SPLIT_KEYS:
         percent = first[f"{kind}_percent"]
         time_text = _metrics.shown(metrics[f"{kind}_ns"], first[f"{kind}_ns"])
-        drawn = style.accent(bar((percent or 0) / 100)).rstrip()
+        drawn = style.accent(bar((percent or 0) / 100).rstrip())
         print(f"{kind:<10}  {time_text:>10}  {percent or 0:5.1f} %  {drawn}".rstrip())
     print()
     for metric in _metrics.METRICS:
@@ -120,6 +130,25 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
         print(text_table(monitor.rows(report.series), right=[False, True, True, False]))
     if len(passes) > 1:
         _print_repeats(passes, style)
+    for note in _notes(report, is_cold=options.cold):
+        print("\n" + textwrap.fill(note, terminal.width()))
+
+
+def _notes(report: Report, *, is_cold: bool) -> list[str]:
+    """Return what there is to know before these times are believed."""
+    notes = []
+    share = report.passes[0].page_cache_share or 0.0
+    if share >= _NOTABLE_SHARE and not is_cold:
+        how = "read" if share > 1 - _NOTABLE_SHARE else "partly read"
+        notes.append(
+            f"{how} from memory, not from the disk: {100 * share:.0f} % of the file was in the page cache; "
+            "--cold reads from the disk"
+        )
+    if report.busy is not None and report.busy.is_busy:
+        notes.append(
+            f"the machine was busy: {report.busy}; times may be too long: repeat it when it is quiet"
+        )
+    return notes
 
 
 def print_together(reports: list[Report]) -> None:
@@ -239,5 +268,6 @@ def print_json(report: Report, options: argparse.Namespace) -> None:
             "file": [account._asdict() for account in report.of_file],
         },
         "monitor": None if report.series is None else report.series.data(),
+        "busy": None if report.busy is None else report.busy.data(),
     }
     print(json.dumps(document, indent=2))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from arrowroot import _terminal as terminal
 from arrowroot._progress import bar
 from arrowroot._render import clip, printable, text_table, without_secrets
-from arrowroot._sizes import format_bytes, format_seconds
+from arrowroot._report.busy import Watch
+from arrowroot._sizes import format_rate, format_seconds
 from arrowroot._stress import marks
-from arrowroot._stress.busy import Watch
 from arrowroot._stress.parts import Parts
 from arrowroot.cli import destinations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from arrowroot._stress.busy import Busy
+    from arrowroot._report.busy import Busy
     from arrowroot._stress.marks import Marks, Times
     from arrowroot._stress.parts import Part
 
@@ -116,7 +116,7 @@ def _print_text(parts: list[Part], times: Times, found: Marks, reference: Times)
             group = part.group
             rows.append([group, "", "", f"{marks.OF_REFERENCE * found.groups[group]:,.0f}"])
         ns = times.ns[part.key]
-        rate = f"{format_bytes(part.n_bytes / ns * 1e9)}/s" if part.n_bytes else ""
+        rate = format_rate(part.n_bytes / ns * 1e9) if part.n_bytes else ""
         name = f"  {part.name}"
         rows.append(
             [name, format_seconds(ns / 1e9), rate, f"{marks.OF_REFERENCE * found.parts[part.key]:,.0f}"]

@@ -13,10 +13,12 @@ from arrowroot._progress import Progress
 from arrowroot._render import printable, text_table
 from arrowroot._report import trace, tune
 from arrowroot._report.replay import shown
-from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, three_digits
+from arrowroot._sizes import counted, format_bytes, format_count, format_rate, format_seconds, three_digits
 from arrowroot.cli.target import column_texts, each_target, open_tree, storage_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arrowroot import Scan, Tree
     from arrowroot._report.trace import Logical
     from arrowroot._report.tune import Candidate, Store
@@ -79,12 +81,9 @@ def _tune(options: argparse.Namespace) -> None:
         n_threads=n_threads,
         kept=file.kept,
     )
-    if not any(candidate.predicted.n_requests for candidate in found):
-        raise InvalidRequestError(
-            f"tune: {tree.where}: all of these columns and entries comes when the file is opened, however it is read"
-        )
     # In rounds: whatever else the machine does meanwhile must not fall on one of them only.
-    for candidate in tune.to_verify(found, options.verify) * _N_ROUNDS:
+    tried = tune.to_verify(found, options.verify) if _is_read(found) else []
+    for candidate in tried * _N_ROUNDS:
         if time.monotonic() >= until:
             break
         candidate.measured_ns.append(_run(candidate, paths, options))
@@ -93,6 +92,11 @@ def _tune(options: argparse.Namespace) -> None:
         _print_json(tree, paths, store, ranking, options)
     else:
         _print_text(tree, paths, store, ranking, is_in_budget=time.monotonic() < until)
+
+
+def _is_read(found: Sequence[Candidate]) -> bool:
+    """False if all that is wanted comes when the file is opened, however it is read."""
+    return any(candidate.predicted.n_requests for candidate in found)
 
 
 def _decoding(tree: Tree, paths: list[str], options: argparse.Namespace) -> tuple[int, Logical]:
@@ -140,6 +144,13 @@ def _print_text(
 ) -> None:
     style = terminal.Style(sys.stdout)
     print(style.strong(printable(f"{tree.where}, {counted(len(paths), 'column')}")))
+    if not _is_read(ranking):
+        print("nothing to set: all of this comes when the file is opened, however it is read")
+        return
+    wait_ns = tune.too_short_ns(ranking)
+    if wait_ns is not None:
+        print(f"nothing to set: reads take {format_seconds(wait_ns / 1e9)}, too fast to tell what is faster")
+        return
     _print_store(store)
     rows = [["strategy", "cache size", "predicted", "measured", "off by", "requests", "read", "buffers"]]
     rows += [_row(candidate) for candidate in ranking]
@@ -148,7 +159,7 @@ def _print_text(
         print("\nthe time was over before everything had been tried: give more with --budget-seconds")
     best = tune.advised(ranking)
     if best is None:
-        print("\nnothing to set: no other setting is faster than the default, auto, by more than the error")
+        print("\nnothing to set: none is faster than the default, auto, by more than the error")
         return
     print(f"\n{style.strong(tune.export_line(best))}")
     if best.best_ns is None:
@@ -156,24 +167,20 @@ def _print_text(
 
 
 def _print_store(store: Store) -> None:
-    at_once = "no time to measure several requests at once"
-    if store.n_parallel is not None:
-        at_once = (
-            f"{_rate(store.parallel_bytes_per_s)} by several requests at once, "
-            f"{three_digits(store.n_parallel)} small requests in the time of one"
-        )
+    rate = "bandwidth too fast to measure"
+    if store.bytes_per_s is not None:
+        rate = format_rate(store.bytes_per_s)
+        rate += "" if store.rate_error is None else f" ± {_error(store.rate_error)}"
     print(
-        f"store: latency {format_seconds(store.latency_s)} ± {_error(store.latency_error)}, "
-        f"{_rate(store.bytes_per_s, store.rate_error)}, {at_once} "
-        f"({counted(store.n_requests, 'request')}, {format_bytes(store.n_bytes)})\n"
+        f"store: latency {format_seconds(store.latency_s)} ± {_error(store.latency_error)}, {rate} "
+        f"({counted(store.n_requests, 'request')})"
     )
-
-
-def _rate(bytes_per_s: float | None, error: float | None = None) -> str:
-    if bytes_per_s is None:
-        return "bandwidth not measured (what was read takes no time that can be told from the latency)"
-    shown_error = "" if error is None else f" ± {_error(error)}"
-    return f"{three_digits(bytes_per_s / 1e6)} MB/s{shown_error}"
+    at_once = ["no time to measure several requests at once"]
+    if store.n_parallel is not None:
+        together = store.parallel_bytes_per_s
+        at_once = [] if together is None else [f"{format_rate(together)} by several requests at once"]
+        at_once.append(f"{three_digits(store.n_parallel)} small requests in the time of one")
+    print(f"       {', '.join(at_once)}\n")
 
 
 def _error(share: float) -> str:
@@ -199,7 +206,7 @@ def _print_json(
 ) -> None:
     import json
 
-    best = tune.advised(ranking)
+    best = tune.advised(ranking) if tune.too_short_ns(ranking) is None else None
     document: dict[str, Any] = {
         "form": JSON_FORM,
         "url": tree.url,

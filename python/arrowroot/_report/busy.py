@@ -10,6 +10,8 @@ from typing import NamedTuple
 _STAT = Path("/proc/stat")
 #: Ticks of /proc/stat, by their indices in a line: user, nice, system, irq, softirq; and what a host took.
 _BUSY, _STEAL = (0, 1, 2, 5, 6), 7
+#: Ticks are of 10 ms: of less time they say nothing.
+_SHORTEST_S = 0.2
 #: From so many processors of others on, or such a share taken by the host, a machine is called busy.
 _MOST_OF_OTHERS, _MOST_STOLEN = 0.2, 0.02
 
@@ -54,9 +56,9 @@ class Watch:
         self._begin = self._now()
 
     def busy(self) -> Busy | None:
-        """Return what others did until now; None where no system tells, and for less than a tick."""
+        """Return what others did until now; None where no system tells, and of a time too short for ticks."""
         begin, end = self._begin, self._now()
-        if begin is None or end is None or end[0] <= begin[0]:
+        if begin is None or end is None or end[0] - begin[0] < _SHORTEST_S:
             return None
         wall, busy, stolen, own = (b - a for a, b in zip(begin, end, strict=True))
         n_cores = len(self._cores)
