@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from arrowroot import _terminal as terminal
 from arrowroot._render import clip, width_of
-from arrowroot._sizes import format_bytes, format_seconds
+from arrowroot._sizes import format_bytes, format_rate, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def line(label: str, share: float, n_bytes: int, elapsed_ns: int, max_width: int
     seconds = elapsed_ns / 1e9
     text = f"{100 * share:3.0f} %  {format_bytes(n_bytes)}"
     if seconds >= _SHORTEST_S:
-        text += f"  {format_bytes(n_bytes / seconds)}/s"
+        text += f"  {format_rate(n_bytes / seconds)}"
     if 0 < share < 1:
         text += f"  {format_seconds(seconds * (1 - share) / share)} left"
     # The numbers come first where there is little room.

@@ -247,7 +247,8 @@ def test_the_command_prints_the_table_and_json(arrowroot_command):
     out = arrowroot_command("fjr", FIXTURES / "cern-improved.xml", env=wide).stdout
     line = next(line for line in out.splitlines() if line.startswith("rfio") and " read " in line)
     assert (
-        " ".join(line.split()) == "rfio read 22,416 22,416 805.87 71.7 s 5.12 µs 678 ms 37.7 kB 3.20 ms 11.8"
+        " ".join(line.split())
+        == "rfio read 22,416 22,416 805.87 71.7 s 5.12 µs 678 ms 37.7 kB 3.20 ms 11.8 MB/s"
     )
     document = json.loads(arrowroot_command("fjr", FIXTURES / "cern-improved.xml", "--json").stdout)
     assert document["form"] == "arrowroot.fjr/1"

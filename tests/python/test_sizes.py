@@ -1,5 +1,9 @@
+import re
+from pathlib import Path
+
 import pytest
 
+import arrowroot
 from arrowroot import InvalidRequestError
 from arrowroot._sizes import (
     counted,
@@ -80,6 +84,19 @@ def test_seconds_are_shown_with_three_digits_in_the_unit_that_fits(seconds, text
 def test_rates_are_sizes_per_second():
     assert format_rate(306e6) == "306 MB/s"
     assert three_digits(float("nan")) == "nan"
+
+
+def test_units_are_written_nowhere_else():
+    """What is formatted with a unit behind it would be a second spelling."""
+    with_unit = re.compile(r"""\}(?: ?[kKMGT]B| (?:[mnuµ]?s|min))(?:/s)?["' ,;:)]""")
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in Path(arrowroot.__file__).parent.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if with_unit.search(line) and path.name != "_sizes.py"
+    ]
+    # StallMonitor's own table has six digits, and the source of the cost model whole seconds.
+    assert [line.partition(":")[0] for line in sorted(found)] == ["model.py", "stalls.py"]
 
 
 def test_durations_have_a_unit_but_nothing():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from arrowroot._sizes import three_digits
+from arrowroot._sizes import format_bytes, format_rate, format_seconds, three_digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -93,7 +93,7 @@ _MORE = "Besides"
 METRICS: tuple[Metric, ...] = (
     Metric(
         "tree_cache_bytes",
-        "MB",
+        "B",
         "Size of the tree cache; undefined but with the strategy treecache",
         None,
         _ROOT,
@@ -111,7 +111,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_total_bytes",
-        "MB",
+        "B",
         "Bytes that came from the store, those read in excess too, as ROOT 6.40 counts them (its documentation "
         "leaves these out); what came with the opening or was in a cache is not among them",
         "lower",
@@ -121,7 +121,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_unzip_bytes",
-        "MB",
+        "B",
         "The baskets that were decoded, uncompressed, without their keys: exact, where ROOT multiplies ReadTotal, "
         "excess and all, by the mean compression of the tree",
         None,
@@ -140,7 +140,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_size_bytes",
-        "KB",
+        "B",
         "ReadTotal over ReadCalls",
         "higher",
         _ROOT,
@@ -149,7 +149,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "readahead_bytes",
-        "KB",
+        "B",
         "Largest gap between two ranges that are still read as one",
         None,
         _ROOT,
@@ -168,7 +168,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "real_time_ns",
-        "s",
+        "ns",
         "Wall time, from planning to the last batch",
         "lower",
         _ROOT,
@@ -177,7 +177,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "cpu_time_ns",
-        "s",
+        "ns",
         "CPU time of the process in that time, user and system, all threads",
         "lower",
         _ROOT,
@@ -186,7 +186,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "disk_time_ns",
-        "s",
+        "ns",
         "Time in physical reads, summed over threads",
         "lower",
         _ROOT,
@@ -195,7 +195,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "disk_io_bytes_per_s",
-        "MB/s",
+        "B/s",
         "ReadTotal over Disk Time",
         "higher",
         _ROOT,
@@ -204,7 +204,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_unzip_real_bytes_per_s",
-        "MB/s",
+        "B/s",
         "ReadUnZip over Real Time",
         "higher",
         _ROOT,
@@ -213,7 +213,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_unzip_cpu_bytes_per_s",
-        "MB/s",
+        "B/s",
         "ReadUnZip over CPU Time",
         "higher",
         _ROOT,
@@ -222,7 +222,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_real_bytes_per_s",
-        "MB/s",
+        "B/s",
         "ReadTotal over Real Time",
         "higher",
         _ROOT,
@@ -231,7 +231,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_cpu_bytes_per_s",
-        "MB/s",
+        "B/s",
         "ReadTotal over CPU Time",
         "higher",
         _ROOT,
@@ -240,7 +240,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "read_ns",
-        "s",
+        "ns",
         "Decoding threads in physical reads; none where others fetch ahead, which is read time and perhaps wait",
         "lower",
         _SPLIT,
@@ -249,7 +249,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "decompress_ns",
-        "s",
+        "ns",
         "Threads decompressing baskets",
         "lower",
         _SPLIT,
@@ -258,7 +258,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "decode_ns",
-        "s",
+        "ns",
         "Threads turning basket bytes into Arrow values",
         "lower",
         _SPLIT,
@@ -267,7 +267,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "wait_ns",
-        "s",
+        "ns",
         "Threads waiting for a window or for a free buffer",
         "lower",
         _SPLIT,
@@ -327,7 +327,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("n_threads", "", "Threads that decode", None, _MORE, lambda m: m.stats.n_threads, label="Threads"),
     Metric(
         "peak_rss_bytes",
-        "MB",
+        "B",
         "Largest resident memory of the process during the pass",
         "lower",
         _MORE,
@@ -336,7 +336,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "peak_buffer_bytes",
-        "MB",
+        "B",
         "Most memory held by windows and by batches not yet delivered",
         "lower",
         _MORE,
@@ -366,7 +366,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("n_baskets", "", "Baskets decoded", "lower", _MORE, lambda m: m.stats.n_baskets, label="Baskets"),
     Metric(
         "values_bytes",
-        "MB",
+        "B",
         "Bytes of the Arrow buffers delivered",
         None,
         _MORE,
@@ -375,7 +375,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "payload_bytes",
-        "MB",
+        "B",
         "Bytes that the format asked for: compressed baskets with their keys, wherever they came from",
         "lower",
         _MORE,
@@ -403,8 +403,15 @@ METRICS: tuple[Metric, ...] = (
     ),
 )
 
-#: From the unit of a key (its suffix) to the unit shown.
-_SHOWN_PER_UNIT: dict[str, float] = {"MB": 1e-6, "KB": 1e-3, "MB/s": 1e-6, "s": 1e-9}
+#: How the values of a unit are shown.
+_SHOWN: dict[str, Callable[[Number], str]] = {
+    "B": format_bytes,
+    "B/s": format_rate,
+    "ns": lambda value: format_seconds(value / 1e9),
+    "%": lambda value: f"{value:.2f} %",
+    "entries/s": lambda value: f"{round(value):,} entries/s",
+    "": lambda value: f"{value:,}" if isinstance(value, int) else three_digits(value),
+}
 
 
 def by_key() -> dict[str, Metric]:
@@ -418,17 +425,8 @@ def values(measurement: Measurement) -> dict[str, Number | None]:
 
 
 def shown(metric: Metric, value: Number | None) -> str:
-    """Return a value in the unit that people read: "12.3 MB"; "-" if undefined."""
-    if value is None:
-        return "-"
-    scaled = value * _SHOWN_PER_UNIT.get(metric.unit, 1.0)
-    if metric.unit in ("", "entries/s") and (isinstance(value, int) or metric.unit):
-        number = f"{round(scaled):,}"
-    elif metric.unit == "%":
-        number = f"{scaled:.2f}"
-    else:
-        number = three_digits(scaled)
-    return f"{number} {metric.unit}".rstrip()
+    """Return a value to read, in the unit that fits: "12.3 MB"; "-" if undefined."""
+    return "-" if value is None else _SHOWN[metric.unit](value)
 
 
 def summary(samples: Iterable[dict[str, Number | None]]) -> dict[str, dict[str, Any]]:
@@ -453,8 +451,9 @@ _PREAMBLE = """\
 *Generated from `python/arrowroot/_cost/metrics.py`, and a test keeps it so. `arrowroot perf --explain` says the same.*
 
 Keys are those of `--json`, in the base unit of their suffix: bytes, ns, bytes per s, %. Counts are exact; ratios are
-derived from them when shown. A measure that is undefined, as a ratio to nothing, is null, and left out of the printed
-report. Those of TTreePerfStats are defined as in ROOT 6.40 but for what is said beside them."""
+derived from them when shown. Sizes, times and rates are printed with three digits and the unit that fits: 7.31 kB,
+39.7 ms, 306 MB/s. A measure that is undefined, as a ratio to nothing, is null, and left out of the printed report.
+Those of TTreePerfStats are defined as in ROOT 6.40 but for what is said beside them."""
 
 
 def document() -> str:

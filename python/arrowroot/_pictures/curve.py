@@ -27,20 +27,24 @@ def draw(
     figure = Figure(figsize=(8.5, 8.0), layout="constrained")
     axes = figure.subplots(3, 1, sharex=True, height_ratios=[1.5, 1, 1])
     sizes = [size for size, _ in swept]
-    _draw_panel(axes[0], sizes, [o.wall_ns / 1e9 for _, o in swept], "time (s)", style.BLUE)
+    every = [outcome for _, outcome in (*swept, *others)]
+    ns, time_unit = style.unit(max(o.wall_ns for o in every), style.TIMES)
+    n_bytes, size_unit = style.unit(max(o.read_bytes for o in every), style.SIZES)
+    _draw_panel(axes[0], sizes, [o.wall_ns / ns for _, o in swept], f"time ({time_unit})", style.BLUE)
     axes[0].fill_between(
-        sizes, [o.think_ns / 1e9 for _, o in swept], color=style.GREY, alpha=0.15, linewidth=0
+        sizes, [o.think_ns / ns for _, o in swept], color=style.GREY, alpha=0.15, linewidth=0
     )
     if any(outcome.think_ns for _, outcome in swept):
-        _note(axes[0], "decoding", swept[len(swept) // 2][1].think_ns / 1e9, style.GREY)
-    _draw_panel(axes[1], sizes, [o.read_bytes / 1e6 for _, o in swept], "bytes read (MB)", style.RED)
-    needed = swept[0][1].payload_bytes / 1e6
+        _note(axes[0], "decoding", swept[len(swept) // 2][1].think_ns / ns, style.GREY)
+    read = [o.read_bytes / n_bytes for _, o in swept]
+    _draw_panel(axes[1], sizes, read, f"bytes read ({size_unit})", style.RED)
+    needed = swept[0][1].payload_bytes / n_bytes
     axes[1].axhline(needed, color=style.RED, linewidth=1, linestyle=(0, (1, 2)))
     _note(axes[1], "needed", needed, style.RED)
     _draw_panel(axes[2], sizes, [float(o.n_requests) for _, o in swept], "requests", style.GREEN)
     axes[2].set_yscale("log")
-    _draw_across(axes[0], [(name, o.wall_ns / 1e9) for name, o in others])
-    _draw_across(axes[1], [(name, o.read_bytes / 1e6) for name, o in others])
+    _draw_across(axes[0], [(name, o.wall_ns / ns) for name, o in others])
+    _draw_across(axes[1], [(name, o.read_bytes / n_bytes) for name, o in others])
     _draw_across(axes[2], [(name, float(o.n_requests)) for name, o in others])
     axes[2].yaxis.set_major_formatter(EngFormatter(sep=""))
     style.write_title(axes[0], title)

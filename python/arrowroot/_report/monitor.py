@@ -270,12 +270,12 @@ def rows(series: Series) -> list[list[str]]:
 
 
 def _shown(value: float | None, unit: str) -> str:
-    from arrowroot._sizes import format_bytes, three_digits
+    from arrowroot._sizes import format_bytes, format_rate, three_digits
 
     if value is None:
         return "-"
     if unit == "B":
         return format_bytes(value)
     if unit == "B/s":
-        return f"{format_bytes(value)}/s"
+        return format_rate(value)
     return f"{three_digits(value)} {unit}".rstrip()

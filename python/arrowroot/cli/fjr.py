@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot import _terminal as terminal
 from arrowroot._render import printable, text_table
 from arrowroot._report import fjr
-from arrowroot._sizes import format_bytes, format_count, format_seconds, three_digits
+from arrowroot._sizes import format_bytes, format_count, format_rate, format_seconds
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +58,7 @@ def _data(reports: list[Report]) -> list[dict[str, Any]]:
 
 def _rows(report: Report) -> list[list[str]]:
     header = ["subsystem", "counter", "attempted", "successful", "MiB", "total", "min", "max"]
-    rows = [[*header, "mean size", "mean time", "MB/s"]]
+    rows = [[*header, "mean size", "mean time", "rate"]]
     rows += [_row(counter) for counter in report.counters]
     return rows
 
@@ -75,5 +75,5 @@ def _row(counter: Counter) -> list[str]:
         *(format_seconds(ms / 1e3) for ms in (counter.total_ms, counter.min_ms, counter.max_ms)),
         "-" if mean_bytes is None else format_bytes(mean_bytes),
         "-" if mean_ms is None else format_seconds(mean_ms / 1e3),
-        "-" if rate is None else three_digits(rate / 1e6),
+        "-" if rate is None else format_rate(rate),
     ]

@@ -9,7 +9,7 @@ from arrowroot import InvalidRequestError
 from arrowroot import _terminal as terminal
 from arrowroot._render import printable, text_table
 from arrowroot._report import fjr, model
-from arrowroot._sizes import format_seconds, three_digits
+from arrowroot._sizes import format_rate, format_seconds
 
 if TYPE_CHECKING:
     import argparse
@@ -35,8 +35,7 @@ def run(options: argparse.Namespace) -> None:
         }
         print(json.dumps(document, indent=2))
         return
-    latency, bandwidth = format_seconds(options.latency), three_digits(options.bandwidth / 1e6)
-    print(f"at {latency} for each read and {bandwidth} MB/s\n")
+    print(f"at {format_seconds(options.latency)} for each read and {format_rate(options.bandwidth)}\n")
     rows = [["predicted", "reads", "megabytes", "waiting", "transfer", "counters", "report"]]
     for name, prediction in predictions:
         reads, megabytes = prediction.reads, prediction.megabytes

@@ -207,7 +207,7 @@ def _explain(*, as_json: bool) -> None:
     import textwrap
 
     for metric in _metrics.METRICS:
-        unit = f", shown in {metric.unit}" if metric.unit else ""
+        unit = f", {metric.unit}" if metric.unit else ""
         better = f", {metric.better} is better" if metric.better else ""
         print(f"{metric.alias or metric.label or metric.key}  ({metric.key}{unit}{better})")
         print(textwrap.fill(metric.description, width, initial_indent="    ", subsequent_indent="    "))

@@ -19,9 +19,9 @@ from arrowroot._sizes import (
     format_binary,
     format_bytes,
     format_count,
+    format_rate,
     format_seconds,
     parse_size,
-    three_digits,
 )
 from arrowroot.cli import destinations
 from arrowroot.cli.target import storage_options
@@ -116,7 +116,7 @@ def _cases(
 
 def _title(options: argparse.Namespace, log: Log, line: Line, sweep: Sweep) -> str:
     strategy = sweep.strategy or strategies(options.strategy)[0]
-    store = f"{format_seconds(line.latency_s)}, {three_digits(line.bytes_per_s / 1e6)} MB/s"
+    store = f"{format_seconds(line.latency_s)}, {format_rate(line.bytes_per_s)}"
     return f"{strategy}, {sweep.option}: {format_bytes(log.payload_bytes)} at {store}"
 
 
@@ -139,7 +139,7 @@ def _print_text(
     print(
         f"{counted(len(log.logical), 'basket')} of {format_bytes(log.payload_bytes)}; decoding takes {think}\n"
         f"{'disk' if line.disk else 'store'}: {format_seconds(line.latency_s)} a {'seek' if line.disk else 'request'}, "
-        f"{three_digits(line.bytes_per_s / 1e6)} MB/s{streams}\n"
+        f"{format_rate(line.bytes_per_s)}{streams}\n"
     )
     first = sweep.option if sweep else "strategy"
     rows = [[first, "time", "waiting", "requests", "ranges", "read", "over-read", "buffers", ""]]

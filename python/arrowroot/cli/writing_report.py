@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from arrowroot import _terminal as terminal
 from arrowroot._render import text_table
 from arrowroot._report import accounts as _accounts
-from arrowroot._sizes import compression_ratio, format_bytes, format_count, format_seconds, three_digits
+from arrowroot._sizes import compression_ratio, format_bytes, format_count, format_rate, format_seconds
 
 if TYPE_CHECKING:
     from arrowroot import WritingCost
@@ -24,7 +24,7 @@ def print_text(cost: WritingCost) -> None:
         ["clusters", format_count(cost.n_clusters)],
         ["values", format_bytes(cost.memory_bytes)],
         ["stored", format_bytes(cost.stored_bytes) + (f" (ratio {ratio:.2f})" if ratio else "")],
-        ["values / real time", f"{three_digits(cost.memory_bytes / 1e6 / seconds)} MB/s" if seconds else "-"],
+        ["values / real time", format_rate(cost.memory_bytes / seconds) if seconds else "-"],
         ["compression, all threads", format_seconds(cost.compress_ns / 1e9)],
         ["waits", f"{format_count(cost.n_waits)} of {format_seconds(cost.wait_ns / 1e9)} in all"],
         ["  longest", format_seconds(cost.longest_wait_ns / 1e9)],
