@@ -405,7 +405,7 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arr
     for arguments, code, text in [
         ((files / "nothing.parquet", out), 1, "no such file"),
         ((files / "nothing.root", out), 1, "nothing.root"),
-        ((files / "in.parquet", tmp_path / "out.csv"), 2, "which format"),
+        ((files / "in.parquet", tmp_path / "out.txt"), 2, "which format"),
         (
             (files / "in.parquet", out, "--filter", "Jte_pt > 0"),
             2,

@@ -115,13 +115,13 @@ def test_first_and_last_entries_of_several_files(file: Path, capsys: pytest.Capt
     code, out, _ = typed("tail FILE:Events FILE:dir/other -n 2 --json", file, capsys)
     assert code == 0
     assert [line.split(",")[0] for line in out.splitlines()] == [
-        '{"Muon_pt": 18.0',
-        '{"Muon_pt": 19.0',
-        '{"x": 1}',
-        '{"x": 2}',
+        '{"Muon_pt":18.0',
+        '{"Muon_pt":19.0',
+        '{"x":1}',
+        '{"x":2}',
     ]
     _, out, _ = typed("tail FILE:Events -n 1 --filter run<5 --json -c run", file, capsys)
-    assert out == '{"run": 4.0}\n'
+    assert out == '{"run":4.0}\n'
     code, out, err = typed("head FILE:Events nowhere.root FILE:dir/other -n 1", file, capsys)
     assert (code, "nowhere.root" in err, out.count("the first 1 of")) == (1, True, 2)
 
@@ -159,7 +159,7 @@ def test_costs_of_several_files_and_patterns(file: Path, capsys: pytest.CaptureF
     assert (code, out.count("Storage, by layer")) == (0, 3)
     assert "all 3 files  28 entries" in out
     code, out, _ = typed(f"head {pattern} -n 1 --json -c run", file, capsys)
-    assert out.splitlines() == ['{"run": 0.0}', '{"run": 0.0}']
+    assert out.splitlines() == ['{"run":0.0}', '{"run":0.0}']
     code, _, err = typed(f"perf {pattern} --plot x.png", file, capsys)
     assert (code, "--plot: of one file" in err) == (2, True)
     code, out, _ = typed(f"tune {pattern} --budget-seconds 0 --json", file, capsys)

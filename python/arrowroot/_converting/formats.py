@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._layout.settings import TRIED, codec_number
+from arrowroot._render import without_secrets
 from arrowroot._storage.url import split_url
 from arrowroot._writing.location import local_path
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    Format = Literal["root", "parquet", "ipc"]
+    Format = Literal["root", "parquet", "ipc", "csv", "jsonl"]
 
 _SUFFIXES: dict[str, Format] = {
     ".root": "root",
@@ -22,7 +23,21 @@ _SUFFIXES: dict[str, Format] = {
     ".arrow": "ipc",
     ".ipc": "ipc",
     ".feather": "ipc",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
+#: What formats are called.
+TITLES: dict[Format, str] = {
+    "root": "ROOT",
+    "parquet": "Parquet",
+    "ipc": "Arrow IPC",
+    "csv": "CSV",
+    "jsonl": "JSON lines",
+}
+#: Those that are text, and what reads each in Python. They record no types.
+_READERS: dict[Format, str] = {"csv": "pyarrow.csv.read_csv", "jsonl": "pyarrow.json.read_json"}
+STDOUT = "-"
 
 
 class NamedFile(NamedTuple):
@@ -51,12 +66,35 @@ def place_of(text: str) -> NamedFile:
     return NamedFile(file, table, found)
 
 
-def checked_output(text: str) -> NamedFile:
-    """Return the place of an output, a path. Raises: InvalidRequestError for other stores, and for no known suffix."""
+def is_text(found: Format) -> bool:
+    """True of formats of lines of text, which record no types."""
+    return found in _READERS
+
+
+def checked_input(text: str) -> NamedFile:
+    """Return the place of an input. Raises: InvalidRequestError for a text, which says nothing of its types."""
     place = place_of(text)
-    if _suffix_of(place.file) not in _SUFFIXES:
+    if is_text(place.format):
         raise InvalidRequestError(
-            f"{text}: which format? the name of the output ends in one of {', '.join(_SUFFIXES)}"
+            f"{without_secrets(text)}: {TITLES[place.format]} are written, and not read: write in Python "
+            f"ar.write('new.root:Events', {_READERS[place.format]}({without_secrets(place.file)!r}))"
+        )
+    return place
+
+
+def checked_output(text: str, named: Format | None = None) -> NamedFile:
+    """Return the place of an output: a path, or "-" for the standard output.
+
+    named: the format, where the suffix does not say it.
+
+    Raises: InvalidRequestError for other stores, and for no known suffix and no format.
+    """
+    place = NamedFile("/dev/stdout", None, named or "root") if text == STDOUT else place_of(text)
+    if named is not None:
+        place = place._replace(format=named)
+    elif _suffix_of(place.file) not in _SUFFIXES:
+        raise InvalidRequestError(
+            f"{text}: which format? the name of the output ends in one of {', '.join(_SUFFIXES)}, or --format says it"
         )
     return place._replace(file=local_path(place.file))
 
@@ -82,7 +120,6 @@ def other_codec(codec: str | int, found: Format) -> tuple[str | None, int | None
     known = ("gzip", "lz4", "zstd") if found == "parquet" else ("lz4", "zstd")
     if name not in known:
         raise InvalidRequestError(
-            f"compression {codec!r}: {'Parquet' if found == 'parquet' else 'Arrow IPC'} has "
-            f"{', '.join(known).replace('gzip', 'zlib')} and none"
+            f"compression {codec!r}: {TITLES[found]} has {', '.join(known).replace('gzip', 'zlib')} and none"
         )
     return name, None if name == "lz4" else level

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from arrowroot._converting.formats import other_codec
+from arrowroot._converting.formats import TITLES, is_text, other_codec
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT, Unsaid
 from arrowroot._render import N_QUOTED, without_secrets
-from arrowroot._saving.replacing import replacing
+from arrowroot._saving.replacing import is_stdout, replacing
 from arrowroot._writing.file import create, fault_of_path
 from arrowroot._writing.options import layout_with
 from arrowroot._writing.plan import plan_for
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from arrowroot._api.file import File
-    from arrowroot._converting.formats import NamedFile
+    from arrowroot._converting.formats import Format, NamedFile
     from arrowroot._converting.inputs import Input, InputTable
     from arrowroot._cost.writing import WritingCost
     from arrowroot._layout.layout import Layout, LayoutLike
@@ -132,10 +133,16 @@ def check_style(place: NamedFile, style: Style, names: Sequence[str], what: str)
     if place.format == "root":
         style.whole()
         return
-    kind = "Parquet" if place.format == "parquet" else "Arrow IPC"
+    kind = TITLES[place.format]
     if style.of_root:
         raise InvalidRequestError(f"{', '.join(style.of_root)}: {place.file} is {kind}; a ROOT file has that")
-    other_codec(style.codec, place.format)
+    if not is_text(place.format):
+        other_codec(style.codec, place.format)
+    elif not isinstance(style.compression, Unsaid):
+        raise InvalidRequestError(
+            f"--compression: {kind} is text: write "
+            f"arrowroot convert {what} - --format {place.format} | zstd > out.{place.format}.zst"
+        )
     if not names:
         raise InvalidRequestError(f"{what} has no tree, and {place.file} is one table")
     if len(names) > 1:
@@ -161,16 +168,25 @@ def write_all(
         return _to_root(given, place, style, progress, check)
     (table,) = given.tables
     left_out = [*given.left_out, *((key.path, "not a table") for key in given.objects)]
-    what = "Parquet" if place.format == "parquet" else "Arrow IPC"
-    written = Written([], [], [*left_out, *table.left_out], _of_table(table, table.notes.lost_in(what)))
+    notes = table.notes.lost_in(TITLES[place.format])
+    written = Written([], [], [*left_out, *table.left_out], _of_table(table, notes))
+    if is_text(place.format) and is_stdout(place.file):
+        # Whoever reads lines from a pipe waits for no end of them.
+        with _unsupported(place.file):
+            n_entries, n_bytes = _write_lines(sys.stdout.buffer, place.format, table, progress)
+        return written._replace(tables=[(table.name, n_entries)], n_bytes=n_bytes)
     with suppress(_DiffersError), _unsupported(place.file), replacing(place.file) as beside:
-        writer = _parquet_writer if place.format == "parquet" else _ipc_writer
-        n_entries = 0
-        with writer(beside, table.said, style.codec) as write:
-            for batch in table.batches():
-                write(batch)
-                n_entries += batch.num_rows
-                progress(table, n_entries)
+        if is_text(place.format):
+            with Path(beside).open("wb") as file:
+                n_entries, _ = _write_lines(file, place.format, table, progress)
+        else:
+            writer = _parquet_writer if place.format == "parquet" else _ipc_writer
+            n_entries = 0
+            with writer(beside, table.said, style.codec) as write:
+                for batch in table.batches():
+                    write(batch)
+                    n_entries += batch.num_rows
+                    progress(table, n_entries)
         differences = check(beside, [table.name]) if check is not None else []
         written = written._replace(tables=[(table.name, n_entries)], differences=differences)
         _check_same(written)
@@ -283,6 +299,22 @@ def _ipc_writer(
         pa.ipc.new_file(sink, schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer,
     ):
         yield writer.write_batch
+
+
+def _write_lines(
+    file: BinaryIO, found: Format, table: InputTable, progress: Callable[[InputTable, int], object]
+) -> tuple[int, int]:
+    """Write a table as lines of text; return how many entries and bytes these were."""
+    from arrowroot._converting import lines
+
+    lines_of = lines.csv_lines if found == "csv" else lines.json_lines
+    n_entries = 0
+    n_bytes = file.write(lines.csv_header(table.said.names)) if found == "csv" else 0
+    for batch in table.batches():
+        n_bytes += sum(map(file.write, lines_of(batch)))
+        n_entries += batch.num_rows
+        progress(table, n_entries)
+    return n_entries, n_bytes
 
 
 @contextmanager

@@ -18,6 +18,7 @@ _FILE = "file://"
 _OTHER_FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), ("Parquet", "pyarrow.parquet.write_table")),
     **dict.fromkeys((".arrow", ".ipc", ".feather"), ("Arrow", "pyarrow.feather.write_feather")),
+    ".csv": ("CSV", "pyarrow.csv.write_csv"),
 }
 
 

@@ -15,7 +15,7 @@ from arrowroot._saving.replacing import is_stdout, replacing
 from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
-from arrowroot.cli.target import column_texts, storage_options
+from arrowroot.cli.target import column_texts, or_stdin, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> int:
     """Convert a file, and say what was written."""
     started = time.perf_counter_ns()
-    source, target = formats.place_of(options.input), formats.checked_output(options.output)
+    source = formats.checked_input(or_stdin(options.input))
+    target = formats.checked_output(options.output, options.format)
     if (options.cost or options.fjr) and target.format != "root":
         raise InvalidRequestError("--cost and --fjr: the layers of writing are counted for a ROOT file")
     named = [("OUTPUT", target.file), ("--fjr", options.fjr)]
@@ -47,6 +48,10 @@ def run(options: argparse.Namespace) -> int:
     if options.plan:
         plan(options, outputs.plans_of(given, target, style))
         return EXIT_DONE
+    if options.verify and formats.is_text(target.format):
+        raise InvalidRequestError(
+            f"--verify: {formats.TITLES[target.format]} record no types, and cannot be read back as they were"
+        )
     if options.verify and any(one is not None for _, one in style.whole().precision):
         raise InvalidRequestError(
             "--verify: the layout has reduced precision, so the output differs from the input"

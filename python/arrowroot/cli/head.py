@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arrowroot import ArrowrootError, CorruptFileError, Directory, InvalidRequestError, Tree, UnsupportedError
 from arrowroot import _terminal as terminal
@@ -107,11 +106,11 @@ def _show(
     options: argparse.Namespace, tree: Tree, table: pa.Table, paths: Sequence[str], numbers: Sequence[int]
 ) -> None:
     if options.json:
-        import json
+        from arrowroot._converting.lines import json_lines
 
-        for i in range(table.num_rows):
-            entry = {name: _plain(table[name][i]) for name in table.column_names}
-            print(json.dumps(entry, allow_nan=False))
+        sys.stdout.flush()
+        for batch in table.combine_chunks().to_batches():
+            sys.stdout.buffer.writelines(json_lines(batch))
         return
     width = _width(options)
     style = terminal.Style(sys.stdout)
@@ -139,36 +138,3 @@ def _show(
     if left:
         names = ", ".join(printable(name) for name in left[:6]) + (", …" if len(left) > 6 else "")
         print(style.faint(clip(f"{counted(len(left), 'more column')}: {names}", width)))
-
-
-def _plain(scalar: pa.Scalar) -> Any:
-    """Return a value that JSON has.
-
-    NaN and infinities become null; bytes text in which U+FFFD is what is no UTF-8; decimals, dates and times text, the
-    latter as ISO 8601 has them; durations the number of their units.
-    """
-    import pyarrow as pa
-
-    if not scalar.is_valid:
-        return None
-    if isinstance(scalar, pa.MapScalar):
-        return [[_plain(pair[0]), _plain(pair[1])] for pair in scalar.values]
-    if isinstance(scalar, pa.ListScalar):  # as are the large ones and those of fixed size
-        return [_plain(item) for item in scalar.values]
-    if isinstance(scalar, pa.StructScalar):
-        return {field.name: _plain(scalar[i]) for i, field in enumerate(scalar.type)}
-    if isinstance(scalar, pa.UnionScalar | pa.DictionaryScalar):
-        return _plain(scalar.value)
-    if isinstance(scalar, pa.DurationScalar):
-        return scalar.value
-    if isinstance(scalar, pa.TimestampScalar) and scalar.type.tz is not None:
-        # As UTC, which needs no table of time zones.
-        scalar = scalar.cast(pa.timestamp(scalar.type.unit, "UTC"))
-    if pa.types.is_timestamp(scalar.type) or pa.types.is_date(scalar.type) or pa.types.is_time(scalar.type):
-        return scalar.cast(pa.string()).as_py()
-    value = scalar.as_py()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value) if pa.types.is_decimal(scalar.type) else value

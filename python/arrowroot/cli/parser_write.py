@@ -20,18 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CONVERT = """\
-Converts between ROOT files (trees and RNTuples), Parquet and Arrow IPC. The suffix of a name says the format: .root,
-.parquet, .arrow. Data pass through in batches, so memory does not grow with the file; the output is there when it is
-whole, and an older file of its name is replaced then.
+Converts between ROOT files (trees and RNTuples), Parquet and Arrow IPC, and writes CSV and JSON lines. The suffix of a
+name says the format: .root, .parquet, .arrow, .csv, .jsonl. Data pass through in batches, so memory does not grow with
+the file; the output is there when it is whole, and an older file of its name is replaced then.
 
 All trees of a ROOT file are converted unless one is named, and objects that are no trees are copied from ROOT to ROOT.
-A file of another format becomes the tree "Events" unless OUT names it.
+A file of another format becomes the tree "Events" unless OUT names it. In CSV, lists are JSON in their cell.
 
 examples:
   arrowroot convert run7.root:Events run7.parquet
+  arrowroot convert run7.root:Events run7.csv -c run,event,nMuon
+  arrowroot convert run7.root:Events - --format jsonl | jq .Muon_pt
   arrowroot convert run7.parquet run7.root:Events --layout rntuple
   arrowroot convert old.root new.root --compression zstd:7 --verify
-  arrowroot convert run7.root:Events skim.root -c 'Muon_*,MET_*' --filter 'nMuon >= 2'
+  arrowroot convert run7.root:Events skim.root -c 'Muon_*' --filter 'nMuon >= 2'
   arrowroot convert run7.parquet run7.root --layout aod-2011 --plan
 """
 
@@ -40,7 +42,7 @@ Makes a file of events that look like those of an experiment: momenta that fall,
 mean nothing as physics. The same kind, seed and number of entries are the same data on every machine.
 
 kinds:
-  nanoaod   a flat tree of some 940 columns, as of CMS: counters, lists of numbers, trigger bits
+  nanoaod   some 940 columns, as of CMS: counters, lists, trigger bits
   d3pd      some 430 columns, as of ATLAS: lists, and lists of lists
   aod       five lists of records, with a list in each record
 
@@ -54,10 +56,17 @@ examples:
 
 def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the commands of this module; ``add`` takes name, description and summary."""
-    convert = add("convert", _CONVERT, "between ROOT, Parquet and Arrow IPC")
+    convert = add("convert", _CONVERT, "between ROOT, Parquet, Arrow IPC; to CSV and JSON lines")
     convert.add_argument("input", metavar="IN[:TREE]", help="a ROOT file or URL, a Parquet or an Arrow file")
     convert.add_argument(
-        "output", metavar="OUT[:TREE]", help="a file of this machine: .root, .parquet or .arrow"
+        "output",
+        metavar="OUT[:TREE]",
+        help="a file of this machine: .root, .parquet, .arrow, .csv or .jsonl; -: the standard output",
+    )
+    convert.add_argument(
+        "--format",
+        choices=("root", "parquet", "ipc", "csv", "jsonl"),
+        help="that of OUT, where its name does not say it; jsonl: JSON lines, an object for each entry",
     )
     add_columns(convert, "convert only these columns")
     add_filter(convert, "convert the entries for which this holds")

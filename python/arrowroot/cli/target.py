@@ -76,10 +76,15 @@ def each_target(
     return worst(codes)
 
 
+def or_stdin(url: str) -> str:
+    """Return the name of a file to read: that of the standard input for "-"."""
+    return "/dev/stdin" if url == "-" else url
+
+
 def open_target(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, str | None]:
     """Open the file of "URL[:TREE]"; return it and the tree's path, None if none is named."""
     url, path = split_url(text)
-    return arrowroot.open(url, **(storage or {})), path
+    return arrowroot.open(or_stdin(url), **(storage or {})), path
 
 
 def open_tree(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, Tree]:
