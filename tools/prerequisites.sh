@@ -78,17 +78,19 @@ if [ "${1:-}" = --servers ]; then
     on_path xrdcp || need="$need xrootd-client"
     on_path openssl || need="$need openssl"
     on_path curl || need="$need curl"
+    on_path zsh || need="$need zsh"
+    on_path fish || need="$need fish"
     find /usr/lib /usr/local/lib -name 'libXrdHttp-*.so' 2>/dev/null | grep -q . || need="$need xrootd-server-plugins"
     # Debian does not put its programs on the path.
     find /usr/lib/postgresql /usr/local/bin /usr/bin -name initdb 2>/dev/null | grep -q . || need="$need postgresql"
     [ -n "$need" ] || exit 0
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        say "installing servers for tests from the distribution:$need"
+        say "installing servers and shells for tests from the distribution:$need"
         apt-get update -qq >&2 || say "apt-get update failed: going on with what apt knows"
         # One by one: a distribution that lacks one has the others. What is missing after all, the tests name.
         for package in $need; do install_without_starting "$package" || say "cannot install $package"; done
     else
-        say "tests want servers that are not here.
+        say "tests want servers and shells that are not here.
     Debian, Ubuntu: apt install$need"
     fi
     exit 0

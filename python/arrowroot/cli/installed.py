@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from arrowroot import InvalidRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import argparse
+    from collections.abc import Callable, Iterable, Sequence
+    from importlib.metadata import EntryPoint
 
 
 def find(name: str) -> Callable[[Sequence[str]], int] | None:
@@ -17,12 +20,24 @@ def find(name: str) -> Callable[[Sequence[str]], int] | None:
     """
     if name != "lab":
         return None
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group="arrowroot.commands", name=name):
+    for entry in _entry_points():
         command: Callable[[Sequence[str]], int] = entry.load()
         return command
     raise InvalidRequestError(
         "arrowroot lab is in a package of its own, which is not installed: pip install arrowroot-lab, "
         "or in a checkout pip install ./lab"
     )
+
+
+def parser() -> argparse.ArgumentParser | None:
+    """Return the parser of the laboratory, which stands beside its command; None if it is not installed."""
+    for entry in _entry_points():
+        found: argparse.ArgumentParser = import_module(entry.module).parser()
+        return found
+    return None
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return entry_points(group="arrowroot.commands", name="lab")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import TYPE_CHECKING, NoReturn
 
 import arrowroot
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_USAGE = 2
+_WIDEST_HELP = 100
 
 _DESCRIPTION = "Reads ROOT files as Apache Arrow columns, says what it cost, and writes them."
 _EPILOG = """\
@@ -83,11 +85,12 @@ the storage.
 examples:
   arrowroot perf run7.root:Events
   arrowroot perf 'data/*.root' -c 'Muon_*'
-  arrowroot perf run7.root:Events -c 'Muon_*,Jet_pt' --entries 0:100000 --threads 1 --repeat 5
+  arrowroot perf run7.root:Events --entries 0:100000 --threads 1 --repeat 5
   arrowroot perf run7.root:Events --fraction 0.01 --seed 7
   arrowroot perf run7.root:Events --filter 'any(Muon_pt > 50)'
   arrowroot perf run7.root:Events --plot reads.png --monitor
-  arrowroot perf run7.root:Events --strategy treecache --cache-size 30MB --fjr report.xml
+  arrowroot perf run7.root:Events --strategy treecache --cache-size 30MB
+  arrowroot perf run7.root:Events --fjr report.xml
   arrowroot perf run7.root:Events --trace reads.parquet
   arrowroot perf run7.root:Events --save perfstat.root
   arrowroot perf --from perfstat.root
@@ -104,8 +107,8 @@ interruption.
 
 examples:
   arrowroot index 'data/run*.root' -o index.parquet
-  arrowroot index data/a.root:Events data/b.root:Events -o index.parquet --columns run,luminosityBlock,event
-  arrowroot index 'data/*.root' --tree Events -o index.parquet --json | jq .n_read
+  arrowroot index a.root:Events b.root:Events -o index.parquet -c run,event
+  arrowroot index 'data/*.root' --tree Events -o i.parquet --json | jq .n_read
 """
 
 _CONFIG = """\
@@ -115,8 +118,18 @@ Shows each option of the storage, its value in force and who set it: the command
 
 examples:
   arrowroot config
-  arrowroot config 'root://host//run7.root?arrowroot.strategy=treecache' --cache-size 30MB
+  arrowroot config 'root://host//run7.root?arrowroot.strategy=treecache'
   arrowroot config --json | jq '.options[] | select(.origin != "default")'
+"""
+
+_COMPLETION = """\
+Prints the script with which a shell completes commands, options and names of files when Tab is pressed.
+A new shell has it.
+
+examples:
+  arrowroot completion fish > ~/.config/fish/completions/arrowroot.fish
+  eval "$(arrowroot completion bash)"            in ~/.bashrc
+  eval "$(arrowroot completion zsh)"             in ~/.zshrc, behind compinit
 """
 
 
@@ -126,6 +139,23 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, as for all other errors."""
         self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(message)} (try: {self.prog} --help)\n")
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Fits paragraphs to the width of the terminal; indented lines, as examples are, stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled: list[str] = []
+        for line in text.splitlines():
+            # A line goes on with the one before, but behind an empty one and beside indented ones.
+            if line[:1].strip() and filled and filled[-1][:1].strip():
+                filled[-1] += f" {line}"
+            else:
+                filled.append(line)
+        lines = (
+            line if line.startswith(" ") else textwrap.fill(line, min(width, _WIDEST_HELP)) for line in filled
+        )
+        return super()._fill_text("\n".join(lines), width, indent)
 
 
 class _Version(argparse.Action):
@@ -139,8 +169,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    raw = argparse.RawDescriptionHelpFormatter
-    top = Parser(prog="arrowroot", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=raw)
+    top = Parser(prog="arrowroot", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=_Help)
     top.add_argument("-V", "--version", action=_Version, nargs=0, help="show version and commit")
     every = Parser(add_help=False)
     every.add_argument("--debug", action="store_true", help="show tracebacks (as does ARROWROOT_DEBUG=1)")
@@ -148,7 +177,7 @@ def parser() -> argparse.ArgumentParser:
 
     def add(name: str, description: str, summary: str) -> argparse.ArgumentParser:
         return commands.add_parser(
-            name, parents=[every], description=description, formatter_class=raw, help=summary
+            name, parents=[every], description=description, formatter_class=_Help, help=summary
         )
 
     _ls(add("ls", _LS, "what is in a file"))
@@ -160,6 +189,8 @@ def parser() -> argparse.ArgumentParser:
     _config(add("config", _CONFIG, "the options of the storage in force"))
     parser_write.add_commands(add)
     parser_study.add_commands(add)
+    completion = add("completion", _COMPLETION, "Tab for bash, zsh and fish")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     # It is a package of its own, whose command is looked for before anything is parsed here.
     commands.add_parser(
         "lab", help="the laboratory: the same tests over many storages and engines", add_help=False

@@ -38,7 +38,7 @@ of a job's log that has some in its text, with what follows from it: mean size a
 
 examples:
   arrowroot fjr FrameworkJobReport.xml
-  arrowroot fjr FrameworkJobReport.xml --json | jq '.reports[].counters[] | select(.name == "read")'
+  arrowroot fjr FrameworkJobReport.xml --json | jq '.reports[].counters[]'
 """
 
 _MODEL = """\
@@ -49,7 +49,7 @@ trace, its physical requests are taken.
 
 examples:
   arrowroot model FrameworkJobReport.xml --latency 5ms --bandwidth 12MB/s
-  arrowroot model report.xml --reads tstoragefile/read --megabytes tstoragefile/read
+  arrowroot model report.xml --reads tstoragefile/read
   arrowroot model reads.parquet --latency 50ms --bandwidth 100MB/s
 """
 
@@ -61,7 +61,7 @@ the trace was recorded at, within the limits that it had.
 examples:
   arrowroot replay reads.parquet --strategy all --latency 5ms --bandwidth 12MB/s
   arrowroot replay reads.parquet --store s3 --strategy treecache --strategy auto
-  arrowroot replay reads.parquet --strategy treecache --cache-size 30MB -O learn_entries=0
+  arrowroot replay reads.parquet --strategy treecache -O learn_entries=0
   arrowroot replay reads.parquet --sweep readahead=4k..128M --plot sweep.png
 """
 
