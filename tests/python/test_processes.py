@@ -49,8 +49,10 @@ def test_more_threads_than_work_are_not_started():
 def test_what_is_no_regular_file_is_refused(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(arrowroot.StorageError, match="not a regular file"):
+    with pytest.raises(arrowroot.StorageError, match=r"it is a pipe.*: save it first"):
         arrowroot.open(pipe)
+    with pytest.raises(arrowroot.StorageError, match="not a regular file"):
+        arrowroot.open("/dev/null")
 
 
 def test_several_threads_read_one_tree_at_once():

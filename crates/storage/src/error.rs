@@ -272,7 +272,7 @@ fn cut(text: &str) -> String {
 pub(crate) fn reason(error: &std::io::Error) -> String {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let text = error.to_string();
-    let reason = text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase();
+    let reason = text.split_once(" (os error").map_or(text.clone(), |(reason, _)| reason.to_lowercase());
     match error.kind() {
         _ if error.is_scarcity() => format!("{reason}: {}", descriptors::remedy()),
         StorageFull => format!("{reason}: the disk is full; make room, or write to another one"),

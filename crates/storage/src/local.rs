@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "this is the one place where files are opened")]
 
 use std::fs::{File, Metadata};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::lent_file::{LentFile, Whereabouts};
 use crate::secret::redacted;
 use crate::source::{AccessProfile, Part, Source, check_range};
+
+const IS_A_PIPE: &str = "it is a pipe, and a file of ROOT is read here and there: save it first (curl -O URL; cat > \
+                         copy.root), or open the URL itself";
 
 /// A file read with positioned reads.
 ///
@@ -103,6 +106,9 @@ impl LocalFile {
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
             return Err(failed(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+        }
+        if metadata.file_type().is_fifo() {
+            return Err(failed(std::io::Error::other(IS_A_PIPE)));
         }
         if !metadata.is_file() {
             return Err(failed(std::io::Error::other("not a regular file")));

@@ -92,14 +92,15 @@ class FileObject:
         self._lock = threading.Lock()
         try:
             is_text = isinstance(file.read(0), str)
-            with self._position_kept():
-                self._file.seek(0, os.SEEK_END)
-                self.size_bytes = int(file.tell())
+            if not is_text:
+                with self._position_kept():
+                    self._file.seek(0, os.SEEK_END)
+                    self.size_bytes = int(file.tell())
         except Exception as error:
             why = str(error) or type(error).__name__
             raise InvalidRequestError(
-                f"open: {self.url} cannot be read from any place ({why}): give a path, a file object that can seek, or "
-                "the whole content as bytes"
+                f"open: {self.url} cannot be read from any place ({why}): give a path or a URL, or all of it: "
+                "ar.open(file.read())"
             ) from error
         if is_text:
             raise InvalidRequestError(f"open: {self.url} is read as text: open it with mode 'rb'")
