@@ -290,6 +290,12 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     return _native.nearest(name, list(names))
 
 
+def nearest_columns(name: str, names: Iterable[str]) -> list[str]:
+    """Return what was meant by a column that there is not: all of a collection, as "Muon_*", or what looks like it."""
+    known, of_collection = list(names), f"{name}_"
+    return [f"{name}_*"] if any(one.startswith(of_collection) for one in known) else nearest(name, known)
+
+
 def cancelled() -> ArrowrootError:
     """Return the error of a scan that is drawn from after it was cancelled: it did not deliver all."""
     return ArrowrootError("the scan was cancelled")

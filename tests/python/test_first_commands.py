@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,11 +49,29 @@ REFUSED = {
     "tree FILE": "write arrowroot ls FILE",
     "scan FILE": "write arrowroot head FILE",
     "draw FILE:h": "write arrowroot show FILE:h",
-    "hadd out.root a.root b.root": "write arrowroot convert",
-    "merge FILE": "write arrowroot convert FILE",
+    "hadd out.root a.root b.root": 'ar.write("out.root:Events", ar.scan(["a.root", "b.root"], tree="Events"))',
+    "merge FILE b.root": 'write in Python ar.write("all.root:Events", ar.scan(["FILE", "b.root"], tree="Events"))',
+    "convert a.root b.root out.root": 'ar.write("out.root:Events", ar.scan(["a.root", "b.root"], tree="Events"))',
+    "schema FILE": "write arrowroot ls FILE",
+    "rowcount FILE": "write arrowroot ls FILE",
+    "sql FILE": "write arrowroot head FILE --filter 'nMuon >= 2'",
+    "csv FILE:Events": "write arrowroot convert FILE:Events run7.csv",
+    "-v": "there is no option -v: write arrowroot --version",
+    "--ls FILE": "write arrowroot ls",
+    "--verson": "did you mean --version",
+    "config set strategy treecache": "set an option by export ARROWROOT_STRATEGY=treecache",
     "haed FILE": "did you mean head?",
     "nonsense": "arrowroot --help lists them",
-    "ls -R FILE": "ls has no option -R: write arrowroot ls",
+    "ls -R FILE": "ls has no option -R: write arrowroot ls FILE",
+    "ls -la FILE": "ls has no option -a: write -l (arrowroot ls --help)",
+    "ls --tree Events FILE": "write the tree behind the file: FILE:TREE",
+    "ls FILE/Events": "write FILE:Events",
+    "head FILE": "which of its 2 trees? 'Events', 'dir/other': write FILE:Events",
+    "head FILE:Events 5": "write -n 5",
+    "head FILE:Events -c Muon": "did you mean 'Muon_*'?",
+    "perf FILE:Events/Muon_pt": "is a column: write FILE:Events -c Muon_pt",
+    "perf FILE:Events -n 3": "perf has no option -n: write --entries 0:1000",
+    "perf FILE:Events -z": "perf has no option -z (arrowroot perf --help)",
     "head FILE:Events Muon_pt": "write FILE:Events -c Muon_pt",
     "head FILE Muon_pt": "'Muon_pt' is a column: write FILE:Events -c Muon_pt",
     "head --cut x>1 FILE": "head has no option --cut: write --filter TEXT (arrowroot head --help)",
@@ -81,6 +100,11 @@ def test_what_is_not_known_is_answered(words: str, file: Path, capsys: pytest.Ca
         ("ls FILE dir/other", "ls FILE:dir/other"),
         ("head FILE Events", "head FILE:Events"),
         ("head FILE:h", "show FILE:h"),
+        ("head -3 FILE:Events", "head FILE:Events -n 3"),
+        ("tail -3 FILE:Events", "tail FILE:Events -n 3"),
+        ("head FILE:Events/run", "head FILE:Events -c run"),
+        ("ls FILE:Events/run", "ls FILE:Events -c run"),
+        ("show FILE h", "show FILE:h"),
         ("help head", "head --help"),
         ("help", ""),
         ("-V", "--version"),
@@ -137,6 +161,23 @@ def test_first_and_last_entries_of_several_files(file: Path, capsys: pytest.Capt
     assert out == '{"run":4.0}\n'
     code, out, err = typed("head FILE:Events nowhere.root FILE:dir/other -n 1", file, capsys)
     assert (code, "nowhere.root" in err, out.count("the first 1 of")) == (1, True, 2)
+
+
+def test_a_directory_is_answered_by_a_pattern(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = typed(f"ls {file.parent}", file, capsys)
+    assert (code, f"write '{file.parent}/*.root'" in err) == (1, True)
+
+
+def test_the_standard_input_is_read_if_it_is_a_file(file: Path) -> None:
+    command = [sys.executable, "-m", "arrowroot", "head", "-", "Events", "-n", "1", "-c", "run", "--json"]
+    with file.open("rb") as opened:
+        done = subprocess.run(command, stdin=opened, capture_output=True, text=True, check=True)
+    assert done.stdout == '{"run":0.0}\n'
+    piped = subprocess.run(command, input="root", capture_output=True, text=True, check=False)
+    assert (piped.returncode, len(piped.stderr.splitlines())) == (1, 1)
+    assert (
+        "it is a pipe, and a file of ROOT is read here and there: save it first (curl -O URL" in piped.stderr
+    )
 
 
 def test_a_column_is_shown_by_its_path(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

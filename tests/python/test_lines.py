@@ -231,7 +231,7 @@ def test_nothing_half_written_takes_a_name(tree, tmp_path, monkeypatch) -> None:
         ("TREE out.csv --compression zstd", 2, "- --format csv | zstd > out.csv.zst"),
         ("TREE out.jsonl --layout rntuple", 2, "--layout: out.jsonl is JSON lines; a ROOT file has that"),
         ("TREE out.json", 2, "which format? the name of the output ends in one of .root, .parquet"),
-        ("TREE -", 2, "or --format says it"),
+        ("TREE -", 2, "write --format csv or jsonl"),
         ("in.csv out.root", 2, "ar.write('new.root:Events', pyarrow.csv.read_csv('in.csv'))"),
         ("in.jsonl out.root", 2, "ar.write('new.root:Events', pyarrow.json.read_json('in.jsonl'))"),
         ("FILE out.csv", 3, "h was left out: not a table"),

@@ -92,6 +92,8 @@ def checked_output(text: str, named: Format | None = None) -> NamedFile:
     place = NamedFile("/dev/stdout", None, named or "root") if text == STDOUT else place_of(text)
     if named is not None:
         place = place._replace(format=named)
+    elif text == STDOUT:
+        raise InvalidRequestError(f"{text}: which format? write --format csv or jsonl, or parquet, ipc, root")
     elif _suffix_of(place.file) not in _SUFFIXES:
         raise InvalidRequestError(
             f"{text}: which format? the name of the output ends in one of {', '.join(_SUFFIXES)}, or --format says it"

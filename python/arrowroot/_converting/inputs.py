@@ -18,7 +18,7 @@ from arrowroot._errors import (
     StorageError,
     UnsupportedColumnWarning,
     UnsupportedError,
-    nearest,
+    nearest_columns,
 )
 from arrowroot._options import batch_bytes_of
 from arrowroot._render import without_secrets
@@ -386,7 +386,7 @@ def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> l
     def meant(text: str) -> list[str]:
         found = [column.path for column in lookup.meant(text)]
         if not found:
-            near = nearest(text, names)
+            near = nearest_columns(text, names)
             raise NoSuchColumnError(f"{where}: no column {text!r}", text, near, known=names)
         return found
 

@@ -135,7 +135,8 @@ def read(path: str | Path) -> list[Report]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CorruptFileError(f"{path}: byte {error.start} is no UTF-8") from None
+        what = "a job report is a text of XML"
+        raise CorruptFileError(f"{path}: byte {error.start} is no UTF-8, and {what}") from None
     try:
         reports = _of_document(content) if text.lstrip().startswith("<") else _of_log(text)
     except CorruptFileError as error:

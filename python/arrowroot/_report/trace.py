@@ -328,7 +328,10 @@ def _load(path: str | Path) -> pa.Table:
 
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise InvalidRequestError(f"{path}: a trace is called something{' or '.join(SUFFIXES)}")
+        raise InvalidRequestError(
+            f"{path}: a trace, as arrowroot perf --trace writes it, is called something"
+            f"{' or '.join(SUFFIXES)}"
+        )
     try:
         data = _verified(path)
         file = pa.BufferReader(data)

@@ -13,7 +13,7 @@ from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
     UnsupportedError,
-    nearest,
+    nearest_columns,
     warn_left_out,
 )
 from arrowroot._render import shown
@@ -419,7 +419,7 @@ def select(branches: Sequence[Candidate], choice: Choice, where: str) -> Selecti
         text = ", ".join(one if isinstance(one, str) else shown(one) for one in filter_name)
         names = (name for branch in branches for name in (branch.path, branch.name))
         what = f"{where}: filter_name {text!r} leaves no column"
-        raise NoSuchColumnError(what, text, nearest(text, names), known=_columns(branches))
+        raise NoSuchColumnError(what, text, nearest_columns(text, names), known=_columns(branches))
     if raw:
         return Selection(list(unique), [])
     left_out = {path: b.type_name for path, b in unique.items() if b.unsupported is not None}
@@ -529,4 +529,4 @@ class _Index:
         names = [*self.by_path, *self.lookup.by_name]
         what = "no branch matches" if re.search(_GLOB, text) else "no branch"
         what = f"{self.where}: {what} {text!r}"
-        return NoSuchColumnError(what, text, nearest(text, names), known=_columns(self.branches))
+        return NoSuchColumnError(what, text, nearest_columns(text, names), known=_columns(self.branches))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,9 @@ from arrowroot import _terminal as terminal
 from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import show
-from arrowroot.cli.target import column_texts, each_target, open_target, storage_options
+from arrowroot.cli.target import column_of, column_texts, each_target, only_tree, open_target, storage_options
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     import pyarrow as pa
@@ -33,9 +33,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _show_one(url: str, options: argparse.Namespace) -> None:
     file, path = open_target(url, storage_options(options))
+    if path is not None and (column := column_of(file, path)) is not None:
+        show_tree(column[0], argparse.Namespace(**{**vars(options), "columns": [column[1]]}))
+        return
     if path is not None and path not in file:
         _refuse_column(file, path)
-    found = file.only_tree() if path is None else file[path]
+    found = only_tree(file) if path is None else file[path]
     if isinstance(found, Tree):
         show_tree(found, options)
     elif isinstance(found, Directory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 import warnings
@@ -19,10 +20,9 @@ from arrowroot import (
 from arrowroot import _terminal as terminal
 from arrowroot._render import cell_text, clip, clip_apart, printable, text_table, width_of
 from arrowroot._sizes import compression_ratio, counted, cut_text, format_bytes, format_count, three_digits
-from arrowroot.cli.target import column_texts, each_target, open_target, storage_options
+from arrowroot.cli.target import column_of, column_texts, each_target, open_target, storage_options
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
 
     from arrowroot import Branch, File, Key
@@ -85,6 +85,9 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
     inside: Tree | None = None
     if path is not None:
         path = path.strip("/")
+        if (column := column_of(file, path)) is not None:
+            path = column[0].path
+            options = argparse.Namespace(**{**vars(options), "columns": [column[1]]})
         below = _below(keys, path)
         if not below:
             inside = file[path]  # a tree in another object; or says which names come near

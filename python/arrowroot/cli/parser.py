@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from typing import TYPE_CHECKING, NoReturn
 
 import arrowroot
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study, parser_write
-from arrowroot.cli.answers import for_command, for_rest, looks_like_file
+from arrowroot.cli.answers import for_command, for_option, for_rest, looks_like_file
 from arrowroot.cli.arguments import (
     OBJECT_HELP,
     URL_HELP,
@@ -138,6 +139,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, as for all other errors."""
+        if (letter := re.search("ignored explicit argument '(.)", message)) is not None:
+            self.exit(EXIT_USAGE, f"arrowroot: {for_rest(self, [f'-{letter[1]}'], [])}\n")
         self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(message)} (try: {self.prog} --help)\n")
 
 
@@ -209,6 +212,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         whole.print_help()
         whole.exit()
     first = words[0]
+    known = list(whole._option_string_actions)  # noqa: SLF001 - argparse says it nowhere else
+    if first.startswith("-") and not any(option.startswith(first) for option in known):
+        whole.exit(EXIT_USAGE, f"arrowroot: {for_option(first, known, commands)} (try: arrowroot --help)\n")
+    if first in ("head", "tail"):
+        # As the commands of that name have it: head -5.
+        words = [f"-n{word[1:]}" if re.fullmatch("-[0-9]+", word) else word for word in words]
     if not first.startswith("-") and first not in commands:
         if not looks_like_file(first):
             whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_command(first, words[1:], commands))}\n")
@@ -257,7 +266,7 @@ def _head(head: argparse.ArgumentParser, which: str) -> None:
 
 
 def _show(show: argparse.ArgumentParser) -> None:
-    show.add_argument("url", metavar="URL:NAME", help=OBJECT_HELP)
+    show.add_argument("urls", metavar="URL:NAME", nargs="+", help=OBJECT_HELP)
     form = show.add_mutually_exclusive_group()
     form.add_argument(
         "-m",

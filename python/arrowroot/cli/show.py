@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arrowroot import (
     Directory,
@@ -24,10 +24,7 @@ from arrowroot._objects.record import json_text
 from arrowroot._render import clip, printable, text_table
 from arrowroot.cli import art
 from arrowroot.cli.ls import stems
-from arrowroot.cli.target import open_target, storage_options
-
-if TYPE_CHECKING:
-    from arrowroot import File
+from arrowroot.cli.target import column_of, each_target, open_target, storage_options
 
 _PIPED_WIDTH = 100
 _USUAL_DEPTH = 3
@@ -40,15 +37,20 @@ _DRAWN = (Histogram, PolyHistogram, Graph)
 _BOOKKEEPING = ("fUniqueID", "fBits")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Show one object."""
-    file, path = open_target(options.url, storage_options(options))
+def run(options: argparse.Namespace) -> int:
+    """Show objects."""
+    is_data = options.json or options.raw
+    return each_target(options, lambda url, _: _show_one(url, options), separated=not is_data)
+
+
+def _show_one(url: str, options: argparse.Namespace) -> None:
+    file, path = open_target(url, storage_options(options))
     if path is None:
         raise InvalidRequestError(f"{file.url}: which object? URL:NAME; arrowroot ls lists them")
     if options.raw:
         sys.stdout.buffer.write(file.raw(path))
         return
-    column = _column_of(file, path)
+    column = column_of(file, path)
     if column is not None:
         _show_column(*column, options)
         return
@@ -79,17 +81,6 @@ def show_object(found: Any, path: str, options: argparse.Namespace) -> None:
         own = _Tree(_USUAL_DEPTH - 1, every=False)
         own.add(value, name, 0)
         print("\n".join(own.drawn(style, width)))
-
-
-def _column_of(file: File, path: str) -> tuple[Tree, str] | None:
-    """Return tree and name of a column, "TREE/COLUMN"; None if the path is that of an object."""
-    if path in file:
-        return None
-    for end in [i for i, letter in enumerate(path) if letter == "/"]:
-        above, name = path[:end], path[end + 1 :]
-        if above in file and isinstance(tree := file[above], Tree) and tree.matching(name):
-            return tree, name
-    return None
 
 
 def _show_column(tree: Tree, name: str, options: argparse.Namespace) -> None:

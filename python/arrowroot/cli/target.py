@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import ArrowrootError, Directory, InvalidRequestError, Tree, split_url
+from arrowroot import ArrowrootError, Directory, InvalidRequestError, StorageError, Tree, split_url
 from arrowroot._storage.url import expand, is_glob
 from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 
@@ -31,10 +31,12 @@ def storage_options(options: argparse.Namespace) -> dict[str, str]:
 def with_trees(urls: Sequence[str]) -> list[str]:
     """Return files and trees as they were typed; "FILE TREE" is "FILE:TREE", where TREE is no file."""
     found: list[str] = []
-    for text in urls:
+    for text in map(or_stdin, urls):
         is_file = "://" in text or text.endswith(".root") or os.path.exists(split_url(text)[0])  # noqa: PTH110 - as in parser
         if found and not is_file and split_url(found[-1])[1] is None and os.path.exists(found[-1]):  # noqa: PTH110 - see above
             found[-1] = f"{found[-1]}:{text}"
+        elif found and not is_file and text.isdecimal():
+            raise InvalidRequestError(f"{text}: there is no such file: write -n {text} for so many entries")
         elif found and not is_file and not any(letter in text for letter in "/*?["):
             raise InvalidRequestError(
                 f"{text}: there is no such file: write {found[-1]} -c {text} for a column"
@@ -84,14 +86,43 @@ def or_stdin(url: str) -> str:
 def open_target(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, str | None]:
     """Open the file of "URL[:TREE]"; return it and the tree's path, None if none is named."""
     url, path = split_url(text)
-    return arrowroot.open(or_stdin(url), **(storage or {})), path
+    url = or_stdin(url)
+    file, mark, name = url.partition(".root/")
+    if mark and os.path.isfile(f"{file}.root"):  # noqa: PTH113 - as in parser
+        raise InvalidRequestError(f"{url}: write {file}.root:{name}")
+    if os.path.isdir(url):  # noqa: PTH112 - as in parser
+        raise StorageError(f"{url} is a directory: write '{url.rstrip('/')}/*.root' for files in it")
+    return arrowroot.open(url, **(storage or {})), path
+
+
+def only_tree(file: File) -> Tree:
+    """Return the only tree of a file. Raises: InvalidRequestError with the line to write, if it has several."""
+    try:
+        return file.only_tree()
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{error}: write {file.url}:{file.trees[0]}") from None
+
+
+def column_of(file: File, path: str) -> tuple[Tree, str] | None:
+    """Return tree and name of a column, "TREE/COLUMN"; None if the path is that of an object."""
+    if path in file:
+        return None
+    for end in [i for i, letter in enumerate(path) if letter == "/"]:
+        above, name = path[:end], path[end + 1 :]
+        if above in file and isinstance(tree := file[above], Tree) and tree.matching(name):
+            return tree, name
+    return None
 
 
 def open_tree(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, Tree]:
     """Return the file and the tree of "URL[:TREE]", or the only one of the file."""
     file, path = open_target(text, storage)
     if path is None:
-        return file, file.only_tree()
+        return file, only_tree(file)
+    if (column := column_of(file, path)) is not None:
+        raise InvalidRequestError(
+            f"{file.url}: {path!r} is a column: write {file.url}:{column[0].path} -c {column[1]}"
+        )
     found = file[path]
     if not isinstance(found, Tree):
         kind = "a directory" if isinstance(found, Directory) else f"a {getattr(found, 'class_name', 'value')}"
