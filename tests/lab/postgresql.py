@@ -9,6 +9,8 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.lab.running import PATIENCE_S
+
 #: Where Debian has them, newest first; elsewhere they are on the PATH.
 _DEBIAN = Path("/usr/lib/postgresql")
 
@@ -41,12 +43,12 @@ def postgresql(directory):
             capture_output=True,
             text=True,
             check=False,
-            env={"LC_ALL": "C"},
+            env={"LC_ALL": "C", "PGCTLTIMEOUT": str(PATIENCE_S)},
         )
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
     run("initdb", "-D", str(data), "-U", "lab", "-A", "trust", "-E", "UTF8", "--no-sync")
-    options = f"-k {directory} -c listen_addresses='' -c fsync=off"
+    options = f"-k {directory} -c listen_addresses='' -c fsync=off -c authentication_timeout={PATIENCE_S}"
     run("pg_ctl", "-D", str(data), "-w", "-o", options, "-l", str(directory / "log"), "start")
     try:
         run("createdb", "-h", str(directory), "-U", "lab", "results")

@@ -15,6 +15,8 @@ from arrowroot_lab.store import Store
 
 FAKE = Path(__file__).with_name("fake_runner.py")
 N_ENTRIES = 100
+#: What happens at all happens within it, on a machine that does much else, too.
+PATIENCE_S = 400
 CASES = ("wide", "narrow")
 
 CAMPAIGN = """
@@ -77,7 +79,7 @@ def lab_run(path, *more, **options):
     )  # fmt: skip
 
 
-def wait_until(holds, process=None, seconds=400):
+def wait_until(holds, process=None, seconds=PATIENCE_S):
     """Wait for something that happens while a process runs, which a machine that does much else keeps waiting."""
     end = time.monotonic() + seconds
     while not holds():

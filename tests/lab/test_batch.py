@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 import arrowroot
 from arrowroot_lab.campaign.site import Batch, Site
 from arrowroot_lab.errors import RequestError
-from arrowroot_lab.machine import proc
 from arrowroot_lab.running.batch import _cluster_of, jobs_of
 from arrowroot_lab.store import Store
 from tests.lab.running import calls, wait_until
@@ -142,10 +140,7 @@ def test_jobs_measure_a_campaign_and_are_gone_afterwards(system, farm, tmp_path)
     if system != "local":
         jobs = farm.read_text()
         assert f"export ARROWROOT_SITE={tmp_path}/site.toml" in jobs
-    end = time.monotonic() + 60
-    while (left := set(of_this_test(tmp_path)) - before) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not left, [proc.text(f"/proc/{pid}/cmdline") for pid in left]
+    wait_until(lambda: not set(of_this_test(tmp_path)) - before)
 
 
 def test_ctrl_c_takes_back_the_jobs(farm, tmp_path):

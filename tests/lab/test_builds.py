@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.cli import main
 from arrowroot_lab.engines import builds
 from arrowroot_lab.errors import SkippedError
+from tests.lab.running import PATIENCE_S, wait_until
 
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
 WHEEL = "Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -168,14 +168,11 @@ def test_several_processes_make_one_and_a_killed_one_leaves_none(packages, cache
         )
 
     killed = start()
-    end = time.monotonic() + 60
-    while not list((cache / "environments").glob("uproot-*/bin")):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: list((cache / "environments").glob("uproot-*/bin")), killed)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert builds.find(EngineChoice("uproot", "5.2")) is None
-    said = [maker.communicate(timeout=300)[0].splitlines() for maker in [start(), start()]]
+    said = [maker.communicate(timeout=PATIENCE_S)[0].splitlines() for maker in [start(), start()]]
     assert sorted(len(lines) for lines in said) == [1, 2]
     assert said[0][-1] == said[1][-1]
     made = builds.find(EngineChoice("uproot", "5.2"))

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from arrowroot_lab.campaign.read import read
 from arrowroot_lab.errors import CampaignError, LabError
 from arrowroot_lab.runners.values import of_files
 from tests.command import done_here
+from tests.lab.running import PATIENCE_S, wait_until
 
 REST = """
 [storage.local]
@@ -127,21 +127,14 @@ def _making(path):
     return subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True)
 
 
-def _until(condition):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def test_several_processes_make_it_once_and_none_sees_half_of_it(campaign, tmp_path):
     told = campaign(_scripted("slow"))
     makers = [_making(told.path) for _ in range(3)]
-    _until(lambda: _followed(tmp_path))
+    wait_until(lambda: _followed(tmp_path))
     assert datasets.find(told, told.datasets[0]) is None
     assert not datasets.directory_of(told, told.datasets[0]).exists()
     (tmp_path / "go").touch()
-    assert [maker.communicate(timeout=120)[0].strip() for maker in makers] == ["1"] * 3
+    assert [maker.communicate(timeout=PATIENCE_S)[0].strip() for maker in makers] == ["1"] * 3
     assert len(_followed(tmp_path)) == 1
 
 
@@ -150,8 +143,8 @@ def test_whoever_is_killed_while_making_leaves_nothing_that_is_taken_for_the_dat
 ):
     told = campaign(_scripted("slow"))
     maker = _making(told.path)
-    _until(lambda: _leftovers(cache))
-    _until(lambda: _followed(tmp_path))
+    wait_until(lambda: _leftovers(cache))
+    wait_until(lambda: _followed(tmp_path))
     maker.kill()
     maker.communicate()
     orphan = int(_followed(tmp_path)[0].split()[0])
@@ -171,11 +164,11 @@ def test_whoever_is_killed_while_making_leaves_nothing_that_is_taken_for_the_dat
 def test_an_interrupt_ends_the_recipe_with_all_that_it_started(campaign, tmp_path, cache):
     told = campaign(_scripted("slow"))
     maker = _making(told.path)
-    _until(lambda: _followed(tmp_path))
+    wait_until(lambda: _followed(tmp_path))
     maker.send_signal(signal.SIGINT)
-    maker.communicate(timeout=60)
+    maker.communicate(timeout=PATIENCE_S)
     recipe = int(_followed(tmp_path)[0].split()[0])
-    _until(lambda: not Path(f"/proc/{recipe}").exists())
+    wait_until(lambda: not Path(f"/proc/{recipe}").exists())
     assert _leftovers(cache) == []
 
 

@@ -24,7 +24,18 @@ from arrowroot_lab.store import Store
 from arrowroot_servers.process import find_program
 from tests.command import done_here, run_here
 from tests.lab.made import Made
-from tests.lab.running import CASES, FAKE, calls, descendants, engine, is_there, lab_run, run, wait_until
+from tests.lab.running import (
+    CASES,
+    FAKE,
+    PATIENCE_S,
+    calls,
+    descendants,
+    engine,
+    is_there,
+    lab_run,
+    run,
+    wait_until,
+)
 from tests.servers.fixtures import installed
 
 
@@ -47,7 +58,7 @@ def test_servers_processes_and_files_of_a_killed_run_are_gone(campaign, tmp_path
         assert list(scratch.iterdir())
     finally:
         first.kill()
-        first.communicate(timeout=60)
+        first.communicate(timeout=PATIENCE_S)
     wait_until(lambda: not any(map(is_there, started)))
     wait_until(lambda: not list(scratch.iterdir()))
     scratch.rmdir()
@@ -63,7 +74,7 @@ def test_a_run_that_is_ended_goes_on_with_the_next(campaign, tmp_path, how):
     wait_until(lambda: sum(call["verb"] == "run" for call in calls(log)) >= 6, first)
     assert list(scratch.iterdir())
     first.send_signal(how)
-    _, said = first.communicate(timeout=60)
+    _, said = first.communicate(timeout=PATIENCE_S)
     assert first.returncode == (130 if how == signal.SIGINT else -9), said
     wait_until(lambda: not any(is_there(call["pid"]) for call in calls(log)))
     wait_until(lambda: not list(scratch.iterdir()))
@@ -71,7 +82,7 @@ def test_a_run_that_is_ended_goes_on_with_the_next(campaign, tmp_path, how):
         assert store.count() == 0
     n_before = len(calls(log))
     second = lab_run(path)
-    _, said = second.communicate(timeout=300)
+    _, said = second.communicate(timeout=PATIENCE_S)
     assert second.returncode == 0, said
     n_after = sum(call["verb"] == "run" for call in calls(log)[n_before:])
     with Store.open(path.with_suffix(".db")) as store:
@@ -190,7 +201,7 @@ def test_one_campaign_is_run_once_at_a_time(campaign, tmp_path):
         assert "another run of this campaign" in said
     finally:
         first.send_signal(signal.SIGINT)
-        first.communicate(timeout=60)
+        first.communicate(timeout=PATIENCE_S)
 
 
 def test_the_command_says_what_came_of_it(campaign, tmp_path):
@@ -214,7 +225,7 @@ def test_a_disk_that_is_full_in_a_run_is_told_and_loses_no_sample(campaign, tmp_
     place = path.with_suffix(".db")
     Store.open(place).close()
     first = lab_run(path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, 48 << 10)))
-    _, said = first.communicate(timeout=300)
+    _, said = first.communicate(timeout=PATIENCE_S)
     assert first.returncode == 1, said
     assert str(place) in said
     assert "the disk does not take or give the data: full, over quota, or broken" in said
@@ -222,7 +233,7 @@ def test_a_disk_that_is_full_in_a_run_is_told_and_loses_no_sample(campaign, tmp_
     with Store.open(place, must_exist=True) as store:
         assert store.count() < len(CASES)
     second = lab_run(path)
-    _, said = second.communicate(timeout=300)
+    _, said = second.communicate(timeout=PATIENCE_S)
     assert second.returncode == 0, said
     with Store.open(place) as store:
         results = list(store.results())

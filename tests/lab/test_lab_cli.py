@@ -20,6 +20,7 @@ from arrowroot_lab.cli import main
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.store import Store
 from tests.lab.made import Made
+from tests.lab.running import PATIENCE_S
 
 RESULTS = Made(seed=4).results()
 
@@ -344,7 +345,7 @@ def test_a_file_is_put_through_links_and_into_pipes_and_never_in_the_place_of_a_
     listener = threading.Thread(target=lambda: heard.append(pipe.read_text()))
     listener.start()
     assert lab("export", str(pipe))[0] == 0
-    listener.join(60)
+    listener.join(PATIENCE_S)
     assert heard == [path.read_text()]
     assert pipe.is_fifo()
     # The picture for narrow screens has 255 letters.

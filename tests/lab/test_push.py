@@ -6,7 +6,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +33,7 @@ from arrowroot_servers import S3, Nginx, Relay, XRootD
 from arrowroot_servers.certificates import Certificates
 from arrowroot_servers.process import find_program, free_port
 from tests.command import done_here, run_here
+from tests.lab.running import PATIENCE_S, wait_until
 from tests.servers.fixtures import installed
 
 CAMPAIGN = """
@@ -173,12 +173,9 @@ def test_a_push_that_is_killed_leaves_nothing_under_the_name_and_the_next_one_en
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         (name,) = names_of([numbers])
         part = served.directory / f"{name}.part"
-        end = time.monotonic() + 60
-        while not (part.exists() and part.stat().st_size) and time.monotonic() < end:
-            assert process.poll() is None
-            time.sleep(0.02)
+        wait_until(lambda: part.exists() and part.stat().st_size, process)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(PATIENCE_S) == 130
         assert [one.name for one in served.directory.iterdir()] == [part.name]
         relay.link(0, 0)
         (told,) = json.loads(done_here("lab", "push", path, "--json"))["files"]

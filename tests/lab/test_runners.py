@@ -24,7 +24,7 @@ from arrowroot_lab.runners.arrowroot_runner import layers_of
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.subjects import Engines
 from tests.command import done_here
-from tests.lab.running import is_there, wait_until
+from tests.lab.running import PATIENCE_S, is_there, wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_runner.py"))]
@@ -182,7 +182,7 @@ def test_ctrl_c_ends_the_runner_at_once(tmp_path):
     )  # fmt: skip
     wait_until(lambda: pid_file.exists() and pid_file.read_text())
     asking.send_signal(signal.SIGINT)
-    _, said = asking.communicate(timeout=60)
+    _, said = asking.communicate(timeout=PATIENCE_S)
     assert "KeyboardInterrupt" in said
     wait_until(lambda: not is_there(int(pid_file.read_text())))
 

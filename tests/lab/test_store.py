@@ -28,6 +28,7 @@ from arrowroot_lab.store.place import engine_of, resolve, server_of, shown
 from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
 from arrowroot_lab.store.tables import metadata
 from tests.lab.made import FORMS, Made
+from tests.lab.running import PATIENCE_S
 from tests.lab.writers import put_all
 
 RESULTS = Made().results()
@@ -490,7 +491,7 @@ def test_what_another_user_reads_does_not_change_under_it():
         with Store.open(path) as store:
             for result in RESULTS[1:100]:
                 store.put(result)
-        said, _ = reader.communicate("go on\n", timeout=60)
+        said, _ = reader.communicate("go on\n", timeout=PATIENCE_S)
         left = list(scratch.iterdir())
     finally:
         shutil.rmtree(directory)
