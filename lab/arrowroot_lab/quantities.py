@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([^\d\s.][^\d.]*?)\s*", re.ASCII)
 
@@ -20,6 +24,11 @@ RATES = {f"{unit}/s": float(factor) for unit, factor in SIZES.items()} | {
     "Mbit/s": 1e6 / 8,
     "Gbit/s": 1e9 / 8,
 }
+#: In which they are written, for people.
+_SHOWN_TIMES = (
+    (1.0, "ns"), (1e3, "\N{MICRO SIGN}s"), (1e6, "ms"), (1e9, "s"), (60e9, "min"), (3600e9, "h"), (86400e9, "d"),
+)  # fmt: skip
+_SHOWN_SIZES = tuple((1e3**power, unit) for power, unit in enumerate(("B", "kB", "MB", "GB", "TB", "PB")))
 #: Above it, integers are no longer those of JSON and SQL.
 _MOST = 2.0**62
 
@@ -67,11 +76,8 @@ def parse_share(value: str | float) -> float:
 
 
 def size_text(n_bytes: float) -> str:
-    """Write a size: ``1.50 MB``."""
-    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(n_bytes) >= factor:
-            return f"{n_bytes / factor:.3g} {unit}"
-    return f"{n_bytes:.0f} B"
+    """Write a size: ``12.3 MB``."""
+    return scaled(n_bytes, _SHOWN_SIZES)
 
 
 def exact_size_text(n_bytes: int) -> str:
@@ -84,14 +90,32 @@ def exact_size_text(n_bytes: int) -> str:
 
 
 def time_text(ns: float) -> str:
-    """Write a time for people: ``2 min 5 s``, ``1.23 s``, ``45.6 ms``."""
-    if not math.isfinite(ns):
+    """Write a time: ``45.6 ms``, ``1.23 s``; from a minute on ``2.08 min``."""
+    return scaled(ns, _SHOWN_TIMES) if ns else "0 s"
+
+
+def scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
+    """Write a value with three digits, in the first unit in which it is less than one of the next.
+
+    Whole ones of the first unit are written as they are.
+
+    units: sizes and names, the smallest first
+    """
+    if not math.isfinite(value):
         return "unknown"
-    if ns >= 59.5e9:
-        seconds = round(ns / 1e9)
-        hours, minutes, seconds = seconds // 3600, seconds // 60 % 60, seconds % 60
-        return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if ns >= factor:
-            return f"{ns / factor:.3g} {unit}"
-    return f"{ns:.0f} ns"
+    for place, (size, unit) in enumerate(units):
+        # Rounded first: 59.97 s are a minute, and 999,999 bytes a MB.
+        if place == len(units) - 1 or abs(float(f"{value / size:.3g}")) * size < units[place + 1][0]:
+            number = value / size
+            return (
+                f"{number:.0f} {unit}" if place == 0 and number % 1 == 0 else f"{three_digits(number)} {unit}"
+            )
+    raise AssertionError("unreachable: the last unit takes all")
+
+
+def three_digits(value: float) -> str:
+    """Write a number with three digits that count, without an exponent: ``1.23``, ``12.3``, ``12,300``."""
+    rounded = float(f"{value:.3g}")
+    if rounded == 0 or abs(rounded) >= 100:
+        return f"{rounded:,.0f}"
+    return f"{rounded:.1f}" if abs(rounded) >= 10 else f"{rounded:.2f}"

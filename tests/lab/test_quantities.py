@@ -31,8 +31,12 @@ def test_quantities_are_read_as_people_write_them():
                 parse(wrong)
 
 
-def test_quantities_are_written_for_people():
-    assert [time_text(ns) for ns in (5, 45.6e6, 1.234e9, 125e9, 7260e9)] == [
-        "5 ns", "45.6 ms", "1.23 s", "2 min 5 s", "2 h 1 min",
+def test_quantities_are_written_with_three_digits_in_one_unit():
+    times = (0, 5, 999.6e3, 45.6e6, 1.234e9, 59.94e9, 59.97e9, 125e9, 59.99 * 60e9, 7260e9, 26 * 3600e9)
+    assert [time_text(ns) for ns in times] == [
+        "0 s", "5 ns", "1.00 ms", "45.6 ms", "1.23 s", "59.9 s", "1.00 min", "2.08 min", "1.00 h", "2.02 h", "1.08 d",
     ]  # fmt: skip
-    assert [size_text(n) for n in (12, 1500, 2.5e9)] == ["12 B", "1.5 kB", "2.5 GB"]
+    assert time_text(float("inf")) == "unknown"
+    assert [size_text(n) for n in (0, 12, 1500, 999_999, 2.5e9, 5e18)] == [
+        "0 B", "12 B", "1.50 kB", "1.00 MB", "2.50 GB", "5,000 PB",
+    ]  # fmt: skip

@@ -21,7 +21,7 @@ _NARROW = 6.0
 
 #: form -> units of an axis, from the largest: from which value on, how much of the base, and the name.
 _UNITS = {
-    "time": ((6e11, 6e10, "min"), (1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "us")),
+    "time": ((6e11, 6e10, "min"), (1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "\N{MICRO SIGN}s")),
     "bytes": ((1e12, 1e12, "TB"), (1e9, 1e9, "GB"), (1e6, 1e6, "MB"), (1e3, 1e3, "kB")),
     "rate": ((1e9, 1e9, "G/s"), (1e6, 1e6, "M/s"), (1e3, 1e3, "k/s")),
     "share": ((0.0, 0.01, "%"),),

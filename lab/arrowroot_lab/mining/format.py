@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.quantities import scaled, size_text, three_digits, time_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
-_BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_RATES = ((1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s"))
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 #: What stands where there is no value.
 NOTHING = "-"
@@ -41,19 +42,6 @@ def age_s(date: str, at: datetime | None = None) -> float:
     return ((at or datetime.now(timezone.utc)) - then).total_seconds()
 
 
-def time_ns(value: float) -> str:
-    """``12300000`` -> ``12.3 ms``; from two minutes on minutes are told, too."""
-    if abs(value) < 120e9:
-        return _scaled(value, _TIMES)
-    minutes, seconds = divmod(round(value / 1e9), 60)
-    return f"{minutes:,} min {seconds} s"
-
-
-def n_bytes(value: float) -> str:
-    """``12300000`` -> ``12.3 MB``."""
-    return f"{value:.0f} B" if abs(value) < 1e3 else _scaled(value, _BYTES)
-
-
 def count(value: float) -> str:
     """``1234567`` -> ``1,234,567``."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
@@ -61,7 +49,7 @@ def count(value: float) -> str:
 
 def ratio(value: float) -> str:
     """``1.0523`` -> ``1.052``, ``4.7004`` -> ``4.70``: three digits, but near one, where more tell most."""
-    return f"{value:.3f}" if abs(value) < 2 else _digits(value)
+    return f"{value:.3f}" if abs(value) < 2 else three_digits(value)
 
 
 def share(value: float) -> str:
@@ -71,7 +59,7 @@ def share(value: float) -> str:
 
 def rate(value: float) -> str:
     """``1234567`` -> ``1.23 M/s``."""
-    return _scaled(value, ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")))
+    return scaled(value, _RATES)
 
 
 def age(value: float) -> str:
@@ -83,22 +71,6 @@ def age(value: float) -> str:
     return "now"
 
 
-def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
-    """Three digits, in the unit that leaves 1 to 999 before the point; 999.9 is not rounded to 1000."""
-    for place, (size, unit) in enumerate(units):
-        if abs(float(f"{value:.3g}")) >= size or place == len(units) - 1:
-            return f"{_digits(value / size)} {unit}"
-    raise AssertionError("unreachable: the last unit takes all")
-
-
-def _digits(value: float) -> str:
-    """Three digits that count, without an exponent."""
-    rounded = float(f"{value:.3g}")
-    if rounded == 0 or abs(rounded) >= 100:
-        return f"{rounded:,.0f}"
-    return f"{rounded:.1f}" if abs(rounded) >= 10 else f"{rounded:.2f}"
-
-
 #: Of texts: a key's beginning tells it from others, and commands take it.
 _CUTS: dict[str, Callable[[str], str]] = {
     "key": lambda value: value[:N_KEY],
@@ -106,8 +78,8 @@ _CUTS: dict[str, Callable[[str], str]] = {
     "day": lambda value: value[:10],
 }
 _FORMS: dict[str, Callable[[float], str]] = {
-    "time": time_ns,
-    "bytes": n_bytes,
+    "time": time_text,
+    "bytes": size_text,
     "count": count,
     "ratio": ratio,
     "share": share,
