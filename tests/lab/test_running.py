@@ -162,6 +162,28 @@ def test_values_are_compared_with_those_of_another_engine(campaign, numbers):
 
 
 @pytest.mark.usefixtures("undisturbed")
+def test_values_of_some_columns_are_those_of_an_answer_for_more_of_the_same_entries(campaign, monkeypatch):
+    asked = []
+    monkeypatch.setattr(checking, "ask", lambda *told, **more: asked.append(told[2]) or ask(*told, **more))
+    workloads = "".join(
+        f"[workload.{name}]\n{told}\n"
+        for name, told in (
+            ("all", ""),
+            ("x", 'columns = ["x"]'),
+            ("half", 'columns = ["x"]\nentry_share = 0.5'),
+        )
+    )
+    _, results = run(campaign("[engine.arrowroot]\n", workloads=workloads, repeats=1))
+    checked = {name: one.checked for name, one in by_workload(results).items()}
+    assert checked == {
+        name: {"by": "uproot", "is_equal": True, "n_columns": n}
+        for name, n in (("all", 2), ("x", 1), ("half", 1))
+    }
+    assert [job["columns"] for job in asked] == [None, ["x"]]
+    assert asked[1]["entries"] is not None
+
+
+@pytest.mark.usefixtures("undisturbed")
 def test_runners_that_lie_fail_and_the_others_go_on(campaign):
     path = campaign(
         engine("honest")

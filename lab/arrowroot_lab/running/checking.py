@@ -10,7 +10,7 @@ from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.errors import LabError, RunnerError, SkippedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from arrowroot_lab.campaign.providers import Engine, FileKind
@@ -52,6 +52,8 @@ class Checker:
         self._timeout_s, self._is_here, self._peers = timeout_s, is_here, peers
         #: Answers, or why there is none.
         self._known: dict[str, Answer | str] = {}
+        #: Answers with what was asked of which engine.
+        self._answered: list[tuple[str, Job, Answer]] = []
 
     def compare(
         self, subject: Subject, answers: Sequence[Answer], *, copies: Sequence[Path] = ()
@@ -108,19 +110,38 @@ class Checker:
                 answer = str(error)
             if is_kept:
                 self._known[key] = answer
+                if not isinstance(answer, str):
+                    self._answered.append((name, job, answer))
         return answer
+
+    def _answered_for_more(self, names: Collection[str], job: Job) -> tuple[str, Answer] | None:
+        """An answer of one of some engines for more columns of the same entries: some take seconds to start."""
+        wanted, rest = {_name(name) for name in job.get("columns") or []}, {**job, "columns": None}
+        for name, asked, answer in self._answered:
+            if (
+                name in names
+                and {**asked, "columns": None} == rest
+                and set() < wanted <= _by_name(answer).keys()
+            ):
+                return name, answer
+        return None
 
     def _reference(
         self, subject: Subject, files: list[str], job: Job, *, is_kept: bool = True
     ) -> tuple[str, Answer] | None:
-        for engine in references(subject.found.kind):
-            if engine.family.name == subject.engine.family.name or not self._is_here(engine.name):
+        asked: Job = {
+            "kind": "read", "urls": files, "table": subject.job["table"], "columns": job.get("columns"),
+            "entries": job.get("entries"), "order": "cluster", "threads": 1, "strategy": "auto",
+            "wants_checksum": True,
+        }  # fmt: skip
+        engines = [
+            one for one in references(subject.found.kind) if one.family.name != subject.engine.family.name
+        ]
+        if (known := self._answered_for_more({engine.name for engine in engines}, asked)) is not None:
+            return known
+        for engine in engines:
+            if not self._is_here(engine.name):
                 continue
-            asked: Job = {
-                "kind": "read", "urls": files, "table": subject.job["table"], "columns": job.get("columns"),
-                "entries": job.get("entries"), "order": "cluster", "threads": 1, "strategy": "auto",
-                "wants_checksum": True,
-            }  # fmt: skip
             answer = self._asked(engine.name, engine.command(), asked, is_kept=is_kept)
             if not isinstance(answer, str):
                 return engine.name, answer
