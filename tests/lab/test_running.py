@@ -61,7 +61,7 @@ def test_samples_are_taken_in_turns_and_each_case_is_measured_once(campaign):
             assert 0 < sample.wall_ns < sample.readings["elapsed_ns"]
             assert len(sample.control_ns) == 2
             assert sample.counters["store"] == {"n_reads": 1}
-    assert events[-1][3].n_left == 0
+    assert events[-1][3].share == 1.0
     summary, results = run(path)
     assert (len(summary.results), summary.n_known, len(results)) == (0, 4, 4)
 
@@ -97,6 +97,23 @@ def test_a_machine_that_is_always_disturbed_ends_the_case_nevertheless(campaign,
     _, (result,) = run(campaign(engine("a"), workloads="[workload.all]\n"))
     assert len(result.samples) == 6
     assert result.reason == "0 of 3 samples were undisturbed"
+
+
+def test_a_machine_that_is_always_disturbed_gets_no_sample_twice(campaign, monkeypatch):
+    n_calls = iter(range(1000))
+    monkeypatch.setattr(sampling, "disturbed", lambda *_: ["noise"] if next(n_calls) < 60 else [])
+    workloads = "".join(f'[workload.w{n}]\ncolumns = ["x"]\nentry_share = 0.{n}\n' for n in range(1, 7))
+    path = campaign(engine("a", can="read,entries"), workloads=workloads, repeats=7)
+    _, results = run(path)
+    # The first cases have all of the disturbed samples that are taken again.
+    n_samples = sorted(len(result.samples) for result in results)
+    assert n_samples == [7] * 6
+    assert all(result.reason == "0 of 7 samples were undisturbed" for result in results)
+    # Once it is quiet they are taken again.
+    n_calls = iter(range(40, 1000))
+    _, results = run(path, again=True)
+    newest = {result.case_id: result for result in sorted(results, key=lambda one: one.created_at)}
+    assert all(len(result.counted()) == 7 for result in newest.values())
 
 
 @pytest.mark.parametrize(
@@ -380,7 +397,7 @@ def test_a_limit_of_time_leaves_cases_for_the_next_run(campaign):
     path = campaign(engine("a", seconds=0.3), top='[limits]\ntotal = "1 s"\n', repeats=3)
     summary, results = run(path)
     assert summary.left
-    assert "limit of 1 s" in summary.why_left
+    assert "limit of 1.00 s" in summary.why_left
     assert not summary.has_failed
     path.write_text(path.read_text().replace("1 s", "10 min"))
     summary, results = run(path)

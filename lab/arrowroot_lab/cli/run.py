@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import textwrap
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
-from arrowroot_lab.mining.writing import clean
+from arrowroot_lab.mining.writing import WIDTH, clean
 
 from . import asking
 from .screen import Screen
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from arrowroot_lab.campaign.model import Campaign
     from arrowroot_lab.campaign.site import Site
     from arrowroot_lab.running.session import Summary
     from arrowroot_lab.store import Store
 
+#: `lab show` has the rest.
+_MAX_ROWS = 40
 JSON_FORM = "arrowroot-lab.run/1"
 _DESCRIPTION = """\
 Measures the cases of a campaign that are not in the database yet, for this site, these versions and these files. Every
@@ -72,7 +75,6 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.campaign.read import read
     from arrowroot_lab.campaign.site import choose
     from arrowroot_lab.running.events import Progress
-    from arrowroot_lab.running.planning import few_repeats
     from arrowroot_lab.running.session import Session
     from arrowroot_lab.store import Store
 
@@ -97,9 +99,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_document(summary, campaign.name, place), indent=2))
     else:
-        _print(summary, place)
-        if (few := few_repeats(campaign)) is not None:
-            print(few)
+        _print(summary, campaign, place)
+        _print_next(summary, options.db)
     return EXIT_FAILED if summary.has_failed else EXIT_DONE
 
 
@@ -114,7 +115,7 @@ def _by_workers(
     with jobs_of(site, options.batch) if options.batch else nullcontext(options.dask) as address:
         if options.batch:
             told = f"{site.batches[options.batch].jobs} jobs are sent; they measure once they start"
-            screen.show("waiting", options.batch, told, RunProgress(0, 0, None))
+            screen.show("waiting", options.batch, told, RunProgress(None))
         return run_there(
             campaign,
             store,
@@ -156,7 +157,11 @@ def _run_of(summary: Summary) -> str | None:
     return next((result.campaign.get("run") for result in summary.results), None)
 
 
-def _print(summary: Summary, place: str) -> None:
+def _print(summary: Summary, campaign: Campaign, place: str) -> None:
+    from arrowroot_lab.mining.measured import measured_table, spread_of
+    from arrowroot_lab.mining.results import named
+    from arrowroot_lab.store import summary_of
+
     counts: dict[str, int] = {}
     for result in summary.results:
         counts[result.outcome.value] = counts.get(result.outcome.value, 0) + 1
@@ -173,3 +178,37 @@ def _print(summary: Summary, place: str) -> None:
     for result in summary.results:
         if result.outcome.value in ("failed", "timed out"):
             print(clean(f"{result.outcome.value}: {shlex.join(result.command)}: {result.reason}"))
+    shown = [result for result in summary.results if result.samples][:_MAX_ROWS]
+    if shown:
+        print()
+        rows = named([summary_of(result) for result in shown])
+        asking.tell_text([measured_table(rows, {result.uuid: spread_of(result) for result in shown})])
+    for sentence in _remarks(summary, campaign):
+        print(textwrap.fill(sentence, WIDTH))
+
+
+def _remarks(summary: Summary, campaign: Campaign) -> Iterator[str]:
+    from arrowroot_lab.running.planning import few_repeats
+
+    if (n_sampled := sum(bool(result.samples) for result in summary.results)) > _MAX_ROWS:
+        yield f"These are {_MAX_ROWS} of {n_sampled} cases; arrowroot lab show has all."
+    samples = [sample for result in summary.results for sample in result.samples]
+    if n_disturbed := sum(bool(sample.disturbed) for sample in samples):
+        yield (
+            f"{n_disturbed} of {len(samples)} samples are kept and not counted, as the machine was busy. "
+            "If that is too many, end what runs beside, and measure once more: --again."
+        )
+    if (few := few_repeats(campaign)) is not None:
+        yield few
+
+
+def _print_next(summary: Summary, db: str | None) -> None:
+    """Print the commands that show what was measured."""
+    from arrowroot_lab.mining.measured import axis_to_compare
+    from arrowroot_lab.store import summary_of
+
+    database = f" --db {shlex.quote(str(db))}" if db else ""
+    print("\nWhat to do next:")
+    if axis := axis_to_compare([summary_of(result) for result in summary.results]):
+        print(f"  arrowroot lab compare --by {axis}{database}")
+    print(f"  arrowroot lab publish pages/{database}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import RequestError
@@ -33,7 +34,7 @@ _IN_ROWS = {
 
 def results_table(store: Store, where: Filter | None = None, *, limit: int | None = None) -> ResultTable:
     """Return one row for each result, newest first; what all have in common is told in the notes."""
-    return table_of(store.summaries(where, limit=limit))
+    return table_of(named(store.summaries(where, limit=limit)))
 
 
 def table_of(found: Sequence[Summary]) -> ResultTable:
@@ -58,6 +59,34 @@ def axes_of(summary: Summary | Row[Any]) -> dict[str, str]:
     return {axis: value for axis, value in values.items() if value is not None}
 
 
+def layout_names(found: Sequence[Summary | Row[Any]]) -> dict[str, str]:
+    """Return names of layouts, of which results have hashes: those of the datasets that are laid out so.
+
+    Layouts of one name, as where a file was written anew, are numbered from the oldest on.
+
+    Args:
+        found: newest first
+    """
+    datasets: dict[str, dict[str, None]] = {}
+    for one in reversed(found):
+        if one.layout is not None:
+            datasets.setdefault(one.layout, {})[one.dataset] = None
+    names = {layout: ", ".join(of_layout) for layout, of_layout in datasets.items()}
+    alike: dict[str, list[str]] = {}
+    for layout, name in names.items():
+        alike.setdefault(name, []).append(layout)
+    return {
+        layout: name if len(alike[name]) == 1 else f"{name}, layout {alike[name].index(layout) + 1}"
+        for layout, name in names.items()
+    }
+
+
+def named(found: Sequence[Summary]) -> list[Summary]:
+    """Return the same results with names of their layouts, in place of hashes."""
+    names = layout_names(found)
+    return [one if one.layout is None else replace(one, layout=names[one.layout]) for one in found]
+
+
 def varying(cases: Sequence[dict[str, str]]) -> tuple[list[str], tuple[str, ...]]:
     """Return the axes on which cases differ, and one sentence on those where all are equal."""
     differing, equal = [], []
@@ -65,7 +94,7 @@ def varying(cases: Sequence[dict[str, str]]) -> tuple[list[str], tuple[str, ...]
         values = {case.get(axis) for case in cases}
         if len(values) > 1:
             differing.append(axis)
-        elif values and (value := values.pop()) is not None:
+        elif values and axis != "layout" and (value := values.pop()) is not None:
             equal.append(f"{axis} {value}")
     return differing, (f"All: {', '.join(equal)}.",) if equal else ()
 
@@ -74,7 +103,7 @@ def telling(found: Sequence[Summary | Row[Any]]) -> tuple[list[str], tuple[str, 
     """Return the axes that tell results apart, and sentences on the others.
 
     A version goes without saying where each engine has one, and so does a layout where each dataset has one: the notes
-    tell the versions, and a hash says nothing to people.
+    tell the versions.
     """
     axes, notes = varying([axes_of(one) for one in found])
     versions = {(one.engine, one.version) for one in found}

@@ -33,8 +33,8 @@ _LEFT = ("text", "key", "date", "day")
 def text(table: ResultTable, width: int = WIDTH) -> str:
     """Return the table for people, no line wider than ``width``.
 
-    Long texts are cut; the values of a table of keys and values go on in the next line instead. Where that is too wide,
-    the columns are told in several blocks, each with the texts that the rows begin with.
+    The middle of long texts is left out; the values of a table of keys and values go on in the next line instead. Where
+    that is too wide, the columns are told in several blocks, each with the texts that the rows begin with.
     """
     forms = [column.form for column in table.columns]
     cells = [[clean(shown(*cell)) for cell in zip(row, forms, strict=True)] for row in table.rows]
@@ -111,6 +111,14 @@ def clean(value: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in value).split())
 
 
+def cut(text: str, width: int) -> str:
+    """A text of so many characters at most: its middle is left out, as names differ at their ends."""
+    if len(text) <= width:
+        return text
+    n_end = max(width - 1, 0) // 2
+    return f"{text[: max(width - 1 - n_end, 0)]}\N{HORIZONTAL ELLIPSIS}{text[len(text) - n_end :]}"[:width]
+
+
 def check_place(path: Path) -> None:
     """See that a file can be written there, before anything is done for it. Raises: RequestError if it cannot."""
     if path.is_dir():
@@ -170,7 +178,7 @@ def _total(widths: list[int]) -> int:
 
 def _line(cells: list[str], widths: list[int], forms: list[str]) -> str:
     told = [
-        _cut(cell, wide).ljust(wide) if form in _LEFT else _cut(cell, wide).rjust(wide)
+        cut(cell, wide).ljust(wide) if form in _LEFT else cut(cell, wide).rjust(wide)
         for cell, wide, form in zip(cells, widths, forms, strict=True)
     ]
     return (" " * _GAP).join(told).rstrip()
@@ -178,9 +186,5 @@ def _line(cells: list[str], widths: list[int], forms: list[str]) -> str:
 
 def _wrapped(key: str, value: str, widths: list[int]) -> list[str]:
     lines = textwrap.wrap(value, max(widths[1], 1)) or [""]
-    first = (_cut(key, widths[0]).ljust(widths[0]) + " " * _GAP + lines[0]).rstrip()
+    first = (cut(key, widths[0]).ljust(widths[0]) + " " * _GAP + lines[0]).rstrip()
     return [first, *(" " * (widths[0] + _GAP) + line for line in lines[1:])]
-
-
-def _cut(cell: str, wide: int) -> str:
-    return cell if len(cell) <= wide else cell[: max(wide - 2, 0)] + ".."[:wide]

@@ -22,7 +22,7 @@ from arrowroot_lab.errors import LabError, RequestError, StoreError, os_problem,
 from arrowroot_lab.runs import another_of, new_run
 from arrowroot_lab.store import Store
 
-from .events import Progress, RunProgress
+from .events import Progress, RunProgress, ended
 from .session import Session, Summary
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def run_there(
                     told = {"failures": [_failure(error)], "documents": []}
                 except Exception as error:  # noqa: BLE001 - a worker without the laboratory, say
                     told = {"failures": [_failure(error)], "documents": []}
-                _take(summary, store, told, show, RunProgress(n_done, len(futures) - n_done, None))
+                _take(summary, store, told, show, RunProgress(n_done / len(futures)))
         finally:
             client.cancel([future for future in futures if not future.done()])
     if chosen and not (summary.results or summary.n_known or summary.failures):
@@ -236,9 +236,8 @@ def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, stat
         names = [
             result.case.get(key, "") for key in ("dataset_name", "storage_name", "engine", "workload_name")
         ]
-        show(
-            "case", " / ".join(map(str, names)), f"{result.outcome.value}: {result.reason or 'stored'}", state
-        )
+        kind, text = ended(result)
+        show(kind, " / ".join(map(str, names)), text, state)
     summary.n_known += told.get("n_known", 0)
     summary.failures += told["failures"]
     summary.left += told.get("left", [])

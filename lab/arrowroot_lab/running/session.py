@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-import statistics
 import tempfile
 import time
+from collections import deque
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,15 +16,16 @@ from arrowroot_lab.campaign import datasets
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Sample, decode, encode, now
 from arrowroot_lab.errors import DocumentError, LabError, RunnerError, StoreError, as_lab_errors
-from arrowroot_lab.quantities import size_text
+from arrowroot_lab.quantities import size_text, time_text
 from arrowroot_lab.runs import new_run
 
 from . import failing, virtual_first
 from .checking import Checker, check_number, kept
+from .events import ended
 from .guardian import Guardian
 from .journal import Journal
 from .places import Places
-from .predicting import awaited, gap, local_trace, predict
+from .predicting import awaited, local_trace, predict
 from .sampling import Sampler, outcome_of
 from .subjects import Engines, Known, Preparation, Prepared
 from .traced import reads_of
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 #: A disturbed sample is taken again in the same turn so often; what is missing then is taken in later turns.
 N_AGAIN = 2
+#: Not while most of so many samples, the last ones of the run, were disturbed: a busy machine gets no quieter by that.
+N_LAST = 12
 
 
 class Keeper(Known, Protocol):
@@ -102,6 +105,7 @@ class Session:
         Raises: CampaignError, RequestError; StoreError if a result cannot be kept.
         """
         self.summary = Summary()
+        self._disturbed: deque[bool] = deque(maxlen=N_LAST)
         key = key_of(
             [str(self.campaign.path.resolve()), self.site, self.store.place, sorted(self.only or ())]
         )
@@ -144,10 +148,12 @@ class Session:
         return self.summary
 
     def _measure(self, subjects: list[Subject], chosen: list[Case]) -> None:
-        self.progress.begin(subjects)
+        is_virtual_first = self.campaign.mode == "virtual first"
+        labels = virtual_first.at_corners(chosen) if is_virtual_first else {one.label for one in subjects}
+        self.progress.begin(subjects, labels)
         try:
-            if self.campaign.mode == "virtual first":
-                virtual_first.measure(self, subjects, chosen)
+            if is_virtual_first:
+                virtual_first.measure(self, subjects, labels)
             else:
                 self.in_turns(subjects)
         except LimitError as error:
@@ -161,10 +167,14 @@ class Session:
 
     def in_turns(self, subjects: Sequence[Subject]) -> None:
         """Rehearse all; then take all first samples, all second ones, and so on."""
+        self._tell_turn(subjects, "rehearsal: values are compared")
         for subject in subjects:
             self.guarded(subject, self._rehearse)
         turn = max((sample.turn + 1 for one in subjects for sample in one.result.samples), default=0)
         while left := [subject for subject in subjects if not subject.is_over]:
+            n_turns = max(one.n_wanted for one in left)
+            what = f"turn {turn + 1} of {n_turns}" if turn < n_turns else "a turn for disturbed samples"
+            self._tell_turn(left, what)
             for subject in left:
                 self._sample(subject, turn)
                 if subject.is_over:
@@ -173,6 +183,10 @@ class Session:
         for subject in subjects:
             if not subject.is_stored:
                 self._finish(subject)
+
+    def _tell_turn(self, subjects: Sequence[Subject], what: str) -> None:
+        n = len(subjects)
+        self.progress("turn", self.campaign.name, f"{what}, {n} {'cases' if n > 1 else 'case'}")
 
     def guarded(self, subject: Subject, step: Callable[[Subject], None]) -> None:
         """Do a step of a case; what goes wrong is the case's outcome."""
@@ -194,7 +208,7 @@ class Session:
         place = subject.place
         if subject.is_rehearsed or place is None:
             return
-        self.progress("rehearsal", subject.label, "rehearsal: values are compared")
+        self.progress("rehearsal", subject.label, "values are compared")
         is_copy = subject.case.workload.kind == "write"
         more: dict[str, Any] = {"wants_checksum": "checksum" in subject.can and not is_copy}
         if "predict" in subject.can and not is_copy and not place.is_virtual:
@@ -261,7 +275,11 @@ class Session:
         """Take a sample, and again if it was disturbed, so that the turn has its pairs; each is kept."""
         for _ in range(1 + N_AGAIN):
             self._take(subject, turn)
-            if subject.is_over or not subject.result.samples[-1].disturbed:
+            is_disturbed = bool(subject.result.samples[-1].disturbed)
+            if not subject.is_exact:
+                self._disturbed.append(is_disturbed)
+            subject.is_patient = sum(self._disturbed) <= N_LAST // 2
+            if subject.is_over or not (is_disturbed and subject.is_patient):
                 return
 
     def _take(self, subject: Subject, turn: int) -> None:
@@ -293,14 +311,6 @@ class Session:
             except LabError as error:  # the samples are taken
                 told = (result.reason, f"its line was not measured afterwards: {error}")
                 result.reason = "; ".join(filter(None, told))
-            measured = statistics.median(sample.wall_ns for sample in counted if sample.wall_ns is not None)
-            for one in result.predictions:
-                if (share := gap(one, measured)) is not None:
-                    self.progress(
-                        "gap",
-                        subject.label,
-                        f"{one['by']} is off by {share:+.1%}, its error is {one['error_share']:.1%}",
-                    )
         self.keep(subject)
 
     def keep(self, subject: Subject) -> None:
@@ -312,8 +322,8 @@ class Session:
         self._journal.stored(result.uuid)
         subject.is_stored = True
         self.summary.results.append(result)
-        reason = f": {result.reason}" if result.reason else ""
-        self.progress("case", subject.label, f"{result.outcome.value}{reason}")
+        kind, text = ended(result)
+        self.progress(kind, subject.label, text)
 
     def keep_unless_known(self, subject: Subject) -> None:
         """Store a result that says no more than that nothing was measured, unless one is there that says the same."""
@@ -355,7 +365,7 @@ class Session:
     def _check_limits(self) -> None:
         limits = self.campaign.limits
         if limits.total_s is not None and time.monotonic() - self._began > limits.total_s:
-            raise LimitError(f"the campaign's limit of {limits.total_s:g} s is reached")
+            raise LimitError(f"the campaign's limit of {time_text(limits.total_s * 1e9)} is reached")
         if limits.disk_bytes is not None and (used := datasets.size_of(self.directory)) > limits.disk_bytes:
             raise LimitError(
                 f"{self.directory} has {size_text(used)}, the campaign's limit is {size_text(limits.disk_bytes)}"
@@ -427,7 +437,7 @@ def _told(subject: Subject, sample: Sample) -> tuple[str, str, str]:
     if sample.outcome is not Outcome.OK:
         kind = "retry" if sample.details.get("is_tried_again") else "sample"
         return kind, subject.label, f"{sample.outcome.value}: {sample.reason}"
-    time_text = f"{(sample.wall_ns or 0) / 1e9:.3g} s"
+    told = time_text(sample.wall_ns or 0)
     if sample.disturbed:
-        return "disturbed", subject.label, f"{time_text}, not counted: {'; '.join(sample.disturbed)}"
-    return "sample", subject.label, time_text
+        return "disturbed", subject.label, f"{told}, not counted"
+    return "sample", subject.label, told

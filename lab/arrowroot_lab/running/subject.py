@@ -37,6 +37,8 @@ class Subject:
     result: Result
     #: Samples that are to be counted.
     n_wanted: int
+    #: Disturbed samples are taken again.
+    is_patient: bool = True
     place: Place | None = None
     #: Entries that a rehearsal has read: each sample must read as many.
     n_entries: int | None = None
@@ -45,7 +47,7 @@ class Subject:
     #: The readings that samples in virtual time are replayed from.
     local: Trace | None = None
     is_stored: bool = False
-    #: The times of the samples' processes as a whole, in ns.
+    #: The times that samples took in this run, with all around them.
     took_ns: list[int] = field(default_factory=list)
 
     @property
@@ -69,6 +71,11 @@ class Subject:
         return len(self.result.counted())
 
     @property
+    def n_most(self) -> int:
+        """Samples that are taken at most, counted or not."""
+        return 2 * self.n_wanted if self.is_patient else self.n_wanted
+
+    @property
     def is_rehearsed(self) -> bool:
         """True if its values were looked at: in this run, or in one that was interrupted."""
         return self.n_entries is not None or bool(self.result.samples)
@@ -79,7 +86,7 @@ class Subject:
         return (
             self.result.outcome is not Outcome.OK
             or self.n_counted >= self.n_wanted
-            or len(self.result.samples) >= 2 * self.n_wanted
+            or len(self.result.samples) >= self.n_most
         )
 
     def add(self, sample: Sample) -> None:

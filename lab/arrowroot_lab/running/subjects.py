@@ -176,7 +176,8 @@ class Preparation:
                 continue
             name = case.dataset.name
             if name not in found:
-                self.tell("dataset", name, f"dataset {name}")
+                if datasets.find(self.campaign, case.dataset) is None:
+                    self.tell("waiting", name, "the dataset is made or hashed, once")
                 try:
                     found[name] = datasets.make(self.campaign, case.dataset)
                 except RequestError:

@@ -7,25 +7,32 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.campaign.matrix import corners
 from arrowroot_lab.documents import Outcome
+from arrowroot_lab.quantities import time_text
 
 from .predicting import SCHEMES, gap, local_trace, predict
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from arrowroot_lab.campaign.model import Case
 
     from .session import Session
     from .subject import Subject
 
 
-def measure(session: Session, subjects: list[Subject], chosen: list[Case]) -> None:
+def at_corners(chosen: list[Case]) -> set[str]:
+    """Return the labels of the corners of cases."""
+    return {case.label() for case, is_corner in zip(chosen, corners(chosen), strict=True) if is_corner}
+
+
+def measure(session: Session, subjects: list[Subject], at_ends: Collection[str]) -> None:
     """Predict all; measure the corners; then what shares engine and storage with a surprise, until there is none.
 
-    What cannot be predicted is measured. The others end as skipped, with their predictions. ``chosen``: all cases that
-    make the corners, also those that are measured already.
+    What cannot be predicted is measured. The others end as skipped, with their predictions. ``at_ends``: labels of the
+    corners.
     """
     for subject in subjects:
         session.guarded(subject, lambda one: _predict(session, one))
-    at_ends = {case.label() for case, is_corner in zip(chosen, corners(chosen), strict=True) if is_corner}
     to_do = [
         one for one in subjects if not one.is_over and (one.label in at_ends or not one.result.predictions)
     ]
@@ -53,7 +60,7 @@ def _predict(session: Session, subject: Subject) -> None:
     told = predict(subject, trace and trace.path, storage.figures(storage.line), scheme, timeout_s)
     if told and "wall_ns" in told:
         subject.result.predictions.append(told)
-        session.progress("predicted", subject.label, f"predicted: {told['wall_ns'] / 1e9:.3g} s")
+        session.progress("predicted", subject.label, f"predicted: {time_text(told['wall_ns'])}")
 
 
 def _neighbourhood(subject: Subject) -> tuple[str, str, str]:

@@ -64,6 +64,11 @@ class Summary:
     strategy_group: str
     layout_group: str
 
+    @property
+    def is_virtual(self) -> bool:
+        """True if its times are those of a simulation, in which nothing is waited for."""
+        return self.storage_kind == "simulated"
+
     def label(self) -> str:
         """A short name for people: what was read, from where, by what, and how."""
         return " / ".join(
