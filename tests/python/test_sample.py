@@ -10,6 +10,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._sample import draws as of
 from arrowroot._sample.make import STEP, kinds, sample_of
+from arrowroot.cli import sample as command
 
 KINDS = ["nanoaod", "d3pd", "aod"]
 
@@ -135,3 +136,24 @@ def test_requests_that_make_no_sense_are_told(tmp_path, arrowroot_command):
         assert done.returncode == 2
         assert text in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_progress_moves_within_a_step_too(monkeypatch):
+    now_s = 100.0
+    monkeypatch.setattr(command.time, "perf_counter", lambda: now_s)
+    steps, told = command.Steps(10), []
+    for _ in range(10):
+        for _ in range(4):
+            told.append(steps.done())
+            now_s += 0.5
+        steps.add(1000)
+    told.append(steps.done())
+    # Nobody knows how long the first one takes.
+    assert told[:5] == [(0.0, 0)] * 4 + [(0.1, 1000)]
+    assert [share for share, _ in told[4:]] == pytest.approx([n / 40 for n in range(4, 41)])
+    assert [n_bytes for _, n_bytes in told[4:]] == pytest.approx([250 * n for n in range(4, 41)])
+    now_s, steps = 0.0, command.Steps(2)
+    now_s = 2.0
+    steps.add(1000)
+    now_s = 60.0  # a step that takes much longer does not end by itself
+    assert steps.done()[0] < 1

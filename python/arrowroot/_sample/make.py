@@ -32,10 +32,15 @@ class Sample(NamedTuple):
         name: str = _KINDS[self.kind].TREE
         return name
 
+    @property
+    def n_steps(self) -> int:
+        """The number of its batches."""
+        return math.ceil(self.n_entries / STEP)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield its entries; those of the same kind and seed are the same on every machine."""
         make = _KINDS[self.kind].entries
-        for step in range(math.ceil(self.n_entries / STEP)):
+        for step in range(self.n_steps):
             batch: pa.RecordBatch = make(self.seed, step, STEP)
             yield batch.slice(0, self.n_entries - step * STEP)
 

@@ -77,8 +77,32 @@ def _write(options: argparse.Namespace, file: str, name: str, sample: Sample) ->
         arrowroot.create(file, reproducible=style.reproducible, n_threads=style.n_threads) as made,
     ):
         table = made.tree(name, **style.options(f"{sample.kind}, seed {sample.seed}"))
-        n_bytes = 0
-        progress.follow(lambda: (table.num_entries / sample.n_entries, n_bytes))
+        steps = Steps(sample.n_steps)
+        progress.follow(steps.done)
         for batch in sample.batches():
             table.append(batch)
-            n_bytes += batch.nbytes
+            steps.add(batch.nbytes)
+
+
+class Steps:
+    """How far work is that is done in equal steps: within one, as far as the mean of those before it is over."""
+
+    def __init__(self, n_steps: int) -> None:
+        self._n_steps, self._n_over, self._n_bytes = n_steps, 0, 0
+        self._began = self._last = time.perf_counter()
+
+    def add(self, n_bytes: int) -> None:
+        """Count a step, with its bytes."""
+        self._n_over, self._n_bytes, self._last = (
+            self._n_over + 1,
+            self._n_bytes + n_bytes,
+            time.perf_counter(),
+        )
+
+    def done(self) -> tuple[float, int]:
+        """Return the share that is done, and about how many bytes that is."""
+        n_over, n_bytes, last = self._n_over, self._n_bytes, self._last
+        if n_over in (0, self._n_steps):
+            return n_over / self._n_steps, n_bytes
+        n = n_over + min((time.perf_counter() - last) * n_over / (last - self._began), 0.99)
+        return n / self._n_steps, round(n_bytes * n / n_over)
