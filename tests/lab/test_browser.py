@@ -195,6 +195,24 @@ def test_pages_of_the_kept_results_fit_the_screen_and_have_legible_figures(page,
     assert page.troubles == []
 
 
+@pytest.mark.parametrize("page", [{"screen": screen} for screen in SCREENS], indirect=True, ids=SCREENS)
+def test_tables_that_are_wider_than_their_place_say_so(page, site):
+    n_wide = n_fit = 0
+    for kind in KINDS:
+        page.goto(address(site, kind))
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        tables = page.evaluate(
+            """() => [...document.querySelectorAll('.scroll')]
+                 .map(one => [one.scrollWidth > one.clientWidth, one.previousElementSibling.checkVisibility()])"""
+        )
+        assert all(is_wide == is_told for is_wide, is_told in tables), kind
+        n_wide += sum(is_wide for is_wide, _ in tables)
+        n_fit += sum(not is_wide for is_wide, _ in tables)
+    assert n_fit > 3
+    assert n_wide > 3 or page.viewport_size["width"] > 1000
+
+
 @pytest.mark.parametrize("page", [{"screen": "telephone"}], indirect=True, ids=["telephone"])
 def test_the_answer_is_on_the_first_screen_of_a_telephone(page, site):
     page.goto(address(site, "overview"))

@@ -14,6 +14,7 @@ import pytest
 
 from arrowroot_lab.documents import Outcome, decode
 from arrowroot_lab.mining import compare
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.pages import publish
 from arrowroot_lab.pages.html import slug
 from arrowroot_lab.store import Filter, Store
@@ -331,10 +332,87 @@ def test_layouts_are_told_by_the_names_of_their_datasets(tmp_path):
             case = {**result.case, "layout": "ffff000011112222", "dataset_name": "rntuple"}
             store.put(replace(result, case=case, uuid=str(uuid.uuid4())))
         publish(store, tmp_path / "pages", at=NOW)
-    words = Page(tmp_path / "pages" / "compare" / "storages-by-layout.html").words()
-    assert "rntuple (ffff0000) judged by nanoaod (9c3fa1d2)" in words
-    campaign = Page(tmp_path / "pages" / "campaigns" / "storages.html")
-    assert not any("ffff" in (row["row"] + row["column"]) for row in campaign.records("matrix-0-numbers"))
+    compared = Page(tmp_path / "pages" / "compare" / "storages-by-layout.html")
+    assert "rntuple judged by nanoaod" in compared.words()
+    keys = compared.tables["rntuple-judged-by-nanoaod-table"]["keys"]
+    assert "layout" not in keys
+    for page in (tmp_path / "pages").rglob("*.html"):
+        if page.parent.name != "results":  # they have all that a document says
+            assert not re.search("ffff0000|9c3fa1d2", Page(page).words()), page
+
+
+def test_a_first_run_is_on_the_first_page_with_its_figures_and_nothing_before_it(tmp_path):
+    made = Made(engines=("uproot",), storages=("local", "nginx"), n_runs=1, with_trouble=False).results()
+    for one in made[3:]:  # of nginx
+        one.case["storage"] = {**one.case["storage"], "kind": "simulated"}
+        one.case["storage_name"] = "simulated"
+    with Store.open(tmp_path / "lab.db") as store:
+        for one in made:
+            store.put(one)
+        publish(store, tmp_path / "pages", at=NOW)
+    page = Page(tmp_path / "pages" / "index.html")
+    words = page.words()
+    assert "before" not in words
+    assert "better" not in words
+    told = {href.removeprefix("results/").removesuffix(".html"): row for href, row in zip(
+        page.hrefs("last", "wall_ns"), page.records("last"), strict=True
+    )}  # fmt: skip
+    assert set(told) == {one.uuid for one in made}
+    for one in made:
+        times, row = walls(one), told[one.uuid]
+        assert row["wall_ns"] == statistics.median(times)
+        assert row["spread"] == pytest.approx((max(times) - min(times)) / statistics.median(times))
+        assert row["n_counted"] == len(times)
+        assert row["verdict"] == ("exact" if one.case["storage_name"] == "simulated" else "ok")
+    # The picture has what was waited for, and so has the answer.
+    measured = [statistics.median(walls(one)) for one in made[:3]]
+    assert sorted(row["wall_ns"] for row in page.records("last-figure-numbers")) == sorted(measured)
+    least, most = (shown(value, "time") for value in (min(measured), max(measured)))
+    assert re.search(rf"The median times of 3 cases are from {least} \([^)]+\) to {most} \(", words)
+    campaign = Page(tmp_path / "pages" / "campaigns" / "storages.html").words()
+    assert f"The median times of 3 cases are from {least}" in campaign
+    assert "is the fastest" not in campaign
+
+
+def test_cases_that_share_little_are_in_one_figure(tmp_path):
+    made = Made(engines=("uproot",), storages=("local", "nginx"), n_runs=1, with_trouble=False).results()[:4]
+    with Store.open(tmp_path / "lab.db") as store:
+        for one in made:
+            store.put(one)
+        publish(store, tmp_path / "pages", at=NOW)
+    page = Page(tmp_path / "pages" / "campaigns" / "storages.html")
+    assert [name for name in page.tables if name.startswith("bars-")] == ["bars-0-numbers"]
+    assert sorted(row["wall_ns"] for row in page.records("bars-0-numbers")) == sorted(
+        statistics.median(walls(one)) for one in made
+    )
+
+
+def test_comparisons_in_virtual_time_say_so_and_have_no_bounds_and_no_before(tmp_path):
+    made = Made(
+        engines=("uproot",), storages=("local",), workloads=("ten columns",), n_runs=1, with_trouble=False
+    )
+    (one,) = made.results()
+    one.case["storage"] = {**one.case["storage"], "kind": "simulated"}
+    one.samples = [replace(one.samples[0], details={"trace": "5d41402a"})]
+    other = replace(one, uuid=str(uuid.uuid4()), case={**one.case, "strategy": {"name": "direct"}})
+    other.samples = [replace(one.samples[0], wall_ns=2 * one.samples[0].wall_ns)]
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in (one, other):
+            store.put(result)
+        publish(store, tmp_path / "pages", at=NOW)
+    page = Page(tmp_path / "pages" / "compare" / "storages-by-strategy.html")
+    assert re.search(r"(auto judged by direct|direct judged by auto)", page.words())
+    assert "Ratios in virtual time" in page.words()
+    assert "before" not in page.words()
+    assert re.search("2.00\N{MULTIPLICATION SIGN}|0.500\N{MULTIPLICATION SIGN}", page.words())
+    assert not re.search(r"\([\d.]+ to [\d.]+\)", page.words())
+    (name,) = [name for name in page.tables if name.endswith("-table")]
+    assert not {"ratio_low", "ratio_high"} & set(page.tables[name]["keys"])
+    campaign = Page(tmp_path / "pages" / "campaigns" / "storages.html").words()
+    assert re.search(r"\(1 (worse|better) in virtual time\)", campaign)
+    # One case in virtual time is no headline.
+    assert "is the fastest" not in campaign
+    assert "In virtual time: The median times of 2 cases" in campaign
 
 
 def test_a_classic_says_everything_and_begins_with_the_answer(pages):

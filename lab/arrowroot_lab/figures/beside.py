@@ -92,7 +92,7 @@ def _draw_row(
     said = [row.verdict] if row.verdict else []
     if row.ratio is not None:
         bounds = ""
-        if row.low is not None and row.high is not None:
+        if row.low is not None and row.high is not None and row.low < row.high:
             bounds = f" ({shown(row.low, 'ratio')} to {shown(row.high, 'ratio')})"
         said.insert(0, f"{shown(row.ratio, 'ratio')}{_TIMES}{bounds}")
     words = ", ".join(said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,9 +62,13 @@ def matrix(
     below. The table has one line for each cell that is there.
     """
     best: dict[str, float] = {}
+    n_values: Counter[str] = Counter()
     for (name, _), each in cells.items():
         if each.value is not None:
             best[name] = min(each.value, best.get(name, each.value))
+            n_values[name] += 1
+    # A value that is alone in its row is no best.
+    compared = {name: value for name, value in best.items() if n_values[name] > 1}
     table = ResultTable(
         title,
         (
@@ -98,7 +103,7 @@ def matrix(
         n_blocks = -(-n_columns // max(int((drawing.width - left) // _CELL_PX), 1))
         n_beside = -(-n_columns // n_blocks)
         width = min((drawing.width - left - 2) / n_beside, 1.6 * _CELL_PX)
-        grid = _Grid(drawing, cells, best, measure, left, width)
+        grid = _Grid(drawing, cells, compared, measure, left, width)
         y = 2.0
         for begin in range(0, n_columns, n_beside):
             y = grid.draw_block(rows.names, columns.names[begin : begin + n_beside], y)
@@ -164,6 +169,7 @@ class _Grid:
         is_best = ratio is not None and ratio <= 1
         drawing.rectangle(box, f"cell heat{heat}{' best' if is_best else ''}", cell.note)
         text = shown(cell.value, self.measure.form)
-        drawing.text(middle, box.y + 17, text, anchor="middle", look="strong", width=room)
-        word = "best" if is_best else f"{shown(ratio, 'ratio')}\N{MULTIPLICATION SIGN}" if ratio else ""
-        drawing.text(middle, box.y + 32, word, anchor="middle", width=room)
+        drawing.text(middle, box.y + (17 if ratio else 23), text, anchor="middle", look="strong", width=room)
+        if ratio:
+            word = "best" if is_best else f"{shown(ratio, 'ratio')}\N{MULTIPLICATION SIGN}"
+            drawing.text(middle, box.y + 32, word, anchor="middle", width=room)

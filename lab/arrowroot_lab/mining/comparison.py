@@ -13,7 +13,7 @@ from arrowroot_lab.statistics import CONFIDENCE, Comparison, Verdict, paired
 from arrowroot_lab.statistics import compare as judge
 
 from .metrics import STATISTICS, Metric, metric
-from .results import AXES, axes_of, varying
+from .results import AXES, axes_of, layout_names, varying
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
@@ -98,7 +98,12 @@ def compare(
 
 def measured(store: Store, where: Filter) -> list[Measured]:
     """Return the results that match, newest first, with what several comparisons ask of them."""
-    return measured_of(store.rows(where, _COLUMNS))
+    rows = store.rows(where, _COLUMNS)
+    names = layout_names(rows)
+    return [
+        Measured(row, {**axes, "layout": names[row.layout]} if "layout" in (axes := axes_of(row)) else axes)
+        for row in rows
+    ]
 
 
 def measured_of(rows: Iterable[Summary | Row[Any]]) -> list[Measured]:
@@ -236,7 +241,10 @@ def _compared(
         case={
             axis: value
             for axis, value in second[0].axes.items()
-            if axis != by and value == first[0].axes.get(axis)
+            if axis != by
+            and value == first[0].axes.get(axis)
+            # A layout that has the name of its dataset goes without saying.
+            and not (axis == "layout" and value == second[0].axes.get("dataset"))
         },
         before=sides[0],
         now=sides[1],
@@ -292,15 +300,24 @@ def _table(
         axes.remove("version")
     named = [Column(f"{by}_now", by)] if len(sides) > 1 else []
     named += [Column(f"{by}_before", "judged by")] if len(judges) > 1 else []
+    # In virtual time the bounds of one run are the ratio.
+    is_exact = all(one.comparison.is_exact and one.comparison.low == one.comparison.high for one in compared)
+    # Only a version has another one before it.
+    titles = ("now", "before") if by == "version" else ("this one", "the judge")
+    if by != "version" and len(sides) == 1:
+        titles = (compared[0].now, compared[0].before)
     columns = (
         Column("verdict", "verdict"),
         *(Column(axis, axis) for axis in axes),
         *named,
         Column("ratio", "ratio", "ratio"),
-        Column("ratio_low", "at least", "ratio"),
-        Column("ratio_high", "at most", "ratio"),
-        Column(f"{asked.key}_now", "now", asked.form),
-        Column(f"{asked.key}_before", "before", asked.form),
+        *(
+            ()
+            if is_exact
+            else (Column("ratio_low", "at least", "ratio"), Column("ratio_high", "at most", "ratio"))
+        ),
+        Column(f"{asked.key}_now", titles[0], asked.form),
+        Column(f"{asked.key}_before", titles[1], asked.form),
         Column("n_pairs", "pairs", "count"),
     )
     rows = tuple(
@@ -309,8 +326,7 @@ def _table(
             *(one.case.get(axis) for axis in axes),
             *(one.now, one.before)[: len(named)],
             one.comparison.ratio,
-            one.comparison.low,
-            one.comparison.high,
+            *(() if is_exact else (one.comparison.low, one.comparison.high)),
             one.now_figure,
             one.before_figure,
             one.comparison.n_pairs,
@@ -324,7 +340,8 @@ def _table(
         rows,
         (
             *notes,
-            f"Ratios are now over before, of pairs taken in turns; each bound holds at {CONFIDENCE:.0%}.",
+            "Ratios are of what is judged over what it is judged by, of pairs taken in turns"
+            + ("." if is_exact else f"; each bound holds at {CONFIDENCE:.0%}."),
             *_told_of_exact(compared),
             *(f"Not enough, {n} of {len(compared)}: {reason}." for reason, n in reasons.most_common()),
             *(f"Skipped on one side, {n}: {reason}." for reason, n in skipped.most_common()),

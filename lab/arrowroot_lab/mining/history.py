@@ -11,7 +11,7 @@ from arrowroot_lab.statistics import LEAST_HISTORY, changes, median_bounds
 
 from .environments import flat
 from .metrics import STATISTICS, Metric, metric
-from .results import AXES, axes_of, label, telling
+from .results import AXES, axes_of, label, layout_names, telling
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ def series(store: Store, where: Filter) -> ResultTable:
     found = store.rows(where, ("series_id", "created_at", "outcome", "wall_median_ns", *AXES))
     axes, notes = telling(found)
     axes = [axis for axis in axes if axis not in ("version", "campaign")]
+    names = layout_names(found)
     groups: dict[str, list[Any]] = {}
     for one in found:
         groups.setdefault(one.series_id, []).append(one)
@@ -196,7 +197,7 @@ def series(store: Store, where: Filter) -> ResultTable:
     rows = tuple(
         (
             key,
-            *(getattr(group[0], axis) for axis in axes),
+            *(names.get(value, value) for value in (getattr(group[0], axis) for axis in axes)),
             group[0].wall_median_ns,
             len(group),
             group[0].outcome,

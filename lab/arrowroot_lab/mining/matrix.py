@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot_lab.errors import RequestError
 
 from .metrics import metric
-from .results import AXES, axes_of, figures, label, natural, varying
+from .results import AXES, axes_of, figures, label, named, natural, varying
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def matrix(
     if across not in ACROSS:
         raise RequestError(f"{across}: no such axis; there are {', '.join(ACROSS)}")
     asked = metric(key)
-    found = store.summaries(replace(where, newest_versions=True))
+    found = named(store.summaries(replace(where, newest_versions=True)))
     figure = figures(store, found, key, statistic)
     differing, notes = varying([axes_of(one) for one in found])
     down = [axis for axis in differing if axis != across and not (across == "engine" and axis == "version")]

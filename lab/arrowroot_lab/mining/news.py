@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .results import axes_of, varying
+from .results import telling
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def news(summaries: Sequence[Summary]) -> ResultTable:
             found.append(("fails now", now, before))
         elif now.outcome == "ok" and before in _BAD:
             found.append(("works again", now, before))
-    axes, notes = varying([axes_of(one) for _, one, _ in found])
+    axes, notes = telling([one for _, one, _ in found])
     columns = (
         Column("what", "what"),
         Column("uuid", "result", "key"),

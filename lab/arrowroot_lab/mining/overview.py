@@ -14,7 +14,7 @@ from arrowroot_lab.store import Filter
 from .comparison import compare_measured, measured, measured_of
 from .format import age_s
 from .news import standing
-from .results import axes_of, varying
+from .results import named, telling
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def overview(
     """Return the overview of all that matches, as of ``at`` (UTC; None: now)."""
     at = at or datetime.now(timezone.utc)
     where = where or Filter()
-    newest = store.summaries(replace(where, newest_versions=True))
+    newest = named(store.summaries(replace(where, newest_versions=True)))
     recent = measured(store, replace(where, since=where.since or _day_before(at, old_days)))
     return _overview(store, newest, recent, at, old_days)
 
@@ -113,7 +113,7 @@ def _campaigns(newest: list[Summary], at: datetime) -> ResultTable:
 
 
 def _listed(title: str, found: list[Summary], at: datetime) -> ResultTable:
-    axes, notes = varying([axes_of(one) for one in found])
+    axes, notes = telling(found)
     columns = (
         Column("uuid", "result", "key"),
         *(Column(axis, axis) for axis in axes),

@@ -67,7 +67,11 @@ def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup
         return Markup("".join(notes))  # noqa: S704 - escaped above
     title = escape(plain(table.title))
     name = escape(linked.name)
-    parts = [f'<div class="scroll" tabindex="0" role="region" aria-label="{title}" id="{name}">']
+    # The script shows it where it is so.
+    parts = [
+        '<p class="note sideways" hidden>\N{LEFT RIGHT ARROW} This table is wider than its place: it scrolls.</p>'
+    ]
+    parts.append(f'<div class="scroll" tabindex="0" role="region" aria-label="{title}" id="{name}">')
     parts.append(f'<table data-table="{name}">')
     if has_caption:
         parts.append(f"<caption>{title}</caption>")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.figures.bars import Bar, bars
@@ -62,7 +63,10 @@ def campaign_matrix(found: Sequence[Summary], snapshot: Snapshot) -> Figure | No
 
 
 def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
-    """Return bars by storage (else by site, else by whatever differs), a figure for each of what differs besides."""
+    """Return bars by storage (else by site, else by whatever differs), a figure for each of what differs besides.
+
+    Where that would be a figure for each case, there is one of what was measured, and one of virtual time.
+    """
     programs, others = axes(found)
     group = next((axis for axis in ("storage", "site", *others) if axis in others), None)
     facets = [axis for axis in others if axis != group]
@@ -82,6 +86,9 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
             )
         )
     title = f"Wall time by {group or 'program'}"
+    if len(found) < 2 * len(parts):
+        both = [one for one in found if not one.is_virtual], [one for one in found if one.is_virtual]
+        return [told for part in both if (told := _bars_of(part, snapshot, "Wall time"))]
     caption = "Bars are medians of the counted samples, whiskers go from the least to the most."
     return [
         bars(
@@ -97,6 +104,41 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
     ]
 
 
+def run_bars(found: Sequence[Summary], snapshot: Snapshot) -> Figure | None:
+    """Return the times of a run: those that were measured, else those in virtual time; None if there are none."""
+    title = "Wall times of the last run"
+    measured = _bars_of([one for one in found if not one.is_virtual], snapshot, title)
+    return measured or _bars_of(found, snapshot, title)
+
+
+def _bars_of(found: Sequence[Summary], snapshot: Snapshot, title: str) -> Figure | None:
+    """The times of cases that have one in one figure; None if there are none."""
+    times = {one.uuid: one.wall_median_ns or snapshot.facts[one.uuid].disturbed_ns for one in found}
+    chosen = [one for one in found if one.outcome == "ok" and times[one.uuid]]
+    if not chosen:
+        return None
+    programs, others = axes(chosen)
+    group, *rest = others or ["dataset"]
+    data = []
+    for one in chosen[:MAX_ROWS]:
+        name = label(one, [*rest, *programs]) or one.workload
+        bar = Bar(str(getattr(one, group)), name, times[one.uuid], n=one.n_counted)
+        if has_time(one):
+            facts = snapshot.facts[one.uuid]
+            bar = replace(bar, low=facts.low_ns, high=facts.high_ns)
+        else:
+            bar = replace(bar, series=f"{name}, disturbed")
+        data.append(bar)
+    caption = "Bars are medians of the counted samples, whiskers go from the least to the most."
+    if not all(map(has_time, chosen)):
+        caption += " What is called disturbed is of samples that do not count, as the machine was busy."
+    if len(chosen) > MAX_ROWS:
+        caption += f" The first {MAX_ROWS} of {len(chosen)} cases."
+    series = " / ".join([*rest, *programs]) or "Workload"
+    title += " in virtual time" if chosen[0].is_virtual else ""
+    return bars(title, caption, data, WALL, group=group.capitalize(), series=series)
+
+
 def _why_not(one: Summary, facts: Facts | None) -> str:
     """Return the note of a bar that is not there."""
     about = (
@@ -107,7 +149,8 @@ def _why_not(one: Summary, facts: Facts | None) -> str:
 
 def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
     """Return CPU efficiency against the round trip, a figure for each workload that was measured at two or more."""
-    programs, _ = axes(found)
+    programs, others = axes(found)
+    names = [*(axis for axis in others if axis not in ("storage", "workload")), *programs]
     parts: dict[str, dict[str, list[Point]]] = {}
     for one in found:
         facts = snapshot.facts.get(one.uuid)
@@ -119,7 +162,7 @@ def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> li
         ):
             continue
         point = Point(facts.round_trip_ns, facts.cpu_efficiency, note=one.storage)
-        parts.setdefault(one.workload, {}).setdefault(label(one, programs) or one.engine, []).append(point)
+        parts.setdefault(one.workload, {}).setdefault(label(one, names) or one.engine, []).append(point)
     figures = []
     for workload, series in parts.items():
         trips = [point.x for points in series.values() for point in points]
@@ -235,6 +278,8 @@ def compared_figure(compared: Sequence[Compared], names: Sequence[str], before: 
         for one, name in zip(compared, names, strict=True)
     ][:MAX_COMPARED]
     caption = "Ratios of pairs that were taken in turns, with their 99 % bounds; left of 1 is better."
+    if all(one.comparison.is_exact for one in compared):
+        caption = "Ratios in virtual time, of replays of one trace; bounds are of several runs. Left of 1 is better."
     if len(compared) > MAX_COMPARED:
         caption += f" The first {MAX_COMPARED} of {len(compared)} cases; the table has all."
     return beside(f"Ratios of wall times: {now} over {before}", caption, rows, left=before, right=now)

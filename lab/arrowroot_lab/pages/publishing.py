@@ -16,6 +16,7 @@ from arrowroot_lab.figures.figure import style_sheet
 from arrowroot_lab.mining import report
 from arrowroot_lab.mining.comparison import SIDES, Measured, compare_measured, measured_of
 from arrowroot_lab.mining.history import history_of, level_changes
+from arrowroot_lab.mining.measured import measured_table
 from arrowroot_lab.mining.news import news, standing
 from arrowroot_lab.mining.overview import OLD_DAYS, overview_of
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
@@ -27,12 +28,12 @@ from .site import swapped
 from .snapshot import (
     BAD,
     Snapshot,
+    answers,
     campaign_page,
     classic_page,
     classics_page,
     compare_page,
     facts_of,
-    fastest,
     has_time,
     in_order,
     result_page,
@@ -135,7 +136,7 @@ class _Site:
 
     def write(self) -> None:
         """Write all pages, the first one last."""
-        for name in ("style.css", "ages.js"):
+        for name in ("style.css", "page.js"):
             text = files("arrowroot_lab.pages").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
             (self.root / name).write_text(text, encoding="utf-8")
         (self.root / "figures.css").write_text(style_sheet(), encoding="utf-8")
@@ -162,7 +163,7 @@ class _Site:
         found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
         verdicts = Counter(one.comparison.verdict.value for one in found.compared)
         changed = [one for one in found.compared if one.comparison.verdict.value in ("better", "worse")]
-        last = news(snapshot.summaries)
+        new = news(snapshot.summaries)
         since = (snapshot.at - timedelta(days=OLD_DAYS)).isoformat()[:10]
         levels = level_changes(self.histories, since)
         self._page(
@@ -175,10 +176,11 @@ class _Site:
             verdicts=verdicts,
             n_disturbed=_n_disturbed(standing(snapshot.summaries)),
             campaigns=self._linked(found.campaigns, "campaigns"),
+            last=self._last_run(),
             changed=Linked(found.changed, "changed", _links_of(changed)),
-            news=self._linked(last, "news"),
-            n_failing=sum(row["what"] == "fails now" for row in last.records()),
-            n_working=sum(row["what"] == "works again" for row in last.records()),
+            news=self._linked(new, "news"),
+            n_failing=sum(row["what"] == "fails now" for row in new.records()),
+            n_working=sum(row["what"] == "works again" for row in new.records()),
             levels=self._linked(levels, "levels"),
             n_levels=len({row["series_id"] for row in levels.records()}),
             failed=self._linked(found.failed, "failed"),
@@ -190,6 +192,28 @@ class _Site:
             stories=self._stories(),
             classics_page=classics_page(),
         )
+
+    def _last_run(self) -> dict[str, Any] | None:
+        """What the newest command has measured: the answer, a picture and the figures; None without results."""
+        run = next(iter(runs_of(self.snapshot.summaries).values()), None)
+        if run is None:
+            return None
+        found = in_order(run)
+        figure = pictures.run_bars(found, self.snapshot)
+        table = replace(measured_table(found, self.snapshot.facts), title="The last run")
+        links = {
+            (place, key): result_page(one.uuid)
+            for place, one in enumerate(found)
+            for key in ("case", "wall_ns")
+        }
+        return {
+            "campaign": found[0].campaign,
+            "page": campaign_page(found[0].campaign),
+            "answer": answers(found),
+            "shown": [self._shown(figure, "last-figure")] if figure else [],
+            "table": Linked(table, "last", links),
+            "is_folded": len(found) > _MAX_ROWS,
+        }
 
     def _stories(self) -> list[_Story]:
         """The classics as cards: the first sentence, some figures, the first picture."""
@@ -213,7 +237,7 @@ class _Site:
             "campaign.html",
             name,
             ends=Counter(one.outcome for one in found),
-            fastest=fastest(found),
+            answers=answers(found),
             n_disturbed=_n_disturbed(found),
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
@@ -281,6 +305,7 @@ class _Site:
             "now": sides[1],
             "verdicts": verdicts,
             "is_open": set(verdicts) == {Verdict.NOT_ENOUGH.value},
+            "is_exact": all(one.comparison.is_exact for one in compared),
             "figure": self._shown(pictures.compared_figure(compared, names, *sides), f"{name}-figure"),
             "table": Linked(table, f"{name}-table", _links_of(compared)),
         }
@@ -376,14 +401,11 @@ def _n_disturbed(found: Sequence[Summary]) -> int:
 
 
 def _side(found: Sequence[Measured], axis: str, value: str) -> str:
-    """The name of a side, for people: a version is of an engine, and a layout, which is a hash, of datasets."""
-    if axis == "version":
-        engines = dict.fromkeys(one.axes["engine"] for one in found if one.axes.get("version") == value)
-        return f"{', '.join(engines)} {value}"
-    if axis != "layout":
+    """The name of a side, for people: a version is of an engine."""
+    if axis != "version":
         return value
-    names = dict.fromkeys(one.axes["dataset"] for one in found if one.axes.get("layout") == value)
-    return f"{', '.join(names)} ({value[:8]})"
+    engines = dict.fromkeys(one.axes["engine"] for one in found if one.axes.get("version") == value)
+    return f"{', '.join(engines)} {value}"
 
 
 def _pairs(found: Sequence[Measured], axis: str) -> tuple[list[tuple[str, str]], bool]:

@@ -7,8 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.measured import Spread, spread_of
 from arrowroot_lab.mining.metrics import metric
-from arrowroot_lab.mining.results import axes_of, label, natural, varying
+from arrowroot_lab.mining.results import axes_of, label, named, natural, varying
 from arrowroot_lab.runs import command_of
 
 from .html import slug
@@ -30,14 +32,9 @@ PROGRAM = ("engine", "version", "strategy")
 
 
 @dataclass(frozen=True)
-class Facts:
+class Facts(Spread):
     """What pictures need of a document, beside its row."""
 
-    #: The least and the most wall time of the counted samples.
-    low_ns: float | None
-    high_ns: float | None
-    #: The median wall time of the samples that ended well, if all of them were disturbed.
-    disturbed_ns: float | None
     #: The median of the counted samples.
     cpu_efficiency: float | None
     #: Of the storage, as it was measured before the samples; None if it was not.
@@ -46,15 +43,11 @@ class Facts:
 
 def facts_of(result: Result) -> Facts:
     """Return what is kept of a document."""
-    walls = metric("wall_ns").values(result)
     shares = metric("cpu_efficiency").values(result)
-    disturbed = [one.wall_ns for one in result.samples if one.disturbed and one.wall_ns is not None]
     return Facts(
-        min(walls, default=None),
-        max(walls, default=None),
-        statistics.median(disturbed) if disturbed and not walls else None,
-        statistics.median(shares) if shares else None,
-        result.line.get("latency_before_ns"),
+        **vars(spread_of(result)),
+        cpu_efficiency=statistics.median(shares) if shares else None,
+        round_trip_ns=result.line.get("latency_before_ns"),
     )
 
 
@@ -69,7 +62,7 @@ class Snapshot:
 
     def __init__(self, store: Store, at: datetime) -> None:
         self.store, self.at = store, at
-        self.summaries = store.summaries()
+        self.summaries = named(store.summaries())
         self.facts: dict[str, Facts] = {}
 
     @property
@@ -132,15 +125,26 @@ def in_order(found: Sequence[Summary]) -> list[Summary]:
     return sorted(found, key=lambda one: [natural(str(getattr(one, name))) for name in names])
 
 
-def fastest(found: Sequence[Summary]) -> str | None:
-    """Return what a campaign answers: which program is the fastest, and which storage costs how much.
+def answers(found: Sequence[Summary]) -> str | None:
+    """Return what results answer: which program is the fastest, which storage costs how much, or how long all takes.
 
-    None where no case has two of either with a time. It is of medians: only pairs are judged.
+    It is of medians: only pairs are judged. Times that were measured alone speak, if there are any; the fastest of a
+    single case is none. None without a time.
     """
+    timed = [one for one in found if has_time(one)]
+    measured = [one for one in timed if not one.is_virtual]
+    n_real = sum(one.outcome == "ok" and not one.is_virtual for one in found)
+    if n_real and not measured:
+        return f"Of {n_real} measured {'cases' if n_real > 1 else 'case'} no sample counts, as the machine was busy."
+    told = _fastest(measured or timed) or _extent(measured or timed)
+    return told if measured or told is None else f"In virtual time: {told}"
+
+
+def _fastest(found: Sequence[Summary]) -> str | None:
     across, down = axes(found)
     told = []
     rows = _rows(found, across, down)
-    if across and rows:
+    if across and len(rows) > 1:
         best, where, ratios = _leader(rows)
         if len(ratios) > MAX_NAMED:
             ratios = {OTHERS: [ratio for of_one in ratios.values() for ratio in of_one]}
@@ -150,7 +154,7 @@ def fastest(found: Sequence[Summary]) -> str | None:
         )
         told.append(f"By their medians {best} is the fastest{where}: {others} times as long.")
     rows = _rows(found, ["storage"], [*(axis for axis in down if axis != "storage"), *across])
-    if "storage" in down and rows:
+    if "storage" in down and len(rows) > 1:
         best, where, ratios = _leader(rows)
         # Not by the ratios: some engines cannot read from all storages.
         slow = Counter(max(row, key=row.__getitem__) for row in rows.values() if best in row)
@@ -160,6 +164,20 @@ def fastest(found: Sequence[Summary]) -> str | None:
             f'Of the storages "{best}" is the fastest{where}; {slowest} {_times(ratios[worst])} times as long.'
         )
     return " ".join(told) or None
+
+
+def _extent(found: Sequence[Summary]) -> str | None:
+    """From the least to the most time."""
+    if not found:
+        return None
+    names = [*axes(found)[1], *axes(found)[0]]
+    ends = [
+        f"{shown(one.wall_median_ns, 'time')} ({label(one, names) or one.workload})"
+        for one in sorted(found, key=lambda one: one.wall_median_ns or 0)
+    ]
+    if len(ends) == 1:
+        return f"The median time of a sample is {ends[0]}."
+    return f"The median times of {len(ends)} cases are from {ends[0]} to {ends[-1]}."
 
 
 def _rows(found: Sequence[Summary], across: Sequence[str], down: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -180,7 +198,7 @@ def _leader(rows: dict[str, dict[str, int]]) -> tuple[str, str, dict[str, list[f
         for name, wall_ns in row.items():
             if best in row and name != best:
                 ratios.setdefault(name, []).append(wall_ns / row[best])
-    return best, "" if len(rows) == 1 else f" in {n_best} of {len(rows)} cases", ratios
+    return best, f" in {n_best} of {len(rows)} cases", ratios
 
 
 def _times(ratios: Sequence[float]) -> str:

@@ -1,4 +1,5 @@
-// Ages as of now, not as of when the page was made; and a word where the laboratory itself has become silent.
+// Ages as of now, not as of when the page was made; a word where the laboratory itself has become silent, and one where
+// a table is wider than its place.
 "use strict";
 (function () {
   const spans = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
@@ -17,6 +18,10 @@
   for (const data of document.querySelectorAll("data[data-age]")) {
     if (gone >= 0) data.textContent = age(Number(data.value) + gone);
   }
+  const seen = new ResizeObserver(function (changes) {
+    for (const { target } of changes) target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth;
+  });
+  for (const table of document.querySelectorAll(".scroll")) seen.observe(table);
   const stale = document.getElementById("stale");
   if (stale !== null) {
     stale.hidden = gone < 2 * 86400;
