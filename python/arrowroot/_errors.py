@@ -18,8 +18,10 @@ from arrowroot._native import (
     InvalidTextError,
     NoSuchFileError,
     NotFoundError,
+    OutOfMemoryError,
     StorageError,
     UnsupportedError,
+    WrongTypeError,
 )
 from arrowroot._render import N_QUOTED, printable
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessDeniedError",
     "ArrowrootError",
+    "ArrowrootWarning",
     "BatchTooLongError",
     "CorruptFileError",
     "CutShortWarning",
@@ -42,12 +45,17 @@ __all__ = [
     "LostKeyError",
     "MissingEventsError",
     "MissingEventsWarning",
+    "MissingLibraryError",
+    "NoSuchAttributeError",
     "NoSuchColumnError",
     "NoSuchFileError",
     "NoSuchKeyError",
     "NotFoundError",
+    "OutOfMemoryError",
+    "OutOfRangeError",
     "QueueFullError",
     "QueueGrowthWarning",
+    "RecordedSchemaWarning",
     "RecoveredWarning",
     "SchemaMismatchError",
     "StorageError",
@@ -55,10 +63,12 @@ __all__ = [
     "UnsupportedError",
     "UnusedEntriesWarning",
     "WholeCopyWarning",
+    "WrongTypeError",
     "depth_of_caller",
     "missing_library",
     "nearest",
     "not_picklable",
+    "warn",
     "warn_left_out",
 ]
 
@@ -97,17 +107,25 @@ def _begin(self: ArrowrootError, *args: object) -> None:
 
 
 def _shown(self: ArrowrootError) -> str:
-    """Return the message."""
-    return _told(super(ArrowrootError, self).__str__())
+    """Return the message, with the lines that it ends with: a filter, and where in it."""
+    # KeyError would show the message in quotes.
+    text = self.args[0] if isinstance(self, KeyError) and self.args else super(ArrowrootError, self).__str__()
+    return _told(text, getattr(self, "pointed", ""))
 
 
 # All errors keep and show their messages so, whoever raises them.
 ArrowrootError.__init__ = _begin  # type: ignore[method-assign,assignment]
 ArrowrootError.__str__ = _shown  # type: ignore[method-assign,assignment]
+# That of MemoryError, which Python takes where a base's was changed for a time, makes no other class's.
+OutOfMemoryError.__new__ = Exception.__new__  # type: ignore[method-assign]
 
 
-class _Warning(UserWarning):
-    """A warning whose message may quote a file."""
+class ArrowrootWarning(UserWarning):
+    """Base of all warnings of arrowroot.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=ar.ArrowrootWarning)
+    """
 
     def __init__(self, *args: object) -> None:
         super().__init__(*_kept(args))
@@ -116,14 +134,19 @@ class _Warning(UserWarning):
         return _told(super().__str__())
 
 
-class UnsupportedColumnWarning(_Warning):
-    """Branches that arrowroot cannot read yet were left out of an implicit selection."""
+class UnsupportedColumnWarning(ArrowrootWarning):
+    """Branches that arrowroot cannot read yet were left out of an implicit selection.
+
+    >>> warnings.filterwarnings("ignore", category=ar.UnsupportedColumnWarning)
+    """
 
 
-class RecoveredWarning(_Warning):
+class RecoveredWarning(ArrowrootWarning):
     """Keys of a file were found by walking its records: it was not closed, or is damaged.
 
     It comes once for each file in a process.
+
+        >>> ar.RecoveredWarning.forget()  # it comes again
     """
 
     _warned_of: ClassVar[set[str]] = set()
@@ -135,23 +158,77 @@ class RecoveredWarning(_Warning):
 
 
 class CutShortWarning(RecoveredWarning):
-    """A file was cut short: it may have had more than is read."""
+    """A file was cut short: it may have had more than is read.
+
+    >>> warnings.filterwarnings("ignore", category=ar.CutShortWarning)
+    >>> ar.open("cut.root").missing_bytes > 0
+    True
+    """
 
 
 class QueueFullError(ArrowrootError):
-    """Entries were not taken, as all buffers of a table were in use and nobody wanted to wait."""
+    """Entries were not taken, as all buffers of a table were in use and nobody wanted to wait.
+
+    >>> try:
+    ...     context.fill(data)
+    ... except ar.QueueFullError:
+    ...     print("later")
+    """
 
 
-class QueueGrowthWarning(_Warning):
-    """Threads fill a table faster than it is compressed, and have done so for some time."""
+class QueueGrowthWarning(ArrowrootWarning):
+    """Threads fill a table faster than it is compressed, and have done so for some time.
+
+    >>> warnings.filterwarnings("error", category=ar.QueueGrowthWarning)
+    """
+
+
+class NoSuchAttributeError(ArrowrootError, AttributeError):
+    """An object, or the package, has no such attribute; the message says what to write instead.
+
+    >>> tree.arrays()
+    Traceback (most recent call last):
+    arrowroot.NoSuchAttributeError: 'Tree' object has no attribute 'arrays': write tree.to_awkward(["x"]) ...
+    """
+
+
+class OutOfRangeError(ArrowrootError, IndexError):
+    """There is nothing of that number: numbers count from 0, and there are fewer.
+
+    >>> hist.axis(0)[99]
+    Traceback (most recent call last):
+    arrowroot.OutOfRangeError: axis 'xaxis' has no bin 99: it has 2 bins, counted from 0
+    """
+
+
+class MissingLibraryError(ArrowrootError, ImportError):
+    """An optional library is not installed; the message says how to install it.
+
+    >>> try:
+    ...     frame = tree.to_polars()
+    ... except ar.MissingLibraryError as error:
+    ...     print(error)
+    """
 
 
 class SchemaMismatchError(InvalidRequestError):
-    """Files of one scan disagree on a column; the message names the file and the column."""
+    """Files of one scan disagree on a column; the message names the file and the column.
+
+    >>> ar.scan(["events.root", "other.root"], tree="Events", columns=["MET_pt"]).to_arrow()
+    Traceback (most recent call last):
+    arrowroot.SchemaMismatchError: other.root: column 'MET_pt' has type int64, but in events.root ...
+    """
 
 
 class FilterError(InvalidRequestError):
-    """A filter that cannot be understood or computed; the message shows where in it."""
+    """A filter cannot be understood or computed; the message shows where, and ``start`` and ``end`` say it.
+
+    >>> tree.to_arrow(filter="MET_pt >")
+    Traceback (most recent call last):
+    arrowroot.FilterError: filter: a column, a number or a text is expected where the filter ends
+        MET_pt >
+                ^
+    """
 
     def __init__(self, message: str, expression: str, start: int, end: int) -> None:
         """``start``, ``end``: the place in ``expression``, half-open, in characters."""
@@ -163,44 +240,72 @@ class FilterError(InvalidRequestError):
         #: Lines to end the message with: the filter, and where in it.
         self.pointed = pointed_at(expression, start, end)
 
-    def __str__(self) -> str:
-        return _told(self.args[0], self.pointed)
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what pickle needs, as a Dask worker sends errors."""
         return type(self), (self.reason, self.expression, self.start, self.end), self.__dict__
 
 
-class DamagedReplicaWarning(_Warning):
-    """Some of a file is damaged in one of its replicas, and was read from another one."""
+class DamagedReplicaWarning(ArrowrootWarning):
+    """Some of a file is damaged in one of its replicas, and was read from another one.
+
+    >>> warnings.filterwarnings("ignore", category=ar.DamagedReplicaWarning)
+    """
 
 
-class RecordedSchemaWarning(_Warning):
-    """A table records an Arrow schema that does not fit it or cannot be read; its columns are as they are stored."""
+class RecordedSchemaWarning(ArrowrootWarning):
+    """A table records an Arrow schema that does not fit it or cannot be read; its columns are as they are stored.
+
+    >>> warnings.filterwarnings("ignore", category=ar.RecordedSchemaWarning)
+    """
 
 
-class WholeCopyWarning(_Warning):
-    """A server answers no ranges: all of a file was copied to read some of it."""
+class WholeCopyWarning(ArrowrootWarning):
+    """A server answers no ranges: all of a file was copied to read some of it.
+
+    >>> warnings.filterwarnings("error", category=ar.WholeCopyWarning)
+    """
 
 
-class FewReadersWarning(_Warning):
-    """Columns are written in a layout that arrowroot reads, and some other readers do not."""
+class FewReadersWarning(ArrowrootWarning):
+    """Columns are written in a layout that arrowroot reads, and some other readers do not.
+
+    >>> warnings.filterwarnings("ignore", category=ar.FewReadersWarning)
+    """
 
 
-class IndexLeftOutWarning(_Warning):
-    """The index of a frame is not written: the table has begun without one, and has no column for it."""
+class IndexLeftOutWarning(ArrowrootWarning):
+    """The index of a frame is not written: the table has begun without one, and has no column for it.
+
+    >>> warnings.filterwarnings("error", category=ar.IndexLeftOutWarning)
+    """
 
 
-class MissingEventsWarning(_Warning):
-    """Some of the events of a list are in none of the trees."""
+class MissingEventsWarning(ArrowrootWarning):
+    """Some of the events of a list are in none of the trees.
+
+    >>> warnings.filterwarnings("ignore", category=ar.MissingEventsWarning)
+    >>> wanted = ar.EventList([(1, 1, 3), (9, 9, 9)], missing="warn")
+    >>> tree.to_arrow(["event"], entries=wanted).num_rows
+    1
+    """
 
 
-class UnusedEntriesWarning(_Warning):
-    """Some of the entries of a list are of trees that are not read."""
+class UnusedEntriesWarning(ArrowrootWarning):
+    """Some of the entries of a list are of trees that are not read.
+
+    >>> warnings.filterwarnings("ignore", category=ar.UnusedEntriesWarning)
+    """
 
 
 class MissingEventsError(NotFoundError):
-    """Some of the events of a list are in none of the trees; ``missing`` has their numbers."""
+    """Some of the events of a list are in none of the trees; ``missing`` has their numbers.
+
+    >>> try:
+    ...     tree.pick([(1, 1, 3), (9, 9, 9)])
+    ... except ar.MissingEventsError as error:
+    ...     error.missing
+    [(9, 9, 9)]
+    """
 
     def __init__(self, message: str, missing: Sequence[tuple[int, ...]]) -> None:
         super().__init__(message)
@@ -209,10 +314,6 @@ class MissingEventsError(NotFoundError):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what pickle needs."""
         return type(self), (self.args[0], self.missing), self.__dict__
-
-    def __str__(self) -> str:
-        # KeyError would show the message in quotes.
-        return _told(self.args[0])
 
 
 #: The most characters of a long filter that are shown before and after the place that is meant.
@@ -263,21 +364,32 @@ class _NearMissError(NotFoundError):
         """Return what pickle needs: the message is complete and must not be made again."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
-    def __str__(self) -> str:
-        # KeyError would show the message in quotes.
-        return _told(self.args[0], self.pointed)
-
 
 class NoSuchKeyError(_NearMissError):
-    """A file or directory has no object of that name. ``nearest`` holds similar names."""
+    """A file or directory has no object of that name; ``nearest`` has similar ones.
+
+    >>> file["Event"]
+    Traceback (most recent call last):
+    arrowroot.NoSuchKeyError: events.root: no object 'Event'; did you mean 'Events'?
+    """
 
 
 class LostKeyError(NoSuchKeyError, CorruptFileError):
-    """No object of that name, in a file that was cut short or is damaged: it may have been there."""
+    """No object of that name, in a file that was cut short or is damaged: it may have been there.
+
+    >>> ar.open("cut.root")["nothing"]
+    Traceback (most recent call last):
+    arrowroot.LostKeyError: cut.root: no object 'nothing'; the file is cut short, its last 4.68 kB are missing
+    """
 
 
 class NoSuchColumnError(_NearMissError):
-    """A tree has no branch of that name. ``nearest`` holds similar names."""
+    """A tree has no branch of that name; ``nearest`` has similar ones.
+
+    >>> tree["Muon_p"]
+    Traceback (most recent call last):
+    arrowroot.NoSuchColumnError: events.root:Events: no branch 'Muon_p'; did you mean 'Muon_pt'?
+    """
 
 
 # People see the names by which they import them.
@@ -301,9 +413,11 @@ def cancelled() -> ArrowrootError:
     return ArrowrootError("the scan was cancelled")
 
 
-def not_picklable(what: str, instead: str) -> TypeError:
+def not_picklable(what: str, instead: str) -> WrongTypeError:
     """Return the error for pickling what holds a file open: another process must open the file itself."""
-    return TypeError(f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}")
+    return WrongTypeError(
+        f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}"
+    )
 
 
 def _has_inside(of: object, name: str) -> bool:
@@ -314,7 +428,7 @@ def _has_inside(of: object, name: str) -> bool:
         return False
 
 
-def no_attribute(of: object, name: str) -> AttributeError:
+def no_attribute(of: object, name: str) -> NoSuchAttributeError:
     """Return the error for an attribute that an object, or this package (its name), lacks: with what to write."""
     kind = of if isinstance(of, str) else type(of).__name__
     what = f"module {kind!r}" if isinstance(of, str) else f"{kind!r} object"
@@ -327,15 +441,28 @@ def no_attribute(of: object, name: str) -> AttributeError:
             hint = f": write {'file' if 'keys' in dir(of) else 'tree'}[{name!r}]"
         else:
             hint = for_attribute(kind, name, dir(sys.modules[of] if isinstance(of, str) else of))
-    return AttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}", name=name)
+    error = NoSuchAttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}")
+    error.name = name
+    return error
 
 
-def missing_library(library: str, purpose: str, extra: str | None = None) -> ImportError:
+def missing_library(library: str, purpose: str, extra: str | None = None) -> MissingLibraryError:
     """Return the error for an optional library which is not installed, with the command that helps."""
-    return ImportError(
-        f"{purpose} needs {library}, which is not installed: pip install arrowroot[{extra or library}]",
-        name=library,
+    error = MissingLibraryError(
+        f"{purpose} needs {library}, which is not installed: pip install arrowroot[{extra or library}]"
     )
+    error.name = library
+    return error
+
+
+def warn(text: str, kind: type[Warning]) -> None:
+    """Warn at the caller's line, and log it."""
+    depth = depth_of_caller()
+    if "logging" in sys.modules:
+        from arrowroot._logging import PACKAGE
+
+        PACKAGE.warning("%s", text, stacklevel=depth)
+    warnings.warn(text, kind, stacklevel=depth)
 
 
 def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "not readable yet") -> None:
@@ -346,11 +473,7 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "n
     if len(left_out) > N_QUOTED:
         quoted += f" and {len(left_out) - N_QUOTED} more"
     plural = "branch" if len(left_out) == 1 else "branches"
-    warnings.warn(
-        f"{where}: left out {len(left_out)} {plural} {why}: {quoted}",
-        UnsupportedColumnWarning,
-        stacklevel=depth_of_caller(),
-    )
+    warn(f"{where}: left out {len(left_out)} {plural} {why}: {quoted}", UnsupportedColumnWarning)
 
 
 def warn_recovered(url: str, what: str, *, is_cut_short: bool) -> None:
@@ -360,7 +483,7 @@ def warn_recovered(url: str, what: str, *, is_cut_short: bool) -> None:
         return
     warned_of.add(url)
     kind = CutShortWarning if is_cut_short else RecoveredWarning
-    warnings.warn(f"{url}: {what}; what is left of it is read", kind, stacklevel=depth_of_caller())
+    warn(f"{url}: {what}; what is left of it is read", kind)
 
 
 def warn_damaged_replica(text: str) -> None:
@@ -368,7 +491,7 @@ def warn_damaged_replica(text: str) -> None:
 
     The engine calls this.
     """
-    warnings.warn(text, DamagedReplicaWarning, stacklevel=depth_of_caller())
+    warn(text, DamagedReplicaWarning)
 
 
 def warn_recorded_schema(text: str) -> None:
@@ -376,18 +499,18 @@ def warn_recorded_schema(text: str) -> None:
 
     The engine calls this.
     """
-    warnings.warn(text, RecordedSchemaWarning, stacklevel=depth_of_caller())
+    warn(text, RecordedSchemaWarning)
 
 
 def warn_whole_copy(what: str) -> None:
     """Warn, at the caller's line, of a file that was copied whole; ``what`` says which, and how large it is."""
     text = f"{what} were copied to be read here, as the server answers no ranges"
-    warnings.warn(text, WholeCopyWarning, stacklevel=depth_of_caller())
+    warn(text, WholeCopyWarning)
 
 
 def warn_unused_entries(text: str) -> None:
     """Warn, at the caller's line, of entries of a list that are of none of the trees that are read."""
-    warnings.warn(text, UnusedEntriesWarning, stacklevel=depth_of_caller())
+    warn(text, UnusedEntriesWarning)
 
 
 def depth_of_caller() -> int:

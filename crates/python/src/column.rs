@@ -10,11 +10,10 @@ use std::{io, ptr};
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::errors::{invalid, unsupported};
+use crate::errors::{failed, invalid, unsupported};
 use crate::interface::{ARRAY, SCHEMA, array_of, schema_out_of, stream_out_of};
 
 /// `ArrowArray`, as the C interface lays it out.
@@ -225,7 +224,7 @@ impl PyStream {
             _ if status == MISSING => invalid(what),
             io::ErrorKind::InvalidInput => invalid(what),
             io::ErrorKind::Unsupported => unsupported(what),
-            _ => PyOSError::new_err((status, what)),
+            _ => failed(status, what),
         })
     }
 }

@@ -4,14 +4,17 @@ use std::any::Any;
 
 use arrowroot::Error;
 use arrowroot::{format, storage};
+use pyo3::PyErrArguments;
 use pyo3::exceptions::{
     PyException, PyFileNotFoundError, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyPermissionError,
-    PyUnicodeError, PyValueError,
+    PyTypeError, PyUnicodeError, PyValueError,
 };
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
+
+mod docs;
 
 static BASE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static CORRUPT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -21,6 +24,8 @@ static NO_SUCH_FILE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static DENIED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static NOT_FOUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INVALID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static WRONG_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static OUT_OF_MEMORY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static TOO_LONG: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INVALID_TEXT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -39,8 +44,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add(name, &exception)?;
         PyResult::Ok(exception.unbind())
     };
-    let base =
-        make("ArrowrootError", "Base of all errors of arrowroot.", PyTuple::new(py, [py.get_type::<PyException>()])?)?;
+    let base = make("ArrowrootError", docs::ARROWROOT, PyTuple::new(py, [py.get_type::<PyException>()])?)?;
     let derive = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, bases: &[Bound<'_, PyType>]| {
         let exception = make(name, doc, PyTuple::new(py, bases)?)?;
         let _ = cell.set(py, exception.clone_ref(py));
@@ -49,42 +53,34 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let add = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, builtin: Bound<'_, PyType>| {
         derive(cell, name, doc, &[base.bind(py).clone(), builtin])
     };
-    add(&CORRUPT, "CorruptFileError", "The bytes contradict the format.", py.get_type::<PyValueError>())?;
-    add(
-        &UNSUPPORTED,
-        "UnsupportedError",
-        "The bytes may be right, but are not readable yet.",
-        py.get_type::<PyNotImplementedError>(),
-    )?;
-    let storage = add(&STORAGE, "StorageError", "Bytes could not be fetched.", py.get_type::<PyOSError>())?;
+    add(&CORRUPT, "CorruptFileError", docs::CORRUPT_FILE, py.get_type::<PyValueError>())?;
+    add(&UNSUPPORTED, "UnsupportedError", docs::UNSUPPORTED, py.get_type::<PyNotImplementedError>())?;
+    let storage = add(&STORAGE, "StorageError", docs::STORAGE, py.get_type::<PyOSError>())?;
     derive(
         &NO_SUCH_FILE,
         "NoSuchFileError",
-        "There is no such file.",
+        docs::NO_SUCH_FILE,
         &[storage.bind(py).clone(), py.get_type::<PyFileNotFoundError>()],
     )?;
     derive(
         &DENIED,
         "AccessDeniedError",
-        "The file is there for others, or for other credentials.",
+        docs::ACCESS_DENIED,
         &[storage.bind(py).clone(), py.get_type::<PyPermissionError>()],
     )?;
-    add(&NOT_FOUND, "NotFoundError", "There is no such file object, tree or column.", py.get_type::<PyKeyError>())?;
-    let invalid = add(&INVALID, "InvalidRequestError", "The request makes no sense.", py.get_type::<PyValueError>())?;
-    derive(
-        &TOO_LONG,
-        "BatchTooLongError",
-        "A batch has more items in a list, or bytes in a text, than 32 bits number.",
-        &[invalid.bind(py).clone()],
-    )?;
-    add(&INVALID_TEXT, "InvalidTextError", "Text in the file is not UTF-8.", py.get_type::<PyUnicodeError>())?;
+    add(&NOT_FOUND, "NotFoundError", docs::NOT_FOUND, py.get_type::<PyKeyError>())?;
+    let invalid = add(&INVALID, "InvalidRequestError", docs::INVALID_REQUEST, py.get_type::<PyValueError>())?;
+    derive(&TOO_LONG, "BatchTooLongError", docs::BATCH_TOO_LONG, &[invalid.bind(py).clone()])?;
+    add(&WRONG_TYPE, "WrongTypeError", docs::WRONG_TYPE, py.get_type::<PyTypeError>())?;
+    add(&OUT_OF_MEMORY, "OutOfMemoryError", docs::OUT_OF_MEMORY, py.get_type::<PyMemoryError>())?;
+    add(&INVALID_TEXT, "InvalidTextError", docs::INVALID_TEXT, py.get_type::<PyUnicodeError>())?;
     // A panic becomes an exception of PyO3's, wherever it comes to Python: that one is ours.
     let internal = py.get_type::<PanicException>();
     internal.setattr("__bases__", (&base,))?;
     internal.setattr("__name__", "InternalError")?;
     internal.setattr("__qualname__", "InternalError")?;
     internal.setattr("__module__", "arrowroot")?;
-    internal.setattr("__doc__", "A fault of arrowroot itself: please report it.")?;
+    internal.setattr("__doc__", docs::INTERNAL)?;
     module.add("InternalError", internal)?;
     let _ = BASE.set(py, base);
     Ok(())
@@ -114,7 +110,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
                 }
                 &BASE
             }
-            Error::OutOfMemory { .. } => return PyMemoryError::new_err(message),
+            Error::OutOfMemory { .. } => &OUT_OF_MEMORY,
             Error::Storage(error) => exception_of_storage(error),
             Error::Format { source: format::Error::Unsupported(_), .. } => &UNSUPPORTED,
             Error::BatchTooLong | Error::Format { source: format::Error::BatchTooLong(_), .. } => &TOO_LONG,
@@ -138,6 +134,16 @@ pub(crate) fn invalid(message: String) -> PyErr {
     Python::attach(|py| raised(py, &INVALID, message))
 }
 
+/// The exception of an object that this cannot be done with.
+pub(crate) fn wrong_type(message: String) -> PyErr {
+    Python::attach(|py| raised(py, &WRONG_TYPE, message))
+}
+
+/// The exception of a stream that failed, with a number of the system.
+pub(crate) fn failed(status: i32, message: String) -> PyErr {
+    Python::attach(|py| raised(py, &STORAGE, (status, message)))
+}
+
 /// The exception of what cannot be done yet.
 pub(crate) fn unsupported(message: String) -> PyErr {
     Python::attach(|py| raised(py, &UNSUPPORTED, message))
@@ -159,10 +165,13 @@ pub(crate) fn writing_to_python(error: arrowroot_writer::Error) -> PyErr {
     })
 }
 
-fn raised(py: Python<'_>, exception: &PyOnceLock<Py<PyType>>, message: String) -> PyErr {
+fn raised<A>(py: Python<'_>, exception: &PyOnceLock<Py<PyType>>, arguments: A) -> PyErr
+where
+    A: PyErrArguments + Send + Sync + 'static,
+{
     match exception.get(py) {
-        Some(exception) => PyErr::from_type(exception.bind(py).clone(), message),
-        None => PyException::new_err(message),
+        Some(exception) => PyErr::from_type(exception.bind(py).clone(), arguments),
+        None => PyException::new_err(arguments),
     }
 }
 

@@ -9,7 +9,6 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -21,7 +20,7 @@ pub(crate) const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
 fn to_python(error: ArrowError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    invalid(error.to_string())
 }
 
 pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
@@ -57,7 +56,7 @@ pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>, text_byt
     if given.fields().len() != schema.fields().len()
         || !given.fields().iter().zip(schema.fields()).all(|(given, field)| is_stored_alike(given, field))
     {
-        return Err(PyValueError::new_err(format!("the batch has {given}, and its table {schema}")));
+        return Err(invalid(format!("the batch has {given}, and its table {schema}")));
     }
     Ok(Given { array: array_of(&of_array)?, schema: Arc::new(given), text_bytes })
 }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use arrowroot::format::encode::{Numbers, Object, Value};
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+
+use crate::errors::wrong_type;
 
 /// The objects that one consists of, itself first. Objects in it are records, or tuples of a class and its members; one that is
 /// there twice is one object. `itself`: what leads back to it, if anything does.
@@ -78,7 +79,7 @@ impl<'py> FoundObjects<'py> {
             return Err(PyErr::from_value(unsupported.call1((what,))?));
         }
         let kind = value.get_type().fully_qualified_name()?;
-        Err(PyTypeError::new_err(format!("no member of an object is a {kind}")))
+        Err(wrong_type(format!("no member of an object is a {kind}")))
     }
 
     fn object(&mut self, identity: &Bound<'py, PyAny>, class: String, members: Bound<'py, PyAny>) -> Value {
@@ -112,7 +113,7 @@ fn numbers(value: &Bound<'_, PyAny>) -> PyResult<Value> {
             let numbers = as_type("uint64")?.cast::<PyArray1<u64>>()?.to_vec()?;
             Ok(Value::Numbers(Numbers::unsigned(numbers, item_bytes)))
         }
-        _ => Err(PyTypeError::new_err(format!("no member of an object is an array of {}", value.getattr("dtype")?))),
+        _ => Err(wrong_type(format!("no member of an object is an array of {}", value.getattr("dtype")?))),
     }
 }
 

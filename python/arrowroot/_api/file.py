@@ -14,6 +14,7 @@ from arrowroot._errors import (
     NoSuchFileError,
     NoSuchKeyError,
     NotFoundError,
+    WrongTypeError,
     nearest,
     no_attribute,
     not_picklable,
@@ -204,7 +205,7 @@ class Directory(Mapping[str, Any]):
         return self._native.tree_inside(path)
 
     def raw(self, name: str | Key) -> bytes:
-        """Return the bytes of an object of any class as they were streamed, uncompressed, without its key.
+        r"""Return the bytes of an object of any class as they were streamed, uncompressed, without its key.
 
         Raises: NoSuchKeyError with the nearest names; CorruptFileError if they cannot be decompressed.
         """
@@ -339,7 +340,7 @@ class Directory(Mapping[str, Any]):
             raise no_attribute(self, name)
 
         def __setitem__(self, name: str, value: object) -> NoReturn:
-            raise TypeError(f"{self.url} is read, not written: write {WRITE_ANEW}")
+            raise WrongTypeError(f"{self.url} is read, not written: write {WRITE_ANEW}")
 
     def __dir__(self) -> list[str]:
         """Return the names that completion offers, those of the objects among them."""
@@ -358,7 +359,7 @@ class Directory(Mapping[str, Any]):
         return len(self.keys())
 
     def __reduce__(self) -> NoReturn:
-        """Raise TypeError: an open file cannot go to another process."""
+        """Raise WrongTypeError: an open file cannot go to another process."""
         inside = f"[{self.path!r}]" if self.path else ""
         where = f"arrowroot.open({self.url!r}){inside}" if self._opened else "arrowroot.open(...)"
         raise not_picklable(f"a {type(self).__name__}", where)

@@ -197,7 +197,7 @@ class Scan:
         return self._source
 
     def __reduce__(self) -> NoReturn:
-        """Raise TypeError: a pass cannot go to another process."""
+        """Raise WrongTypeError: a pass cannot go to another process."""
         raise not_picklable("a Scan", f"which read {self._where}, with its columns and entries")
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from arrowroot._arrow import convert
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
+    WrongTypeError,
     no_attribute,
     not_picklable,
     warn_left_out,
@@ -126,7 +127,7 @@ class Tree(TreeMetadata):
         if isinstance(name, list) or _select.is_test(name):
             return self.scan(name)
         if not isinstance(name, str):
-            raise TypeError(
+            raise WrongTypeError(
                 f"a tree gives columns by their names, not {shown(name)}: write tree.to_arrow(entries=...) for entries"
             )
         if name not in self and name not in _select.by_name(self._whole().branches):
@@ -382,6 +383,8 @@ class Tree(TreeMetadata):
     def choose(self, columns: Columns = None) -> list[str]:
         """Return the paths of the columns that :meth:`scan` would read of this tree's own.
 
+        columns: as of :meth:`scan`.
+
         Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.
         """
         return self.chosen(Choice.of(columns))
@@ -451,7 +454,7 @@ class Tree(TreeMetadata):
         return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
 
     def __reduce__(self) -> NoReturn:
-        """Raise TypeError: an open file cannot go to another process."""
+        """Raise WrongTypeError: an open file cannot go to another process."""
         raise not_picklable("a Tree", f"arrowroot.open({self._url!r})[{self.path!r}]")
 
     def summary(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._api.column import Column, rows_of
 from arrowroot._arguments import takes
-from arrowroot._errors import InvalidRequestError, no_attribute, not_picklable
+from arrowroot._errors import InvalidRequestError, WrongTypeError, no_attribute, not_picklable
 from arrowroot._options import DEFAULTS, ReadOptions
 from arrowroot._render import html_table, printable, type_text
 from arrowroot._sizes import counted
@@ -32,7 +32,7 @@ def _refuse(operator: str, line: str) -> Callable[[TreeColumn, object], NoReturn
         shown = repr(other) if isinstance(other, int | float | str) else "..."
         name = self.name
         write = line.format(name=name, other=shown, operator=operator)
-        raise TypeError(
+        raise WrongTypeError(
             f"tree[{name!r}] {operator} {shown}: a column is not read before it is asked for: write {write}"
         )
 
@@ -150,19 +150,19 @@ class TreeColumn:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> NoReturn:
-        """Raise TypeError: values are not read one by one."""
-        raise TypeError(
+        """Raise WrongTypeError: values are not read one by one."""
+        raise WrongTypeError(
             f"tree[{self._name!r}] is not read value by value: write tree[{self._name!r}].to_numpy()"
         )
 
     def __getitem__(self, entries: object) -> NoReturn:
-        """Raise TypeError, with how to read some entries."""
-        raise TypeError(
+        """Raise WrongTypeError, with how to read some entries."""
+        raise WrongTypeError(
             f"tree[{self._name!r}] is not read by [...]: write tree[{self._name!r}].to_numpy(entries=slice(0, 5))"
         )
 
     def __reduce__(self) -> NoReturn:
-        """Raise TypeError: an open file cannot go to another process."""
+        """Raise WrongTypeError: an open file cannot go to another process."""
         raise not_picklable(
             "a TreeColumn", f"arrowroot.open({self._tree.url!r})[{self._tree.path!r}][{self._name!r}]"
         )

@@ -5,17 +5,18 @@ from __future__ import annotations
 import pyarrow as pa
 
 from arrowroot._arrow.nulls import lacks
+from arrowroot._errors import InvalidRequestError
 
 
 def with_flags_of(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch in a schema that differs from its own in metadata, and in what may be missing, at any depth.
 
-    Nothing is copied. Raises: ValueError, with the name of a column that has a missing value where there must be none.
+    Nothing is copied. Raises: InvalidRequestError, which names a column with a missing value where none may be.
     """
     arrays = []
     for field, array in zip(schema, batch.columns, strict=True):
         if lacks(array, field):
-            raise ValueError(field.name)
+            raise InvalidRequestError(field.name)
         arrays.append(array if array.type == field.type else _retyped(array, field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from arrowroot._converting.formats import TITLES, is_text, other_codec
-from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT, Unsaid
 from arrowroot._render import N_QUOTED, without_secrets
@@ -106,7 +106,7 @@ class Written(NamedTuple):
     n_bytes: int = 0
 
 
-class _DiffersError(Exception):
+class _DiffersError(ArrowrootError):
     """An output is not to be published, as it is not what was read."""
 
 

@@ -211,7 +211,7 @@ def read_json(path: str | Path, text: str) -> Stalls:
 
 def _check_form(form: object) -> None:
     if form != JSON_FORM:
-        raise ValueError(form)
+        raise CorruptFileError(form)
 
 
 def _stream(told: Mapping[str, Any]) -> Stream:
@@ -220,13 +220,13 @@ def _stream(told: Mapping[str, Any]) -> Stream:
         name: _number(told[name]) for name in Stream._fields if name not in {"name", "module", "times_ns"}
     }
     if numbers["end_ns"] < numbers["start_ns"]:
-        raise ValueError(f"stream {told['name']!r} ends before it begins")
+        raise CorruptFileError(f"stream {told['name']!r} ends before it begins")
     return Stream(name=_name(told["name"]), module=_name(told["module"]), times_ns=times, **numbers)
 
 
 def _name(value: object) -> str:
     if not isinstance(value, str) or len(value) > _MAX_NAME:
-        raise ValueError(f"{value!r:.100} is no name")
+        raise CorruptFileError(f"{value!r:.100} is no name")
     return value
 
 
@@ -236,20 +236,20 @@ def _is_whole(value: object) -> TypeGuard[int]:
 
 def _place(number: object, length: int) -> int:
     if not _is_whole(number) or not 0 <= number < length:
-        raise ValueError(f"no number {number!r} of {length}")
+        raise CorruptFileError(f"no number {number!r} of {length}")
     return number
 
 
 def _time(microseconds: object) -> int:
     if not _is_whole(microseconds) or not 0 <= microseconds < 1 << 53:
-        raise ValueError(f"{microseconds!r} is no time in µs")
+        raise CorruptFileError(f"{microseconds!r} is no time in µs")
     return microseconds
 
 
 def _number(value: object) -> int:
     """Return a count, or a time in ns."""
     if not _is_whole(value) or not 0 <= value < 1 << 63:
-        raise ValueError(f"{value!r} is no number from 0 on")
+        raise CorruptFileError(f"{value!r} is no number from 0 on")
     return value
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arrowroot._arrow import arrays as _arrays
+from arrowroot._errors import ArrowrootError
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -18,7 +19,7 @@ _EXTREMES = {"min": np.minimum, "max": np.maximum, "Min$": np.fmin, "Max$": np.f
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 
 
-class Problem(Exception):  # noqa: N818 - never leaves the evaluation of a filter
+class Problem(ArrowrootError):  # noqa: N818 - never leaves the evaluation of a filter
     """An error of computing. ``row``: the row with the wrong value; None: the types are wrong."""
 
     def __init__(self, message: str, row: int | None = None) -> None:

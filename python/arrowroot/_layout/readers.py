@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from arrowroot._arrow.kinds import fields_of, stored_field
-from arrowroot._errors import FewReadersWarning
+from arrowroot._errors import FewReadersWarning, warn
 from arrowroot._layout.precision import OF_TREE
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def warn_of_few_readers(
             found.setdefault(why, []).append(field.name)
     if found:
         told = "; ".join(f"{', '.join(map(repr, names))}: {why}" for why, names in found.items())
-        warnings.warn(f"{where}: {told} (docs/writing.md)", FewReadersWarning, stacklevel=2)
+        warn(f"{where}: {told} (docs/writing.md)", FewReadersWarning)
 
 
 def reasons_of(field: pa.Field, layout: Layout, settings: ColumnSettings) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._errors import CorruptFileError
+from arrowroot._errors import CorruptFileError, OutOfRangeError, WrongTypeError
 from arrowroot._objects.record import Record
 from arrowroot._objects.simple import Text, text_of
 from arrowroot._render import shown
@@ -153,13 +153,14 @@ class Axis:
     def _has(self, bit: int) -> bool:
         return "fBits2" in self.record and bool(self.record.integer_of("fBits2") & bit)
 
-    def find(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def find(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN.
 
         Source: ``TAxis::FindFixBin`` (ROOT 6.40).
         """
         import numpy as np
 
+        values = np.asarray(values)
         if self.is_regular:
             with np.errstate(invalid="ignore", over="ignore"):
                 place = self.n_bins * (values - self.low) / (self.high - self.low)
@@ -184,11 +185,11 @@ class Axis:
         try:
             number = range(self.n_bins)[index]
         except IndexError:
-            raise IndexError(
+            raise OutOfRangeError(
                 f"axis {self.name!r} has no bin {index}: it has {counted(self.n_bins, 'bin')}, counted from 0"
             ) from None
         except TypeError:
-            raise TypeError(
+            raise WrongTypeError(
                 f"an axis gives bins by their numbers or slices of these, not by {shown(index)}"
             ) from None
         labels = self.labels

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from arrowroot._errors import InvalidRequestError, NotFoundError, OutOfRangeError, WrongTypeError
 from arrowroot._objects.record import NOT_THERE, Record, TreeInside, value_text
 from arrowroot._objects.simple import Text, WithName, text_of
 from arrowroot._render import shown
@@ -40,13 +41,27 @@ class ObjectList(WithName):
         return [text_of(item["option"]) for item in self._as_root.get("fItems", [])]
 
     def __getitem__(self, key: int | slice | str) -> Any:
-        if not isinstance(key, str):
+        if isinstance(key, slice):
             return self.objects[key]
+        if not isinstance(key, str):
+            return self._at(key)
         for item in self.objects:
             if name_of(item) == key:
                 return item
         hint = "; its member of that name is in .members" if key in self._members else ""
-        raise KeyError(self._missing(key, "object", self._names()) + hint)
+        raise NotFoundError(self._missing(key, "object", self._names()) + hint)
+
+    def _at(self, index: SupportsIndex) -> Any:
+        try:
+            return self.objects[index]
+        except IndexError:
+            raise OutOfRangeError(
+                f"{self.class_name} has no object {index}: it has {counted(len(self), 'object')}, counted from 0"
+            ) from None
+        except TypeError:
+            raise WrongTypeError(
+                f"{self.class_name} gives objects by number, slice or name, not by {shown(index)}"
+            ) from None
 
     def get(self, name: int | str, default: Any = None) -> Any:
         """Return what ``[name]`` does, or ``default`` if there is nothing of that name or at that index."""
@@ -72,7 +87,7 @@ class ObjectList(WithName):
         for index, found in enumerate(self.objects):
             if _is_meant(found, item):
                 return index
-        raise ValueError(f"{self.class_name} has no {shown(item)}")
+        raise InvalidRequestError(f"{self.class_name} has no {shown(item)}")
 
     def count(self, item: Any) -> int:
         """Return how many of them are ``item``, or have that name."""
@@ -126,8 +141,8 @@ class ObjectMap(Record):
     def __contains__(self, name: object) -> bool:
         return super().__contains__(self._key(name))
 
-    def _no_key(self, name: object) -> KeyError:
-        return KeyError(self._missing(name, "key", self._ipython_key_completions_()))
+    def _no_key(self, name: object) -> NotFoundError:
+        return NotFoundError(self._missing(name, "key", self._ipython_key_completions_()))
 
     def _ipython_key_completions_(self) -> list[str]:
         return [name for key in self if (name := name_of(key)) is not None]

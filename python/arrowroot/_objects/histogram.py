@@ -126,7 +126,10 @@ class Histogram(WithContent, Named):
         return tuple(axis.n_bins for axis in self.axes)
 
     def values(self, *, flow: bool = False) -> npt.NDArray[Any]:
-        """Return the contents of the bins, in the type they are stored in; shape: bins of each axis."""
+        """Return the contents of the bins, in the type they are stored in; shape: bins of each axis.
+
+        flow: with what is below and above the range.
+        """
         return self._cut(self._filled()[0], flow)
 
     def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
@@ -139,7 +142,7 @@ class Histogram(WithContent, Named):
         return self._cut(squares, flow)
 
     def errors(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
-        """Return the errors, as ROOT's ``GetBinError``."""
+        """Return the errors, as ROOT's ``GetBinError``; ``flow``: as for :meth:`values`."""
         import numpy as np
 
         return np.sqrt(self.variances(flow=flow))

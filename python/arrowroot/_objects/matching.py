@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from arrowroot._errors import ArrowrootError
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Matched(NamedTuple):
     unused: list[EntryList]
 
 
-class UnclearError(Exception):
+class UnclearError(ArrowrootError):
     """The tree of a list cannot be told; the text says why."""
 
 

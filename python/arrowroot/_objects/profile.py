@@ -52,17 +52,21 @@ class Profile(Histogram):
         return "fBinSumw2" in self._as_root and len(self.array_of("fBinSumw2")) > 0
 
     def values(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
-        """Return the mean in each bin, 0 where there are no entries, as ROOT's ``GetBinContent``."""
+        """Return the mean in each bin, 0 where there are no entries, as ROOT's ``GetBinContent``.
+
+        flow: with what is below and above the range.
+        """
         sums = self._sums()
         return self._cut(_ratio(sums.wy, sums.w), flow)
 
     def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
-        """Return the squares of the errors."""
+        """Return the squares of the errors; ``flow``: as for :meth:`values`."""
         return self.errors(flow=flow) ** 2
 
     def errors(self, *, flow: bool = False, mode: str | None = None) -> npt.NDArray[np.float64]:
         """Return the errors, as ROOT's ``GetBinError``: 0 where there are no entries, NaN of negative sums of weights.
 
+        flow: as for :meth:`values`.
         mode: see ``error_mode``, which is used if it is not given.
         """
         import numpy as np
@@ -86,7 +90,7 @@ class Profile(Histogram):
         return self._cut(np.where(sums.w == 0, 0, errors), flow)
 
     def counts(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
-        """Return the effective number of entries of each bin."""
+        """Return the effective number of entries of each bin; ``flow``: as for :meth:`values`."""
         return self._cut(self._sums().n, flow)
 
     def _sums(self) -> _Sums:

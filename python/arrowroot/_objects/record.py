@@ -5,7 +5,15 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
-from arrowroot._errors import ArrowrootError, CorruptFileError, UnsupportedError, nearest
+from arrowroot._errors import (
+    ArrowrootError,
+    CorruptFileError,
+    NoSuchAttributeError,
+    NotFoundError,
+    UnsupportedError,
+    WrongTypeError,
+    nearest,
+)
 from arrowroot._render import clip, printable, text_table
 from arrowroot._sizes import counted
 
@@ -24,7 +32,7 @@ class _NotThere:
     """A method of the base that a class has not: half of a mapping would answer for something else than the other."""
 
     def __get__(self, record: object, kind: type) -> NoReturn:
-        raise AttributeError
+        raise NoSuchAttributeError
 
 
 #: For methods of a mapping that a kind of object is not.
@@ -115,16 +123,16 @@ class Record:
         except (KeyError, TypeError):
             raise self._no_key(name) from None
 
-    def _no_key(self, name: object) -> KeyError:
-        return KeyError(self._missing(name, "member", self._members))
+    def _no_key(self, name: object) -> NotFoundError:
+        return NotFoundError(self._missing(name, "member", self._members))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "_members":
-            raise AttributeError(name)
+            raise NoSuchAttributeError(name)
         try:
             return self._members[name]
         except KeyError:
-            raise AttributeError(self._missing(name, "member", self._members)) from None
+            raise NoSuchAttributeError(self._missing(name, "member", self._members)) from None
 
     def _missing(self, name: object, what: str, known: Iterable[str]) -> str:
         near = nearest(name, known) if isinstance(name, str) else []
@@ -250,7 +258,7 @@ class WithContent(Record):
     __iter__ = __reversed__ = None  # type: ignore[assignment]
 
     def __len__(self) -> NoReturn:
-        raise TypeError(f"a {self.class_name} has no len(): its members are in .members")
+        raise WrongTypeError(f"a {self.class_name} has no len(): its members are in .members")
 
 
 class Unreadable(Record):

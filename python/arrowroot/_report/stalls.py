@@ -25,7 +25,7 @@ from arrowroot._cost.stalls import (
     Stream,
     read_json,
 )
-from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
+from arrowroot._errors import ArrowrootError, CorruptFileError, InvalidRequestError, StorageError
 from arrowroot._storage.url import natural_key
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def read(path: str | Path, *, threshold_ns: int = THRESHOLD_NS, writers: Sequenc
         raise CorruptFileError(f"{path}: {error}") from None
 
 
-class _NoStallsError(Exception):
+class _NoStallsError(ArrowrootError):
     """An error in the lines of a file."""
 
 

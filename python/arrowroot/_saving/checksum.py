@@ -9,6 +9,8 @@ import hashlib
 import re
 from typing import IO, TYPE_CHECKING
 
+from arrowroot._errors import CorruptFileError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -33,7 +35,7 @@ def sign(path: Path) -> None:
     with path.open("r+b") as file:
         place = _place(file)
         if place is None:
-            raise ValueError(f"{path}: no placeholder of a checksum")
+            raise CorruptFileError(f"{path}: no placeholder of a checksum")
         digest = _digest(file, place).encode()
         file.seek(place)
         file.write(digest)

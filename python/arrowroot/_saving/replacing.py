@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -10,11 +11,18 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from arrowroot._errors import AccessDeniedError, NoSuchFileError, StorageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Where the open files of a process, or of one of its threads, are by their numbers; /dev/fd leads there.
 _DESCRIPTORS = re.compile(r"/proc/(?P<process>[0-9]+)(/task/[0-9]+)?/fd")
+_KINDS = {
+    errno.ENOENT: NoSuchFileError,
+    errno.EACCES: AccessDeniedError,
+    errno.EPERM: AccessDeniedError,
+}
 #: The kernel follows so many symbolic links in a row.
 _MAX_LINKS = 40
 
@@ -32,7 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     file of this process, as ``/dev/stdout`` is after a shell's ``> FILE``, stands for that file: what was written is
     put behind what is in it, when it is whole.
 
-    Raises: OSError, which names ``path``.
+    Raises: StorageError, which names ``path``.
     """
     asked = os.fspath(path)
     beside: str | None = None
@@ -182,4 +190,4 @@ def _of(error: OSError, path: str, beside: str) -> OSError:
     """Return the error with the name of the file that was asked for: the error of a full disk has none."""
     if error.errno is None:
         return type(error)(str(error).replace(beside, path))
-    return OSError(error.errno, os.strerror(error.errno), path)
+    return _KINDS.get(error.errno, StorageError)(error.errno, os.strerror(error.errno), path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
@@ -17,6 +16,7 @@ from arrowroot._errors import (
     NoSuchColumnError,
     NoSuchFileError,
     StorageError,
+    warn,
 )
 from arrowroot._render import printable, shown
 from arrowroot._select.columns import id_names
@@ -75,14 +75,14 @@ class IndexedFile(NamedTuple):
     n_row_groups: int = 0
 
     def checked(self) -> Self:
-        """Return the same. Raises: ValueError if something has another type, or is out of range."""
+        """Return the same. Raises: CorruptFileError if something has another type, or is out of range."""
         for text in (self.url, self.tree, self.uuid):
             checked_text(text).encode("utf-8", "surrogateescape")
         numbers = (self.num_entries, self.size_bytes, self.first_row_group, self.n_row_groups)
         if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
-            raise ValueError(numbers)
+            raise CorruptFileError(numbers)
         if not isinstance(self.mtime_ns, int | None):
-            raise ValueError(self.mtime_ns)  # noqa: TRY004 - of what is read, all is one error
+            raise CorruptFileError(self.mtime_ns)
         return self
 
     def is_same(self, size_bytes: int, uuid: str, num_entries: int) -> bool:
@@ -91,9 +91,9 @@ class IndexedFile(NamedTuple):
 
 
 def checked_text(value: object) -> str:
-    """Return a text. Raises: ValueError for anything else."""
+    """Return a text. Raises: CorruptFileError for anything else."""
     if not isinstance(value, str):
-        raise ValueError(value)  # noqa: TRY004 - of what is read, all is one error
+        raise CorruptFileError(value)
     return value
 
 
@@ -293,7 +293,7 @@ class EventList:
             text = f"{where}: {format_count(len(ids))} of {of} {'is' if len(ids) == 1 else 'are'} not there: {quoted}"
             if self._missing == "error":
                 raise MissingEventsError(text, ids)
-            warnings.warn(text, MissingEventsWarning, stacklevel=4)
+            warn(text, MissingEventsWarning)
         return found.entries[order]
 
 

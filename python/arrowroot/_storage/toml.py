@@ -6,6 +6,8 @@ import re
 import sys
 from typing import Any
 
+from arrowroot._errors import InvalidRequestError
+
 #: Tables and arrays that are in each other, and parts of a key, at most: the parser takes the square of these.
 MAX_DEPTH = 32
 _MOST_BITS = 1024
@@ -17,7 +19,7 @@ _TEXT = re.compile(
 _SIGN = re.compile(r"[\[\]{}\n,=.]")
 
 
-class TomlError(ValueError):
+class TomlError(InvalidRequestError):
     """A text that is no TOML, or more than is taken; its message quotes no value."""
 
 

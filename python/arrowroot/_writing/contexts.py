@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from arrowroot._errors import InvalidRequestError, QueueFullError, QueueGrowthWarning, not_picklable
+from arrowroot._errors import InvalidRequestError, QueueFullError, QueueGrowthWarning, not_picklable, warn
 from arrowroot._sizes import checked_count, format_bytes, format_seconds
 from arrowroot._writing.data import parts_of
 from arrowroot._writing.naming import naming, reraising
@@ -168,12 +167,11 @@ class FillContext:
         if self._rule.on_growth is not None:
             self._rule.on_growth(state)
         elif is_first and self._table.may_warn_of_growth():
-            warnings.warn(
+            warn(
                 f"{self._table.where}: compression has not kept up for {format_seconds(state.growth_ns / 1e9)}, and "
                 f"{format_bytes(state.bytes)} wait: producers will wait for it; a faster codec (compression='lz4' or "
                 "'zstd:1'), more threads (n_threads) or fewer producers help",
                 QueueGrowthWarning,
-                stacklevel=3,
             )
 
     @contextmanager
@@ -220,7 +218,7 @@ class FillContext:
             self._end()
 
     def __reduce__(self) -> NoReturn:
-        """Raise TypeError: an open file cannot go to another process."""
+        """Raise WrongTypeError: an open file cannot go to another process."""
         raise not_picklable("a FillContext", "arrowroot.write(...)")
 
     def __repr__(self) -> str:

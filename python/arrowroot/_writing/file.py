@@ -181,7 +181,7 @@ class WritableDirectory:
         return f"<WritableDirectory {self._path!r} of {printable(self._root.path)}>"
 
     def __reduce__(self) -> NoReturn:
-        """Raise TypeError: an open file cannot go to another process."""
+        """Raise WrongTypeError: an open file cannot go to another process."""
         raise not_picklable(f"a {type(self).__name__}", "arrowroot.write(...)")
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from arrowroot._errors import IndexLeftOutWarning, InvalidRequestError, depth_of_caller
+from arrowroot._errors import IndexLeftOutWarning, InvalidRequestError, warn
 from arrowroot._writing.arrays import array_of, by_column, is_sparse
 
 if TYPE_CHECKING:
@@ -125,12 +124,11 @@ def in_table(table: pa.Table, index: FrameIndex, schema: pa.Schema, n_entries: i
         return table.append_column(name, pa.array(index.range, pa.int64()))
     extra = [one for one in index.unnamed if one not in schema.names]
     if extra and not (index.range is not None and index.range.start == n_entries and index.range.step == 1):
-        warnings.warn(
+        warn(
             f"{where}: from entry {n_entries} on the index of the frame is left out: the table has no column "
             f"{extra[0]!r}, as its schema, or the first frame, had none; give the index a name, or leave it out by "
             "reset_index(drop=True)",
             IndexLeftOutWarning,
-            stacklevel=depth_of_caller(),
         )
     return table.drop_columns(extra) if extra else table
 

@@ -478,7 +478,7 @@ class TableWriter:
             self._is_closed = True
 
     def __reduce__(self) -> NoReturn:
-        """Raise TypeError: an open file cannot go to another process."""
+        """Raise WrongTypeError: an open file cannot go to another process."""
         raise not_picklable("a TableWriter", "arrowroot.write(...)")
 
     def __repr__(self) -> str:
