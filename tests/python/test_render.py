@@ -1,14 +1,6 @@
-import io
-import sys
-import time
-from types import SimpleNamespace
-
-import numpy as np
 import pyarrow as pa
 import pytest
 
-import arrowroot as ar
-from arrowroot._progress import Progress, bar, line
 from arrowroot._render import cell_text, clip, html_table, printable, scalar_text, text_table, width_of
 from arrowroot.cli.ls import stems
 
@@ -91,91 +83,3 @@ def test_a_surrogate_in_a_name_does_not_break_the_output():
 
 def test_a_tree_of_keys_has_rails_and_corners():
     assert stems([0, 1, 2, 1, 0, 1]) == ["├─ ", "│  ├─ ", "│  │  └─ ", "│  └─ ", "└─ ", "   └─ "]
-
-
-def test_the_bar_fills_by_eighths():
-    assert bar(0, 4) == "    "
-    assert bar(1, 4) == "████"
-    assert bar(0.5, 4) == "██  "
-    assert bar(1 / 32, 4) == "▏   "
-    assert bar(7, 4) == "████"
-
-
-def test_the_line_says_per_cent_bytes_rate_and_remaining_time():
-    text = line("reading", 0.25, 5_000_000, 10**9)
-    assert " 25 %  5.00 MB  5.00 MB/s  3.00 s left" in text
-    assert "left" not in line("reading", 0, 0, 0)
-
-
-PATIENCE_S = 60
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-class SlowScan:
-    """As far as Progress looks: half of the baskets are done."""
-
-    plan = SimpleNamespace(n_baskets=10, filter="")
-    stats = SimpleNamespace(n_baskets=5, unzip_bytes=3_000_000)
-
-
-def test_progress_shows_on_a_terminal():
-    stream = Terminal()
-    with Progress("reading", stream) as progress:
-        progress.watch(SlowScan())
-        deadline = time.monotonic() + PATIENCE_S
-        while " 50 %  3.00 MB" not in stream.getvalue():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    assert stream.getvalue().endswith("\r\x1b[K")
-
-
-def test_progress_does_not_show_in_a_pipe():
-    stream = io.StringIO()
-    with Progress("reading", stream) as progress:
-        progress.watch(SlowScan())
-        time.sleep(0.35)
-    assert stream.getvalue() == ""
-
-
-class _Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_reading_into_memory_shows_how_far_it_is_where_somebody_looks(tmp_path, monkeypatch):
-    from arrowroot._api import scan as scans
-
-    ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(10)})
-    scan = ar.scan(f"{tmp_path}/a.root:t")
-    assert not isinstance(scans.shown(scan, "x"), Progress)  # a pipe
-    monkeypatch.setattr("sys.stderr", _Terminal())
-    assert isinstance(scans.shown(scan, "x"), Progress)
-    with scans.shown(scan, "x"):
-        scan.read_all()
-    assert not sys.stderr.getvalue(), "what takes less than a second shows nothing"
-    with Progress("reading t", after_s=0) as progress:
-        progress.watch(scan)
-        time.sleep(0.3)
-    assert "reading t" in sys.stderr.getvalue()
-    monkeypatch.setenv("ARROWROOT_PROGRESS", "0")
-    monkeypatch.setattr("sys.stderr", _Terminal())
-    with Progress("reading t", after_s=0) as progress:
-        progress.watch(scan)
-        time.sleep(0.2)
-    assert not sys.stderr.getvalue()
-
-
-def test_a_notebook_gets_progress_without_codes_of_terminals(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipykernel", object())
-    monkeypatch.setattr("sys.stderr", io.StringIO())
-    with Progress("reading t", after_s=0) as progress:
-        progress.follow(lambda: (0.5, 1000))
-        time.sleep(0.3)
-    text = sys.stderr.getvalue()
-    assert "50 %" in text
-    assert "\x1b" not in text
-    assert text.endswith("\r")

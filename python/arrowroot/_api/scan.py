@@ -13,7 +13,6 @@ from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     import awkward as ak
     import numpy.typing as npt
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from arrowroot._cost.accounts import Account
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
     from arrowroot._passes.source import Source
+    from arrowroot._progress import Progress
 
 #: The most characters of a filter that are shown.
 _CONDITION_WIDTH = 80
@@ -109,7 +109,18 @@ class Scan:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Start a pass over the record batches."""
-        return _batches_of(self._begin())
+        batches = _batches_of(self._begin())
+        progress = shown(self._where)
+        return batches if progress is None else self._seen(batches, progress)
+
+    def _seen(self, batches: Iterator[pa.RecordBatch], progress: Progress) -> Iterator[pa.RecordBatch]:
+        """Yield batches, and show how far they are while the next one is waited for: a loop may print."""
+        with progress:
+            progress.watch(self)
+            for batch in batches:
+                with progress.paused():
+                    yield batch
+                del batch  # if the caller has let go of it, the next batch takes its memory
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Start a pass as an Arrow C stream."""
@@ -131,7 +142,9 @@ class Scan:
 
         source = self._begin()
         batches = []
-        with shown(self, self._where):
+        with shown(self._where) or nullcontext() as seen:
+            if seen is not None:
+                seen.watch(self)
             for batch in _batches_of(source):
                 batches.append(batch)
                 if progress:
@@ -214,17 +227,15 @@ class Scan:
         return html_table(rows, caption=repr(self)[1:-1] + shown)
 
 
-def shown(scan: Scan, label: str) -> AbstractContextManager[object]:
-    """Return what shows how far a pass is, if somebody looks at a terminal or a notebook and it takes long."""
+def shown(label: str) -> Progress | None:
+    """Return what shows how far a pass is, once it takes long; None if nobody looks."""
     import sys
 
     if sys.stderr is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        return nullcontext()
-    from arrowroot._progress import Progress
+        return None
+    from arrowroot._progress import LONG_S, Progress
 
-    progress = Progress(f"reading {clip(printable(label), _LABEL_WIDTH)}", after_s=1.0)
-    progress.watch(scan)
-    return progress
+    return Progress(f"reading {clip(printable(label), _LABEL_WIDTH)}", after_s=LONG_S)
 
 
 def _batches_of(source: Source) -> Iterator[pa.RecordBatch]:

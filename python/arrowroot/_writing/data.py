@@ -70,6 +70,17 @@ class Part(NamedTuple):
         return self._replace(schema=table.schema, table=table, batches=iter(table.to_batches()))
 
 
+def n_entries_of(data: TableData) -> int | None:
+    """Return how many entries there are; None if nobody knows before they are drawn."""
+    given: Any = data
+    if _is_of(data, "arrowroot._api.scan", "Scan"):
+        n_selected: int | None = given.num_selected
+        return n_selected
+    if _is_of(data, "arrowroot._api.tree", "Tree"):
+        return int(given.num_entries)
+    return int(given.num_rows) if isinstance(data, pa.Table | pa.RecordBatch) else None
+
+
 def parts_of(
     data: TableData, where: str, *, copied: bool = False, is_alike: IsAlike | None = None
 ) -> Iterator[Part]:

@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
@@ -23,6 +24,7 @@ from arrowroot._sizes import checked_count, counted, parse_size
 from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
 from arrowroot._writing.location import path_and_name, path_of_root
 from arrowroot._writing.options import TableOptions
+from arrowroot._writing.progress import shown
 from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
@@ -108,7 +110,14 @@ class WritableDirectory:
         root = self._root
         place = (directory, name)
         table = TableWriter(
-            root.native, place, self._where(*place), schema, root.codec, options, root.growth_warnings
+            root.native,
+            place,
+            self._where(*place),
+            schema,
+            root.codec,
+            options,
+            root.growth_warnings,
+            root.shown,
         )
         root.tables.append(table)
         return table
@@ -211,6 +220,8 @@ class WritableFile(WritableDirectory):
         self.tables: list[TableWriter] = []
         #: Counts the warnings of the growth of its queue.
         self.growth_warnings = itertools.count()
+        #: Shows how far it is during a block of ``with``.
+        self.shown = partial(shown, native, path, self._started_ns)
 
     @property
     def path(self) -> str:
@@ -245,8 +256,8 @@ class WritableFile(WritableDirectory):
 
         native = self.native
         try:
-            self._close_tables()
-            with naming(printable(self._file_path)):
+            with self.shown(), naming(printable(self._file_path)):
+                self._close_tables()
                 return native.complete()
         except BaseException:
             self.abort()
@@ -260,8 +271,9 @@ class WritableFile(WritableDirectory):
         if self._native is None:
             return
         try:
-            self._close_tables()
-            self._native.close()
+            with self.shown():
+                self._close_tables()
+                self._native.close()
         except BaseException:
             self.abort()
             raise

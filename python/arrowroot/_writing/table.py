@@ -21,14 +21,14 @@ from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
 from arrowroot._writing.contexts import FillContext
 from arrowroot._writing.counters import Known, counters_of
-from arrowroot._writing.data import parts_of
+from arrowroot._writing.data import n_entries_of, parts_of
 from arrowroot._writing.incoming import N_AT_ONCE
 from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import NoReturn
 
     import pyarrow as pa
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._layout.layout import Layout
     from arrowroot._layout.settings import Format
+    from arrowroot._progress import Progress
     from arrowroot._writing.conformer import Conformer
     from arrowroot._writing.data import Part, TableData
     from arrowroot._writing.options import ProducerRule, TableOptions
@@ -59,10 +60,11 @@ class TableWriter:
         of_file: int | None,
         options: TableOptions,
         growth_warnings: Iterator[int],
+        shown: Callable[..., Progress],
     ) -> None:
         """``place``: directory and name; ``of_file``: ROOT's number of the file's codec, None for the layout's own.
 
-        growth_warnings: counts them, for all tables of the file.
+        growth_warnings: counts them, for all tables of the file. shown: shows how far the file is.
         """
         self._file = file
         self._place = place
@@ -86,6 +88,7 @@ class TableWriter:
         #: How often its contexts told of the growth of the file's queue.
         self.n_growths_told = 0
         self._growth_warnings = growth_warnings
+        self._shown = shown
 
     if not TYPE_CHECKING:
 
@@ -172,17 +175,20 @@ class TableWriter:
             the type of the table, does not hold may come behind entries that were taken, if there are more than some
             thousand: then no file is left either.
         """
-        self._add(parts_of(data, self._where, copied=True, is_alike=self.is_alike))
+        with self._shown():
+            self._add(parts_of(data, self._where, copied=True, is_alike=self.is_alike))
 
     def add_all(self, data: TableData, *, copied: bool = False, known: Known = Known.ALL) -> None:
         """Add all entries of the table; if not copied, they do not change until the file is closed.
 
         known: what they are, where they are in memory.
         """
-        for part in parts_of(data, self._where, copied=copied, is_alike=self.is_alike):
-            if part.is_all and part.table is not None:
-                self.know_all(part.table, known)
-            self._add(iter([part]))
+        n_all = n_entries_of(data)
+        with self._shown(None if n_all is None else lambda: self.num_entries / max(1, n_all)):
+            for part in parts_of(data, self._where, copied=copied, is_alike=self.is_alike):
+                if part.is_all and part.table is not None:
+                    self.know_all(part.table, known)
+                self._add(iter([part]))
 
     def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
         """Take note of all entries before the first is written: they say which columns share a counter."""
@@ -464,7 +470,7 @@ class TableWriter:
                 self._begin_with_held()
         native = self._native or self._begin([])
         self._is_closed = True
-        with naming(self._where):
+        with self._shown(), naming(self._where):
             self.written = native.close()
 
     def __enter__(self) -> Self:
