@@ -50,6 +50,14 @@ def run_apart(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.fixture(autouse=True)
+def logged(caplog):
+    """Hold to no test alone: what is logged at any level shows none of it either."""
+    caplog.set_level("DEBUG", "arrowroot")
+    yield
+    assert_hidden(caplog.text)
+
+
 @pytest.fixture
 def guarded(start, served):
     return start(lambda: Nginx(served, token=MARK))

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use arrowroot_format as format;
-use arrowroot_storage::{Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
+use arrowroot_storage::{LOG, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
 use format::container::{Directory, FileHeader, Key};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
@@ -59,7 +60,7 @@ impl File {
     /// [`Error::Storage`] if it cannot be read, [`Error::Format`] if it is no ROOT file.
     pub fn open<U: AsRef<str>>(urls: &[U], options: &Options) -> Result<File> {
         let urls: Vec<String> = urls.iter().map(|url| url.as_ref().to_owned()).collect();
-        Self::from_stack(Stack::open(&urls, options, &fitness)?)
+        logged(|| Self::from_stack(Stack::open(&urls, options, &fitness)?))
     }
 
     /// Opens a local file, whose name need not be text as a URL is.
@@ -67,8 +68,11 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn open_path(path: impl AsRef<Path>, options: &Options) -> Result<File> {
-        let source = Arc::new(LocalFile::open(path)?);
-        Self::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, options)
+        logged(|| {
+            let source = Arc::new(LocalFile::open(path)?);
+            let opened = Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() };
+            Self::from_stack(Stack::new(opened, options)?)
+        })
     }
 
     /// Opens a file that a source holds.
@@ -84,7 +88,7 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_opened(opened: Opened, options: &Options) -> Result<File> {
-        Self::from_stack(Stack::new(opened, options)?)
+        logged(|| Self::from_stack(Stack::new(opened, options)?))
     }
 
     pub(crate) fn from_stack(stack: Stack) -> Result<File> {
@@ -259,6 +263,14 @@ impl File {
             .map_err(|error| self.in_stored(key, error))?;
         Ok(object)
     }
+}
+
+/// Opens a file, and logs how long that took.
+fn logged(open: impl FnOnce() -> Result<File>) -> Result<File> {
+    let start = Instant::now();
+    let file = open()?;
+    log::info!(target: LOG, "{}: opened in {:.1?}, {} bytes", file.url(), start.elapsed(), file.size_bytes());
+    Ok(file)
 }
 
 #[cfg(test)]

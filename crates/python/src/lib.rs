@@ -20,6 +20,7 @@ mod fill;
 mod incoming;
 mod interface;
 mod ledgers;
+mod logging;
 mod members;
 mod object;
 mod options;
@@ -41,6 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("built_from", option_env!("ARROWROOT_COMMIT").unwrap_or(""))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add("TREE_CACHE_BYTES", arrowroot::storage::TREE_CACHE_BYTES)?;
+    logging::register();
     errors::register(module)?;
     ending::register(module.py())?;
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;

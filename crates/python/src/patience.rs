@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::ending::{Ongoing, without_lock};
 use crate::errors::{ending, panicked, to_python};
+use crate::logging;
 
 /// How long to wait before looking for a signal.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -53,8 +54,11 @@ where
     T: Send + 'static,
     W: FnOnce() -> T + Send + 'static,
 {
+    logging::listen(py)?;
     if !may_wait {
-        return without_lock(py, work);
+        let done = without_lock(py, work)?;
+        logging::deliver(py)?;
+        return Ok(done);
     }
     let ongoing = Ongoing::begin().ok_or_else(ending)?;
     let (sender, receiver) = sync_channel(1);
@@ -72,6 +76,7 @@ where
             let receiver = receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             receiver.recv_timeout(PATIENCE)
         })?;
+        logging::deliver(py)?;
         match received {
             Ok(result) => return result.map_err(|panic| panicked(panic.as_ref())),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,

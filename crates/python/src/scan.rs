@@ -16,6 +16,7 @@ use crate::ending::{let_go, without_lock};
 use crate::errors::to_python;
 use crate::interface::{batch_capsules, schema_capsule, stream_capsule};
 use crate::ledgers::ledgers_as_dicts;
+use crate::logging;
 use crate::patience::warn_of_mended;
 
 #[pyclass(name = "Scan", module = "arrowroot._native", frozen)]
@@ -59,7 +60,7 @@ impl Drop for Pass {
 /// Whether Python wants to stop: a signal handler raised something. The consumer of a stream sees an error of its own
 /// library; what was raised is raised again as soon as that library returns.
 fn interrupted() -> bool {
-    Python::attach(|py| match py.check_signals() {
+    Python::attach(|py| match logging::deliver_or_stop(py) {
         Ok(()) => false,
         Err(error) => {
             raise_later(error);
@@ -139,12 +140,13 @@ impl PyScan {
     }
 
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        logging::listen(py)?;
         // The error of a signal handler must reach the caller as it is.
         let mut raised = None;
         let result = without_lock(py, || {
             let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
             let mut interrupted = || {
-                Python::attach(|py| match py.check_signals() {
+                Python::attach(|py| match logging::deliver_or_stop(py) {
                     Ok(()) => false,
                     Err(error) => {
                         raised = Some(error);
@@ -157,6 +159,7 @@ impl PyScan {
         if let Some(error) = raised {
             return Err(error);
         }
+        logging::deliver(py)?;
         warn_of_mended(py, &self.handle.take_mended())?;
         let first_entry =
             |number: usize| self.handle.plan().batches.get(number).map_or(0, |batch| batch.entries.first());
@@ -166,6 +169,7 @@ impl PyScan {
     }
 
     fn begin_fetching(&self, py: Python<'_>) -> PyResult<()> {
+        logging::listen(py)?;
         let begun = without_lock(py, || {
             let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
             pass.scan.as_mut().map_or(Ok(()), Scan::begin_fetching)
@@ -336,6 +340,7 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Self::Item> {
         // A consumer may hold the interpreter's lock, which threads that read may need.
         let drawn = Python::try_attach(|py| {
+            let listens = logging::listen(py);
             let batch = without_lock(py, || {
                 let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
                 pass.next_batch(&mut interrupted)
@@ -344,8 +349,9 @@ impl Iterator for Stream {
                 error.write_unraisable(py, None);
                 Err(arrowroot::Error::Cancelled)
             });
-            if let Err(error) = warn_of_mended(py, &self.handle.take_mended()) {
-                // A stream has errors of its own, which those of a warning are not.
+            let told = listens.and_then(|()| logging::deliver(py));
+            if let Err(error) = told.and_then(|()| warn_of_mended(py, &self.handle.take_mended())) {
+                // A stream has errors of its own, which those of a warning or a log are not.
                 error.write_unraisable(py, None);
             }
             batch

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::excess::Excess;
+use crate::logged::LOG;
 use crate::source::{Part, Source, pass_on};
 
 /// Kinds of operations, by the names that reports give them.
@@ -111,6 +112,8 @@ pub struct Ledger {
     events: Option<Mutex<Vec<ReadEvent>>>,
     /// `None` if nobody says what is needed.
     excess: Option<Mutex<Excess>>,
+    /// The file, as messages show it, of which each operation is logged; `None` if none is.
+    logged: Option<String>,
 }
 
 /// One operation in a trace. Times in ns since the ledger was made.
@@ -146,12 +149,19 @@ impl Ledger {
             }),
             events: trace.then(Mutex::default),
             excess: None,
+            logged: None,
         }
     }
 
     /// As [`Ledger::new`], and weighs what comes against what is needed.
     pub fn weighing(layer: &'static str, trace: bool) -> Self {
         Ledger { excess: Some(Mutex::default()), ..Self::new(layer, trace) }
+    }
+
+    /// The same, of the requests for a file, of which each is logged: `url` is shown.
+    #[must_use]
+    pub(crate) fn logging(self, url: &str) -> Self {
+        Ledger { logged: Some(url.to_owned()), ..self }
     }
 
     /// Name of the layer below the boundary.
@@ -204,6 +214,13 @@ impl Ledger {
         let request = counter.n_attempted.fetch_add(1, Relaxed);
         let elapsed_ns = nanoseconds(end.duration_since(start));
         counter.total_ns.fetch_add(elapsed_ns, Relaxed);
+        if let Some(url) = &self.logged
+            && log::log_enabled!(target: LOG, log::Level::Debug)
+        {
+            let (what, failed) =
+                (described(operation, ranges.clone()), if result.is_ok() { "" } else { " failed after" });
+            log::debug!(target: LOG, "{url}: {what}{failed} {:.1?}", end.duration_since(start));
+        }
         if result.is_ok() {
             counter.n_successful.fetch_add(1, Relaxed);
             counter.bytes.fetch_add(ranges.clone().map(|(_, n_bytes)| n_bytes).sum(), Relaxed);
@@ -280,6 +297,14 @@ impl Ledger {
     }
 }
 
+/// What was asked for, in words.
+fn described(operation: Operation, ranges: impl Iterator<Item = (u64, u64)> + Clone) -> String {
+    let (n_ranges, n_bytes) = (ranges.clone().count(), ranges.clone().map(|(_, n_bytes)| n_bytes).sum::<u64>());
+    let Some(first) = ranges.map(|(offset, _)| offset).min() else { return operation.name().to_owned() };
+    let several = if n_ranges > 1 { format!(" in {n_ranges} ranges") } else { String::new() };
+    format!("{} {n_bytes} bytes from {first}{several}", operation.name())
+}
+
 /// The ledgers of a store. More come where it opens the file anew, at another replica.
 #[derive(Debug, Clone, Default)]
 pub struct Ledgers(Arc<Mutex<Vec<Arc<Ledger>>>>);
@@ -288,6 +313,11 @@ impl Ledgers {
     /// Those so far.
     pub fn all(&self) -> Vec<Arc<Ledger>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether one of them logs the requests.
+    pub(crate) fn are_logging(&self) -> bool {
+        self.all().iter().any(|ledger| ledger.logged.is_some())
     }
 
     /// Adds those that another has now.

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::account::{Accounted, Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
+use crate::logged::LOG;
 use crate::options::Options;
 use crate::requests::Protocol;
 use crate::secret::redacted;
@@ -193,7 +194,10 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Arc<Open>
                     break;
                 }
             }
-            Err(error) => failures.push((replica.url.clone(), error)),
+            Err(error) => {
+                log::warn!(target: LOG, "{error}; another replica is opened if there is one");
+                failures.push((replica.url.clone(), error));
+            }
         }
     }
     let Some((_, index, opened, identity)) = fittest else {
@@ -376,6 +380,9 @@ impl Replicas {
             // Another read may have gone on already.
             let gone_on = self.current.compare_exchange(index, next, Relaxed, Relaxed);
             index = gone_on.err().filter(is_untried).unwrap_or(next);
+            if let Some((_, error)) = failures.last() {
+                log::warn!(target: LOG, "{error}; {} is read instead", self.url_at(index));
+            }
         }
     }
 

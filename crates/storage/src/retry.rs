@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::account::{Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
+use crate::logged::LOG;
 use crate::options::Network;
 use crate::requests::Protocol;
 use crate::secret::redacted;
@@ -140,6 +141,7 @@ impl Policy {
                 let (url, elapsed) = (url.to_owned(), start.elapsed());
                 return Err(Error::Deadline { url, elapsed, n_tries, last: Box::new(telling) });
             }
+            log::warn!(target: LOG, "{error}; try {} follows in {pause:.1?}", n_tries + 1);
             before = Some(error);
             std::thread::sleep(pause);
         }

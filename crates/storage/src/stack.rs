@@ -10,6 +10,7 @@ use crate::background::Background;
 use crate::block_cache::{BlockCache, Blocks};
 use crate::error::Result;
 use crate::lazy_download::{Download, LazyDownload};
+use crate::logged::LOG;
 use crate::options::Options;
 use crate::preloaded::Preloaded;
 use crate::readahead::ReadAhead;
@@ -79,7 +80,8 @@ impl Stack {
     pub fn open(urls: &[String], options: &Options, judge: &Judge) -> Result<Stack> {
         let start = Instant::now();
         let (opened, replicas) = crate::open_replicas(urls, options, SPECULATION, judge)?;
-        Self::entered(start, opened, replicas, options, Arc::new(Ledger::new("store", false)))
+        let ledger = Arc::new(logging(Ledger::new("store", false), &opened.ledgers, opened.source.as_ref()));
+        Self::entered(start, opened, replicas, options, ledger)
     }
 
     /// Opens another replica of the file by itself, with layers of its own; what it costs is accounted here, too.
@@ -109,7 +111,8 @@ impl Stack {
     /// # Errors
     /// [`crate::Error::LocalDisk`] if the directory of the block cache cannot be made.
     pub fn new(opened: Opened, options: &Options) -> Result<Stack> {
-        Self::around(opened, None, options, Arc::new(Ledger::new("store", false)))
+        let ledger = Arc::new(logging(Ledger::new("store", false), &opened.ledgers, opened.source.as_ref()));
+        Self::around(opened, None, options, ledger)
     }
 
     fn around(
@@ -229,7 +232,10 @@ impl Stack {
     pub fn scan(&self, trace: bool) -> ScanSource {
         let mut ledgers = Vec::with_capacity(4);
         // The store may have measured itself since the opening.
-        let reading = Reading::new(&self.options, self.store.access_profile());
+        let profile = self.store.access_profile();
+        let reading = Reading::new(&self.options, profile);
+        let strategy = self.options.strategy.name();
+        log::info!(target: LOG, "{}: strategy {strategy}: {}", self.store.url(), reading.reason(profile));
         // Where all that is needed comes from the store, what came besides is a difference, which costs nothing.
         let may_others_answer = self.blocks.is_some()
             || self.preloaded.is_some()
@@ -279,4 +285,9 @@ impl Stack {
         let afresh = Arc::clone(&self.afresh);
         ScanSource { source, logical, physical, ledgers, style: reading.style, afresh, background }
     }
+}
+
+/// A store's ledger, which logs the requests unless one inside the store does.
+fn logging(ledger: Ledger, inner: &Ledgers, store: &dyn Source) -> Ledger {
+    if inner.are_logging() { ledger } else { ledger.logging(store.url()) }
 }

@@ -87,6 +87,32 @@ impl Reading {
             }),
         }
     }
+
+    /// What it does and why, in words.
+    pub(crate) fn reason(&self, profile: AccessProfile) -> String {
+        let ReadStyle { grouping, window_bytes, limits, n_ahead } = self.style;
+        let what = match self.layer {
+            StrategyLayer::ReadAhead(n_bytes) => format!("one window of {n_bytes} bytes is read ahead"),
+            StrategyLayer::LazyDownload(n_bytes) => format!("segments of {n_bytes} bytes are copied to this machine"),
+            StrategyLayer::Background(style) => {
+                format!("the storage fetches windows of {} bytes, {} ahead", style.window_bytes, style.n_ahead)
+            }
+            StrategyLayer::Nothing if limits.is_none() => "each basket is a read of its own".to_owned(),
+            StrategyLayer::Nothing if matches!(grouping, Grouping::TreeCache { .. }) => {
+                format!("a vector read for each {window_bytes} bytes of clusters, {n_ahead} ahead")
+            }
+            StrategyLayer::Nothing => format!("windows of {window_bytes} bytes, {n_ahead} fetched ahead"),
+        };
+        if !profile.is_remote {
+            return format!("{what}; the store is near");
+        }
+        let AccessProfile { latency, bytes_per_second, max_parallel, max_ranges, .. } = profile;
+        let mb_per_second = bytes_per_second / 1e6;
+        format!(
+            "{what}; the store answers in {latency:.1?} with {mb_per_second:.1} MB/s, takes {max_parallel} requests at a time \
+             and {max_ranges} ranges in one"
+        )
+    }
 }
 
 /// Windows in the order of need.

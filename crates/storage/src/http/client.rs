@@ -11,7 +11,7 @@ use url::Url;
 
 use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
-use super::credential_scope::{CredentialScope, carry_user};
+use super::credential_scope::{CredentialScope, carry_user, shown_origin};
 use super::credentials::Credentials;
 use super::lookup::AtConnecting;
 use super::names::NamesAsWritten;
@@ -24,6 +24,7 @@ use super::trial::Trial;
 use crate::account::{Ledger, Operation};
 use crate::descriptors;
 use crate::error::{Error, Result, reason};
+use crate::logged::LOG;
 use crate::options::{NOT_SENDABLE, Network, is_sendable};
 use crate::tls_failure;
 
@@ -240,6 +241,8 @@ impl Client {
             let next = next.ok().filter(|next| matches!(next.scheme(), "http" | "https"));
             let mut next = next.ok_or_else(|| server("to go to another place, which is no HTTP URL"))?;
             carry_user(&url, &mut next);
+            let place = shown_origin(&next, question.address, &self.key.credentials);
+            log::info!(target: LOG, "{}: {} redirects to {place}", question.address.name(), question.doing);
             url = next;
             is_redirected = true;
             answer.discard();

@@ -62,7 +62,7 @@ impl CredentialScope {
 }
 
 /// A place that a server sent to, unless it repeats there what it was asked with: names of hosts have no case.
-fn shown_origin(url: &Url, address: &Address, credentials: &Credentials) -> String {
+pub(super) fn shown_origin(url: &Url, address: &Address, credentials: &Credentials) -> String {
     let origin = origin_of(url);
     let asked = address.original().as_str().to_ascii_lowercase();
     let token = credentials.token(true).map(|token| Secret::new(token.expose().to_ascii_lowercase()));

@@ -129,7 +129,7 @@ pub(crate) fn open_address(
 ) -> Result<Opened> {
     let address = Arc::new(address);
     let client = Client::shared(network);
-    let ledger = Arc::new(Ledger::new("http", false));
+    let ledger = Arc::new(Ledger::new("http", false).logging(address.name()));
     let attempts = Arc::new(Ledger::new("attempt", false));
     let policy = Policy::of(network);
     let mut is_again = false;

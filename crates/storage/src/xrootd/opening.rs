@@ -13,6 +13,7 @@ use super::url::FileAddress;
 use super::{login, pool};
 use crate::account::{Ledger, Operation};
 use crate::error::Result;
+use crate::logged::LOG;
 use crate::options::Network;
 use crate::percent;
 use crate::requests::xrootd::VectorLimits;
@@ -79,8 +80,12 @@ pub(super) fn open_at(
             Ok(opened) => return Ok(opened),
             Err(failure) => failure,
         };
+        let is_redirected = matches!(failure, Failure::Redirected(..));
         let gone_on = way.go_on(failure, arrival);
         gone_on.map_err(|failure| failure.into_error(url, &way.target, "opening"))?;
+        if is_redirected {
+            log::info!(target: LOG, "{url}: opening is redirected to {}", way.target.shown_server());
+        }
     }
     Err(Failure::Wrong(format!("{MAX_HOPS} redirections")).into_error(url, &way.target, "opening"))
 }

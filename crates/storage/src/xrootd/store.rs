@@ -14,6 +14,7 @@ use super::url::FileAddress;
 use super::vectors::{Fallback, Vectors};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
+use crate::logged::LOG;
 use crate::options::Network;
 use crate::requests::Protocol;
 use crate::requests::xrootd::VectorLimits;
@@ -47,7 +48,7 @@ const MAX_READ_HOPS: usize = 4;
 /// be reached; [`Error::WrongAnswer`] if it does not speak the protocol; [`Error::Option`] if the URL is malformed;
 /// [`Error::Deadline`] if all tries took too long.
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
-    let ledger = Arc::new(Ledger::new("xrootd", false));
+    let ledger = Arc::new(Ledger::new("xrootd", false).logging(&redacted(url)));
     open_attempts(url, network, |until| {
         let (file, preloaded) = XrootdFile::open(url, network, speculation, &ledger, until)?;
         Ok((file, preloaded, std::iter::once(Arc::clone(&ledger)).collect()))
@@ -59,7 +60,7 @@ pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Re
 /// # Errors
 /// As [`open_xrootd`], without [`Error::Deadline`].
 pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
-    let ledger = Arc::new(Ledger::new("xrootd", false));
+    let ledger = Arc::new(Ledger::new("xrootd", false).logging(&redacted(url)));
     let (file, preloaded) = XrootdFile::open(url, network, speculation, &ledger, Instant::now() + network.deadline)?;
     Ok(Opened { source: Arc::new(file), preloaded, ledgers: std::iter::once(ledger).collect() })
 }
@@ -171,6 +172,7 @@ impl XrootdFile {
         let followed = lane.file.get(until, is_elsewhere, Error::is_for_want_of_time, |_| {
             let next = from.target.redirected(port, place);
             let next = next.map_err(|what| Failure::Wrong(what).into_error(&self.url, &from.target, "reading"))?;
+            log::info!(target: LOG, "{}: reading is redirected to {}", self.url, next.shown_server());
             let opened = open_at(&next, &self.url, &self.network, number, &self.ledger, until)?;
             self.checked(opened, (&from.target, from.modified_s), until)
         });
