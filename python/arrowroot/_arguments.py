@@ -56,7 +56,7 @@ def takes(
         for name in ("__module__", "__name__", "__qualname__", "__annotations__"):
             setattr(call, name, getattr(function, name))
         call.__doc__ = function.__doc__
-        explain(call, annotations, explained_by)
+        explain(call, known, explained_by)
         # Whoever asks for the signature follows this.
         call.__wrapped__ = _with_options(function, annotations, defaults or {})  # type: ignore[attr-defined]
         return cast("_C", call)
@@ -120,7 +120,7 @@ def _with_options(
 
 
 def explain(call: Callable[..., Any], options: Collection[str], by: str | None) -> None:
-    """Give a docstring the paragraphs of a text about options of which it says nothing itself."""
+    """Give a docstring the paragraphs of a text about options of which it says nothing itself, before its example."""
     doc = call.__doc__
     if doc is None or by is None:  # as under -OO
         return
@@ -128,8 +128,12 @@ def explain(call: Callable[..., Any], options: Collection[str], by: str | None) 
     more = [text for name, text in paragraphs(by).items() if name in options and name not in has]
     if more:
         indent = doc[len(doc.rstrip(" ")) :]
-        whole = "".join(dict.fromkeys(more))
-        call.__doc__ = f"{doc.rstrip()}\n\n{_indented(whole, indent)}{indent}"
+        whole = _indented("".join(dict.fromkeys(more)), indent)
+        said, example = doc, ""
+        if ">>> " in doc:
+            at = doc.rindex("\n\n", 0, doc.index(">>> "))
+            said, example = doc[:at], doc[at + 1 :].rstrip() + "\n"
+        call.__doc__ = f"{said.rstrip()}\n\n{whole}{example}{indent}"
 
 
 def _indented(text: str, indent: str) -> str:

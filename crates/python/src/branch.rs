@@ -10,7 +10,13 @@ use crate::errors::to_python;
 use crate::interface::{MAX_TYPE_BYTES, type_name};
 use crate::patience::{is_remote, patiently, reading};
 
-/// A branch or field, described when something of it is asked for that takes more than a look at its record.
+/// What the metadata says of one branch or field.
+///
+/// It is looked up when something is asked for that takes more than a look at its record.
+///
+///     >>> branch = tree.branches[0]
+///     >>> branch.path, branch.n_entries, branch.is_group
+///     ('run', 100, False)
 #[pyclass(name = "Branch", module = "arrowroot._native", frozen)]
 pub(crate) struct PyBranch {
     table: Arc<dyn Table>,

@@ -18,7 +18,12 @@ _TYPE_WIDTH = 40
 
 
 class Column(NamedTuple):
-    """The metadata of one column. Bytes are of its baskets with their keys."""
+    """The metadata of one column. Bytes are of its baskets with their keys.
+
+    >>> column = tree.columns[-1]
+    >>> column.name, column.arrow_type, column.n_baskets
+    ('Muon_pt', 'list<float>', 1)
+    """
 
     name: str
     title: str

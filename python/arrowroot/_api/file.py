@@ -51,6 +51,10 @@ class Key(NamedTuple):
     """One key: an object in the file.
 
     ``stored_bytes`` are of its record with the header, ``object_bytes`` of the uncompressed object.
+
+        >>> key = file.key_list()[0]
+        >>> key.path, key.class_name, key.cycle
+        ('Events', 'TTree', 1)
     """
 
     path: str
@@ -72,6 +76,10 @@ class Directory(Mapping[str, Any]):
 
     It is a mapping of the names directly in it; ``values`` and ``items`` read the objects one by one. Paths as
     "dir/name", and cycles, are found in it, too. :meth:`key_list` has all keys.
+
+        >>> plots = file["plots"]
+        >>> plots.keys(), plots["h_met"].class_name
+        (dict_keys(['h_met']), 'TH1D')
     """
 
     # Two are equal if they are one: to compare what is in them would be to read it.
@@ -99,6 +107,9 @@ class Directory(Mapping[str, Any]):
         """Return the names of the objects directly in this directory, each once; :meth:`key_list` has more to tell.
 
         A name with a ";" comes with the cycle behind another one, as it would be taken for a name and a cycle.
+
+            >>> file.keys()
+            dict_keys(['Events', 'plots'])
         """
         found = self.key_list(recursive=False, cycles=False)
         return dict.fromkeys(
@@ -108,7 +119,11 @@ class Directory(Mapping[str, Any]):
     def key_list(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
         """Return the keys with class, sizes and cycle, depth first, in the file's order.
 
-        recursive: also those inside directories. cycles: all cycles, or only the highest of each name.
+        recursive: also those inside directories.
+        cycles: all cycles, or only the highest of each name.
+
+            >>> {key.path: key.class_name for key in file.key_list(recursive=True)}
+            {'Events': 'TTree', 'plots': 'TDirectory', 'plots/h_met': 'TH1D'}
         """
         prefix = f"{self.path}/" if self.path else ""
         found = self._native.keys(recursive=recursive or bool(prefix), cycles=cycles)
@@ -146,7 +161,11 @@ class Directory(Mapping[str, Any]):
         return list(dict.fromkeys(path[cut:] for path in found))
 
     def trees_inside(self, keys: list[str]) -> list[str]:
-        """Return the paths of the trees inside of the objects of some keys, all as the file finds them."""
+        """Return the paths of the trees inside of the objects of some keys, all as the file finds them.
+
+        >>> file.trees_inside(["plots/h_met"])
+        []
+        """
         return self._native.trees_inside(keys)
 
     def only_tree(self) -> Tree:
@@ -154,6 +173,9 @@ class Directory(Mapping[str, Any]):
 
         Raises: InvalidRequestError with the names if there are several, NoSuchKeyError if there is none
         (LostKeyError, which is a CorruptFileError too, if the file was cut short or is damaged).
+
+            >>> file.only_tree().name
+            'Events'
         """
         names = self.trees
         if len(names) > 1:
@@ -208,6 +230,9 @@ class Directory(Mapping[str, Any]):
         r"""Return the bytes of an object of any class as they were streamed, uncompressed, without its key.
 
         Raises: NoSuchKeyError with the nearest names; CorruptFileError if they cannot be decompressed.
+
+            >>> file.raw("plots/h_met")[:2]
+            b'@\x00'
         """
         path = self._path_of(name)
         if self._find(path).is_directory:
@@ -394,7 +419,15 @@ class Directory(Mapping[str, Any]):
 
 
 class File(Directory):
-    """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed."""
+    """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed.
+
+    >>> with ar.open("events.root") as file:
+    ...     tree = file["Events"]
+    ...     print(file.trees, file.compression, file.was_recovered)
+    ['Events'] zlib 1 False
+    >>> tree.num_entries
+    100
+    """
 
     def __init__(self, opening: Opening) -> None:
         """Open it."""
@@ -475,11 +508,20 @@ class File(Directory):
         return self._native.kept()
 
     def time_reads(self, ranges: Sequence[tuple[int, int]]) -> int:
-        """Read (offset, length) as one vector read of the store, drop the bytes, and return the ns it took."""
+        """Read (offset, length) as one vector read of the store, drop the bytes, and return the ns it took.
+
+        >>> file.time_reads([(0, 100), (1000, 100)]) > 0
+        True
+        """
         return self._native.time_reads(ranges)
 
     def close(self) -> None:
-        """Let go of the file; trees taken from it keep it open for themselves."""
+        """Let go of the file; trees taken from it keep it open for themselves.
+
+        >>> file.close()
+        >>> file
+        <closed file>
+        """
         self._opened = None
 
     def __enter__(self) -> Self:
@@ -520,6 +562,10 @@ def open_file(
     Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one,
     InvalidRequestError for several files, and for options that make no sense.
     Warns: RecoveredWarning once for a file that was not closed, CutShortWarning for one that was cut short.
+
+        >>> with ar.open("events.root", timeout="10 s") as file:
+        ...     file["Events"].to_numpy(["MET_pt"], entries=slice(0, 3))
+        {'MET_pt': array([0. , 0.5, 1. ], dtype=float32)}
     """
     reader = None if more else in_hand(url)
     if reader is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._api.chain import Chain
 from arrowroot._api.row import Row, opened_trees
+from arrowroot._api.tree import Tree
 from arrowroot._arguments import takes
 from arrowroot._errors import (
     ArrowrootError,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Self, Unpack
 
-    from arrowroot._api.tree import Tree
     from arrowroot._options import Strings
     from arrowroot._select.columns import Columns, NameFilter
     from arrowroot._select.events import Missing
@@ -56,7 +56,12 @@ _OWN_COLUMNS = frozenset({"tree", "entry"})
 
 
 class Indexed(NamedTuple):
-    """The result of making an index."""
+    """The result of making an index.
+
+    >>> found = ar.index("events.root", "index.parquet")
+    >>> len(found.events), found.n_read + found.n_reused
+    (100, 1)
+    """
 
     events: EventIndex
     #: Trees whose events were there before, and those that were read.
@@ -76,8 +81,8 @@ def index(
 ) -> Indexed:
     """Write an index of the events of many trees to a Parquet file, for :class:`EventList` and :func:`pick`.
 
-    paths, tree, storage: as for ``arrowroot.scan``. columns: that hold the ids; None: the usual ones of the first
-        tree, or those of the index that is there.
+    paths, tree: as for ``arrowroot.scan``.
+    columns: that hold the ids; None: the usual ones of the first tree, or those of the index that is there.
     progress: called with the number of trees done, of all, and the next file.
 
     What an index at ``output`` already has is kept for files of the same size, UUID and number of entries; local ones
@@ -88,6 +93,9 @@ def index(
     Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file;
     InvalidRequestError if ``output`` is a pipe or a device;
     StorageError, which names the process, if another one is making this index.
+
+        >>> ar.index("run*.root", "runs.parquet").events
+        <EventIndex runs.parquet: 200 events in 2 trees, by run, luminosityBlock, event>
     """
     target = Path(output)
     if is_special(str(target)):
@@ -357,7 +365,9 @@ class _Writer:
             put(self._beside, os.path.realpath(self._path))
 
 
-@takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
+@takes(
+    StorageOptions.__annotations__, explained_by=Tree.scan.__doc__, unlisted=StorageOptions.__annotations__
+)
 def pick(
     index: EventIndex | str | os.PathLike[str],
     ids: Iterable[Sequence[int]] | npt.NDArray[np.integer],
@@ -372,12 +382,16 @@ def pick(
 ) -> pa.Table:
     """Read events by their ids from the files that an index knows; only those that have some are opened.
 
-    index: made by ``arrowroot index``. ids, missing: as for :class:`EventList`. The other arguments are those of
-    ``scan`` and ``open``. Events come in the order of ``ids``. The index names the files: their servers see
-    credentials only if ``credentials_for`` names them.
+    index: made by ``arrowroot index`` or :func:`index`. It names the files: their servers see credentials only if
+        ``credentials_for`` names them.
+    ids, missing: as for :class:`EventList`; events come in the order of ``ids``.
 
     Raises: MissingEventsError with the ids that are not there; InvalidRequestError for a file that has changed since
     the index was made; and what ``scan`` raises.
+
+        >>> _ = ar.index("events.root", "index.parquet")
+        >>> ar.pick("index.parquet", [(1, 1, 7), (1, 1, 3)], ["event", "MET_pt"]).to_pylist()
+        [{'event': 7, 'MET_pt': 3.5}, {'event': 3, 'MET_pt': 1.5}]
     """
     import numpy as np
 

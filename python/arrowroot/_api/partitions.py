@@ -62,6 +62,10 @@ class Partition:
 
     It takes along the options of the storage that were given as arguments or in the URL, secrets too. The environment
     and the configuration files are those of the machine where it is read. Its text shows no secrets.
+
+        >>> piece = ar.partitions("events.root", columns=["MET_pt"])[0]
+        >>> piece.entries, piece.read().num_rows
+        ((0, 100), 100)
     """
 
     #: Where the file is, as it was given.
@@ -100,6 +104,9 @@ class Partition:
         columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them.
 
         Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
+
+            >>> ar.partitions("events.root")[0].scan().num_entries
+            100
         """
         chosen = self._chosen(columns)
         return self._opened(chosen).scan(chosen, {**options, **self._given})
@@ -121,7 +128,11 @@ class Partition:
         }
 
     def schema(self) -> pa.Schema:
-        """Open the file and return the names and types of the columns."""
+        """Open the file and return the names and types of the columns.
+
+        >>> ar.partitions("events.root", columns=["MET_pt"])[0].schema().names
+        ['MET_pt']
+        """
         return self.scan().schema
 
     def _chosen(self, columns: Columns) -> list[str]:
@@ -232,13 +243,18 @@ def partitions(
     Together they are all entries, each once, in order. They end where clusters end, so that no basket is needed by
     two, as far as the writer kept to clusters, and never go over the end of a file.
 
+    paths, tree: as for ``scan``.
     target: size of a piece in memory, of the chosen columns and those of the filter, uncompressed; a piece has at
-        least one cluster, and others as long as it stays below. The rest are the arguments of ``scan``.
+        least one cluster, and others as long as it stays below.
     friends: as for ``scan``; a piece takes along which of their files have its entries. By an index those are all, and
         its columns are read for each piece.
 
     Raises: what ``scan`` raises; the columns and the filter are checked here. SchemaMismatchError, too, if a friend's
         column has the name of one that some file has besides.
+
+        >>> pieces = ar.partitions("run*.root", columns=["MET_pt"], target="100 MB")
+        >>> [(piece.url, piece.entries) for piece in pieces]
+        [('run1.root', (0, 100)), ('run2.root', (0, 100))]
     """
     target_bytes = parse_size(target, "target")
     options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)

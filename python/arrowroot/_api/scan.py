@@ -38,6 +38,11 @@ class Scan:
     interface (``polars.DataFrame(scan)``, ``pyarrow.RecordBatchReader.from_stream(scan)``). Nothing is read
     before that. Every iteration, stream or conversion is a pass of its own, which reads anew; ``stats`` is
     of the latest.
+
+        >>> for batch in tree.scan(["run", "MET_pt"], batch_entries=60):
+        ...     print(batch.num_rows)
+        60
+        40
     """
 
     def __init__(self, start: Callable[[], Source], where: str, condition: str = "") -> None:
@@ -87,7 +92,12 @@ class Scan:
         return self._source.stats()
 
     def trace(self) -> list[Read]:
-        """Return the physical reads of the latest pass, if the scan was made with ``trace=True``."""
+        """Return the physical reads of the latest pass, if the scan was made with ``trace=True``.
+
+        >>> scan = tree.scan(["MET_pt"], trace=True)
+        >>> scan.drain().n_entries, len(scan.trace()) == len(scan.physical_reads())
+        (100, True)
+        """
         return self._source.cost().reads
 
     @property
@@ -96,15 +106,32 @@ class Scan:
         return self._source.cost().accounts
 
     def logical_reads(self) -> list[LogicalRead]:
-        """Return the baskets that the latest pass needed, if the scan was made with ``trace=True``."""
+        """Return the baskets that the latest pass needed, if the scan was made with ``trace=True``.
+
+        >>> scan = tree.scan(["MET_pt"], trace=True)
+        >>> _ = scan.drain()
+        >>> [read.column for read in scan.logical_reads()]
+        ['MET_pt']
+        """
         return self._source.cost().logical
 
     def physical_reads(self) -> list[PhysicalRead]:
-        """Return the ranges that its store was asked for, with the requests they came in."""
+        """Return the ranges that its store was asked for, with the requests they came in.
+
+        >>> scan = tree.scan(["MET_pt"], trace=True)
+        >>> _ = scan.drain()
+        >>> [read.operation for read in scan.physical_reads()]
+        ['read']
+        """
         return self._source.cost().physical
 
     def cancel(self) -> None:
-        """Stop the latest pass; may be called from another thread. Whoever draws from it gets an ArrowrootError."""
+        """Stop the latest pass; may be called from another thread. Whoever draws from it gets an ArrowrootError.
+
+        >>> for batch in scan:
+        ...     scan.cancel()
+        ...     break
+        """
         self._source.cancel()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -137,7 +164,12 @@ class Scan:
         return self.schema.__arrow_c_schema__()
 
     def read_all(self, progress: Callable[[ScanStats], None] | None = None) -> pa.Table:
-        """Read everything into a ``pyarrow.Table``. ``progress`` is called with the counters after each batch."""
+        """Read everything into a ``pyarrow.Table``. ``progress`` is called with the counters after each batch.
+
+        >>> scan.read_all(lambda stats: print(stats.n_entries)).num_rows
+        100
+        100
+        """
         import pyarrow as pa
 
         source = self._begin()
@@ -153,11 +185,21 @@ class Scan:
         return pa.Table.from_batches(batches, None if batches else source.schema())
 
     def to_arrow(self) -> pa.Table:
-        """Read everything into a ``pyarrow.Table``: :meth:`read_all` under the name of ``Tree.to_arrow``."""
+        """Read everything into a ``pyarrow.Table``: :meth:`read_all` under the name of ``Tree.to_arrow``.
+
+        >>> tree.scan(["MET_pt"]).to_arrow().num_rows
+        100
+        """
         return self.read_all()
 
     def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
-        """Read everything and keep nothing, to measure it. This does not need pyarrow."""
+        """Read everything and keep nothing, to measure it; pyarrow is not needed.
+
+        progress: as for :meth:`read_all`.
+
+        >>> tree.scan(["MET_pt"]).drain().n_entries
+        100
+        """
         source = self._begin()
         try:
             while source.next_batch() is not None:
@@ -175,6 +217,11 @@ class Scan:
         Lists become objects (NumPy arrays), variants whatever they hold. Integers and truth values that may be null
         get pandas' types for such (``Int64``), which lose nothing; inside of lists they become doubles where one is
         null. To keep Arrow's types, and copy nothing, give ``types_mapper=pandas.ArrowDtype``.
+
+            >>> tree.scan(["run", "MET_pt"], entries=slice(0, 2)).to_pandas()
+               run  MET_pt
+            0    1     0.0
+            1    1     0.5
         """
         return convert.to_pandas(self.read_all(), **options)
 
@@ -182,6 +229,9 @@ class Scan:
         """Read everything into a ``polars.DataFrame``, without a copy where Polars can.
 
         Raises: UnsupportedError for variants, which Polars does not have.
+
+            >>> tree.scan(["run", "MET_pt"]).to_polars().shape
+            (100, 2)
         """
         return convert.to_polars(self.read_all())
 
@@ -189,6 +239,9 @@ class Scan:
         """Read everything into an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.
 
         Awkward has no maps: they become lists of records of key and value.
+
+            >>> tree.scan(["Muon_pt"], entries=slice(0, 3)).to_awkward().Muon_pt.tolist()
+            [[], [10.0], [10.5, 11.0]]
         """
         return convert.to_awkward(self.read_all())
 
@@ -199,6 +252,9 @@ class Scan:
         (entries, ...)); booleans are unpacked. Records of numbers become structured arrays, by a copy. Lists become an
         object array of arrays, text one of ``str``. Numbers of which some are null, in lists and records too, become
         masked arrays (``numpy.ma``), variants and other records objects.
+
+            >>> tree.scan(["MET_pt"], entries=slice(0, 3)).to_numpy()["MET_pt"]
+            array([0. , 0.5, 1. ], dtype=float32)
         """
         return convert.to_numpy(self.read_all())
 

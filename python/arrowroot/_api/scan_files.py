@@ -64,6 +64,10 @@ def scan(
     metadata of every file is read at once.
 
     Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
+
+        >>> scan = ar.scan("run*.root", tree="Events", columns=["MET_pt"], filter="MET_pt > 20")
+        >>> scan.num_entries, scan.to_arrow().num_rows
+        (200, 118)
     """
     Options.of(options)  # before anything is opened
     chain, _ = opened_chain(paths, tree, friends, options)
@@ -71,7 +75,12 @@ def scan(
 
 
 class Friends(NamedTuple):
-    """Files of trees to be read beside others: see ``scan``. ``index``: as for :meth:`Tree.add_friend`."""
+    """Files of trees to be read beside others: see ``scan``. ``index``: as for :meth:`Tree.add_friend`.
+
+    >>> more = ar.Friends("weights.root", index="event")
+    >>> ar.scan("events.root", columns=["MET_pt", "w.weight"], friends={"w": more}).column_names
+    ['MET_pt', 'w.weight']
+    """
 
     paths: Location | Iterable[Location]
     tree: str | None = None

@@ -71,6 +71,12 @@ class Tree(TreeMetadata):
     """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
 
     The fields of an RNTuple are its columns; the members of records inside them can be asked for as "field.member".
+
+        >>> tree = ar.open("events.root")["Events"]
+        >>> tree.num_entries, tree.column_names
+        (100, ['run', 'luminosityBlock', 'event', 'MET_pt', 'Muon_pt'])
+        >>> tree["MET_pt"].to_numpy(entries=slice(0, 3))
+        array([0. , 0.5, 1. ], dtype=float32)
     """
 
     def __init__(
@@ -177,6 +183,12 @@ class Tree(TreeMetadata):
         """Open an attribute set. Its entries hold ``_rangeStart``, ``_rangeLen`` and ``_userData``, a record.
 
         Raises: NoSuchColumnError, with the names that there are; InvalidRequestError for a TTree, which has none.
+
+            >>> tree.attribute_sets
+            []
+            >>> tree.attribute_set("notes")
+            Traceback (most recent call last):
+            arrowroot.InvalidRequestError: ...
         """
         return Tree(self._native.attribute_set(name), self._url, self._file_of_friend, self.file_identity)
 
@@ -192,6 +204,10 @@ class Tree(TreeMetadata):
 
         Raises: what opening a file and :meth:`add_friend` raise, with what to do about a TChain; the friends before
         that one stay added. UnsupportedError for more than 64 friends of friends.
+
+            >>> tree.add_recorded_friends()
+            >>> tree.recorded_friends
+            []
         """
         from arrowroot._api.recorded_friends import follow
 
@@ -226,6 +242,10 @@ class Tree(TreeMetadata):
         Raises: InvalidRequestError if the friend has fewer entries, if the alias is taken, or if one of the trees has
         its entries in an order by chance (``entries_reshuffled``) and no index says which belong together;
         UnsupportedError for a recorded index that cannot be used.
+
+            >>> tree.add_friend(ar.open("weights.root")["Weights"], "w", index="event")
+            >>> tree.to_arrow(["MET_pt", "w.weight"]).num_columns
+            2
         """
         from arrowroot._api.with_friends import WithFriends
 
@@ -281,6 +301,10 @@ class Tree(TreeMetadata):
             cannot be read, too, but not for RNTuples.
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
+
+            >>> scan = tree.scan(["Muon_*", "MET_pt"], filter="MET_pt > 20", batch_size="16 MB")
+            >>> sum(batch.num_rows for batch in scan)
+            59
         """
         return self._whole().scan(columns, options)
 
@@ -290,29 +314,50 @@ class Tree(TreeMetadata):
 
         Each column is one chunk, unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1
         that one can have.
+
+            >>> tree.to_arrow(["MET_pt"], filter="MET_pt > 20", entries=slice(0, 50)).num_rows
+            9
         """
         return self._whole().to_arrow(columns, options)
 
     @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_pandas(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pd.DataFrame:
-        """Read chosen columns and entries into a ``pandas.DataFrame``, as :meth:`Scan.to_pandas` does."""
+        """Read chosen columns and entries into a ``pandas.DataFrame``, as :meth:`Scan.to_pandas` does.
+
+        >>> tree.to_pandas(["run", "MET_pt"], entries=slice(0, 2))
+           run  MET_pt
+        0    1     0.0
+        1    1     0.5
+        """
         return convert.to_pandas(self.to_arrow(columns, **options))
 
     @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_polars(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pl.DataFrame:
-        """Read chosen columns and entries into a ``polars.DataFrame``, as :meth:`Scan.to_polars` does."""
+        """Read chosen columns and entries into a ``polars.DataFrame``, as :meth:`Scan.to_polars` does.
+
+        >>> tree.to_polars(["run", "MET_pt"]).shape
+        (100, 2)
+        """
         return convert.to_polars(self.to_arrow(columns, **options))
 
     @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_awkward(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> ak.Array:
-        """Read chosen columns and entries into an ``awkward.Array``, as :meth:`Scan.to_awkward` does."""
+        """Read chosen columns and entries into an ``awkward.Array``, as :meth:`Scan.to_awkward` does.
+
+        >>> tree.to_awkward(["Muon_pt"], entries=slice(0, 3)).Muon_pt.tolist()
+        [[], [10.0], [10.5, 11.0]]
+        """
         return convert.to_awkward(self.to_arrow(columns, **options))
 
     @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
     def to_numpy(
         self, columns: Columns = None, **options: Unpack[ReadOptions]
     ) -> dict[str, npt.NDArray[Any]]:
-        """Read chosen columns and entries into a NumPy array for each column, as :meth:`Scan.to_numpy` does."""
+        """Read chosen columns and entries into a NumPy array for each column, as :meth:`Scan.to_numpy` does.
+
+        >>> tree.to_numpy(["MET_pt"], entries=slice(0, 3))["MET_pt"]
+        array([0. , 0.5, 1. ], dtype=float32)
+        """
         return convert.to_numpy(self.to_arrow(columns, **options))
 
     def _whole(self) -> Chain:
@@ -338,6 +383,9 @@ class Tree(TreeMetadata):
         have the events. ``missing``: "error", "warn" or "ignore".
 
         Raises: MissingEventsError with the ids that are not there; what :meth:`to_arrow` raises.
+
+            >>> tree.pick([(1, 1, 7), (1, 1, 3)], ["event", "MET_pt"]).to_pylist()
+            [{'event': 7, 'MET_pt': 3.5}, {'event': 3, 'MET_pt': 1.5}]
         """
         return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
 
@@ -356,6 +404,9 @@ class Tree(TreeMetadata):
         """Return the numbers of the entries that a filter selects, reading its columns alone.
 
         limit: stop at so many.
+
+            >>> tree.entries_where("MET_pt > 20", limit=3)
+            array([41, 42, 43])
         """
         import numpy as np
 
@@ -386,6 +437,9 @@ class Tree(TreeMetadata):
         columns: as of :meth:`scan`.
 
         Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.
+
+            >>> tree.choose("Muon_*")
+            ['Muon_pt']
         """
         return self.chosen(Choice.of(columns))
 
@@ -442,6 +496,9 @@ class Tree(TreeMetadata):
         """Return the branches that these names, globs and what is left out mean (see :meth:`scan`), and groups.
 
         Readable or not; a group that matches brings all its members. What is not there is no error.
+
+            >>> [branch.path for branch in tree.matching("*pt")]
+            ['MET_pt', 'Muon_pt']
         """
         return _select.listed(self.branches, _select.texts_of(names, "names"))
 

@@ -9,7 +9,13 @@ if TYPE_CHECKING:
 
 
 class Account(NamedTuple):
-    """The operations of one kind that one layer was asked for. Times are sums over threads, in ns."""
+    """The operations of one kind that one layer was asked for. Times are sums over threads, in ns.
+
+    >>> scan = tree.scan(["MET_pt"])
+    >>> _ = scan.drain()
+    >>> [(account.layer, account.operation, account.n_successful) for account in scan.accounts]
+    [('store', 'read', 1), ('engine', 'read', 1)]
+    """
 
     #: The layer that was asked: "store" is where the bytes live.
     layer: str

@@ -25,7 +25,14 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 class Read(NamedTuple):
-    """One physical read, as traced, with the entries of the baskets in it. Times in ns since the scan began."""
+    """One physical read, as traced, with the entries of the baskets in it. Times in ns since the scan began.
+
+    >>> scan = tree.scan(["MET_pt"], trace=True)
+    >>> _ = scan.drain()
+    >>> read = scan.trace()[0]
+    >>> read.first_entry, read.end_entry
+    (0, 100)
+    """
 
     offset: int
     n_bytes: int
@@ -37,7 +44,13 @@ class Read(NamedTuple):
 
 
 class LogicalRead(NamedTuple):
-    """One basket that the format needed, in the order of need. Times in ns; ``asked_ns`` since the scan began."""
+    """One basket that the format needed, in the order of need. Times in ns; ``asked_ns`` since the scan began.
+
+    >>> scan = tree.scan(["MET_pt"], trace=True)
+    >>> _ = scan.drain()
+    >>> scan.logical_reads()[0].column
+    'MET_pt'
+    """
 
     offset: int
     n_bytes: int
@@ -49,7 +62,13 @@ class LogicalRead(NamedTuple):
 
 
 class PhysicalRead(NamedTuple):
-    """One range that the store was asked for. The ranges of one vector read share the number of their request."""
+    """One range that the store was asked for. The ranges of one vector read share the number of their request.
+
+    >>> scan = tree.scan(["MET_pt"], trace=True)
+    >>> _ = scan.drain()
+    >>> scan.physical_reads()[0].operation
+    'read'
+    """
 
     operation: str
     request: int
@@ -64,6 +83,10 @@ class Window(NamedTuple):
 
     ``n_entries``: of those asked for, how many begin in it. ``ranges``: the physical reads in order,
     (offset, bytes) in ``file``.
+
+        >>> window = tree.scan(["MET_pt"]).plan.windows[0]
+        >>> window.n_entries, window.n_baskets
+        (100, 1)
     """
 
     file: str
@@ -80,7 +103,12 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """The reads of a scan, known before the first of them."""
+    """The reads of a scan, known before the first of them.
+
+    >>> plan = tree.scan(["MET_pt"]).plan
+    >>> plan.n_entries, plan.n_baskets, plan.read_bytes >= plan.payload_bytes
+    (100, 1, True)
+    """
 
     columns: list[str]
     n_entries: int
@@ -135,13 +163,21 @@ class Plan:
         return max((sum(n for _, n in window.ranges) for window in self.windows), default=0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as dicts, lists, text and integers."""
+        """Return the plan as dicts, lists, text and integers.
+
+        >>> tree.scan(["MET_pt"]).plan.to_dict()["n_entries"]
+        100
+        """
         document = {field.name: getattr(self, field.name) for field in fields(self)}
         at_most = self.at_most.to_dict() if self.at_most else None
         return document | {"windows": [window._asdict() for window in self.windows], "at_most": at_most}
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the plan as JSON."""
+        """Return the plan as JSON; ``indent``: as of ``json.dumps``.
+
+        >>> tree.scan(["MET_pt"]).plan.to_json()[:12]
+        '{"columns": '
+        """
         import json
 
         return json.dumps(self.to_dict(), indent=indent)
@@ -207,6 +243,10 @@ class ScanStats:
     payload, or not for the first time (what a cache or the opening had was not read); stored: compressed baskets
     with their keys, memory: the same uncompressed; unzip: uncompressed baskets without keys; values: Arrow buffers
     delivered.
+
+        >>> stats = tree.scan(["MET_pt"]).drain()
+        >>> stats.n_entries, stats.n_batches, stats.values_bytes
+        (100, 1, 400)
     """
 
     read_calls: int = 0

@@ -71,7 +71,14 @@ class Intervals(NamedTuple):
 
 
 class Stalls(NamedTuple):
-    """The stalls of a file that was written, or of a job."""
+    """The stalls of a file that was written, or of a job.
+
+    >>> with ar.create("new.root") as new:
+    ...     new["t"] = data
+    >>> stalls = new.stalls()
+    >>> stalls.efficiency
+    1.0
+    """
 
     threshold_ns: int
     modules: list[ModuleStalls]
@@ -86,7 +93,12 @@ class Stalls(NamedTuple):
         return _efficiency(self.streams)
 
     def table(self) -> str:
-        """Return the table that CMSSW's StallMonitor prints: modules with stalls, seconds with six digits."""
+        """Return the table that CMSSW's StallMonitor prints: modules with stalls, seconds with six digits.
+
+        >>> print(new.stalls().table())
+        StallMonitor>  Module label  # of stalls  Total stalled time  Max stalled time
+        StallMonitor>  ------------  -----------  ------------------  ----------------
+        """
         shown = [module for module in self.modules if module.n_stalls]
         titles = ("Module label", "# of stalls", "Total stalled time", "Max stalled time")
         label_width = max([len(printable(module.label)) for module in shown] + [len(titles[0])])
@@ -118,7 +130,10 @@ class Stalls(NamedTuple):
         }
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON, for ``arrowroot stalls``. Raises: StorageError."""
+        """Write it as JSON, for ``arrowroot stalls``. Raises: StorageError.
+
+        >>> new.stalls().save("stalls.json")
+        """
         text = json.dumps(self.as_dict(), separators=(",", ":")) + "\n"
         try:
             with replacing(path) as beside:

@@ -111,6 +111,9 @@ class Layout:
     Layouts are values: equal if all of that is, and hashable.
 
     Raises: InvalidRequestError for what makes no sense, naming the key and what is possible.
+
+        >>> layout = ar.Layout("rntuple", compression="zstd:3", flush="10 MB")
+        >>> ar.write("new.root:t", data, layout=layout)
     """
 
     format: Format
@@ -270,6 +273,9 @@ class Layout:
         name: of the table, after which classes are called.
 
         Raises: what writing them would raise.
+
+            >>> ar.Layout("nanoaod").plan(data).n_clusters
+            1
         """
         import arrowroot  # what writes stands above this
 
@@ -280,6 +286,9 @@ class Layout:
         """Return a layout from a TOML file, or from TOML itself if the text has more than one line.
 
         Raises: InvalidRequestError, naming the key; StorageError if there is no such file.
+
+            >>> ar.Layout.from_toml(ar.Layout("rntuple", flush=10).to_toml()).flush
+            10
         """
         from arrowroot._layout.toml import load
 
@@ -294,7 +303,17 @@ class Layout:
             raise
 
     def to_toml(self) -> str:
-        """Return it as TOML, whole: :meth:`from_toml` gives an equal one."""
+        """Return it as TOML, whole: :meth:`from_toml` gives an equal one.
+
+        >>> print(ar.Layout(flush=10).to_toml())
+        format = "ttree"
+        flush = 10
+        basket_size = "none"
+        page_size = "none"
+        autosave = "300 MB"
+        io_features = "none"
+        compression = "default"
+        """
         from arrowroot._layout.toml import dump
 
         return dump(vars(self))

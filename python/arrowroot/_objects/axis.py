@@ -42,6 +42,10 @@ class Axis:
     """An axis: a sequence of bins, each (low, high), or its label if every bin has one.
 
     It follows the ``PlottableAxis`` protocol of UHI. The bins below and above the range, the flow bins, are no items.
+
+        >>> axis = hist.axis(0)
+        >>> axis.n_bins, axis.low, axis.high, axis.edges()
+        (2, 0.0, 50.0, array([ 0., 25., 50.]))
     """
 
     def __init__(self, record: Record, limits: tuple[float, float] | None = None) -> None:
@@ -157,6 +161,9 @@ class Axis:
         """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN.
 
         Source: ``TAxis::FindFixBin`` (ROOT 6.40).
+
+            >>> hist.axis(0).find([5, 30, 150])
+            array([1, 2, 3])
         """
         import numpy as np
 

@@ -23,6 +23,10 @@ class ObjectList(WithName):
     It is a sequence of them. ``found[0]`` and ``found["name"]`` are objects in it, the second the first one of that
     name; ``get`` and ``in`` mean the same. It is no mapping: ``keys``, ``values`` and ``items`` are not there. Its
     members as an object are in ``members``.
+
+        >>> found = objects["list"]
+        >>> len(found), found["first"].title, found.options
+        (2, '1', ['draw', ''])
     """
 
     keys = values = items = NOT_THERE
@@ -83,7 +87,11 @@ class ObjectList(WithName):
         return any(_is_meant(found, item) for found in self.objects)
 
     def index(self, item: Any) -> int:
-        """Return the index of the first one that is ``item``, or has that name. Raises: ValueError."""
+        """Return the index of the first one that is ``item``, or has that name. Raises: InvalidRequestError.
+
+        >>> objects["list"].index("second"), objects["list"].count("second")
+        (1, 1)
+        """
         for index, found in enumerate(self.objects):
             if _is_meant(found, item):
                 return index
@@ -115,6 +123,10 @@ class ObjectMap(Record):
     """A ``TMap``: a mapping of objects by objects. ``found[key]`` takes a key, or the text or the name of one.
 
     Its members as an object are in ``members``.
+
+        >>> found = objects["map"]
+        >>> {key.value: value.value for key, value in found.pairs}
+        {'energy': '13.6 TeV'}
     """
 
     @property

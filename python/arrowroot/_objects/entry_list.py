@@ -29,6 +29,12 @@ class EntryList(WithContent, Named):
 
     ``num_entries`` are their number, and ``to_numpy()`` gives them; it is no mapping of its members, which ``members``
     is.
+
+        >>> chosen = objects["chosen"]
+        >>> chosen.num_entries, chosen.to_numpy()
+        (3, array([2, 3, 7]))
+        >>> tree.to_arrow(["MET_pt"], entries=chosen).num_rows
+        3
     """
 
     @property

@@ -19,7 +19,12 @@ _ABOVE = {"x": ("fEXhigh", "fExH", "fEX"), "y": ("fEYhigh", "fEY"), "z": ("fEZhi
 
 
 class Graph(Named):
-    """Points in two or three dimensions, with or without errors."""
+    """Points in two or three dimensions, with or without errors.
+
+    >>> graph = objects["graph"]
+    >>> graph.num_points, graph.x, graph.y
+    (3, array([1., 2., 3.]), array([2., 4., 8.]))
+    """
 
     @property
     def num_points(self) -> int:
@@ -68,6 +73,9 @@ class Graph(Named):
 
         axis: "x", "y" or "z". Errors of both sides are the same where one is stored for both. Of a
         ``TGraphMultiErrors`` these are its first errors; the others are in members fEyL and fEyH.
+
+            >>> objects["graph"].errors()
+            (array([0.5, 0.5, 1. ]), array([0.5, 0.5, 1. ]))
         """
         if axis not in _BELOW:
             raise InvalidRequestError(f"axis={axis!r}: expected 'x', 'y' or 'z'")
@@ -82,7 +90,11 @@ class Graph(Named):
         return (self._coordinates(low), self._coordinates(high)) if low and high else None
 
     def to_numpy(self) -> tuple[npt.NDArray[np.float64], ...]:
-        """Return (x, y), or (x, y, z) of a ``TGraph2D``."""
+        """Return (x, y), or (x, y, z) of a ``TGraph2D``.
+
+        >>> objects["graph"].to_numpy()
+        (array([1., 2., 3.]), array([2., 4., 8.]))
+        """
         return (self.x, self.y, self.z) if self.n_dimensions == 3 else (self.x, self.y)
 
     def summary(self) -> str:

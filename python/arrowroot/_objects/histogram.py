@@ -32,6 +32,10 @@ class Histogram(WithContent, Named):
     dimension for each axis, x first; with ``flow=True`` they have the bins below and above the range, too.
 
     ``values()`` are those of its bins; it is therefore no mapping of its members, which ``members`` is.
+
+        >>> hist = file["plots/h_met"]
+        >>> hist.values(), hist.axis(0).edges()
+        (array([50., 50.]), array([ 0., 25., 50.]))
     """
 
     kind = "COUNT"
@@ -133,7 +137,13 @@ class Histogram(WithContent, Named):
         return self._cut(self._filled()[0], flow)
 
     def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
-        """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored."""
+        """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored.
+
+        flow: as for :meth:`values`.
+
+            >>> hist.variances(), hist.errors()
+            (array([50., 50.]), array([7.07106781, 7.07106781]))
+        """
         import numpy as np
 
         contents, squares = self._filled()
@@ -148,13 +158,21 @@ class Histogram(WithContent, Named):
         return np.sqrt(self.variances(flow=flow))
 
     def counts(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
-        """Return the effective number of entries of each bin: contents² / variances, 0 where there are none."""
+        """Return the effective number of entries of each bin: contents² / variances, 0 where there are none.
+
+        flow: as for :meth:`values`.
+
+            >>> hist.counts()
+            array([50., 50.])
+        """
         return effective(self.values(flow=flow), self.variances(flow=flow))
 
     def to_numpy(self, *, flow: bool = False, dd: bool = False) -> tuple[Any, ...]:
         """Return values and edges as numpy.histogram, histogram2d and, with ``dd``, histogramdd do.
 
-        (values, edges of x, ...), or with ``dd`` (values, [edges of x, ...]).
+        (values, edges of x, ...), or with ``dd`` (values, [edges of x, ...]); ``flow``: as for :meth:`values`.
+
+            >>> counts, edges = hist.to_numpy()
         """
         edges = [axis.edges(flow=flow) for axis in self.axes]
         return (self.values(flow=flow), edges) if dd else (self.values(flow=flow), *edges)
@@ -166,7 +184,10 @@ class Histogram(WithContent, Named):
         whose bins have labels is a category axis; of integers or truth values, or growing, if it was when we wrote it.
         An axis that has no place for something that is stored (an underflow of categories) is a plain one.
 
-        Raises: ImportError if boost-histogram is not installed.
+        Raises: MissingLibraryError if boost-histogram is not installed.
+
+            >>> hist.to_boost().sum()
+            100.0
         """
         try:
             import boost_histogram as bh
@@ -181,7 +202,10 @@ class Histogram(WithContent, Named):
     def to_hist(self) -> Any:
         """Return a ``hist.Hist`` with the same contents, names and titles, flow bins included: see ``to_boost``.
 
-        Raises: ImportError if hist is not installed.
+        Raises: MissingLibraryError if hist is not installed.
+
+            >>> hist.to_hist().axes[0].name
+            'xaxis'
         """
         try:
             import boost_histogram as bh

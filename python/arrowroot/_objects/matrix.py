@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 class Matrix(Record):
-    """A vector or a matrix; ``to_numpy()`` gives its elements."""
+    """A vector or a matrix; ``to_numpy()`` gives its elements.
+
+    >>> matrix = objects["matrix"]
+    >>> matrix.shape, matrix.to_numpy()
+    ((2, 2), array([[1., 2.],
+           [3., 4.]]))
+    """
 
     @property
     def shape(self) -> tuple[int, ...]:

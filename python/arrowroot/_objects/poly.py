@@ -33,6 +33,14 @@ class PolyHistogram(WithContent, Named):
     or boost-histogram, where bins are between edges, and has therefore no ``axes``.
 
     ``values()`` are those of its bins; it is therefore no mapping of its members, which ``members`` is.
+
+        >>> poly = objects["poly"]
+        >>> poly.num_bins, poly.values(), poly.errors(), poly.outside().sum()
+        (2, array([1., 2.]), array([1.        , 1.41421356]), ...1.0...)
+        >>> counts, corners = poly.to_numpy()
+        >>> poly.to_hist()
+        Traceback (most recent call last):
+        arrowroot.UnsupportedError: TH2Poly 'poly': its bins are polygons, ...
     """
 
     kind = "COUNT"
@@ -153,7 +161,12 @@ class PolyHistogram(WithContent, Named):
 
 
 class PolyProfile(PolyHistogram):
-    """A profile whose bins are polygons: a ``TProfile2Poly``. ``values()`` are the means in the bins."""
+    """A profile whose bins are polygons: a ``TProfile2Poly``. ``values()`` are the means in the bins.
+
+    >>> profile = objects["polyprofile"]
+    >>> profile.values(), profile.errors(), profile.counts()
+    (array([3., 7.]), array([...]), array([1., 1.]))
+    """
 
     kind = "MEAN"
 

@@ -33,6 +33,10 @@ class Profile(Histogram):
     """A profile: the mean of a quantity in each bin.
 
     ``values()`` are the means, ``counts()`` the effective numbers of entries.
+
+        >>> profile = objects["profile"]
+        >>> profile.values(), profile.errors(), profile.error_mode
+        (array([4., 7.]), array([...]), '')
     """
 
     kind = "MEAN"

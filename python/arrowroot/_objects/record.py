@@ -66,7 +66,16 @@ class Record:
     objects (an ``ObjectList``), or no mapping, as their content is something else (a ``Histogram``); ``members`` still
     is one of the members.
 
-    Raises: AttributeError or KeyError, with the nearest names, for a member that the class does not have.
+    Raises: NoSuchAttributeError or NotFoundError (a KeyError), for a member that the class
+    does not have; with the nearest names.
+
+        >>> record = objects["named"]
+        >>> record.class_name, record["fTitle"], record.fTitle
+        ('TNamed', 'a title', 'a title')
+        >>> record.is_a("TObject"), list(record.keys()), "a title" in record.values()
+        (True, ['fUniqueID', 'fBits', 'fName', 'fTitle'], True)
+        >>> dict(record.items())["fName"]
+        'named'
     """
 
     __slots__ = ("__dict__", "_as_root", "_members", "_own", "bases", "class_name")
@@ -142,7 +151,11 @@ class Record:
         return f"{self.class_name} has no {what} {clip(repr(name), _REPR_WIDTH)}{hint}"
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """Return what ``[name]`` does, or ``default`` if there is nothing of that name."""
+        """Return what ``[name]`` does, or ``default`` if there is nothing of that name.
+
+        >>> objects["named"].get("fNothing", 0)
+        0
+        """
         return self[name] if name in self else default  # noqa: SIM401 - this is get()
 
     def array_of(self, name: str) -> npt.NDArray[Any]:
@@ -217,11 +230,20 @@ class Record:
         {"_typename": ..., "_error": ...}.
 
         Raises: UnsupportedError if objects are nested more than 200 deep.
+
+            >>> objects["named"].to_dict()
+            {'_typename': 'TNamed', 'fUniqueID': 0, 'fBits': 0, 'fName': 'named', 'fTitle': 'a title'}
         """
         return _Plain().record(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return ``to_dict()`` as JSON; NaN and infinities become null, as JSON has none."""
+        """Return ``to_dict()`` as JSON; NaN and infinities become null, as JSON has none.
+
+        indent: as of ``json.dumps``.
+
+        >>> objects["named"].to_json()
+        '{"_typename": "TNamed", "fUniqueID": 0, "fBits": 0, "fName": "named", "fTitle": "a title"}'
+        """
         return json_text(self, indent=indent)
 
     def is_a(self, class_name: str) -> bool:
@@ -262,7 +284,11 @@ class WithContent(Record):
 
 
 class Unreadable(Record):
-    """An object that cannot be read, inside of one that can: ``error`` says why, ``raw`` are its bytes."""
+    """An object that cannot be read, inside of one that can: ``error`` says why, ``raw`` are its bytes.
+
+    >>> isinstance(objects["named"], ar.Unreadable)
+    False
+    """
 
     __slots__ = ("error", "raw")
 

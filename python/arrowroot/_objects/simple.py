@@ -24,7 +24,11 @@ class WithName(Record):
 
 
 class Named(WithName):
-    """An object with a name and a title: a ``TNamed``, or of a class that derives from it."""
+    """An object with a name and a title: a ``TNamed``, or of a class that derives from it.
+
+    >>> objects["named"].name, objects["named"].title
+    ('named', 'a title')
+    """
 
     @property
     def title(self) -> str:
@@ -38,7 +42,11 @@ class Named(WithName):
 
 
 class Text(Record):
-    """A ``TObjString``; ``str()`` of it is the text."""
+    """A ``TObjString``; ``str()`` of it is the text.
+
+    >>> objects["text"].value, str(objects["text"])
+    ('a text', 'a text')
+    """
 
     @property
     def value(self) -> str:
@@ -60,7 +68,11 @@ class Text(Record):
 
 
 class Parameter(WithName):
-    """A ``TParameter<T>``: a named number."""
+    """A ``TParameter<T>``: a named number.
+
+    >>> objects["parameter"].value
+    13.6
+    """
 
     @property
     def value(self) -> bool | int | float:

@@ -157,6 +157,10 @@ class EventList:
     """Events to read, by their ids; given as ``entries`` of a scan.
 
     They are delivered in the order of the list. One that is several times in the data comes so often.
+
+        >>> wanted = ar.EventList([(1, 1, 7), (1, 1, 3)], missing="warn")
+        >>> tree.to_arrow(["event", "MET_pt"], entries=wanted)["event"].to_pylist()
+        [7, 3]
     """
 
     def __init__(
@@ -387,7 +391,12 @@ def _integers(array: pa.Array, name: str) -> npt.NDArray[Any]:
 
 
 class EventIndex:
-    """The ids of all events of many trees, in a Parquet file that ``arrowroot index`` has made."""
+    """The ids of all events of many trees, in a Parquet file that ``arrowroot index`` has made.
+
+    >>> events = ar.index("events.root", "index.parquet").events
+    >>> ar.scan("events.root", columns=["MET_pt"], entries=ar.EventList([(1, 1, 7)], index=events)).to_arrow().num_rows
+    1
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the index. It is read once to compare it with its checksum; only its description is kept.
@@ -480,6 +489,10 @@ class EventIndex:
         """Find events. Row groups that can have none of them are not read.
 
         Raises: InvalidRequestError for ids of other columns.
+
+            >>> index = ar.EventIndex("index.parquet")
+            >>> index.find([(1, 1, 7)])
+            FoundEvents(indices=array([0]), trees=array([0]), entries=array([7]))
         """
         finder = _Finder(ids)
         with self._opened() as file:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from arrowroot import _native
+from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
 from arrowroot._render import shown
 from arrowroot._storage.url import split_options
@@ -98,7 +99,12 @@ class Setting(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One option as it is in force. ``value`` None: not set, left to the strategy, or secret."""
+    """One option as it is in force. ``value`` None: not set, left to the strategy, or secret.
+
+    >>> option = ar.configuration(strategy="direct").options[0]
+    >>> option.name, option.value
+    ('strategy', 'direct')
+    """
 
     name: str
     value: str | None
@@ -109,7 +115,12 @@ class Option(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """The options set for a URL (without credentials), and the configuration files that were looked at."""
+    """The options set for a URL (without credentials), and the configuration files that were looked at.
+
+    >>> found = ar.configuration("root://eos.example.org//store/f.root", timeout="20 s")
+    >>> {one.name: one.value for one in found.options if one.origin != "default"}
+    {'timeout': '20', 'credentials_for': 'root://eos.example.org:1094'}
+    """
 
     url: str
     files: list[str]
@@ -133,10 +144,16 @@ class Configuration(NamedTuple):
         return html_table(rows, caption=self.url)
 
 
+@takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
 def configuration(url: str = "", **options: Unpack[StorageOptions]) -> Configuration:
     """Return the options in force for a URL, and where each comes from: what ``open`` would use.
 
+    url: of a file; "" for the options that hold for all.
+
     Nothing is opened. Raises: InvalidRequestError, StorageError as ``open``.
+
+        >>> [one.value for one in ar.configuration(retries=2).options if one.name == "retries"]
+        ['2']
     """
     urls, settings = resolve([url] if url else [], options)
     return Configuration(

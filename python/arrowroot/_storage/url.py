@@ -35,6 +35,9 @@ def split_url(text: str) -> tuple[str, str | None]:
     are files, and "root://host:1094//x.root:a::b" is an object "a::b". "~" at the beginning is the home directory.
 
     Raises: InvalidRequestError for "FILE:", which names no tree, and for what is no path.
+
+        >>> ar.split_url("events.root:Events")
+        ('events.root', 'Events')
     """
     if "\0" in text:
         raise InvalidRequestError(f"{shown(text)}: a path has no NUL; {_CONTENT}")

@@ -30,7 +30,11 @@ GROWTH_SECONDS = 10.0
 
 
 class QueueState(NamedTuple):
-    """The queue of a file between those who fill its tables and those who compress."""
+    """The queue of a file between those who fill its tables and those who compress.
+
+    >>> new.queue().n_waiting_clusters
+    0
+    """
 
     #: Clusters that are full and not in the file yet.
     n_waiting_clusters: int
@@ -56,6 +60,10 @@ class FillContext:
     Each thread has one of its own, and an asyncio task calls ``await asyncio.to_thread(context.fill, data)``. The
     interpreter's lock is released while it waits, converts and compresses. An exception that leaves the block of
     ``with`` spoils the file: an entry may be missing, and none is left. One that is dropped is closed.
+
+        >>> with ar.create("new.root") as new, new.tree("t") as table:
+        ...     with table.context() as context:
+        ...         context.fill(data)
     """
 
     def __init__(
@@ -176,7 +184,13 @@ class FillContext:
 
     @contextmanager
     def waiting_for_data(self) -> Iterator[None]:
-        """Tell the time of a block of ``with`` apart, in which the producer waits for its data."""
+        """Tell the time of a block of ``with`` apart, in which the producer waits for its data.
+
+        >>> with context.waiting_for_data():
+        ...     more = dict(data)
+        >>> context.fill(more)
+        >>> context.close()
+        """
         native = self._native
         if native is None and self._table.is_begun:
             native = self._begin()

@@ -58,6 +58,12 @@ class WritableDirectory:
     """A directory of a file being written: ``WritableFile.directory`` makes it.
 
     ``directory["name"] = object`` writes an object, ``tree`` begins a table, ``directory`` goes one deeper.
+
+        >>> with ar.create("new.root") as new:
+        ...     plots = new.directory("plots")
+        ...     plots["h"] = np.histogram([1, 2, 2], bins=3)
+        >>> ar.open("new.root").keys()
+        dict_keys(['plots'])
     """
 
     def __init__(self, root: WritableFile | None, path: str) -> None:
@@ -103,6 +109,10 @@ class WritableDirectory:
         Several tables may be open at a time.
 
         Raises: InvalidRequestError; UnsupportedError for types that no column can have, which it names.
+
+            >>> with ar.create("new.root") as new:
+            ...     with new.tree("t", {"x": "float32"}, titles={"x": "in GeV"}) as table:
+            ...         table.append({"x": [1, 2]})
         """
         from arrowroot._writing.table import TableWriter
 
@@ -199,6 +209,10 @@ class WritableFile(WritableDirectory):
 
     It is ``NAME.part`` until ``close`` publishes it under its name, whole, in the place of an older file. If an
     exception leaves the block of ``with``, nothing is left, and an older file is what it was.
+
+        >>> with ar.create("new.root") as new:
+        ...     new["Events"] = tree.scan(["run", "MET_pt"])
+        ...     new["h"] = np.histogram([1, 2, 2], bins=3)
     """
 
     def __init__(
@@ -251,6 +265,12 @@ class WritableFile(WritableDirectory):
         nothing.
 
         Raises: StorageError; what closing a table raises; InvalidRequestError if it is complete or closed.
+
+            >>> new = ar.create("new.root")
+            >>> new["t"] = data
+            >>> ar.open(new.complete()).keys()
+            dict_keys(['t'])
+            >>> new.close()
         """
         from arrowroot._writing.naming import naming
 
@@ -281,18 +301,30 @@ class WritableFile(WritableDirectory):
         self._wall_ns = time.perf_counter_ns() - self._started_ns
 
     def stalls(self) -> Stalls:
-        """Return what the contexts of its tables did: stalls by table and context, and when, if that is traced."""
+        """Return what the contexts of its tables did: stalls by table and context, and when, if that is traced.
+
+        >>> new.stalls().efficiency
+        1.0
+        """
         n_lost = self._counting.queue()["n_lost_intervals"]
         return stalls_of_native(self._counting.contexts(), threshold_ns=self._threshold_ns, n_lost=n_lost)
 
     def cost(self) -> WritingCost:
-        """Return what writing has cost so far, layer by layer: bytes, operations, times of compressing and waiting."""
+        """Return what writing has cost so far, layer by layer: bytes, operations, times of compressing and waiting.
+
+        >>> new.cost().n_tables
+        0
+        """
         tables = [written for table in self.tables if (written := table.written) is not None]
         wall_ns = self._wall_ns or time.perf_counter_ns() - self._started_ns
         return WritingCost.of_native(self._counting, tables, wall_ns)
 
     def queue(self) -> QueueState:
-        """Return the state of its queue: what waits to be compressed and written."""
+        """Return the state of its queue: what waits to be compressed and written.
+
+        >>> new.queue().bytes >= 0
+        True
+        """
         return queue_state(self._counting.queue())
 
     def _close_tables(self) -> None:
@@ -303,7 +335,11 @@ class WritableFile(WritableDirectory):
             table.close()
 
     def abort(self) -> None:
-        """Give it up: nothing is left, and an older file is what it was."""
+        """Give it up: nothing is left, and an older file is what it was.
+
+        >>> new = ar.create("given-up.root")
+        >>> new.abort()
+        """
         native, self._native = self._native, None
         if native is not None:
             native.abort()
@@ -380,6 +416,10 @@ def create(
 
     Raises: InvalidRequestError for other stores and for options that make no sense; StorageError if there is no such
         directory, or no permission.
+
+        >>> with ar.create("new.root", compression="zstd:5") as new:
+        ...     new["t"] = data
+        ...     new["plots/h"] = np.histogram([1, 2, 2], bins=3)
     """
     target = path_of_root(path)
     codec = settings.codec_number(compression)
@@ -440,10 +480,11 @@ def write(
     basket_size, page_size: bytes of a basket of a tree or a page of an RNTuple, uncompressed; None: baskets fit the
         cluster, pages are as ROOT's.
 
-    The others are those of :func:`create`.
-
     Raises: InvalidRequestError, UnsupportedError, StorageError, as :meth:`TableWriter.append` and :func:`create` do; no
         file is left then, and an older one is what it was.
+
+        >>> ar.write("new.root:Events", {"x": np.arange(3.0)}, compression="zstd:5")
+        >>> ar.write("new.root:Events", tree.scan(["run", "MET_pt"]), layout="rntuple")
     """
     file, name = path_and_name(path)
     with create(
@@ -463,6 +504,7 @@ def write(
         table.add_all(data)
 
 
+explain(write, ("reproducible", "n_threads", "buffers"), create.__doc__)
 explain(WritableDirectory.tree, TableOptions.__annotations__, write.__doc__)
 
 

@@ -61,7 +61,14 @@ class PlannedPrecision(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class LayoutPlan:
-    """The plan of a table: ``Layout.plan`` makes it. ``print`` shows it, ``to_dict`` is for programs."""
+    """The plan of a table: ``Layout.plan`` makes it. ``print`` shows it, ``to_dict`` is for programs.
+
+    >>> plan = ar.Layout("rntuple").plan(data)
+    >>> plan.n_looked_at, [branch.name for branch in plan.branches]
+    (100, ['run', 'luminosityBlock', 'event', 'MET_pt', 'Muon_pt'])
+    >>> plan.to_dict()["n_looked_at"]
+    100
+    """
 
     layout: Layout
     #: Entries looked at, 0 if a schema was all that there was.

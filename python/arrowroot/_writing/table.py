@@ -49,6 +49,13 @@ class TableWriter:
 
     ``append`` adds entries, ``close`` ends it; the file closes what is still open. An exception that leaves the block
     of ``with`` spoils the file: it cannot be whole any more, and none is left.
+
+        >>> with ar.create("new.root") as new, new.tree("t") as table:
+        ...     for start in range(0, 30, 10):
+        ...         table.append({"x": np.arange(start, start + 10)})
+        >>> table.num_entries, table.is_closed
+        (30, True)
+        >>> table.close()  # as the end of the block has done
     """
 
     def __init__(  # noqa: PLR0917 - of this room alone
@@ -174,6 +181,8 @@ class TableWriter:
             data in memory nothing is taken if columns, types or missing values are. Single values that the format, or
             the type of the table, does not hold may come behind entries that were taken, if there are more than some
             thousand: then no file is left either.
+
+            >>> table.append(data)
         """
         with self._shown():
             self._add(parts_of(data, self._where, copied=True, is_alike=self.is_alike))
@@ -222,6 +231,9 @@ class TableWriter:
         Contexts are closed before the table is.
 
         Raises: InvalidRequestError if the table is closed, or has entries of ``append``.
+
+            >>> with new.tree("shared", {"x": "float32"}) as shared, shared.context() as mine:
+            ...     mine.fill({"x": [1.0]})
         """
         if self._is_closed:
             raise InvalidRequestError(f"{self._where}: the table is closed, nothing can be filled")
