@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_INTERRUPTED = 0, 1, 2, 130
+#: Of ``check``, of places: 1 is a slower engine.
+EXIT_SLOWER_PLACE, EXIT_SILENT, EXIT_UNKNOWN = 4, 5, 6
 
 
 class LabError(Exception):

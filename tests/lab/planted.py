@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import sys
@@ -198,8 +199,46 @@ def histories() -> str:
     return "\n".join([*lines, *(f"| {one.title} | {cells_of(one)} |" for one in HISTORIES)])
 
 
+NIGHTS_BEGIN, NIGHTS_END = "<!-- nights: begin -->", "<!-- nights: end -->"
+N_NIGHTS = 60
+#: How much neighbouring nights are alike, and the share of nights that are 20 to 100 % slower.
+NIGHTS = {
+    "independent nights": (0.0, 0.0),
+    "3 % of nights slow": (0.0, 0.03),
+    "neighbours alike (0.5)": (0.5, 0.0),
+    "both": (0.5, 0.03),
+}
+
+
+def nights(n_trials: int = N_HISTORIES) -> str:
+    """The table of histories of real nights: how often one in which nothing changed has a change point."""
+    lines = [
+        f"Measured: {n_trials:,} histories each, of {N_NIGHTS} points, medians of 5 samples, seed {SEED}.",
+        "",
+        f"| noise from run to run | {' | '.join(NIGHTS)} |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for noise in (0.005, 0.015, 0.03, 0.05):
+        cells = (share_of_nights(noise, *kind, n_trials=n_trials) for kind in NIGHTS.values())
+        lines.append(f"| {100 * noise:g} % | " + " | ".join(f"{100 * cell:.1f} %" for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def share_of_nights(noise: float, alike: float, slow: float, n_trials: int = N_HISTORIES) -> float:
+    """How often a history has a change point in which nothing changed but by chance."""
+    draw, n_found = random.Random(f"{SEED} {noise} {alike} {slow}"), 0
+    for _ in range(n_trials):
+        common, figures = draw.gauss(0, 1), []
+        for _ in range(N_NIGHTS):
+            common = alike * common + math.sqrt(1 - alike**2) * draw.gauss(0, 1)
+            is_slow = 1 + draw.uniform(0.2, 1.0) if draw.random() < slow else 1.0
+            level = 1e8 * math.exp(noise * common) * is_slow
+            figures.append(statistics.median(level * Noise().of_sample(draw) for _ in range(5)))
+        n_found += bool(changes(figures))
+    return n_found / n_trials
+
+
 CONFIRMING_BEGIN, CONFIRMING_END = "<!-- confirming: begin -->", "<!-- confirming: end -->"
-CONFIRMING_DOCUMENT = DOCUMENT.with_name("watch.md")
 
 
 def share_confirmed(step: float, noise: Noise, n_trials: int = N_HISTORIES) -> float:
@@ -233,16 +272,21 @@ def confirming() -> str:
 
 def main() -> None:
     """Write the tables into the documents."""
-    for document, begin, end, told in (
-        (DOCUMENT, BEGIN, END, table()),
-        (DOCUMENT, HISTORIES_BEGIN, HISTORIES_END, histories()),
-        (CONFIRMING_DOCUMENT, CONFIRMING_BEGIN, CONFIRMING_END, confirming()),
+    for name, begin, end, told in (
+        (DOCUMENT.name, BEGIN, END, table()),
+        (DOCUMENT.name, HISTORIES_BEGIN, HISTORIES_END, histories()),
+        (DOCUMENT.name, NIGHTS_BEGIN, NIGHTS_END, nights()),
+        ("watch.md", CONFIRMING_BEGIN, CONFIRMING_END, confirming()),
     ):
-        text = document.read_text()
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        document.write_text(f"{before}{begin}\n{told}\n{end}{after}")
-        sys.stdout.write(told + "\n\n")
+        sys.stdout.write(written(name, begin, end, told) + "\n\n")
+
+
+def written(name: str, begin: str, end: str, told: str) -> str:
+    """Write a table into a document of the laboratory, between its marks; return it."""
+    document = DOCUMENT.with_name(name)
+    before, _, rest = document.read_text().partition(begin)
+    document.write_text(f"{before}{begin}\n{told}\n{end}{rest.partition(end)[2]}")
+    return told
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
     from arrowroot_lab.watching.confirming import Confirming
 
 _DESCRIPTION = """\
-Compares a run with another one, the baseline, and fails on what nobody has accepted: a case that fails now, other
+Judges the rounds of each site against its nights before: a storage, a node or an engine that got slower, a site that is
+silent, by results of any machine (`arrowroot lab import`). Three rounds in a row are needed.
+
+  arrowroot lab check                                       all sites; --at-site RAL: one
+  arrowroot lab check --as-of 2026-11-20 --json             as it was then
+
+With --baseline: compares a run with another one, and fails on what nobody has accepted: a case that fails now, other
 values, any change of an exact count (reads, bytes, vector reads), more than 3 % of peak memory, and a time that 10
 pairs of the two engines, measured again in turns, confirm to be more than 1 % worse (at 99.5 %).
 
@@ -33,7 +40,8 @@ pairs of the two engines, measured again in turns, confirm to be more than 1 % w
   arrowroot lab check --baseline 1f3a2b --engine mine --accept 'store.n_reads=spans are merged across clusters'
   arrowroot lab check --baseline 1f3a2b --no-confirm        measure nothing: times are only suspected
 
-Exit codes: 0 no alarm; 1 an alarm; 2 the request is at fault; 130 interrupted.
+Exit codes: 0 no alarm; 1 an alarm, or a slower engine; 2 the request is at fault; 4 a slower place; 5 a silent one;
+6 one that cannot be judged yet, and none of these; 130 interrupted.
 """
 
 
@@ -43,8 +51,10 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--baseline",
         metavar="RUN",
-        required=True,
-        help="the UUID of a run, or its beginning, as `lab run` tells it",
+        help="the UUID of a run, or its beginning, as `lab run` tells it (default: each site's nights before)",
+    )
+    parser.add_argument(
+        "--as-of", metavar="DATE", help="judge places as they were then, UTC: 2026-11-20 (default: now)"
     )
     parser.add_argument(
         "--accept",
@@ -79,6 +89,58 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    return _check_run(options) if options.baseline else _check_places(options)
+
+
+def _check_places(options: argparse.Namespace) -> int:
+    """Judge the places of all results."""
+    from arrowroot_lab.mining import writing
+    from arrowroot_lab.watching import telling_places
+    from arrowroot_lab.watching.alarms import alarms
+    from arrowroot_lab.watching.site_results import site_results
+
+    for name in ("accept", "take_back", "no_confirm", "file", "judged"):
+        if getattr(options, name):
+            option = "run" if name == "judged" else name.replace("_", "-")
+            raise RequestError(f"--{option} is of a comparison with a run: name that, too (--baseline RUN)")
+    for place in (options.markdown, options.junit):
+        if place is not None:
+            writing.check_place(place)
+    at = _date(options.as_of)
+    with asking.opened(options) as store:
+        figures = list(site_results(store, asking.filter_from(options, store), at))
+        if not figures:
+            raise RequestError(f"{store.place}: no result of the 90 days before {at:%Y-%m-%d}")
+    found = alarms(figures, at)
+    sites = sorted({one.site for one in figures})
+    told = telling_places.table(found, len(sites))
+    if options.markdown:
+        writing.to_file(options.markdown, writing.markdown(told))
+    if options.junit:
+        writing.to_file(options.junit, telling_places.junit(found, sites))
+    if options.json:
+        print(json.dumps(telling_places.document(found, len(sites)), indent=1))
+    else:
+        asking.tell_text([told])
+    return telling_places.exit_code(found)
+
+
+def _date(told: str | None) -> datetime:
+    """The end of a day, or a time, UTC; None: now."""
+    if told is None:
+        return datetime.now(timezone.utc)
+    try:
+        at = datetime.fromisoformat(told.replace("Z", "+00:00"))
+    except ValueError:
+        raise RequestError(f"--as-of {told}: expected a date, as 2026-11-20 or 2026-11-20T06:00Z") from None
+    at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+    return at + timedelta(days=1) if len(told) == len("2026-11-20") else at
+
+
+def _check_run(options: argparse.Namespace) -> int:
+    """Compare a run with the baseline."""
+    if options.as_of:
+        raise RequestError("--as-of is of places; a comparison with --baseline has --run and --until")
     from arrowroot_lab.mining import writing
     from arrowroot_lab.store import Store
     from arrowroot_lab.watching import telling

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .bounds import CONFIDENCE, bound_rank, least_n, median_bounds
 from .changes import LEAST_CHANGE, LEAST_HISTORY, Change, changes
 from .pairs import Pair, paired
+from .rises import LEAST_ROUNDS, WINDOW, Rise, middles, rises
 from .verdict import LEAST, TOLERANCE, Comparison, Verdict, compare
 
 __all__ = [
@@ -12,15 +13,20 @@ __all__ = [
     "LEAST",
     "LEAST_CHANGE",
     "LEAST_HISTORY",
+    "LEAST_ROUNDS",
     "TOLERANCE",
+    "WINDOW",
     "Change",
     "Comparison",
     "Pair",
+    "Rise",
     "Verdict",
     "bound_rank",
     "changes",
     "compare",
     "least_n",
     "median_bounds",
+    "middles",
     "paired",
+    "rises",
 ]

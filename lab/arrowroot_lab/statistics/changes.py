@@ -21,7 +21,11 @@ LEAST_HISTORY = 10
 MOST_HISTORY = 400
 #: A change costs so many times ln n, in squares of the noise: fewer are told the more it is. docs/lab/statistics.md
 #: has what it finds, and how often it finds what is not there.
-_PENALTY = 4.0
+_PENALTY = 4.5
+#: A point is wild if it is so many deviations from the middles of so many points before and after it.
+_WILD, _BESIDE = 3.0, 4
+#: How much alike neighbours may be taken for, and of how many points half of that may be chance.
+_MOST_ALIKE, _OF_CHANCE = 0.8, 8
 #: The median absolute difference of two values of a normal distribution, over its deviation.
 _OF_DIFFERENCES = math.sqrt(2) * 0.6745
 
@@ -46,7 +50,9 @@ def changes(values: Sequence[float]) -> list[Change]:
         return []
     middle = statistics.median(values[skipped:])
     logs = [math.log(value / middle) for value in values[skipped:]]
-    places = _merged(logs, _segmented(logs, _noise(logs)))
+    noise = _noise(logs)
+    tame = _tamed(logs, noise)
+    places = _merged(tame, _segmented(tame, noise * _likeness(tame)))
     ends = [0, *places, len(logs)]
     levels = [statistics.median(logs[begin:end]) for begin, end in pairwise(ends)]
     return [
@@ -60,6 +66,35 @@ def _noise(logs: Sequence[float]) -> float:
     middle = statistics.median(abs(new - old) for old, new in pairwise(logs))
     # Counts and virtual time have no noise. Then whatever is above the least change is a change.
     return max(middle / _OF_DIFFERENCES, LEAST_CHANGE / 20)
+
+
+def _tamed(logs: Sequence[float], noise: float) -> list[float]:
+    """The points without what is wild: those far from the middles of the points before and after become the nearer one.
+
+    A level that has begun is on one side, so it stays.
+    """
+    found = []
+    for place, value in enumerate(logs):
+        sides = (logs[max(0, place - _BESIDE) : place + 1], logs[place : place + _BESIDE + 1])
+        middles = [statistics.median(side) for side in sides if len(side) > 1]
+        near = min(middles, key=lambda middle: abs(value - middle))
+        found.append(value if abs(value - near) <= _WILD * noise else near)
+    return found
+
+
+def _likeness(logs: Sequence[float]) -> float:
+    """By how much more a level of neighbours that are alike varies than their differences tell: 1 or more.
+
+    Of points that are not alike, one difference takes half of the next one back; a change of level is in one alone.
+    """
+    steps = [new - old for old, new in pairwise(logs)]
+    most = 3 * statistics.median(map(abs, steps)) / _OF_DIFFERENCES
+    steps = [min(max(step, -most), most) for step in steps]
+    squares = sum(step * step for step in steps)
+    back = sum(one * next_one for one, next_one in pairwise(steps)) / squares if squares else -0.5
+    # Few points seem alike by chance.
+    alike = min(max(1 + 2 * back, 0.0), _MOST_ALIKE) * len(logs) / (len(logs) + _OF_CHANCE)
+    return math.sqrt((1 + alike) / (1 - alike)) / math.sqrt(1 - alike)
 
 
 def _segmented(logs: Sequence[float], noise: float) -> list[int]:

@@ -1,0 +1,194 @@
+"""Rises: the rounds from which a group of series takes more than in the rounds before, and the group that explains it.
+
+A fault of a storage slows all that is read there, one of a node all that its site measures. So series are judged in
+groups, each by the median of its members, and each round by the rounds before it: nothing is known of the noise but
+what the group itself has shown. Nights are slow by chance, neighbours of slow ones oftener: three rounds in a row are
+needed, two of which agree.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    Array = np.ndarray[Any, Any]
+
+#: So many rounds in a row are above the level before.
+WINDOW = 3
+#: So many rounds before them tell the level and its noise, and so many at most.
+LEAST_ROUNDS, MOST_ROUNDS = 8, 30
+#: A level that rose by less is none.
+LEAST_RISE = 0.025
+#: In deviations of the group: the least of the three rounds, the middle one, and how far these two may be apart, or in
+#: shares of the rise. Few rounds tell a deviation badly, and neighbours that are alike rise together: both widen it.
+#: Chosen on some seeds and judged on others: docs/lab/watch.md.
+_LEAST, _MIDDLE, _APART, _APART_SHARE = 2.0, 2.4, 3.0, 0.2
+_OF_FEW, _OF_ALIKE = 12.0, 1.0
+#: A group that is so sure, where 1 is enough, may explain what another one shows.
+_SEEMS = 0.5
+#: The deviation of rounds that hardly differ: counts, and virtual time.
+_LEAST_NOISE = LEAST_RISE / 5
+#: A rise has ended when so many rounds in a row are below half of it.
+_N_BACK = 2
+#: The deviation of a normal distribution over its median and its 80 % quantile, both absolute.
+_OF_MEDIAN, _OF_QUANTILE, _QUANTILE = 1.4826, 1 / 1.2816, 0.8
+#: A smaller group explains a rise better only by so much more.
+_BETTER = 1.05
+
+
+@dataclass
+class Rise:
+    """A group of series whose level is a higher one."""
+
+    group: Hashable
+    #: Rows of the group.
+    members: tuple[int, ...]
+    #: The first round of the new level, and the one in which it was seen.
+    begin: int
+    seen: int
+    #: The new level over the old one.
+    ratio: float
+    #: How many rounds before told the old one.
+    n_before: int
+    #: The first round that was back at the old level; None: it has not ended.
+    end: int | None = None
+
+
+def rises(logs: Array, groups: Mapping[Any, Sequence[int]]) -> list[Rise]:
+    """Return where groups of series rose, in the order in which it was seen.
+
+    logs: the logarithm of a figure, by series and round, oldest first; NaN: not measured
+    groups: rows of ``logs``, by group, the largest first: of groups that explain a rise alike the first is taken
+    """
+    judge = _Judge(logs, {key: np.asarray(rows) for key, rows in groups.items() if len(rows)})
+    for now in range(LEAST_ROUNDS + WINDOW - 1, logs.shape[1]):
+        judge.look(now)
+    return judge.found
+
+
+@dataclass
+class _Judge:
+    logs: Array
+    groups: dict[Hashable, Array]
+    found: list[Rise] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        #: Rounds that tell the usual level of a series: those of a rise do not.
+        self.is_usual = np.isfinite(self.logs)
+
+    def look(self, now: int) -> None:
+        """Find what rose in the rounds that end with ``now``."""
+        first = now - WINDOW + 1
+        over, usual = self._over_usual(first)
+        left = over[:, : now + 1].copy()
+        for rise in self.found:
+            if rise.end is None:
+                self._follow(rise, over, now)
+            if rise.end is None:
+                left[list(rise.members), rise.begin :] -= math.log(rise.ratio)
+        while (best := self._best(left, usual, first)) is not None:
+            key, height, n_before = best
+            rows = self.groups[key]
+            rise = Rise(
+                key,
+                tuple(rows.tolist()),
+                self._begin(left[rows], height, first),
+                now,
+                math.exp(height),
+                n_before,
+            )
+            self.found.append(rise)
+            self.is_usual[rows, rise.begin :] = False
+            left[rows, rise.begin :] -= height
+
+    def _over_usual(self, end: int) -> tuple[Array, Array]:
+        """Each value over the usual level of its series before a round, and which rounds told that level."""
+        usual = self.is_usual[:, :end].copy()
+        later = usual[:, ::-1].cumsum(axis=1)[:, ::-1]
+        usual &= later <= MOST_ROUNDS
+        levels = middles(np.where(usual, self.logs[:, :end], np.nan), axis=1)
+        levels[usual.sum(axis=1) < LEAST_ROUNDS] = np.nan
+        return self.logs - levels[:, None], usual
+
+    def _best(self, left: Array, usual: Array, first: int) -> tuple[Hashable, float, int] | None:
+        """Of the groups that seem to have risen the one that explains most, if one of them surely has.
+
+        Returns: it, its height, and the number of rounds before
+        """
+        best, most, is_sure = None, 0.0, False
+        means = middles(left[:, first:], axis=1)
+        for key, rows in self.groups.items():
+            before = middles(np.where(usual[rows], left[rows, :first], np.nan), axis=0)
+            before = before[np.isfinite(before)]
+            told = _rose(before, middles(left[rows, first:], axis=0))
+            if told is None:
+                continue
+            height, sureness = told
+            is_sure |= sureness >= 1
+            explained = float(np.nansum(means[rows] ** 2 - (means[rows] - height) ** 2))
+            if explained > most * _BETTER:
+                best, most = (key, height, len(before)), explained
+        return best if is_sure else None
+
+    def _begin(self, left: Array, height: float, begin: int) -> int:
+        """The first round of a level that is seen from ``begin`` on: it may have begun before."""
+        values = middles(left[:, :begin], axis=0)
+        while begin > 0 and values[begin - 1] > height / 2:
+            begin -= 1
+        return begin
+
+    def _follow(self, rise: Rise, over: Array, now: int) -> None:
+        """See if a rise has ended, and how high it is by now."""
+        rows = list(rise.members)
+        values = middles(over[rows, rise.begin : now + 1], axis=0)
+        values = values[np.isfinite(values)]
+        last = values[-_N_BACK:]
+        if len(last) == _N_BACK and max(last) < math.log(rise.ratio) / 2:
+            rise.end = now - _N_BACK + 1
+            self.is_usual[rows, rise.end :] = np.isfinite(self.logs[rows, rise.end :])
+        elif len(values):
+            rise.ratio = math.exp(float(np.median(values)))
+
+
+def _rose(before: Array, window: Array) -> tuple[float, float] | None:
+    """The height of a group over the rounds before, and how sure it is: 1 is enough; None: there is none."""
+    if len(before) < LEAST_ROUNDS or not np.isfinite(window).all():
+        return None
+    middle = float(np.median(before))
+    low, height = (np.sort(window) - middle)[:2].tolist()
+    noise = _noise(before - middle)
+    if height < math.log1p(LEAST_RISE) or height - low > max(_APART * noise, _APART_SHARE * height):
+        return None
+    sureness = min(low / _LEAST, height / _MIDDLE) / noise
+    return (height, sureness) if sureness > _SEEMS else None
+
+
+def _noise(deviations: Array) -> float:
+    """The deviation of rounds from their level, wider where few rounds tell it and where neighbours are alike."""
+    sizes = np.abs(deviations)
+    noise = max(
+        _OF_MEDIAN * float(np.median(sizes)),
+        _OF_QUANTILE * float(np.quantile(sizes, _QUANTILE)),
+        _LEAST_NOISE,
+    )
+    near = np.clip(deviations, -3 * noise, 3 * noise)
+    alike = float(np.dot(near[1:], near[:-1]) / max(np.dot(near, near), noise**2))
+    return noise * (1 + _OF_FEW / len(deviations)) * (1 + _OF_ALIKE * max(alike, 0.0))
+
+
+def middles(values: Array, axis: int) -> Array:
+    """Return the medians along an axis of what is there; NaN where nothing is."""
+    ordered = np.sort(values, axis=axis)  # NaN comes last
+    n = np.isfinite(values).sum(axis=axis)
+    low, high = (np.expand_dims(np.maximum(at, 0), axis) for at in ((n - 1) // 2, n // 2))
+    if not values.shape[axis]:
+        return np.full(n.shape, np.nan)
+    both = (np.take_along_axis(ordered, np.minimum(at, values.shape[axis] - 1), axis) for at in (low, high))
+    told = sum(both) / 2
+    return np.where(n > 0, np.squeeze(told, axis), np.nan)

@@ -1,0 +1,242 @@
+"""The rounds of each site against its nights before: what rose there, and which of its series share it.
+
+A site has one history, whatever kinds of machines its jobs land on: CPU time is scaled by the control kernel, and kept
+apart from the time of reading.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from arrowroot_lab.mining.history import lines
+from arrowroot_lab.runs import command_of
+from arrowroot_lab.statistics import middles, rises
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arrowroot_lab.statistics import Rise
+
+    Array = np.ndarray[Any, Any]
+
+#: Rounds on each side that a kind of machine is compared with, and how often it must have been there for that.
+_N_NEIGHBOURS, _LEAST_OF_MODEL = 4, 4
+#: The first round of a rise is known to so many rounds.
+_NEAR = 1
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One result, as far as its place is judged by it."""
+
+    uuid: str
+    site: str
+    storage: str
+    #: What was read, and how: all that is asked but for the storage and the engine.
+    case: str
+    engine: str
+    version: str
+    run: str | None
+    created_at: str
+    #: Medians; None: none is counted.
+    wall_ns: float | None
+    cpu_ns: float | None
+    #: Of the control kernel; None: not measured.
+    control_ns: float | None = None
+    #: Kind of CPU.
+    model: str | None = None
+    n_cores: int = 1
+
+
+class Group(NamedTuple):
+    """Series of a site that a fault would share."""
+
+    #: ``site``, ``storage``, ``engine``, ``case`` or ``series``.
+    kind: str
+    name: str
+
+
+class Row(NamedTuple):
+    """A series of a site: versions that were measured in turns have one each."""
+
+    storage: str
+    case: str
+    engine: str
+    version: str
+
+
+@dataclass(frozen=True)
+class SiteRise:
+    """A rise at one site, by one metric."""
+
+    history: SiteHistory
+    group: Group
+    metric: str
+    rise: Rise
+
+    @property
+    def is_open(self) -> bool:
+        """True if it goes on."""
+        return self.rise.end is None
+
+    @property
+    def since(self) -> str:
+        """When its first round began."""
+        return self.history.rounds[self.rise.begin]
+
+    @property
+    def seen(self) -> str:
+        """When the round began in which it was seen."""
+        return self.history.rounds[self.rise.seen]
+
+    def sides(self, row: int) -> tuple[Figure | None, Figure | None]:
+        """Return the last result of a series before the rise, and the newest one."""
+        results = self.history.results[row]
+        before = (one for one in reversed(results[: self.rise.begin]) if one and one.wall_ns)
+        now = (one for one in reversed(results[self.rise.begin :]) if one and one.wall_ns)
+        return next(before, None), next(now, None)
+
+    def changed(self) -> dict[str, tuple[str, str]]:
+        """Return the engines that have another version since its first rounds: engine -> (before, now)."""
+        found = {}
+        begin = self.rise.begin
+        for row in self.rise.members:
+            results = self.history.results[row]
+            before = next((one for one in reversed(results[: max(0, begin - _NEAR)]) if one), None)
+            now = next((one for one in results[begin + _NEAR :] if one), None)
+            if before and now and before.version != now.version:
+                found[now.engine] = before.version, now.version
+        return found
+
+    def engines(self) -> set[str]:
+        """Return the engines of its series."""
+        return {self.history.rows[row].engine for row in self.rise.members}
+
+
+@dataclass(frozen=True)
+class SiteHistory:
+    """All series of one site, by round."""
+
+    site: str
+    #: Beginnings of the rounds.
+    rounds: list[str]
+    rows: list[Row]
+    #: By row and round; None: no result.
+    results: list[list[Figure | None]]
+
+    def storages(self) -> list[str]:
+        """Return the names of its storages."""
+        return list(dict.fromkeys(row.storage for row in self.rows))
+
+    def of_storage(self, storage: str) -> list[list[Figure | None]]:
+        """Return the results of a storage, by row and round."""
+        return [
+            results for row, results in zip(self.rows, self.results, strict=True) if row.storage == storage
+        ]
+
+    def groups(self) -> dict[Group, list[int]]:
+        """Return the rows of each group, the largest first; one that is the same as a larger one is left out."""
+        found: dict[Group, list[int]] = {}
+        for kind in ("site", "storage", "engine", "case", "series"):
+            for at, row in enumerate(self.rows):
+                name = {"site": self.site, "series": _label(row)}.get(kind) or getattr(row, kind)
+                found.setdefault(Group(kind, name), []).append(at)
+        first: dict[tuple[int, ...], Group] = {}
+        for group, rows in found.items():
+            first.setdefault(tuple(rows), group)
+        return {group: list(rows) for rows, group in first.items()}
+
+    def rises(self) -> list[SiteRise]:
+        """Return what rose, by wall time and by CPU time, ended or not."""
+        groups = self.groups()
+        return [
+            SiteRise(self, one.group, metric, one)
+            for metric, logs in self._logs().items()
+            for one in rises(logs, groups)
+            if isinstance(one.group, Group)
+        ]
+
+    def _logs(self) -> dict[str, Array]:
+        """Logarithms of both times by row and round, as if all had been measured on the same kind of machine."""
+        shape = len(self.rows), len(self.rounds)
+        told = {"wall_ns": np.full(shape, np.nan), "cpu_ns": np.full(shape, np.nan)}
+        models, known = np.full(shape, -1), dict[str, int]()
+        controls = [one.control_ns for row in self.results for one in row if one and one.control_ns]
+        usual = statistics.median(controls) if controls else None
+        for at, row in enumerate(self.results):
+            for column, one in enumerate(row):
+                if one is None:
+                    continue
+                told["wall_ns"][at, column], told["cpu_ns"][at, column] = _scaled(one, usual)
+                if one.model:
+                    models[at, column] = known.setdefault(one.model, len(known))
+        return {metric: _alike(np.log(values), models) for metric, values in told.items()}
+
+
+def histories(figures: Iterable[Figure]) -> list[SiteHistory]:
+    """Return the history of each site."""
+    by_site = defaultdict(list)
+    for one in figures:
+        by_site[one.site].append(one)
+    return [_history(site, found) for site, found in sorted(by_site.items())]
+
+
+def _history(site: str, found: list[Figure]) -> SiteHistory:
+    found.sort(key=lambda one: one.created_at)
+    starts: dict[str, str] = {}
+    by_series = defaultdict(list)
+    for one in found:
+        starts.setdefault(_round(one), one.created_at)
+        by_series[one.storage, one.case, one.engine].append(one)
+    columns = {key: at for at, key in enumerate(starts)}
+    by_row: dict[Row, list[Figure | None]] = {}
+    for key, series in by_series.items():
+        for version, places in lines([one.version for one in series]).items():
+            row = by_row.setdefault(Row(*key, version), [None] * len(columns))
+            for place in places:
+                row[columns[_round(series[place])]] = series[place]
+    return SiteHistory(site, list(starts.values()), list(by_row), list(by_row.values()))
+
+
+def _round(one: Figure) -> str:
+    """The results of a command are one round, those of none of a day."""
+    return command_of(one.run) if one.run else one.created_at[:10]
+
+
+def _label(row: Row) -> str:
+    return " / ".join(filter(None, (row.case, row.storage, row.engine, row.version)))
+
+
+def _scaled(one: Figure, usual: float | None) -> tuple[float, float]:
+    """The wall time and the CPU time, as if the control kernel had taken its usual time: what waits is not scaled."""
+    if not one.wall_ns:
+        return math.nan, math.nan
+    cpu = one.cpu_ns or 0.0
+    scale = usual / one.control_ns if usual and one.control_ns else 1.0
+    busy = min(cpu / one.n_cores, one.wall_ns)
+    return one.wall_ns + busy * (scale - 1), cpu * scale if cpu else math.nan
+
+
+def _alike(logs: Array, models: Array) -> Array:
+    """The figures without what a kind of machine differs by from the rounds around those that it was used in."""
+    known = np.unique(models[models >= 0])
+    n = logs.shape[1]
+    left: Array = logs.copy()
+    if len(known) < 2:
+        return left
+    over = np.full_like(logs, np.nan)
+    for at in range(n):
+        near = [one for one in range(max(0, at - _N_NEIGHBOURS), min(n, at + _N_NEIGHBOURS + 1)) if one != at]
+        over[:, at] = logs[:, at] - middles(logs[:, near], axis=1)
+    for model in known:
+        its = models == model
+        told = over[its & np.isfinite(over)]
+        if its.any(axis=0).sum() >= _LEAST_OF_MODEL and len(told):
+            left[its] -= np.median(told)
+    return left

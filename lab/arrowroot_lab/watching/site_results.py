@@ -1,0 +1,67 @@
+"""The results of a store as the alarms of places take them."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from .places import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arrowroot_lab.store import Filter, Store
+
+#: Older results tell nothing of a place's level.
+MOST_DAYS = 90
+_COLUMNS = (
+    "id", "uuid", "series_id", "site", "storage", "dataset", "layout", "workload", "strategy", "engine", "version",
+    "run", "created_at", "wall_median_ns", "cpu_median_ns", "n_cores",
+)  # fmt: skip
+
+
+def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
+    """Yield the results of the last 90 days before a time; replays in virtual time have no place."""
+    since = where.since or (at - timedelta(days=MOST_DAYS)).isoformat()[:10]
+    until = where.until or (at + timedelta(seconds=1)).isoformat()[:19]
+    rows = store.rows(replace(where, since=since, until=until), _COLUMNS)
+    controls: dict[str, list[float]] = defaultdict(list)
+    virtual = set()
+    asked = ("uuid", "control_before_ns", "control_after_ns", "trace")
+    for one in store.flat("samples", asked, [row.id for row in rows]):
+        if one.trace is not None:
+            virtual.add(one.uuid)
+        controls[one.uuid] += [time for time in (one.control_before_ns, one.control_after_ns) if time]
+    models = _models(store, {row.series_id: row.uuid for row in rows})
+    layouts = defaultdict(set)
+    for row in rows:
+        layouts[row.dataset].add(row.layout)
+    for row in rows:
+        if row.uuid in virtual:
+            continue
+        layout = (row.layout or "")[:8] if len(layouts[row.dataset]) > 1 else ""
+        cores = f"{row.n_cores} cores" if row.n_cores > 1 else ""
+        yield Figure(
+            uuid=row.uuid,
+            site=row.site,
+            storage=row.storage,
+            case=" / ".join(filter(None, (row.dataset, layout, row.workload, row.strategy, cores))),
+            engine=row.engine,
+            version=row.version,
+            run=row.run,
+            created_at=row.created_at,
+            wall_ns=row.wall_median_ns,
+            cpu_ns=row.cpu_median_ns,
+            control_ns=statistics.median(controls[row.uuid]) if controls[row.uuid] else None,
+            model=models.get(row.series_id),
+            n_cores=row.n_cores,
+        )
+
+
+def _models(store: Store, uuids: dict[str, str]) -> dict[str, str]:
+    """The kind of CPU of each series: all results of one were measured on machines of one kind."""
+    cpus = {result.series_id: result.machine.get("cpu") for result in store.of(uuids.values())}
+    return {series: str(cpu) for series, cpu in cpus.items() if cpu}

@@ -1,0 +1,101 @@
+"""Alarms of places for people, programs, merge requests and CI: a table, JSON, JUnit, an exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_SILENT, EXIT_SLOWER_PLACE, EXIT_UNKNOWN
+from arrowroot_lab.mining import Column, ResultTable, writing
+from arrowroot_lab.mining.format import shown
+
+from .alarms import PlaceState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .alarms import PlaceAlarm
+
+JSON_FORM = "arrowroot-lab.places/1"
+_EXITS = {
+    PlaceState.SLOWER_ENGINE: EXIT_FAILED,
+    PlaceState.SLOWER_PLACE: EXIT_SLOWER_PLACE,
+    PlaceState.SILENT: EXIT_SILENT,
+    PlaceState.UNKNOWN: EXIT_UNKNOWN,
+}
+_TIMES = {"wall_ns": "time", "cpu_ns": "CPU time"}
+
+
+def exit_code(found: Sequence[PlaceAlarm]) -> int:
+    """Return the exit code of the worst state; 0 if nothing is wrong."""
+    return _EXITS[found[0].state] if found else EXIT_DONE
+
+
+def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
+    """Return a row for each alarm, the worst first, and what speaks for it in the notes.
+
+    n_sites: how many were judged
+    """
+    columns = (
+        Column("state", "state"),
+        Column("place", "place"),
+        Column("ratio", "how much"),
+        Column("since", "since", "day"),
+    )
+    rows = tuple((one.state.value, one.place, _much(one), one.since) for one in found)
+    notes = [f"{one.place}: {'; '.join(one.evidence)}." for one in found if one.evidence]
+    return ResultTable(title(found, n_sites), columns, rows, tuple(notes))
+
+
+def title(found: Sequence[PlaceAlarm], n_sites: int) -> str:
+    """Return the sentence that says it all."""
+    sites = f"{n_sites} site{'s' if n_sites != 1 else ''}"
+    counts = Counter(one.state for one in found)
+    told = ", ".join(f"{counts[state]} {state.value}" for state in PlaceState if counts[state])
+    return f"{told or 'no alarm'}: {sites}, each against its nights before"
+
+
+def document(found: Sequence[PlaceAlarm], n_sites: int) -> dict[str, Any]:
+    """Return it for JSON."""
+    return {
+        "form": JSON_FORM,
+        "exit_code": exit_code(found),
+        "n_sites": n_sites,
+        "alarms": [one.document() for one in found],
+    }
+
+
+def junit(found: Sequence[PlaceAlarm], sites: Sequence[str]) -> str:
+    """Return it as JUnit's XML: a test for each site, which fails if it is slower or silent."""
+    suite = ET.Element("testsuite", name="places")
+    n_failures = n_skipped = 0
+    for site in sites:
+        case = ET.SubElement(suite, "testcase", classname="arrowroot lab check", name=writing.clean(site))
+        own = [one for one in found if site in one.sites]
+        failing = [one for one in own if one.state is not PlaceState.UNKNOWN]
+        if failing:
+            n_failures += 1
+            failure = ET.SubElement(case, "failure", message=_line(failing[0]))
+            failure.text = "\n".join(map(_line, failing))
+        elif own:
+            n_skipped += 1
+            ET.SubElement(case, "skipped", message=_line(own[0]))
+    suite.attrib |= {
+        "tests": str(len(sites)), "failures": str(n_failures), "skipped": str(n_skipped), "errors": "0",
+    }  # fmt: skip
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _line(one: PlaceAlarm) -> str:
+    told = [f"{one.state.value}: {one.place}", _much(one) or "", *one.evidence]
+    return writing.clean("; ".join(filter(None, told)))
+
+
+def _much(one: PlaceAlarm) -> str | None:
+    told = [
+        f"{_TIMES[metric]} x{shown(ratio, 'ratio')}"
+        for metric, ratio in sorted(one.ratios.items(), reverse=True)
+    ]
+    return ", ".join(told) or None

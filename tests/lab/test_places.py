@@ -1,0 +1,132 @@
+"""Alarms of places: planted faults ring, by imports alone, and are blamed on what is at fault; chance does not."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from arrowroot_lab.location import Location
+from arrowroot_lab.store import Store
+from arrowroot_lab.watching.alarms import PlaceState
+from tests.command import run_here
+from tests.lab import hubs, planted_places
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """The planted hub, as documents that were imported."""
+    path = tmp_path_factory.mktemp("hub") / "hub.db"
+    with Store.open(Location(str(path))) as store:
+        for result in hubs.planted().results():
+            store.put(result)
+    return path
+
+
+def check(database, *options):
+    return run_here("lab", "check", "--db", str(database), *options)
+
+
+def test_each_fault_of_the_planted_hub_rings_in_time_and_names_its_place(database):
+    done = check(database, "--as-of", "2026-10-29", "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == told["exit_code"] == 4
+    assert [(one["state"], one["place"]) for one in told["alarms"]] == [
+        ("slower place", "RAL, storage davs"),
+        ("slower place", "CERN"),
+        ("slower place", "FNAL"),
+        ("silent", "GLASGOW"),
+    ]
+    ral, cern, fnal, _ = told["alarms"]
+    assert ral["ratios"]["wall_ns"] == pytest.approx(2, rel=0.05)
+    assert ral["since"][:10] == "2026-10-21"
+    assert cern["ratios"] == {"cpu_ns": pytest.approx(1.15, rel=0.03)}
+    assert fnal["ratios"]["wall_ns"] == pytest.approx(1.05, rel=0.02)
+    # The version that is new there since is blamed for nothing, as other sites have it.
+    assert any("6.40.00 since, and CERN, RAL with it did not rise" in one for one in fnal["evidence"])
+
+
+@pytest.mark.parametrize(("day", "code"), [("2026-10-20", 0), ("2026-10-23", 4)])
+def test_the_exit_code_is_that_of_the_worst_state(database, day, code):
+    assert check(database, "--as-of", day).returncode == code
+
+
+def test_a_site_is_silent_after_two_missed_rounds(database):
+    assert check(database, "--at-site", "GLASGOW", "--as-of", "2026-10-26").returncode == 0
+    done = check(database, "--at-site", "GLASGOW", "--as-of", "2026-10-27T18:00Z")
+    assert done.returncode == 5
+    assert "nothing since 2026-10-25" in done.stdout
+
+
+def test_few_rounds_say_that_nobody_can_tell_yet(database):
+    done = check(database, "--as-of", "2026-10-05")
+    assert done.returncode == 6
+    assert "5 of the 11 rounds that it takes" in done.stdout
+
+
+def test_reports_of_places_fail_the_sites_that_are_ill(database, tmp_path):
+    report, junit = tmp_path / "check.md", tmp_path / "check.xml"
+    check(database, "--as-of", "2026-10-29", "--markdown", str(report), "--junit", str(junit))
+    assert "RAL, storage davs" in report.read_text()
+    suite = ET.fromstring(junit.read_text())  # noqa: S314 - it is ours
+    assert suite.attrib["failures"] == "4"
+    assert {case.attrib["name"] for case in suite} == {"CERN", "FNAL", "GLASGOW", "RAL"}
+
+
+@pytest.mark.parametrize("option", ["--accept=x=y", "--no-confirm", "--run=ab"])
+def test_options_of_a_comparison_want_a_baseline(database, option):
+    done = check(database, option)
+    assert done.returncode == 2
+    assert "--baseline" in done.stderr
+
+
+def test_a_date_at_fault_is_told(database):
+    done = check(database, "--as-of", "yesterday")
+    assert done.returncode == 2
+    assert "2026-11-20" in done.stderr
+
+
+@pytest.mark.parametrize("seed", [30_000, 30_011])
+def test_faults_of_drawn_hubs_ring_within_three_nights_and_the_right_place_is_blamed(seed):
+    judged = planted_places.Judged()
+    judged.add(hubs.drawn(seed))
+    assert (judged.n_rung, judged.n_blamed, judged.n_false) == (judged.n_faults, judged.n_faults, 0)
+
+
+def test_one_fault_at_all_sites_is_one_alarm():
+    hub = hubs.Hub(
+        sites=("A", "B", "C", "D"), faults=(hubs.Fault("engine", "A", 20, 0.2),), versions={0: "1"}
+    )
+    (alarm,) = planted_places.rung(hub, 24)
+    assert (alarm.state, alarm.sites) == (PlaceState.SLOWER_PLACE, hub.sites)
+    hub.versions = {0: "1", 20: "2"}
+    (alarm,) = planted_places.rung(hub, 24)
+    assert (alarm.state, alarm.place) == (PlaceState.SLOWER_ENGINE, "root 2, at 4 sites")
+
+
+def test_a_version_that_one_site_alone_has_is_blamed_and_ends_with_it():
+    hub = hubs.Hub(
+        sites=("A",),
+        faults=(hubs.Fault("engine", "A", 15, 0.2, n_nights=8),),
+        versions={0: "1", 15: "2", 23: "3"},
+    )
+    (alarm,) = planted_places.rung(hub, 20)
+    assert (alarm.state, alarm.changed) == (PlaceState.SLOWER_ENGINE, {"root": ("1", "2")})
+    assert planted_places.rung(hub, 26) == []
+
+
+def test_a_storage_that_is_measured_no_more_is_silent():
+    figures = [
+        one
+        for one in hubs.Hub(sites=("A",)).figures()
+        if one.storage == "root" or one.created_at < "2026-10-26"
+    ]
+    at = hubs.FIRST_NIGHT.replace(day=30, hour=12)
+    (alarm,) = planted_places.alarms(figures, at)
+    assert (alarm.state, alarm.place) == (PlaceState.SILENT, "A, storage davs")
+
+
+def test_chance_does_not_ring():
+    n_rung, n_again = planted_places.share_of_null(30_000, 80)
+    assert (n_rung <= 2, n_again) == (True, 0)
