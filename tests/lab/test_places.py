@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
+import arrowroot
+from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.location import Location
+from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.store import Store
 from arrowroot_lab.watching.alarms import PlaceState
+from arrowroot_servers import Nginx, Relay
 from tests.command import run_here
 from tests.lab import hubs, planted_places
+from tests.servers.fixtures import installed
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +136,27 @@ def test_a_storage_that_is_measured_no_more_is_silent():
 def test_chance_does_not_ring():
     n_rung, n_again = planted_places.share_of_null(30_000, 80)
     assert (n_rung <= 2, n_again) == (True, 0)
+
+
+def test_a_line_that_got_slower_rings_in_the_next_round(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(checking, "references", lambda _: [registered().engines["arrowroot"]])
+    monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
+    site = tmp_path / "site"
+    site.mkdir()
+    arrowroot.write(f"{site / 'n.root'}:T", {"x": np.arange(100)})
+    with installed(lambda: Nginx(site)) as server, Relay(server.port) as relay:
+        path = tmp_path / "c.toml"
+        path.write_text(
+            f'repeats = 3\n[dataset.n]\nfiles = "{site / "n.root"}"\ntable = "T"\n[storage.there]\nkind = "url"\n'
+            f'url = "http://127.0.0.1:{relay.port}/{{file}}"\n[engine.arrowroot]\n[workload.all]\ncolumns = ["x"]\n'
+        )
+        once = ["lab", "watch", path, "--once", "--db", tmp_path / "lab.db"]
+        assert run_here(*once).returncode == 0
+        assert run_here(*once).returncode == 0
+        relay.link(60, 0)
+        done = run_here(*once)
+        assert done.returncode == 4, done.stdout + done.stderr
+        assert "also when measured again; the round trip was" in " ".join(done.stdout.split())
+        relay.link(0, 0)
+        assert run_here(*once).returncode == 0

@@ -53,6 +53,7 @@ def campaign(tmp_path, numbers):
     """Writes a campaign of one fake; returns its path."""
 
     def write(**told):
+        told = {"told_wall_ns": 5_000_000, **told}
         words = [sys.executable, str(FAKE), *(f"{key}={value}" for key, value in told.items())]
         path = tmp_path / "c.toml"
         path.write_text(

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+from arrowroot_lab.errors import RequestError
 from arrowroot_lab.mining.writing import clean
 from arrowroot_lab.watching.check import Acceptance, check
 from arrowroot_lab.watching.sides import run_of
@@ -169,7 +169,7 @@ def _check_run(options: argparse.Namespace) -> int:
         print(json.dumps(telling.document(found), indent=1))
     else:
         asking.tell_text([telling.table(found)])
-    return EXIT_FAILED if found.is_alarm else EXIT_DONE
+    return found.exit_code
 
 
 def _acceptance(text: str) -> Acceptance:

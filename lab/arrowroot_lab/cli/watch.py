@@ -6,7 +6,7 @@ import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, RequestError
+from arrowroot_lab.errors import EXIT_DONE, RequestError
 from arrowroot_lab.mining.writing import clean
 from arrowroot_lab.quantities import parse_time_ns
 
@@ -27,7 +27,7 @@ database and site.
   arrowroot lab watch campaigns/quick.toml --on-commit .:main      its engines are built of each new commit
   arrowroot lab watch campaigns/quick.toml --once --baseline 1f3a2b   one round, for cron or CI
 
-Exit codes: of --once as of check: 0 no alarm; 1 an alarm. 2 the request is at fault; 130 interrupted.
+Exit codes: of --once as of check: 0 no alarm; 1 an alarm; 4 a slower place. 2 the request is at fault; 130 interrupted.
 """
 
 
@@ -96,10 +96,12 @@ def run(options: argparse.Namespace) -> int:
             if done is None:
                 _tell("no new commit")
             elif done.checked:
-                from arrowroot_lab.watching import telling
+                from arrowroot_lab.watching import telling, telling_places
 
                 asking.tell_text([telling.table(done.checked)])
-            return EXIT_FAILED if done is not None and done.is_alarm else EXIT_DONE
+                if done.places:
+                    asking.tell_text([telling_places.table(done.places, 1)])
+            return done.exit_code if done is not None else EXIT_DONE
         if watch.branch:
             watch.on_commits(poll_s)
         elif clock:

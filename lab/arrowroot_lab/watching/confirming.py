@@ -17,6 +17,7 @@ from arrowroot_lab.running.subjects import Engines
 from arrowroot_lab.statistics import paired
 from arrowroot_lab.store import Taken
 
+from . import place_again
 from .findings import FindingState
 from .pairs_again import N_IN_PAIR, N_PAIRS, confirmed
 from .sides import CONFIRMING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.campaign.model import Campaign
     from arrowroot_lab.documents import Result
     from arrowroot_lab.running.events import Progress
+    from arrowroot_lab.running.session import Summary
     from arrowroot_lab.store import Store
 
     from .findings import Finding
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
 
 #: Figures of a commit as git abbreviates it, and as a whole.
 _HEXADECIMAL = frozenset("0123456789abcdef")
+
+
+class _SameEngineError(SkippedError):
+    """Both results are of one engine: the place became slower, if anything did."""
 
 
 class _Side(NamedTuple):
@@ -61,9 +67,16 @@ class Confirming:
         groups: dict[tuple[EngineChoice, EngineChoice], list[tuple[Finding, Sides]]] = {}
         versions: dict[EngineChoice, dict[str, str]] = {}
         told: list[Finding] = []
+        same: list[tuple[Finding, Sides]] = []
         for finding, sides in suspects:
             try:
                 old, new = self._engines(sides)
+            except _SameEngineError:
+                if place_again.is_worth_it(finding):
+                    same.append((finding, sides))
+                else:
+                    told.append(replace(finding, note=place_again.LEFT))
+                continue
             except LabError as error:
                 told.append(replace(finding, note=f"not confirmed: {error}"))
                 continue
@@ -71,6 +84,25 @@ class Confirming:
             groups.setdefault((old.choice, new.choice), []).append((finding, sides))
         for (old_choice, new_choice), members in groups.items():
             told += self._measured(old_choice, new_choice, versions[old_choice], members)
+        return told + self._places(same)
+
+    def _places(self, members: Sequence[tuple[Finding, Sides]]) -> list[Finding]:
+        """Measure the cases of some findings once more: the engine is the same, so it is the place that is judged."""
+        if not members:
+            return []
+        befores = [sides.before for _, sides in members]
+        names = {result.case["engine"] for result in befores}
+        own = tuple(one for one in self.campaign.engines if one.name in names)
+        try:
+            summary = self._run(replace(self._smaller(befores, own), repeats=self.campaign.repeats), befores)
+        except LabError as error:
+            return [replace(finding, note=f"not measured again: {error}") for finding, _ in members]
+        why = summary.why_left or "; ".join(summary.failures)
+        told = []
+        for finding, sides in members:
+            again = [one for one in summary.results if one.case_id == sides.before.case_id]
+            newest = next((one for one in again if one.versions == sides.before.versions), None)
+            told.append(place_again.judged(finding, sides.before, sides.now or sides.before, newest, why=why))
         return told
 
     def _engines(self, sides: Sides) -> tuple[_Side, _Side]:
@@ -80,16 +112,16 @@ class Confirming:
         own = next((one for one in self.campaign.engines if one.name == sides.now.case["engine"]), None)
         if own is None:
             raise SkippedError(f"{self.campaign.path} has no engine {sides.now.case['engine']} any more")
-        if own.command:
-            raise SkippedError(
-                "its engine is a command of the campaign: which one it was before nobody knows"
-            )
         if not _is_of_this_machine(sides.before):
             raise SkippedError("the baseline was measured on another machine: check it there")
         kind, names = "versions.", list(sides.changed())
         changed = {name.removeprefix(kind) for name in names if name.startswith(kind)}
         if not changed:
-            raise SkippedError("the engine is the same: the machine, or what lies between, became slower")
+            raise _SameEngineError("the engine is the same")
+        if own.command:
+            raise SkippedError(
+                "its engine is a command of the campaign: which one it was before nobody knows"
+            )
         if not {name.lower() for name in changed} & {"engine", "commit", engine_of(own).family.name}:
             raise SkippedError(
                 f"only {', '.join(sorted(changed))} changed, and no environment is made with what it was before"
@@ -103,7 +135,7 @@ class Confirming:
         old = self._again(sides.before, here, versions_here)
         new = self._again(sides.now, here, versions_here)
         if old.choice == new.choice:
-            raise SkippedError("the engine is the same: the machine, or what lies between, became slower")
+            raise _SameEngineError("the engine is the same")
         return old, new
 
     def _again(self, result: Result, here: EngineChoice, versions_here: dict[str, str]) -> _Side:
@@ -135,19 +167,8 @@ class Confirming:
     ) -> list[Finding]:
         """Measure the cases of some findings with two engines, in turns."""
         befores = [sides.before for _, sides in members]
-        campaign = self._smaller(befores, old, new)
         try:
-            summary = Session(
-                campaign,
-                self.store,
-                self.site,
-                self.progress,
-                chosen=tuple({result.case_id for result in befores}),
-                is_again=True,
-                # A journal of its own: samples of a run that was ended are left to the next run.
-                only=frozenset(case.label() for case in cases(campaign)),
-                checkout=self.checkout,
-            ).run()
+            summary = self._run(self._smaller(befores, (old, new)), befores)
         except LabError as error:
             return [replace(finding, note=f"not confirmed: {error}") for finding, _ in members]
         told = []
@@ -160,8 +181,22 @@ class Confirming:
             told.append(_judged(finding, *both, why=summary.why_left or "; ".join(summary.failures)))
         return told
 
-    def _smaller(self, befores: Sequence[Result], old: EngineChoice, new: EngineChoice) -> Campaign:
-        """The campaign with two engines alone, and no more data and storages than are asked for."""
+    def _run(self, campaign: Campaign, befores: Sequence[Result]) -> Summary:
+        """Measure the cases of some results again, in a run of their own."""
+        return Session(
+            campaign,
+            self.store,
+            self.site,
+            self.progress,
+            chosen=tuple({result.case_id for result in befores}),
+            is_again=True,
+            # A journal of its own: samples of a run that was ended are left to the next run.
+            only=frozenset(case.label() for case in cases(campaign)),
+            checkout=self.checkout,
+        ).run()
+
+    def _smaller(self, befores: Sequence[Result], engines: tuple[EngineChoice, ...]) -> Campaign:
+        """The campaign with some engines alone, and no more data and storages than are asked for."""
         campaign = self.campaign
 
         def wanted(key: str) -> set[str | None]:
@@ -173,7 +208,7 @@ class Confirming:
             datasets=tuple(one for one in campaign.datasets if one.name in wanted("dataset_name")),
             storages=tuple(one for one in campaign.storages if one.name in wanted("storage_name")),
             workloads=tuple(one for one in campaign.workloads if one.name in wanted("workload_name")),
-            engines=(old, new),
+            engines=engines,
             include=(),
             exclude=(),
             repeats=N_PAIRS * N_IN_PAIR,

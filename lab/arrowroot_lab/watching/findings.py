@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_SLOWER_PLACE
+
 #: Values of a finding.
 Value = str | int | float | None
 
@@ -27,6 +29,8 @@ class FindingState(str, Enum):
 
     #: It fails the check.
     ALARM = "alarm"
+    #: A time that is longer with the same engine, also when it was measured again; it fails the check, too.
+    SLOWER_PLACE = "slower place"
     #: A time that may be worse, and that nobody could confirm.
     SUSPECT = "suspect"
     #: Not looked at, and why.
@@ -95,4 +99,11 @@ class Checked:
     @property
     def is_alarm(self) -> bool:
         """True if the check fails."""
-        return bool(self.of(FindingState.ALARM))
+        return self.exit_code != EXIT_DONE
+
+    @property
+    def exit_code(self) -> int:
+        """The code that a command ends with."""
+        if self.of(FindingState.ALARM):
+            return EXIT_FAILED
+        return EXIT_SLOWER_PLACE if self.of(FindingState.SLOWER_PLACE) else EXIT_DONE

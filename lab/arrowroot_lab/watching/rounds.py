@@ -19,16 +19,19 @@ from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.catalogue import engine_of
-from arrowroot_lab.errors import LabError, RequestError, os_problem, told_to_people
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError, os_problem, told_to_people
+from arrowroot_lab.mining import writing
 from arrowroot_lab.redaction import redacted
 from arrowroot_lab.running.events import Progress
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.store import Filter, Store
 
-from . import telling
+from . import telling, telling_places
+from .alarms import alarms
 from .check import check
 from .commits import has_paths
 from .confirming import Confirming
+from .site_results import site_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.location import Location
     from arrowroot_lab.running.events import RunProgress
 
+    from .alarms import PlaceAlarm
     from .commits import Branch
     from .findings import Checked
     from .schedule import Schedule
@@ -61,15 +65,27 @@ class Round:
     troubles: tuple[str, ...] = ()
     #: Whether any case was.
     is_measured: bool = False
+    #: What of this site got slower since some nights.
+    places: tuple[PlaceAlarm, ...] = ()
 
     @property
     def is_alarm(self) -> bool:
         """True if somebody should look."""
-        return bool(self.troubles) or (self.checked is not None and self.checked.is_alarm)
+        return self.exit_code != EXIT_DONE
+
+    @property
+    def exit_code(self) -> int:
+        """The code that a command ends with: that of the worst."""
+        if self.troubles:
+            return EXIT_FAILED
+        codes = (self.checked.exit_code if self.checked else EXIT_DONE, telling_places.exit_code(self.places))
+        return EXIT_FAILED if EXIT_FAILED in codes else max(codes)
 
     def markdown(self) -> str:
         """Return the report of it."""
         told = [telling.markdown(self.checked)] if self.checked else []
+        if self.places:
+            told.append(writing.markdown(telling_places.table(self.places, 1)))
         return "\n".join([*(f"- {text}" for text in self.troubles), *told])
 
 
@@ -191,6 +207,8 @@ class Watch:
             done = Round(None, (told_to_people(f"{type(error).__name__}: {error}"),))
         if done.checked:
             self.tell(telling.title(done.checked))
+        if done.places:
+            self.tell(telling_places.title(done.places, 1))
         for text in done.troubles:
             self.tell(text)
         if done.is_alarm and self.command:
@@ -230,11 +248,15 @@ class Watch:
                 return Round(None, tuple(troubles), is_measured)
             troubles += self._remember(baseline=before)
             confirming = Confirming(store, campaign, self.site, progress, checkout) if self.confirms else None
-            return Round(
-                check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming),
-                tuple(troubles),
-                is_measured,
-            )
+            checked = check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming)
+            return Round(checked, tuple(troubles), is_measured, tuple(self._places(store, campaign.name)))
+
+    def _places(self, store: Store, campaign: str) -> list[PlaceAlarm]:
+        """What of this site got slower since some nights, by all rounds of the campaign."""
+        at = _now()
+        # The site is here, and a case that is new cannot be judged yet: neither is an alarm.
+        found = alarms(site_results(store, Filter(site=(self.site,), campaign=(campaign,)), at), at)
+        return [one for one in found if one.ratios]
 
     def _baseline(self, store: Store) -> str | None:
         """The baseline that is remembered, if its results are still there."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .findings import Checked, Finding
 
 JSON_FORM = "arrowroot-lab.check/1"
+_FAILS = (FindingState.ALARM, FindingState.SLOWER_PLACE)
 #: Changes besides, and reasons, that are told in notes; JSON has all.
 _MOST_CHANGED, _MOST_REASONS = 12, 10
 
@@ -56,9 +57,12 @@ def title(checked: Checked) -> str:
     told = [
         f"{n[FindingState.ALARM]} unexplained change{'s' if n[FindingState.ALARM] != 1 else ''}"
         if n[FindingState.ALARM]
+        else "no unexplained change"
+        if n[FindingState.SLOWER_PLACE]
         else "no alarm"
     ]
     words = {
+        FindingState.SLOWER_PLACE: "slower place",
         FindingState.SUSPECT: "not confirmed",
         FindingState.ACCEPTED: "accepted",
         FindingState.CLEARED: "cleared by pairs",
@@ -98,7 +102,7 @@ def junit(checked: Checked) -> str:
     n_failures = n_skipped = 0
     for label, findings in by_case.items():
         case = ET.SubElement(suite, "testcase", classname="arrowroot lab check", name=writing.clean(label))
-        alarms = [one for one in findings if one.state is FindingState.ALARM]
+        alarms = [one for one in findings if one.state in _FAILS]
         if alarms:
             n_failures += 1
             failure = ET.SubElement(case, "failure", message=_line(alarms[0]))
@@ -106,7 +110,7 @@ def junit(checked: Checked) -> str:
         elif findings and all(one.state is FindingState.UNCHECKED for one in findings):
             n_skipped += 1
             ET.SubElement(case, "skipped", message=_line(findings[0]))
-        others = [one for one in findings if one.state is not FindingState.ALARM]
+        others = [one for one in findings if one.state not in _FAILS]
         if others:
             ET.SubElement(case, "system-out").text = "\n".join(map(_line, others))
     suite.attrib |= {
@@ -134,7 +138,7 @@ def _reasons(checked: Checked) -> list[str]:
 
 def _changes(checked: Checked) -> list[str]:
     """The other things that changed, for the findings that nobody has accepted."""
-    found = [one for one in checked.findings if one.state in (FindingState.ALARM, FindingState.SUSPECT)]
+    found = [one for one in checked.findings if one.state in (*_FAILS, FindingState.SUSPECT)]
     changed = {
         f"{name} {_short(old)} -> {_short(new)}": None
         for one in found

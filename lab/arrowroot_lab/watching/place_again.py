@@ -1,0 +1,61 @@
+"""A time that grew with the same engine: the place is measured again, as nobody can measure it as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.mining.format import shown
+
+from .findings import FindingState
+
+if TYPE_CHECKING:
+    from arrowroot_lab.documents import Result
+
+    from .findings import Finding
+
+#: Nights of one place differ: less than this share in one round is left to the nights that follow (``lab check``).
+LEAST_OF_PLACE = 0.2
+LEFT = f"not confirmed: less than {LEAST_OF_PLACE:.0%} with the same engine: the nights that follow tell (`lab check`)"
+#: A round trip that grew so many times speaks for the line.
+_LINE = 1.5
+
+
+def is_worth_it(finding: Finding) -> bool:
+    """Return whether a time grew by so much that one round tells something."""
+    return finding.ratio is not None and finding.ratio > 1 + LEAST_OF_PLACE
+
+
+def judged(finding: Finding, before: Result, now: Result, again: Result | None, *, why: str) -> Finding:
+    """Return a finding about a time with what the place says when it is measured again.
+
+    again: None, or not ok: it could not be measured, for the reason ``why``
+    """
+    least = [_least(one) for one in (before, now, again)]
+    if again is None or again.outcome is not Outcome.OK or None in least:
+        reason = why or (again.reason if again else None) or "no sample was undisturbed"
+        return replace(finding, note=f"not measured again: {reason}")
+    first, *later = (value for value in least if value)
+    ratio = min(later) / first
+    if ratio > 1 + LEAST_OF_PLACE:
+        still = f"{shown(ratio, 'ratio')} times, also when measured again"
+        note = "; ".join(filter(None, (still, _line(before, again), "the engine is the same")))
+        return replace(finding, state=FindingState.SLOWER_PLACE, ratio=ratio, note=note, uuid_now=again.uuid)
+    return replace(
+        finding, state=FindingState.CLEARED, note=f"{shown(ratio, 'ratio')} times when measured again"
+    )
+
+
+def _least(result: Result | None) -> int | None:
+    return min((one.wall_ns for one in result.counted() if one.wall_ns), default=None) if result else None
+
+
+def _line(before: Result, now: Result) -> str:
+    """The round trip to the storage, if it tells something."""
+    old, new = (result.line.get("latency_after_ns") for result in (before, now))
+    if not old or not new:
+        return ""
+    if new > _LINE * old:
+        return f"the round trip was {shown(old, 'time')}, and is {shown(new, 'time')}"
+    return f"the round trip is as it was ({shown(new, 'time')})"
