@@ -13,8 +13,9 @@
 Importing it brings what opens and reads a tree. pyarrow and numpy come when they are needed, and so do chains, filters,
 plans, and other parts of arrowroot that not every script uses.
 
-    >>> print(ar.__version__, ar.__commit__, ar.debug_build)
-    0.1.0 ... False
+    >>> about = f"arrowroot {ar.__version__}, commit {ar.__commit__}"
+    >>> ar.debug_build  # its times would mean nothing
+    False
 """
 
 import warnings
