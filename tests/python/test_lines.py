@@ -95,6 +95,13 @@ def test_every_type_has_its_text(part: slice) -> None:
                 assert cell in (text, json.dumps(expected, ensure_ascii=False)), name
 
 
+def test_no_line_of_csv_is_empty() -> None:
+    batch = pa.record_batch({"x": pa.array([1, None, 3])})
+    text = lines.csv_header(["x"]) + b"".join(lines.csv_lines(batch))
+    assert pd.read_csv(io.BytesIO(text))["x"].isna().tolist() == [False, True, False]
+    assert pa.csv.read_csv(io.BytesIO(text)).num_rows == 3
+
+
 def test_much_is_written_piece_by_piece() -> None:
     batch = pa.record_batch({"x": np.arange(2_000_000.0), "n": np.zeros(2_000_000, np.int8)})
     pieces = [len(piece) for piece in lines.csv_lines(batch)]
