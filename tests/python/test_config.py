@@ -448,9 +448,9 @@ def test_the_command_shows_values_and_who_set_them(arrowroot_command):
     out = arrowroot_command("config", "--cache-size", "30MB", "-O", "retries=2", env=environment).stdout
     lines = {line.split()[0]: line for line in out.splitlines() if line and not line.startswith("─")}
     assert lines["strategy"].split()[1:4] == ["treecache", "environment", "ARROWROOT_STRATEGY"]
-    assert lines["cache_size"].split()[1:3] == ["30000000", "argument"]
+    assert lines["cache_size"].split()[1:4] == ["30.0", "MB", "argument"]
     assert lines["retries"].split()[1:3] == ["2", "argument"]
-    assert lines["timeout"].split()[1:3] == ["30", "default"]
+    assert lines["timeout"].split()[1:4] == ["30.0", "s", "default"]
     assert set(config.names()) <= lines.keys()
     document = json.loads(arrowroot_command("config", "--json", env=environment).stdout)
     assert document["form"] == "arrowroot.config/1"
@@ -518,3 +518,16 @@ def test_a_proxy_that_answers_a_byte_now_and_then_is_not_waited_for_for_ever(arr
         done = arrowroot_command("ls", "https://h.invalid/f.root", *options, env=environment, check=False)
     assert time.monotonic() - begin < 30
     assert "1 s (through the proxy 127.0.0.1:" in done.stderr
+
+
+def test_values_are_shown_as_sizes_and_times(arrowroot_command):
+    environment = {**os.environ, "COLUMNS": "80"}
+    typed = ["-O", "max_gap=30MB", "-O", "max_span=4M", "-O", "token=abc"]
+    out = arrowroot_command("config", *typed, env=environment).stdout
+    rows = {line.split("  ")[0]: " ".join(line.split()[1:]) for line in out.splitlines() if "  " in line}
+    assert rows["block_cache_size"].startswith("10.0 GB default most bytes")
+    assert rows["timeout"].startswith("30.0 s default")
+    assert (rows["max_gap"][:16], rows["max_span"][:14]) == ("30.0 MB argument", "4 MiB argument")
+    assert rows["token"].startswith("(hidden) argument")
+    assert max(map(len, out.splitlines()[:-2])) <= 80
+    assert "<td>10.0 GB</td>" in ar.configuration()._repr_html_()

@@ -10,6 +10,7 @@ from arrowroot import _native
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
 from arrowroot._render import shown
+from arrowroot._sizes import format_binary, format_bytes, format_seconds, parse_digits
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
@@ -113,6 +114,18 @@ class Option(NamedTuple):
     meaning: str
     is_secret: bool
 
+    @property
+    def text(self) -> str:
+        """The value to read: "10.0 GB" of a number of bytes, "30.0 s" of one of seconds, and what is secret hidden."""
+        if self.is_secret and self.origin != "default":
+            return "(hidden)"
+        if self.value is None or self.is_secret:
+            return "not set"
+        if self.takes == "a size" and self.value.isdecimal():
+            n_bytes = parse_digits(self.value)
+            return format_binary(n_bytes) if n_bytes % (1 << 20) == 0 else format_bytes(n_bytes)
+        return format_seconds(float(self.value)) if self.takes == "seconds" else self.value
+
 
 class Configuration(NamedTuple):
     """The options set for a URL (without credentials), and the configuration files that were looked at.
@@ -132,15 +145,7 @@ class Configuration(NamedTuple):
         from arrowroot._render import html_table
 
         rows = [["option", "value", "set by", "meaning"]]
-        rows += [
-            [
-                one.name,
-                "(hidden)" if one.is_secret and one.origin != "default" else one.value or "",
-                one.origin,
-                one.meaning,
-            ]
-            for one in self.options
-        ]
+        rows += [[one.name, one.text, one.origin, one.meaning] for one in self.options]
         return html_table(rows, caption=self.url)
 
 

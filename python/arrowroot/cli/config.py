@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import arrowroot
 from arrowroot import _terminal as terminal
 from arrowroot import split_url
-from arrowroot._render import printable, text_table
+from arrowroot._render import clip, printable, text_table, width_of
 from arrowroot.cli.target import storage_options
 
 if TYPE_CHECKING:
     import argparse
 
-    from arrowroot import Option
-
 JSON_FORM = "arrowroot.config/1"
+_LEAST_ROOM = 20
 
 
 def run(options: argparse.Namespace) -> None:
@@ -41,16 +40,13 @@ def run(options: argparse.Namespace) -> None:
         print(style.strong(printable(configuration.url)))
     rows = [["option", "value", "from", "what"]]
     rows += [
-        [option.name, printable(_value(option)), printable(option.origin), option.meaning]
+        [option.name, printable(option.text), printable(option.origin), option.meaning]
         for option in configuration.options
     ]
+    # The meanings are cut, not left out, where there is little room.
+    room = terminal.width() - sum(max(width_of(row[i]) for row in rows) + 2 for i in range(3))
+    rows = [[*row[:3], clip(row[3], max(room, _LEAST_ROOM))] for row in rows]
     print(text_table(rows, right=[False] * 4, max_width=terminal.width()))
     print(f"\nconfiguration files: {', '.join(map(printable, configuration.files)) or 'none'}")
     if configuration.variables:
         print(f"set, and in force where no option is: {', '.join(configuration.variables)}")
-
-
-def _value(option: Option) -> str:
-    if option.is_secret:
-        return "not set" if option.origin == "default" else "(hidden)"
-    return "not set" if option.value is None else option.value
