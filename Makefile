@@ -45,6 +45,9 @@ export PROPTEST_RNG_SEED := 1
 endif
 SHARED ?= ../shared
 
+# On a terminal cargo shows how far it is.
+QUIETLY = $(shell test -t 2 || echo --quiet)
+
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)
 PYTHON_CODE := $(wildcard python lab campaigns tests tools bench fuzz/seeds/make.py)
 
@@ -212,29 +215,36 @@ check-ci:
 # Stamps: what a second `make` finds done it does not do again, and needs no network for.
 
 $(VENV)/.created: | prerequisites
-	$(PYTHON) -m venv --clear $(VENV)
-	$(PIP) install --upgrade 'pip>=25.1'
+	@echo 'arrowroot: the first build takes some 5 min on two cores; what is done is kept'
+	@echo 'arrowroot: the virtual environment $(VENV) (10 s)'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --upgrade 'pip>=25.1'
 	@touch $@
 
 # What builds it, what the demo needs besides, and all that linting and testing need: nobody waits for what he does not use.
 $(VENV)/.builder: $(VENV)/.created pyproject.toml | prerequisites
-	$(PIP) install --group build
+	@echo 'arrowroot: what builds it: maturin, NumPy, pyarrow (20 s)'
+	@$(PIP) install --group build
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.laboratory
-	$(PIP) install --group demo
+	@echo 'arrowroot: Matplotlib (10 s)'
+	@$(PIP) install --group demo
 	@touch $@
 
 $(VENV)/.dependencies: $(VENV)/.laboratory
-	$(PIP) install --group dev
+	@echo 'arrowroot: what lints and tests it: uproot, Awkward, Dask and others (1 min)'
+	@$(PIP) install --group dev
 	@touch $@
 
 $(VENV)/.laboratory: $(VENV)/.builder lab/pyproject.toml
-	$(PIP) install --editable ./lab
+	@echo 'arrowroot: the laboratory (10 s)'
+	@$(PIP) install --editable ./lab
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.builder $(RUST_SOURCES) | prerequisites
-	$(BIN)/maturin develop $(PROFILE) $(LOCKED) --quiet
+	@echo 'arrowroot: the engine: 130 crates and the codecs in C (4 min the first time)'
+	@$(BIN)/maturin develop $(PROFILE) $(LOCKED) $(QUIETLY)
 	@touch $@
 
 # Another environment, with the extension of the checkout. Wheels of so old versions are there up to Python 3.11.

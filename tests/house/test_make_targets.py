@@ -141,3 +141,30 @@ def test_files_that_quick_and_oldest_leave_out_are_there():
     named = [*conftest._SLOW.items(), ("python", conftest._OWN)]
     paths = [REPOSITORY / "tests" / room / f"test_{name}.py" for room, names in named for name in names]
     assert not [path for path in paths if not path.exists()]
+
+
+def test_the_first_build_and_the_demo_say_what_comes_before_what_takes_long(tmp_path):
+    for name in ("Makefile", "pyproject.toml", "lab/pyproject.toml", "Cargo.toml", "crates"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    command = ["make", "--no-print-directory", "--dry-run", "demo"]
+    plan = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, check=True, capture_output=True, text=True)
+    lines = plan.stdout.splitlines()
+    said = {
+        number: line.removeprefix("echo ")[1:-1]
+        for number, line in enumerate(lines)
+        if line.startswith("echo ")
+    }
+    assert max(map(len, said.values())) <= 80
+    long = (
+        "venv --clear",
+        "install --group",
+        "install --editable",
+        "maturin develop",
+        "arrowroot sample",
+        "lab run",
+    )
+    for number, line in enumerate(lines):
+        if any(words in line for words in long):
+            assert re.search(r"\(\d+ (s|min)\b", said[number - 1]), line
+    assert len(said) > len(long)
