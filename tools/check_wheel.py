@@ -1,6 +1,6 @@
 """Try the wheels where nothing else is installed: look into them, install them, run their commands, read a file.
 
-The file is written here, by uproot; the clean environment has the wheels and their dependencies only.
+ROOT wrote the file; the clean environment has the wheels and their dependencies only.
 
 usage: check_wheel.py WHEEL WHEEL_OF_THE_LABORATORY
 """
@@ -8,7 +8,9 @@ usage: check_wheel.py WHEEL WHEEL_OF_THE_LABORATORY
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,12 +22,14 @@ READ = """
 import sys
 import arrowroot as ar
 with ar.open(sys.argv[1]) as file:
-    table = file["Events"].to_arrow()
-assert table.num_rows == 1000, table.num_rows
-assert table["x"].to_pylist() == [i / 2 for i in range(1000)], "x differs"
-assert table["n"].to_pylist() == list(range(1000)), "n differs"
+    table = file["events"].to_arrow()
+assert table["number"].to_pylist() == list(range(350)), "number differs"
+assert table["price"].to_pylist() == [i / 2 for i in range(350)], "price differs"
+assert table["text"].to_pylist() == [str(i) for i in range(350)], "text differs"
 print("read", table.num_rows, "entries of", table.num_columns, "columns with arrowroot", ar.__version__)
 """
+FILE = Path(__file__).parents[1] / "tests" / "fixtures" / "events.root"
+MOST_BYTES = 8_000_000
 
 
 def check_content(wheel: Path) -> None:
@@ -46,8 +50,24 @@ def check_content(wheel: Path) -> None:
         for name in names
         if (not name.startswith("arrowroot/") and ".dist-info/" not in name) or "__pycache__" in name
     ]
+    if wheel.stat().st_size > MOST_BYTES:
+        problems.append(
+            f"it has {wheel.stat().st_size / 1e6:.1f} MB, and {MOST_BYTES / 1e6:.0f} are the most"
+        )
     if problems:
-        sys.exit("check_wheel.py: " + "; ".join(problems))
+        sys.exit(f"check_wheel.py: {wheel.name}: {'; '.join(problems)}")
+
+
+def audit(wheel: Path) -> None:
+    """Fail if a wheel of Linux needs a newer system than its name says, as auditwheel finds."""
+    platform = wheel.stem.rpartition("-")[2]
+    if "linux" not in platform:
+        return
+    command = [sys.executable, "-m", "auditwheel", "show", "--json", str(wheel)]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["overall_tag"]
+    needs, says = (re.search(r"manylinux_(\d+)_(\d+)_", tag) for tag in (found, platform))
+    if not needs or not says or [*map(int, needs.groups())] > [*map(int, says.groups())]:
+        sys.exit(f"check_wheel.py: {wheel.name}: auditwheel finds that it is of {found}")
 
 
 def check_laboratory(wheel: Path) -> None:
@@ -58,16 +78,6 @@ def check_laboratory(wheel: Path) -> None:
             sys.exit(f"check_wheel.py: {wheel.name}: {part} is missing")
 
 
-def write_file(path: Path) -> None:
-    """Write a tree of two columns and 1000 entries."""
-    import numpy as np  # noqa: PLC0415  # the checks of the wheel itself need none of them
-    import uproot  # noqa: PLC0415  # likewise
-
-    with uproot.recreate(path) as file:
-        tree = file.mktree("Events", {"x": "float32", "n": "int32"})
-        tree.extend({"x": np.arange(1000, dtype=np.float32) / 2, "n": np.arange(1000, dtype=np.int32)})
-
-
 def main() -> None:
     """Check the wheels named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -76,6 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     wheel, laboratory = options.wheel.resolve(), options.laboratory.resolve()
     check_content(wheel)
+    audit(wheel)
     check_laboratory(laboratory)
     # Nothing of this environment or of the source tree may help.
     environment = {
@@ -83,8 +94,6 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory(prefix="arrowroot-wheel-") as folder:
         clean = Path(folder)
-        file = clean / "file.root"
-        write_file(file)
         venv.create(clean / "venv", with_pip=True)
 
         def run(program: str, *arguments: str) -> None:
@@ -96,8 +105,8 @@ def main() -> None:
 
         run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
         run("arrowroot", "--version")
-        run("arrowroot", "ls", file.name)
-        run("python", "-c", READ, file.name)
+        run("arrowroot", "ls", str(FILE))
+        run("python", "-c", READ, str(FILE))
         run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(laboratory))
         run("arrowroot", "lab", "--help")
         run("python", "-c", "from arrowroot_lab.store import Store; Store.open('lab.db').close()")

@@ -168,3 +168,17 @@ def test_the_first_build_and_the_demo_say_what_comes_before_what_takes_long(tmp_
         if any(words in line for words in long):
             assert re.search(r"\(\d+ (s|min)\b", said[number - 1]), line
     assert len(said) > len(long)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="manylinux is of Linux")
+def test_make_wheel_builds_for_old_systems_and_judges_the_wheel():
+    lines = make("--dry-run", "wheel").splitlines()
+    (build,) = (number for number, line in enumerate(lines) if "maturin build" in line)
+    (judge,) = (number for number, line in enumerate(lines) if "tools/check_wheel.py" in line)
+    assert re.search(r"--zig --target \S+-linux-gnu --compatibility manylinux_2_17 ", lines[build])
+    assert build < judge
+
+
+@pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="builds for minutes: make wheel")
+def test_make_wheel_makes_wheels_that_work_in_a_clean_environment():
+    assert re.search(r"wheel: dist/arrowroot-.*, \d\.\d MB, .* work in a clean environment$", make("wheel"))

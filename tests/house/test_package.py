@@ -2,12 +2,14 @@
 
 import importlib.metadata
 import importlib.util
+import platform
 import re
 import stat
 import sys
 import zipfile
 from pathlib import Path
 
+import psutil
 import pytest
 
 import arrowroot
@@ -77,11 +79,13 @@ class TestWheelCheck:
         "arrowroot-1.dist-info/entry_points.txt",
     )
 
-    def wheel(self, folder, content, tag="cp310-abi3-linux_x86_64"):
+    def wheel(self, folder, content, tag="cp310-abi3-linux_x86_64", extension=b""):
         path = folder / f"arrowroot-1-{tag}.whl"
         with zipfile.ZipFile(path, "w") as archive:
             for name in content:
-                archive.writestr(name, "")
+                archive.writestr(name, extension if name.endswith(".so") else "")
+            archive.writestr("arrowroot-1.dist-info/RECORD", "".join(f"{name},,\n" for name in content))
+            archive.writestr("arrowroot-1.dist-info/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n")
         return path
 
     def test_complete_wheel_passes(self, tmp_path):
@@ -102,3 +106,21 @@ class TestWheelCheck:
             load_tool("check_wheel").check_content(
                 self.wheel(tmp_path, self.CONTENT, "cp311-cp311-linux_x86_64")
             )
+
+    def test_large_wheel_is_found(self, tmp_path):
+        wheel = self.wheel(tmp_path, self.CONTENT, extension=bytes(8_000_000))
+        with pytest.raises(SystemExit, match=re.escape("8.0 MB, and 8 are the most")):
+            load_tool("check_wheel").check_content(wheel)
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="manylinux is of Linux")
+    @pytest.mark.parametrize(("library", "fits"), [(arrowroot._native, False), (psutil._psutil_linux, True)])
+    @pytest.mark.parametrize("tag", ["manylinux_2_28", "linux"])
+    def test_wheel_that_needs_a_newer_system_than_it_says_is_found(self, tmp_path, library, fits, tag):
+        extension = Path(library.__file__).read_bytes()
+        wheel = self.wheel(tmp_path, self.CONTENT, f"cp310-abi3-{tag}_{platform.machine()}", extension)
+        audit = load_tool("check_wheel").audit
+        if fits and tag != "linux":
+            audit(wheel)
+        else:
+            with pytest.raises(SystemExit, match="auditwheel finds that it is of manylinux_2_"):
+                audit(wheel)
