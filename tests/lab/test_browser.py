@@ -233,7 +233,7 @@ def test_pages_are_read_by_keyboard_alone(page, site):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('.tiles') !== null")
     assert page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)") >= 2
-    for _ in range(40):
+    for _ in range(100):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == "changed":
             break

@@ -10,6 +10,7 @@ import statistics
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
+from itertools import groupby, product
 
 import duckdb
 import pyarrow.dataset
@@ -35,7 +36,7 @@ from arrowroot_lab.mining import (
 )
 from arrowroot_lab.mining.exporting import export, export_directory
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.history import level_changes
+from arrowroot_lab.mining.history import level_changes, lines
 from arrowroot_lab.pages.pictures import series_history
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter, Store
@@ -310,6 +311,17 @@ def test_a_level_that_changed_is_marked_in_its_series_and_no_other_is(stepped):
     assert not level_changes([told, other], "2026-12").rows
     by_reads = history(stepped, Filter(engine=("arrowroot",)), key="store.n_reads")
     assert not any(one.change for one in by_reads.points)
+
+
+def test_versions_that_come_back_have_a_line_each():
+    for versions in map("".join, product("abc", repeat=5)):
+        n_runs = len(list(groupby(versions)))
+        is_one = n_runs == len(set(versions))
+        names = dict.fromkeys([""] if is_one else versions)
+        assert lines(versions) == {
+            name: [place for place, version in enumerate(versions) if is_one or version == name]
+            for name in names
+        }
 
 
 def test_points_of_few_samples_have_no_part_in_change_points(tmp_path):

@@ -355,7 +355,7 @@ def test_a_first_run_is_on_the_first_page_with_its_figures_and_nothing_before_it
     assert "before" not in words
     assert "better" not in words
     told = {href.removeprefix("results/").removesuffix(".html"): row for href, row in zip(
-        page.hrefs("last", "wall_ns"), page.records("last"), strict=True
+        page.hrefs("last", "case"), page.records("last"), strict=True
     )}  # fmt: skip
     assert set(told) == {one.uuid for one in made}
     for one in made:

@@ -23,6 +23,7 @@ from sqlalchemy import event, text
 from arrowroot_lab.documents import Outcome, decode, encode, to_json
 from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.mining.metrics import METRICS, metric
+from arrowroot_lab.running.journal import Journal
 from arrowroot_lab.store import Accepted, Filter, Store, summary_of, tables
 from arrowroot_lab.store.place import engine_of, resolve, server_of, shown
 from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
@@ -49,6 +50,20 @@ def store(place):
 def rows(store, query, **values):
     with store._engine.connect() as connection:
         return connection.execute(text(query), values).mappings().all()
+
+
+def test_a_journal_has_a_sample_on_the_disk_before_the_next_begins(tmp_path, monkeypatch):
+    result = RESULTS[0]
+    synced = []
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").read_text())
+    )
+    with Journal(tmp_path / "journal") as journal:
+        journal.begin(replace(result, samples=[]))
+        for n, sample in enumerate(result.samples, 1):
+            journal.add(result, sample)
+            assert [synced[-1].count(word) for word in ('"result"', '"sample":')] == [1, n]
+        journal.stored(result.uuid)
 
 
 def test_result_comes_back_as_it_was_put(store):

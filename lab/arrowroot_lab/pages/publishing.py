@@ -201,11 +201,7 @@ class _Site:
         found = in_order(run)
         figure = pictures.run_bars(found, self.snapshot)
         table = replace(measured_table(found, self.snapshot.facts), title="The last run")
-        links = {
-            (place, key): result_page(one.uuid)
-            for place, one in enumerate(found)
-            for key in ("case", "wall_ns")
-        }
+        links = {(place, "case"): result_page(one.uuid) for place, one in enumerate(found)}
         return {
             "campaign": found[0].campaign,
             "page": campaign_page(found[0].campaign),
