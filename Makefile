@@ -197,6 +197,12 @@ wheel: $(VENV)/.wheel ## build the abi3 wheel and the laboratory's into dist, an
 	@echo 'arrowroot: the wheels in a clean environment (30 s)'
 	@$(BIN)/python tools/check_wheel.py dist/arrowroot-*.whl dist/arrowroot_lab-*.whl
 
+.PHONY: sdist
+sdist: $(VENV)/.wheel ## build the sources as one archive each, and the laboratory's wheel, into dist
+	@rm -f dist/*.tar.gz
+	@$(BIN)/maturin sdist --out dist
+	@$(BIN)/python -m build --outdir dist lab
+
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60); FUZZ_TARGETS='a b' chooses
 	@tools/prerequisites.sh --cxx

@@ -24,8 +24,7 @@ def find(name: str) -> Callable[[Sequence[str]], int] | None:
         command: Callable[[Sequence[str]], int] = entry.load()
         return command
     raise InvalidRequestError(
-        "arrowroot lab is in a package of its own, which is not installed: pip install arrowroot-lab, "
-        "or in a checkout pip install ./lab"
+        "arrowroot lab is in a package of its own, which is not installed: in a clone, pip install ./lab"
     )
 
 
