@@ -12,7 +12,7 @@ import pytest
 
 from tests.command import done_here, run_here
 
-#: What is typed behind "arrowroot", and what Tab offers, or some of it.
+#: Words typed behind "arrowroot", and some of those that Tab offers.
 CASES = {
     "pe": {"perf"},
     "t": {"tail", "tune"},

@@ -87,7 +87,7 @@ def test_rates_are_sizes_per_second():
 
 
 def test_units_are_written_nowhere_else():
-    """What is formatted with a unit behind it would be a second spelling."""
+    """A value formatted with a unit behind it would be a second spelling."""
     with_unit = re.compile(r"""\}(?: ?[kKMGT]B| (?:[mnuµ]?s|min))(?:/s)?["' ,;:)]""")
     found = [
         f"{path.name}: {line.strip()}"

@@ -27,7 +27,7 @@ _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-#: What formats are called.
+#: The names of formats, for people.
 TITLES: dict[Format, str] = {
     "root": "ROOT",
     "parquet": "Parquet",
@@ -35,7 +35,7 @@ TITLES: dict[Format, str] = {
     "csv": "CSV",
     "jsonl": "JSON lines",
 }
-#: Those that are text, and what reads each in Python. They record no types.
+#: Formats of text, which record no types, and the function of Python that reads each.
 _READERS: dict[Format, str] = {"csv": "pyarrow.csv.read_csv", "jsonl": "pyarrow.json.read_json"}
 STDOUT = "-"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Values of so many bytes are written at once: their texts take several times that.
 _PIECE_BYTES = 4 << 20
 _TEXT = pa.string()
-#: Of texts that JSON writes with a backslash, and that CSV has in quotes.
+#: Texts that JSON writes with a backslash, and texts that CSV has in quotes.
 _ESCAPED, _QUOTED = r'["\\\x00-\x1f]', r'^$|[",\r\n]|^\s|\s$'
 
 _BYTES = (
@@ -32,7 +32,7 @@ _BYTES = (
     pa.types.is_binary_view,
     pa.types.is_fixed_size_binary,
 )
-#: What JSON has without quotes.
+#: Types that JSON has without quotes.
 _BARE = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_duration, pa.types.is_interval)
 
 

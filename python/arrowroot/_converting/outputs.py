@@ -171,7 +171,7 @@ def write_all(
     notes = table.notes.lost_in(TITLES[place.format])
     written = Written([], [], [*left_out, *table.left_out], _of_table(table, notes))
     if is_text(place.format) and is_stdout(place.file):
-        # Whoever reads lines from a pipe waits for no end of them.
+        # Lines are read from a pipe while they are made.
         with _unsupported(place.file):
             n_entries, n_bytes = _write_lines(sys.stdout.buffer, place.format, table, progress)
         return written._replace(tables=[(table.name, n_entries)], n_bytes=n_bytes)

@@ -284,7 +284,7 @@ def default_of(found: Sequence[Candidate]) -> Candidate | None:
 
 
 def too_short_ns(found: Sequence[Candidate]) -> int | None:
-    """Return how long the default waits for the store, if no setting can be told to be faster by so little."""
+    """Return how long the default waits for the store, if that is too little for any setting to be faster."""
     default = default_of(found)
     if default is None or default.predicted.wait_ns > _SHORTEST_ERROR_NS:
         return None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: A share of the file that is worth a note if it was in the page cache.
 _NOTABLE_SHARE = 0.01
-#: Of TTreePerfStats: times that may be more than Real Time.
+#: Times of TTreePerfStats that may be more than Real Time.
 _SUMMED = ("cpu_time_ns", "disk_time_ns")
 _SPLIT_KEYS = ("read", "decompress", "decode", "wait")
 #: The measures that are compared between several reads; the others are the same for each.
@@ -59,7 +59,7 @@ class Report:
     of_scan: list[Account]
     of_file: list[Account]
     series: Series | None
-    #: What others did with the processors during all passes; None: nobody knows.
+    #: The work of other processes during all passes; None: nobody knows.
     busy: Busy | None
 
 
