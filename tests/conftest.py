@@ -30,8 +30,9 @@ _SLOW = {
 #: Files of ``tests/python`` about servers, damage, processes, simulated time and texts of commands. ``--oldest``
 #: leaves them out: the engine and the standard library do all of it. In the others data go to NumPy, pyarrow, ...
 _OWN = {
-    "config", "damaged_files", "descriptors", "error_places", "fjr", "layout_command", "locations", "metrics",
-    "model", "processes", "render", "replacing", "replay", "replicas", "sizes", "stalls", "stress", "tune", "url",
+    "completion", "config", "damaged_files", "descriptors", "error_places", "fjr", "layout_command", "locations",
+    "metrics", "model", "processes", "render", "replacing", "replay", "replicas", "sizes", "stalls", "stress", "tune",
+    "url",
 }  # fmt: skip
 
 
