@@ -64,7 +64,9 @@ def audit(wheel: Path) -> None:
     if "linux" not in platform:
         return
     command = [sys.executable, "-m", "auditwheel", "show", "--json", str(wheel)]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["overall_tag"]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)[
+        "overall_tag"
+    ]
     needs, says = (re.search(r"manylinux_(\d+)_(\d+)_", tag) for tag in (found, platform))
     if not needs or not says or [*map(int, needs.groups())] > [*map(int, says.groups())]:
         sys.exit(f"check_wheel.py: {wheel.name}: auditwheel finds that it is of {found}")

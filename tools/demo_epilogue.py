@@ -9,7 +9,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from arrowroot_lab.mining.format import time_ns
+from arrowroot_lab.quantities import time_text
 from arrowroot_lab.store import Filter, Store
 
 FAR = "20 ms, simulated"
@@ -22,7 +22,7 @@ def wall(store: Store, dataset: str, storage: str, strategy: str) -> tuple[str, 
     if not samples:
         sys.exit(f"demo: {store.place} has no time of {dataset} / {storage} / {strategy}")
     counted = [one for one in samples if one.is_counted()]
-    return time_ns(statistics.median(one.wall_ns or 0 for one in counted or samples)), bool(counted)
+    return time_text(statistics.median(one.wall_ns or 0 for one in counted or samples)), bool(counted)
 
 
 def main(sample: Path, picture: Path, page: Path, database: Path) -> None:
