@@ -1,4 +1,4 @@
-"""What arrowroot logs: loggers of the standard library, which say nothing unless somebody asks them to.
+"""The loggers of arrowroot: those of the standard library, which say nothing unless somebody asks them to.
 
 ``arrowroot`` has the warnings, ``arrowroot.storage`` what the engine logs: opens, redirects and what a strategy decides
 (INFO), retries and other replicas (WARNING), and each request (DEBUG).

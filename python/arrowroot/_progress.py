@@ -94,7 +94,7 @@ class Progress:
         self._is_paused = False
         #: That of the work which this is inside of.
         self._outer: Progress | None = None
-        #: What stands on the screen; "" if nothing does.
+        #: The text on the screen; "" if there is none.
         self._text = ""
         self._n_written = 0
         self._done: Callable[[], tuple[float | None, int]] = lambda: (0.0, 0)

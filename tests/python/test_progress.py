@@ -17,7 +17,7 @@ from arrowroot._api import scan as scans
 from arrowroot._progress import Progress, bar, line
 
 PATIENCE_S = 30
-#: What takes the bar away.
+#: This takes the bar away.
 GONE = "\r\x1b[K"
 
 

@@ -48,7 +48,7 @@ def test_opens_strategies_and_each_request_are_logged(place, caplog):
     assert len(requests) == sum(one.n_attempted for one in accounts if one.operation != "close")
 
 
-#: What the strategies say of themselves, for a file of this machine.
+#: The strategies in their own words, for a file of this machine.
 REASONS = {
     "auto": r"windows of 2097152 bytes, 0 fetched ahead; the store is near",
     "application-only": r"windows of \d+ bytes, 0 fetched ahead",
@@ -159,3 +159,28 @@ def test_warnings_are_logged_too(tmp_path, served, caplog):
     (record,) = [one for one in caplog.records if one.name == "arrowroot"]
     assert record.getMessage() == str(warned[0].message)
     assert record.filename == "test_logging.py"
+
+
+class MishapError(Exception):
+    """Raised while Python logs, as Ctrl-C may be."""
+
+
+def test_what_is_raised_while_python_logs_comes_to_the_caller(served, caplog, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    caplog.set_level(logging.DEBUG, "arrowroot")
+
+    def interrupted(record):
+        raise MishapError(record.getMessage())
+
+    def of_a_stream(scan):
+        pa.RecordBatchReader.from_stream(scan).read_all()
+
+    with arrowroot.open(served / EVENTS) as file:
+        for draw in (list, of_a_stream):
+            scan = file[data.TREE].scan([COLUMN])
+            with monkeypatch.context() as patched:
+                patched.setattr(logging.getLogger("arrowroot.storage"), "filters", [interrupted])
+                with pytest.raises(MishapError, match=EVENTS):
+                    draw(scan)
+                with pytest.raises(MishapError, match=EVENTS):
+                    arrowroot.open(served / EVENTS)

@@ -349,9 +349,12 @@ impl Iterator for Stream {
                 error.write_unraisable(py, None);
                 Err(arrowroot::Error::Cancelled)
             });
-            let told = listens.and_then(|()| logging::deliver(py));
-            if let Err(error) = told.and_then(|()| warn_of_mended(py, &self.handle.take_mended())) {
-                // A stream has errors of its own, which those of a warning or a log are not.
+            if let Err(error) = listens.and_then(|()| logging::deliver(py)) {
+                // As that of Ctrl-C is, while Python logs.
+                raise_later(error);
+            }
+            if let Err(error) = warn_of_mended(py, &self.handle.take_mended()) {
+                // A stream has errors of its own, which those of a warning are not.
                 error.write_unraisable(py, None);
             }
             batch

@@ -297,7 +297,7 @@ impl Ledger {
     }
 }
 
-/// What was asked for, in words.
+/// An operation in words: its bytes, the first offset, the number of ranges.
 fn described(operation: Operation, ranges: impl Iterator<Item = (u64, u64)> + Clone) -> String {
     let (n_ranges, n_bytes) = (ranges.clone().count(), ranges.clone().map(|(_, n_bytes)| n_bytes).sum::<u64>());
     let Some(first) = ranges.map(|(offset, _)| offset).min() else { return operation.name().to_owned() };
@@ -315,7 +315,7 @@ impl Ledgers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether one of them logs the requests.
+    /// True if one of them logs the requests.
     pub(crate) fn are_logging(&self) -> bool {
         self.all().iter().any(|ledger| ledger.logged.is_some())
     }

@@ -88,7 +88,7 @@ impl Reading {
         }
     }
 
-    /// What it does and why, in words.
+    /// The layer, the windows and the reason for them, in words.
     pub(crate) fn reason(&self, profile: AccessProfile) -> String {
         let ReadStyle { grouping, window_bytes, limits, n_ahead } = self.style;
         let what = match self.layer {
