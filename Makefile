@@ -247,7 +247,7 @@ $(VENV)/.demo: $(VENV)/.laboratory
 
 $(VENV)/.dependencies: $(VENV)/.laboratory
 	@echo 'arrowroot: what lints and tests it: uproot, Awkward, Dask and others (1 min)'
-	@$(PIP) install --group dev
+	@$(PIP) install --group development
 	@touch $@
 
 $(VENV)/.wheel: $(VENV)/.builder

@@ -57,6 +57,13 @@ def test_stub_names_all_that_the_extension_has():
     assert actual == declared
 
 
+def test_no_group_of_packages_has_the_name_that_maturin_installs_by_itself():
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    groups = text.partition("[dependency-groups]")[2].partition("[tool.")[0]
+    assert re.search(r"^development = ", groups, re.MULTILINE)
+    assert not re.search(r"^dev = ", groups, re.MULTILINE)
+
+
 def test_changelog_has_a_heading_for_what_is_next():
     assert "## [Unreleased]" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
 
