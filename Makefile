@@ -67,8 +67,8 @@ help: ## this list
 .PHONY: demo
 demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost, run the laboratory's quick campaign
 	@mkdir -p demo
-	@echo 'arrowroot: a sample of simulated events (6 s)'
-	@$(BIN)/arrowroot sample nanoaod demo/sample.root --size '50 MB' --keep
+	@echo 'arrowroot: a sample of simulated events (4 s)'
+	@$(BIN)/arrowroot sample nanoaod demo/sample.root --size '30 MB' --keep
 	@echo 'arrowroot: all of it is read, and the cost reported (2 s)'
 	@$(BIN)/arrowroot perf demo/sample.root:Events --plot demo/perf.png $(PERF_ARGS)
 	@echo "arrowroot: the laboratory's quick campaign (12 s), and its pages"
