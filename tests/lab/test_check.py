@@ -479,7 +479,7 @@ def test_planted_three_per_cent_of_time_ring_once_pairs_confirm_them(
         busy.setattr(sampling, "disturbed", lambda *_: ["other processes"])
         assert main(told) == 0
     notes = {one["note"] for one in json.loads(capsys.readouterr().out)["findings"]}
-    assert notes == {"not confirmed: 0 of 7 turns were undisturbed: too few, as on a busy machine"}
+    assert notes == {"not confirmed: 0 of 10 turns were undisturbed: too few, as on a busy machine"}
     # One of the two was the machine's doing.
     environment(new, told_wall_ns=slow, wall_ns_of_y=quick)
     assert main(told) == 1

@@ -177,7 +177,11 @@ def test_an_interrupt_ends_the_recipe_with_all_that_it_started(campaign, tmp_pat
     [
         ("fail", "", "dataset d: exit status 1: no luck today"),
         ("nothing", "", "dataset d: its recipe made no file"),
-        ("large", '[limits]\ndisk = "4 MB"', r"dataset d: it takes more than 4 MB, which limits.disk allows"),
+        (
+            "large",
+            '[limits]\ndisk = "4 MB"',
+            r"dataset d: it takes more than 4.00 MB, which limits.disk allows",
+        ),
         ("slow", '[limits]\ntotal = "500 ms"', "dataset d: not done after 0.5 s"),
     ],
 )
