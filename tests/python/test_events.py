@@ -90,9 +90,6 @@ def test_what_is_missing_is_reported(files):
 
 def test_picking_takes_no_other_entries(files):
     tree = ar.open(files / "run1.root")["Events"]
-    for name in ("entries", "batch_size"):
-        with pytest.raises(ar.InvalidRequestError, match=rf"pick\(\) has no argument '{name}'"):
-            tree.pick([id_of(1001)], "x", **{name: 10})
     assert tree.pick([id_of(1001)], filter_name="x", n_threads=1)["x"].to_pylist() == [500.5]
 
 
@@ -164,26 +161,6 @@ def test_ids_come_as_what_was_read_before(files):
     assert tree.pick(read, "x")["x"].to_pylist() == tree.to_arrow("x", filter="x > 749")["x"].to_pylist()
     assert ar.EventList(tree.to_pandas(columns).set_index("run"), columns=["event"]).columns == ("event",)
     assert len(ar.EventList(tree.scan("event"), columns="event")) == N
-
-
-def test_wrong_lists_are_errors(files):
-    with pytest.raises(ar.InvalidRequestError, match="ids of 2 and 3 numbers"):
-        ar.EventList([(1, 2, 3), (1, 2)])
-    with pytest.raises(ar.InvalidRequestError, match="expected ids as"):
-        ar.EventList([1, 2])
-    with pytest.raises(ar.InvalidRequestError, match="expected ids as"):
-        ar.EventList([(1.5, 2)])
-    with pytest.raises(ar.InvalidRequestError, match="got 5"):
-        ar.EventList(5)
-    with pytest.raises(ar.InvalidRequestError, match="expected the path of an index"):
-        ar.EventList([], index=5)
-    with pytest.raises(ar.InvalidRequestError, match="'error', 'warn' or 'ignore'"):
-        ar.EventList([], missing="skip")
-    tree = ar.open(files / "run1.root")["Events"]
-    with pytest.raises(ar.NoSuchColumnError, match="which columns hold the ids"):
-        tree.pick([(1, 2, 3, 4)])
-    with pytest.raises(ar.InvalidRequestError, match="ids are integers"):
-        tree.to_arrow(entries=ar.EventList([(1,)], columns=["x"]))
 
 
 def test_an_index_finds_events_in_all_files_without_reading_their_ids(files):
