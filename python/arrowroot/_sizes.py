@@ -14,9 +14,10 @@ from arrowroot._render import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_STEP = 1000
 #: Units from the smallest on. They are the same in all that is shown; documents for programs have bytes and ns.
 _SHOWN_BYTES = tuple((1000.0**power, unit) for power, unit in enumerate(("B", "kB", "MB", "GB", "TB", "PB")))
+#: What is so near to one of the next unit is one.
+_ALL_BUT = 1 - 1e-9
 _SHOWN_SECONDS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min"), (3600.0, "h"))
 #: The largest integer of the engine.
 LARGEST = 2**63 - 1
@@ -163,20 +164,18 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration to read, three digits and the unit that fits: "850 µs", "12.3 ms", "4.56 s", "16.7 min"."""
+    """Return a duration to read, three digits and the unit that fits: "850 µs", "12.3 ms", "4.56 s", "1.98 min"."""
     return _scaled(seconds, _SHOWN_SECONDS) if seconds else "0 s"
 
 
 def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
-    """Return a value in the first unit in which it has at most three digits before the point, else in the last.
-
-    Of the first unit there are no parts.
-    """
+    """Return a value in the first unit in which it is less than one of the next; of the first there are no parts."""
     for i, (size, unit) in enumerate(units):
-        # The number is rounded first: 999,999 bytes are 1.00 MB, not 1000 kB.
+        # The number is rounded first: 999,999 bytes are 1.00 MB, not 1000 kB, and 59.97 s are a minute.
         number = three_digits(value / size) if i else f"{value / size:.0f}"
-        if abs(float(number)) < _STEP or unit == units[-1][1]:
+        if unit == units[-1][1] or abs(float(number)) * size < units[i + 1][0] * _ALL_BUT:
             return f"{number} {unit}"
+        value = float(number) * size
     raise AssertionError("the last unit takes all")
 
 

@@ -1,7 +1,5 @@
 """Campaigns: what a file may say, what is said of one that is at fault, and the cases that it makes."""
 
-# ruff: noqa: E501 - a fault and what is said of it stand on one line
-
 from __future__ import annotations
 
 import json
@@ -22,6 +20,7 @@ from arrowroot_lab.campaign.read import read
 from arrowroot_lab.canonical import canonical
 from arrowroot_lab.documents import case_id
 from arrowroot_lab.errors import CampaignError
+from tests.recorded import session
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -101,124 +100,7 @@ def test_storages_has_all_places_and_engines_that_it_promises():
 def test_every_key_is_read(reads, tmp_path):
     (tmp_path / "make.py").write_text("")
     (tmp_path / "picked.txt").write_text("3\n5\n\n8\n")
-    campaign = reads("""
-        title = "All of it"
-        repeats = 7
-        mode = "virtual first"
-        [limits]
-        timeout = "2 min"
-        check = "5 s"
-        total = "1 h"
-        disk = "3 GB"
-        [dataset.files]
-        files = "data/*.root"
-        table = "dir/Events"
-        [dataset.made]
-        sample = { kind = "aod", entries = 50, seed = 3, layout = "rntuple", compression = "lz4", page_size = "64 KiB" }
-        table = "T"
-        [dataset.script]
-        script = "make.py"
-        arguments = ["--n", "5"]
-        table = "T"
-        [storage.local]
-        kind = "local"
-        cold = true
-        directory = "/data/scratch"
-        [storage.site]
-        kind = "url"
-        url = "root://host.example:1094//store/{file}"
-        [storage.cache]
-        kind = "xcache"
-        cache = "warm"
-        block = "128 KiB"
-        prefetch = 4
-        line = { latency = "1 ms" }
-        origin_line = { latency = "50 ms", bandwidth = "1 Gbit/s" }
-        [storage.disk]
-        kind = "simulated"
-        line = { latency = "8 ms", bandwidth = "100 MB/s" }
-        disk_read_ahead = "128 KiB"
-        [engine.arrowroot]
-        versions = ["HEAD", "v1.0"]
-        [engine.six]
-        engine = "root"
-        [engine.mine]
-        command = ["python3", "mine.py"]
-        [workload.some]
-        columns = ["Muon_*", "run"]
-        column_share = "2 %"
-        entry_list = "picked.txt"
-        threads = 2
-        seed = 9
-        [workload.events]
-        order = "entry"
-        work_per_entry = "20 us"
-        workers = 4
-        [workload.copy]
-        kind = "write"
-        settings = { layout = "rntuple", compression = "zstd:5" }
-        [workload.theirs]
-        kind = "program"
-        command = ["cmsRun", "cfg.py", "{url}", "--report={report}", "{{braces}}"]
-        report = "fjr"
-        [strategy.auto]
-        [strategy.ahead]
-        strategy = "readahead"
-        cache = ["4 kB", "1 MiB"]
-        options = { learn_entries = 0, quiet = true }
-    """)
-    assert (campaign.name, campaign.title, campaign.repeats, campaign.mode) == (
-        "c",
-        "All of it",
-        7,
-        "virtual first",
-    )
-    assert vars(campaign.limits) == {
-        "timeout_s": 120.0,
-        "check_s": 5.0,
-        "total_s": 3600.0,
-        "disk_bytes": 3_000_000_000,
-    }
-    files, made, script = campaign.datasets
-    assert (files.files, files.table) == ("data/*.root", "dir/Events")
-    assert made.recipe.arguments == (
-        "aod", "--seed", "3", "--entries", "50", "--layout=rntuple", "--compression=lz4", "--page-size=64 KiB",
-    )  # fmt: skip
-    assert script.recipe.arguments == ("make.py", "--n", "5")
-    local, site, cache, disk = campaign.storages
-    assert local.is_cold
-    assert local.options == {"directory": "/data/scratch"}
-    assert site.url.endswith("{file}")
-    assert cache.is_cache_warm
-    assert cache.options == {"block_bytes": 131072, "prefetch": 4}
-    assert (cache.line, cache.origin_line) == (Line(1_000_000, 0.0), Line(50_000_000, 125e6))
-    assert disk.disk_read_ahead_bytes == 131072
-    assert [engine.called() for engine in campaign.engines] == [
-        "arrowroot@HEAD",
-        "arrowroot@v1.0",
-        "root",
-        "mine",
-    ]
-    assert campaign.engines[-1].command == ("python3", "mine.py")
-    some, events, copy, theirs = campaign.workloads
-    assert (some.column_share, some.threads, some.seed) == (0.02, 2, 9)
-    assert some.entry_list_hash
-    assert some.n_listed == 3
-    assert (events.order, events.work_ns_per_entry, events.workers) == ("entry", 20_000, 4)
-    assert copy.settings == {"layout": "rntuple", "compression": "zstd:5"}
-    assert theirs.report == "fjr"
-    told = [(strategy.called(), strategy.name, strategy.cache_bytes) for strategy in campaign.strategies]
-    assert told == [
-        ("auto", "auto", None),
-        ("ahead 4 kB", "readahead", 4000),
-        ("ahead 1 MiB", "readahead", 1 << 20),
-    ]
-
-
-def test_without_a_strategy_there_is_auto(reads):
-    campaign = reads(SMALL)
-    assert [case.label() for case in cases(campaign)] == ["a / local / arrowroot / all / auto"]
-    assert campaign.repeats >= 5
+    session("keys-of-campaigns", tmp_path, {"reads": reads, "cases": cases, "SMALL": SMALL})
 
 
 # The matrix.
@@ -426,146 +308,14 @@ def test_a_list_must_be_of_entries_that_are_there(reads, tmp_path):
 # Faults.
 
 
-def test_all_faults_are_told_at_once_each_with_its_line_and_key(faults):
-    told = faults("""title = 5
-repeats = 0
-[dataset.a]
-sample = { size = "1 MB", kin = "aod" }
-[storage.near]
-kind = "xrotd"
-[storage.far]
-kind = "xrootd"
-line = { latency = "50" }
-[engine.arrowrot]
-[workload.all]
-[[exclude]]
-storage = "middle"
-""")  # fmt: skip
-    assert [line.split(": ")[:2] for line in told] == [
-        ["1", "title"], ["2", "repeats"], ["4", "dataset.a.sample.kin"], ["6", "storage.near.kind"],
-        ["9", "storage.far.line.latency"], ["10", "engine.arrowrot"], ["13", "exclude[0].storage"],
-    ]  # fmt: skip
-    assert "expected a text, not a whole number" in told[0]
-    assert "did you mean 'kind'?" in told[2]
-    assert "'xrootd'" in told[3]
-    assert "'50 ms'" in told[4]
-    assert "did you mean 'arrowroot'" in told[5]
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "problem"),
-    [
-        ("", None, "dataset: a campaign needs at least one [dataset.NAME]"),
-        ("a = [", 1, "this is not TOML"),
-        ("\n\nb = 1\nb = 2", 4, "this is not TOML: Cannot overwrite a value"),
-        (SMALL + "[engine.arrowroot]", 8, "this is not TOML"),
-        (b"a = 1\n\xff", 2, "this is not UTF-8"),
-        ("dataset = 3\n" + SMALL.replace("dataset", "datasets"), 1, "dataset: expected a table, not a whole number"),
-        (SMALL + "[stroage.x]\n", 8, "stroage: this key is not known here; did you mean 'storage'"),
-        (SMALL + "columns = []\n", 8, "workload.all.columns: expected a list that is not empty"),
-        (SMALL + "columns = [1]\n", 8, "workload.all.columns[0]: expected a text that is not empty, not a whole number"),
-        (SMALL + 'columns = ["a", "b\\u0000"]\n', 8, "workload.all.columns[1]: expected a text that is not empty"),
-        (SMALL + "threads = true\n", 8, "workload.all.threads: expected a whole number, not true or false"),
-        (SMALL + "threads = [1, true]\n", 8, "workload.all.threads: expected whole numbers from 0 to 1024, not [1, True]"),
-        (SMALL + "threads = [2, 2]\n", 7, "workload.all: 'all, 2 threads' is there more than once"),
-        (SMALL + "threads = 1e99\n", 8, "workload.all.threads: expected a whole number, not a number"),
-        (SMALL + "threads = 99999999999999999999\n", 8, "workload.all.threads: expected a whole number from 0 to 1024"),
-        (SMALL + "entry_share = nan\n", 8, "workload.all.entry_share: expected a share"),
-        (SMALL + "entry_share = 1.5\n", 8, "workload.all.entry_share: expected a share"),
-        (SMALL + 'entry_share = "0 %"\n', 8, "workload.all.entry_share: expected a share"),
-        (SMALL + "entry_share = 2020-01-01\n", 8, "workload.all.entry_share: expected a share such as '1 %', not a date"),
-        (SMALL + 'command = ["a"]\n', 8, 'only workloads of the kind "program"'),
-        (SMALL + 'kind = "program"\ncommand = "rm -rf x"\n', 9, "no shell splits it"),
-        (SMALL + 'kind = "program"\ncommand = ["a", "{uri}"]\n', 9, "{uri} is not known, but url"),
-        (SMALL + 'kind = "program"\ncommand = ["a", "{"]\n', 9, "workload.all.command"),
-        (SMALL + 'kind = "program"\n', 7, "workload.all.command: this key is missing"),
-        (SMALL + 'entry_list = "/etc/passwd"\n', 8, "expected a path below the campaign's directory"),
-        (SMALL + 'entry_list = "../x"\n', 8, "expected a path below the campaign's directory"),
-        (SMALL + 'entry_list = "missing"\n', 8, "there is no file"),
-        (SMALL + 'entry_list = "c.toml"\n', 8, "expected a number of an entry"),
-        (SMALL + '[strategy.auto]\ncache = "10 MW"\n', 9, "strategy.auto.cache[0]: expected a number and a unit"),
-        (SMALL + "[strategy.auto]\noptions = { a = [1] }\n", 9, "strategy.auto.options.a: expected a text, a number"),
-        (SMALL + '[strategy.auto]\n[strategy.b]\nstrategy = "b"\ncache = ["1 MB", "1 MB"]\n', 9, "'b 1 MB' is there more than once"),
-        (SMALL + "[limits]\ntimeout = 5\n", 9, "limits.timeout: expected a number and a unit"),
-        (SMALL + '[limits]\ntotal = "0 s"\n', 9, "limits.total: expected more than 0"),
-        (SMALL + '[limits]\ndisk = "99999999999 TB"\n', 9, "limits.disk: '99999999999 TB' is too much"),
-        (SMALL + "[[include]]\n", 8, "include[0]: tell at least one of dataset, storage"),
-        (SMALL + "[[include]]\nstroage = 'a'\n", 9, "include[0].stroage: this key is not known here; did you mean 'storage'"),
-        (SMALL + "[include]\nengine = 'a'\n", 8, "include: expected a list, not a table"),
-        (SMALL + "[[exclude]]\nengine = 'arrow*'\n", None, "no cell of its matrix is left"),
-        (SMALL.replace('sample = { size = "1 MB" }', ""), 2, "dataset.a: tell one of files, sample, script"),
-        (SMALL.replace('size = "1 MB"', 'size = "1 MB", entries = 5'), 3, "tell the size or the number of entries"),
-        (SMALL.replace('size = "1 MB"', 'size = "--help"'), 3, "dataset.a.sample.size: expected a number and a unit"),
-        (SMALL.replace('sample = { size = "1 MB" }', 'files = "*.root"'), 2, "dataset.a.table: this key is missing"),
-        (SMALL.replace("sample =", 'files = "x"\nsample ='), 2, "tell one of files, sample, script, not files and sample"),
-        (SMALL.replace('sample = { size = "1 MB" }', 'script = "../m.py"\ntable = "T"'), 3, "expected a path below"),
-        (SMALL.replace('"local"', '"xrootd"\ncold = true'), 6, "storages of kind 'xrootd' have no such key; they have line"),
-        (SMALL.replace('"local"', '"simulated"'), 4, "storage.local.line: this key is missing"),
-        (SMALL.replace('"local"', '"url"'), 4, "storage.local.url: this key is missing"),
-        (SMALL.replace('"local"', '"url"\nurl = "file.root"'), 6, "storage.local.url: expected a URL with {file}"),
-        (SMALL.replace('"local"', '"xcache"\nblock = "5 B"'), 6, "storage.local.block: expected a multiple of 4 KiB"),
-        (SMALL.replace('"local"', '"xrootd"\nline = {}'), 6, "storage.local.line: tell latency, bandwidth or both"),
-        (SMALL.replace('"local"', '"xrootd"\nline = { latency = "2 h" }'), 6, "at most a minute"),
-        (SMALL.replace('"local"', '"xrootd"\nline = { bandwidth = "1 B/s" }'), 6, "expected at least 1 kB/s"),
-        (SMALL.replace('kind = "local"', ""), 4, "storage.local.kind: this key is missing"),
-        (SMALL.replace("[engine.arrowroot]", '[engine.arrowroot]\nversions = ["--upload-pack=x"]'), 7, "is neither a commit"),
-        (SMALL.replace("[engine.arrowroot]", '[engine."a/b"]'), 6, "but not '/'"),
-        (SMALL.replace("[engine.arrowroot]", '[engine."..x"]'), 6, "begins with neither a dot nor a dash"),
-        (SMALL.replace("[engine.arrowroot]", '[engine."a\\u202Eb"]'), 6, "a name has letters, digits"),
-        (SMALL.replace("[engine.arrowroot]", f'[engine.{"x" * 61}]'), 6, "a name has 1 to 60 characters"),
-        (SMALL + "[workload.ALL]\n", 8, "this name is hard to tell from 'all'"),
-    ],
-)  # fmt: skip
-def test_a_fault_is_told_with_its_line_and_what_was_expected(faults, text, line, problem):
-    told = [one for one in faults(text) if problem in one]
-    assert told, faults(text)
-    # A fault of the whole file has no line.
-    assert told[0].partition(":")[0] == str(line) if line else not told[0][0].isdigit()
+def test_faults_are_told_at_once_each_with_its_line_and_key_and_what_was_expected(faults, tmp_path):
+    names = {"faults": lambda text: "\n".join(faults(text)), "SMALL": SMALL, "Path": Path, "read": read}
+    session("campaigns", tmp_path, names)
 
 
 def test_names_of_other_scripts_do(reads):
     campaign = reads(SMALL.replace("workload.all", 'workload."вся 全部 é 1 %"'))
     assert cases(campaign)[0].label() == "a / local / arrowroot / вся 全部 é 1 % / auto"
-
-
-def test_two_spellings_of_one_letter_are_one_name(faults):
-    told = faults(SMALL + '[workload."caf\u00e9"]\n[workload."cafe\u0301"]\n')
-    assert any("a name has letters" in line or "hard to tell" in line for line in told)
-
-
-def test_a_link_that_leaves_the_directory_is_refused(faults, tmp_path):
-    (tmp_path / "l").symlink_to("/etc/passwd")
-    assert "leaves the campaign's directory" in faults(SMALL + 'entry_list = "l"\n')[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("a = " + "[" * 100_000, "nested too deeply"),
-        ("a = " + "{a=" * 50_000, "nested too deeply"),
-        (f"[a.{'.'.join('a' * 50_000)}]\nb = 1", "nested too deeply"),
-        ("a = " + "9" * 5000, "more than 1024 bits"),
-        ("a = 0x" + "f" * 50_000, "more than 1024 bits"),
-        ("#" * (1 << 20) + "\n#", "a campaign has at most 1 MiB"),
-        (SMALL + "".join(f"[workload.w{i}]\n" for i in range(150)) + "".join(f"[strategy.s{i}]\n" for i in range(150)), "cells"),
-    ],
-    ids=["arrays", "tables", "dots", "digits", "hexadecimal", "long", "cells"],
-)  # fmt: skip
-def test_what_is_huge_is_refused_at_once(faults, text, problem):
-    assert problem in "\n".join(faults(text))
-
-
-def test_a_thousand_faults_are_told_by_the_first_twenty(faults):
-    told = faults(SMALL + "".join(f"unknown_{i} = 1\n" for i in range(1000)))
-    assert len(told) == 21
-    assert told[-1].endswith("and 980 more")
-
-
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(CampaignError, match="it cannot be read: No such file"):
-        read(tmp_path / "none.toml")
-    with pytest.raises(CampaignError, match="it cannot be read: Is a directory"):
-        read(tmp_path)
 
 
 def test_a_campaign_whose_bytes_were_changed_by_chance_is_read_or_refused(reads):

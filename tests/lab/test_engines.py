@@ -15,8 +15,9 @@ import pytest
 from packaging.requirements import Requirement
 
 from arrowroot_lab.campaign import providers
-from arrowroot_lab.errors import CampaignError, LabError, RequestError
+from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.store import Store
+from tests.recorded import session
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "engines.md"
 CAMPAIGN = """\
@@ -112,32 +113,12 @@ def test_two_parquet_readers_are_measured_where_there_is_no_engine_of_ours(pytho
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('[engine.a]\ntitle = "x"', "engine.a.command: this key is missing: a list of texts"),
-        (
-            '[engine.a]\ncommand = ["a"]\ncan_do = ["read"]',
-            "engines.toml:3: engine.a.can_do: this key is not known here",
-        ),
-        (
-            '[engine.a]\ncommand = ["a"]\nprogram = ["*.C"]',
-            "engines.toml:3: engine.a.program: there is no file *.C in",
-        ),
-        ('[family.a]\nmade = "soon"', "engines.toml:2: family.a.made: expected a number and a unit"),
-        (
-            '[family.a]\nopen_requests = { http = "1" }',
-            "family.a.open_requests.http: expected a whole number",
-        ),
-        ('[files.a]\nidentity = ["a"]', "files.a.names: this key is missing"),
-        ("[recipe.a]", "recipe.a.read: this key is missing: the function that reads it"),
-        ("[engines.a]", "engines: this key is not known here; did you mean 'engine'?"),
-    ],
-)
-def test_a_fault_of_a_list_of_engines_is_told_with_its_line_and_key(tmp_path, text, told):
-    (tmp_path / "engines.toml").write_text(text)
-    with pytest.raises(CampaignError, match=re.escape(told)):
-        providers.read(tmp_path / "engines.toml")
+def test_faults_of_a_list_of_engines_are_told_with_their_line_and_key(tmp_path):
+    def listed(text):
+        (tmp_path / "engines.toml").write_text(text)
+        return providers.read(tmp_path / "engines.toml")
+
+    session("lists-of-engines", tmp_path, {"listed": listed})
 
 
 @pytest.fixture

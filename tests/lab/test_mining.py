@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.errors import RequestError
 from arrowroot_lab.mining import (
     Column,
     ResultTable,
@@ -35,12 +34,12 @@ from arrowroot_lab.mining import (
     writing,
 )
 from arrowroot_lab.mining.exporting import export, export_directory
-from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.history import level_changes, lines
 from arrowroot_lab.pages.pictures import series_history
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter, Store
 from tests.lab.made import ENGINES, STORAGES, WORKLOADS, Made, Noise
+from tests.recorded import session
 
 QUIET = Noise(sample=0.002, outliers=0, run=0.001)
 MADE = Made(noise=QUIET, with_trouble=False, n_samples=7)
@@ -100,13 +99,6 @@ def test_matrix_takes_other_axes_metrics_and_statistics(store):
     )
     assert [column.title for column in across.columns] == ["workload", "version", *sorted(STORAGES)]
     assert {cell for row in across.rows for cell in row[2:]} == {ENGINES["arrowroot"][2]}
-    for told, problem in (
-        ({"across": "colour"}, "no such axis"),
-        ({"key": "speed"}, "no such metric"),
-        ({"statistic": "mean"}, "no such statistic"),
-    ):
-        with pytest.raises(RequestError, match=problem):
-            matrix(store, Filter(), **told)
 
 
 def test_planted_steps_between_versions_are_told(store):
@@ -234,19 +226,8 @@ def test_counts_of_zero_are_compared(tmp_path, counts, verdict, ratio):
             assert one.comparison.reason == "it is zero on one side, of which there is no ratio"
 
 
-@pytest.mark.parametrize(
-    ("told", "problem"),
-    [
-        ({"by": "colour"}, "cannot be compared; version, engine"),
-        ({"by": "engine", "before": "coffea"}, "no such results; there are arrowroot, root, uproot"),
-        ({"by": "strategy"}, "no case was measured with more than one strategy; there are auto"),
-        ({"by": "version", "before": "5.7.7", "now": "0.2.0"}, "no case was measured with 5.7.7 and 0.2.0"),
-        ({"by": "engine", "statistic": "mean"}, "no such statistic"),
-    ],
-)
-def test_comparison_that_cannot_be_is_told(store, told, problem):
-    with pytest.raises(RequestError, match=problem):
-        compare(store, Filter(), **told)
+def test_values_are_shown_and_what_cannot_be_told_is_refused(store, tmp_path):
+    session("mining", tmp_path, {**globals(), "store": store})
 
 
 def test_history_has_marks_where_something_changed(store):
@@ -263,10 +244,6 @@ def test_history_has_marks_where_something_changed(store):
     assert ratios[0] is None
     assert ratios[1] == pytest.approx(1.06, rel=0.01)
     assert ratios[2:] == pytest.approx([1, 1, 1, 1], rel=0.01)
-    with pytest.raises(RequestError, match="series match"):
-        history(store, Filter())
-    with pytest.raises(RequestError, match="no series matches"):
-        history(store, Filter(series=("ffffffffffff",)))
 
 
 @pytest.fixture(scope="module")
@@ -475,41 +452,6 @@ def test_metrics_are_computed_from_counted_samples():
     assert metric("nowhere.n_reads").figure(result) is None
     threads = replace(result, case={**result.case, "threads": 4, "workers": 2})
     assert metric("cpu_efficiency").values(threads)[0] == counted[0].cpu_ns / counted[0].wall_ns / 8
-
-
-@pytest.mark.parametrize(
-    ("value", "form", "text"),
-    [
-        (12_300_000, "time", "12.3 ms"),
-        (999, "time", "999 ns"),
-        (999_600, "time", "1.00 ms"),
-        (0, "time", "0 s"),
-        (119e9, "time", "1.98 min"),
-        (3_725e9, "time", "1.03 h"),
-        (12_300_000, "bytes", "12.3 MB"),
-        (999, "bytes", "999 B"),
-        (1_000, "bytes", "1.00 kB"),
-        (1_234_567, "count", "1,234,567"),
-        (2.5, "count", "2.5"),
-        (1.0523, "ratio", "1.052"),
-        (17.26, "ratio", "17.3"),
-        (4.7004, "ratio", "4.70"),
-        (1234.5, "ratio", "1,230"),
-        (0.0523, "share", "5.2 %"),
-        (1_234_567, "rate", "1.23 M/s"),
-        (100_000, "age", "1 day"),
-        (200_000, "age", "2 days"),
-        (0, "age", "now"),
-        ("2026-10-01T04:01:13.000Z", "date", "2026-10-01 04:01"),
-        ("2026-10-01T04:01:13.000Z", "day", "2026-10-01"),
-        ("0e11a5e5-fd34-43e8", "key", "0e11a5e5"),
-        ("timed out", "time", "timed out"),
-        (None, "time", "-"),
-        (True, "text", "yes"),
-    ],
-)
-def test_values_are_shown(value, form, text):
-    assert shown(value, form) == text
 
 
 HOSTILE = ResultTable(

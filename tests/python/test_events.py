@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,6 +18,7 @@ import arrowroot as ar
 from arrowroot._api.tree import Tree
 from arrowroot._saving import checksum
 from arrowroot._select.events import _Finder
+from tests.recorded import session
 
 uproot = pytest.importorskip("uproot")
 
@@ -51,17 +53,15 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_events_are_picked_in_the_order_of_the_list(files):
-    tree = ar.open(files / "run1.root")["Events"]
-    wanted = [1499, 1000, 1234, 1000]
-    table = tree.pick([id_of(number) for number in wanted], "x")
-    assert table["x"].to_pylist() == [number / 2 for number in wanted]
-    events = ar.EventList(np.array([id_of(1007), id_of(1008)], dtype=object), missing="ignore")
-    assert len(events) == 2
-    assert tree.to_arrow("x", entries=events, filter="x > 503.6")["x"].to_pylist() == [504.0]
-    by_run = ar.EventList(pa.table({"run": [14]}), missing="ignore")
-    assert sorted(tree.to_arrow("x", entries=by_run)["x"].to_pylist()) == [n / 2 for n in range(1400, 1500)]
-    assert tree.pick([], "x").num_rows == 0
+def test_events_are_found_by_their_ids_with_an_index_and_without(files, conformance):
+    (files / "bools.root").write_bytes(
+        (conformance / "gohep/stdvec-bool-fullsplit-6.10.08.root").read_bytes()
+    )
+    made = {"ids": lambda *numbers: [*map(id_of, numbers)], "write_events": write_events}
+    names = {"ar": ar, "np": np, "pa": pa, "pc": pc, "pq": pq, "os": os, "Path": Path, **made}
+    numbers = [(r"[\d.]+ kB", "N kB"), (r"of \d+ bytes", "of N bytes")]
+    varying = [*numbers, (r'("(?:bytes|size_bytes|mtime_ns|uuid)"): [^,]+', r"\1: ...")]
+    session("indices", files, names, varying)
 
 
 @pytest.mark.parametrize("form", ["EventInfoAux.", "EventInfoAuxDyn."])
@@ -74,26 +74,6 @@ def test_ids_of_xaod_are_found(tmp_path, form):
         {f"{form}eventNumber": 3},
         {f"{form}eventNumber": 1},
     ]
-
-
-def test_what_is_missing_is_reported(files):
-    tree = ar.open(files / "run1.root")["Events"]
-    ids = [id_of(1001), id_of(77), (10, 101, 1003 + 2**63), (-1, 2**70, 3), id_of(1002)]
-    with pytest.raises(ar.MissingEventsError, match=r"3 of 5 events are not there: \(0, 7, ") as caught:
-        tree.pick(ids, "x")
-    assert caught.value.missing == ids[1:4]
-    assert isinstance(caught.value, KeyError)
-    with pytest.warns(ar.MissingEventsWarning, match="3 of 5"):
-        assert tree.pick(ids, "x", missing="warn")["x"].to_pylist() == [500.5, 501.0]
-    assert tree.pick(ids, "x", missing="ignore")["x"].to_pylist() == [500.5, 501.0]
-
-
-def test_picking_takes_no_other_entries(files):
-    tree = ar.open(files / "run1.root")["Events"]
-    for name in ("entries", "batch_size"):
-        with pytest.raises(ar.InvalidRequestError, match=rf"pick\(\) has no argument '{name}'"):
-            tree.pick([id_of(1001)], "x", **{name: 10})
-    assert tree.pick([id_of(1001)], filter_name="x", n_threads=1)["x"].to_pylist() == [500.5]
 
 
 def test_ids_are_looked_up_with_the_resources_that_were_given(files, monkeypatch):
@@ -164,105 +144,6 @@ def test_ids_come_as_what_was_read_before(files):
     assert tree.pick(read, "x")["x"].to_pylist() == tree.to_arrow("x", filter="x > 749")["x"].to_pylist()
     assert ar.EventList(tree.to_pandas(columns).set_index("run"), columns=["event"]).columns == ("event",)
     assert len(ar.EventList(tree.scan("event"), columns="event")) == N
-
-
-def test_wrong_lists_are_errors(files):
-    with pytest.raises(ar.InvalidRequestError, match="ids of 2 and 3 numbers"):
-        ar.EventList([(1, 2, 3), (1, 2)])
-    with pytest.raises(ar.InvalidRequestError, match="expected ids as"):
-        ar.EventList([1, 2])
-    with pytest.raises(ar.InvalidRequestError, match="expected ids as"):
-        ar.EventList([(1.5, 2)])
-    with pytest.raises(ar.InvalidRequestError, match="got 5"):
-        ar.EventList(5)
-    with pytest.raises(ar.InvalidRequestError, match="expected the path of an index"):
-        ar.EventList([], index=5)
-    with pytest.raises(ar.InvalidRequestError, match="'error', 'warn' or 'ignore'"):
-        ar.EventList([], missing="skip")
-    tree = ar.open(files / "run1.root")["Events"]
-    with pytest.raises(ar.NoSuchColumnError, match="which columns hold the ids"):
-        tree.pick([(1, 2, 3, 4)])
-    with pytest.raises(ar.InvalidRequestError, match="ids are integers"):
-        tree.to_arrow(entries=ar.EventList([(1,)], columns=["x"]))
-
-
-def test_an_index_finds_events_in_all_files_without_reading_their_ids(files):
-    made = ar.index(files / "run*.root", files / "index.parquet")
-    assert (made.n_read, made.n_reused, len(made.events)) == (3, 0, 3 * N)
-    assert made.events.columns == ("run", "luminosityBlock", "event")
-    wanted = [2300, 5, 1001, 2301]
-    ids = [id_of(number) for number in wanted]
-    table = ar.pick(files / "index.parquet", ids, "x")
-    assert table["x"].to_pylist() == [number / 2 for number in wanted]
-    assert table["x"].num_chunks == 1
-    events = ar.EventList(ids, index=files / "index.parquet")
-    scan = ar.scan(files / "run*.root", columns=["x"], entries=events, trace=True)
-    assert scan.read_all()["x"].to_pylist() == [number / 2 for number in wanted]
-    assert {read.column for read in scan.logical_reads()} == {"x"}
-    only = ar.EventList(ids[:1] + ids[3:], index=made.events)
-    assert ar.open(files / "run2.root")["Events"].to_arrow("x", entries=only)["x"].to_pylist() == [
-        1150.0,
-        1150.5,
-    ]
-    by_columns = ar.scan(files / "run*.root", columns=["x"], entries=ar.EventList(ids))
-    assert by_columns.read_all() == table
-    with pytest.raises(ar.MissingEventsError, match="1 of 2"):
-        ar.pick(made.events, [id_of(7), (9, 9, 9)], "x")
-    assert ar.pick(made.events, [(9, 9, 9)], "x", missing="ignore").num_rows == 0
-    # Other tools see which tree and entry a row is of.
-    rows = (
-        pq.read_table(files / "index.parquet")
-        .filter(pa.compute.field("event") == pa.scalar(2300 + 2**63, pa.uint64()))
-        .to_pylist()
-    )
-    tree = ar.open(files / "run2.root")["Events"]
-    assert rows[0]["tree"] == 2
-    assert tree.to_arrow("x", entries=[rows[0]["entry"]])["x"].to_pylist() == [1150.0]
-
-
-def test_an_index_is_brought_up_to_date_by_reading_what_changed(files):
-    index = files / "index.parquet"
-    ar.index(files / "run*.root", index)
-    again = ar.index(files / "run*.root", index)
-    assert (again.n_read, again.n_reused) == (0, 3)
-    os.utime(files / "run0.root")
-    touched = ar.index(files / "run*.root", index)
-    assert (touched.n_read, touched.n_reused) == (0, 3)
-    write_events(files / "run1.root", 7000)
-    write_events(files / "run3.root", 3000)
-    with pytest.raises(ar.InvalidRequestError, match="changed since the index"):
-        ar.pick(index, [id_of(1001)], "x")
-    with pytest.raises(ar.InvalidRequestError, match=r"does not have .*run3"):
-        ar.open(files / "run3.root")["Events"].to_arrow(entries=ar.EventList([id_of(3001)], index=index))
-    renewed = ar.index(files / "run*.root", index)
-    assert (renewed.n_read, renewed.n_reused) == (2, 2)
-    assert ar.pick(index, [id_of(7001), id_of(3001)], "x")["x"].to_pylist() == [3500.5, 1500.5]
-    with pytest.raises(ar.MissingEventsError):
-        ar.pick(index, [id_of(1001)], "x")
-
-
-def test_an_index_keeps_its_columns_unless_others_are_named(files):
-    index = files / "index.parquet"
-    ar.index(files / "run1.root", index, columns=["run", "event"])
-    grown = ar.index(files / "run*.root", index)
-    assert (grown.n_read, grown.n_reused, grown.events.columns) == (2, 1, ("run", "event"))
-    other = ar.index(files / "run*.root", index, columns=["event"])
-    assert (other.n_read, other.events.columns) == (3, ("event",))
-    assert ar.pick(index, [(2**63 + 5,)], "x")["x"].to_pylist() == [2.5]
-
-
-def test_an_index_that_was_interrupted_goes_on_where_it_was(files):
-    index = files / "index.parquet"
-    (files / "run9.root").write_bytes((files / "run2.root").read_bytes()[:200])
-    with pytest.raises(ar.ArrowrootError):
-        ar.index(files / "run*.root", index)
-    assert not index.exists()
-    assert len(list((files / "index.parquet.parts").glob("*.parquet"))) == 3
-    (files / "run9.root").unlink()
-    made = ar.index(files / "run*.root", index)
-    assert (made.n_read, made.n_reused) == (0, 3)
-    assert not (files / "index.parquet.parts").exists()
-    assert ar.pick(index, [id_of(2000)], "x")["x"].to_pylist() == [1000.0]
 
 
 def test_a_killed_process_leaves_what_it_had_done(files):
@@ -382,29 +263,6 @@ def test_an_index_that_is_damaged_while_it_is_open_is_refused(files):
     index.unlink()
     ar.index(files / "run*.root", index)
     assert ar.pick(index, [id_of(1001)], "x").num_rows == 1
-
-
-def test_an_index_that_is_made_again_while_it_is_open_is_the_new_one(files):
-    path = files / "index.parquet"
-    index = ar.index(files / "run1.root", path).events
-    assert ar.pick(index, [id_of(1001)], "x")["x"].to_pylist() == [500.5]
-    ar.index([files / "run0.root", files / "run1.root"], path)
-    # The old description has no run0, and reads its events in the place of those of run1.
-    wanted = [1001, 7]
-    events = ar.EventList(map(id_of, wanted), index=index, missing="ignore")
-    for read in (
-        lambda: ar.pick(index, map(id_of, wanted), "x", missing="ignore"),
-        lambda: ar.scan(files / "run[01].root", columns="x", entries=events).read_all(),
-    ):
-        assert read()["x"].to_pylist() == [number / 2 for number in wanted]
-    assert (len(index), [file.url for file in index.files]) == (
-        2 * N,
-        [str(files / f"run{i}.root") for i in range(2)],
-    )
-    path.unlink()
-    ar.index(files / "run1.root", path, columns=["run", "event"])
-    with pytest.raises(ar.InvalidRequestError, match="has the columns run, event, but ids have 3 numbers"):
-        ar.pick(index, [id_of(1001)], "x")
 
 
 def write_signed(index, table, description):
@@ -555,21 +413,6 @@ def test_the_ids_of_what_is_read_are_compared_with_those_asked_for(files):
             read()
 
 
-def test_what_is_no_index_is_never_replaced(files):
-    other = files / "other.parquet"
-    pq.write_table(pa.table({"a": [1]}), other)
-    before = other.read_bytes()
-    with pytest.raises(ar.CorruptFileError, match="no index of arrowroot"):
-        ar.index(files / "run*.root", other)
-    assert other.read_bytes() == before
-    with pytest.raises(ar.CorruptFileError, match="no index of arrowroot"):
-        ar.EventIndex(files / "run0.root")
-    with pytest.raises(ar.NoSuchFileError, match="arrowroot index makes one"):
-        ar.EventIndex(files / "nothing.parquet")
-    with pytest.raises(ar.InvalidRequestError, match="ids are integers"):
-        ar.index(files / "run*.root", files / "x.parquet", columns=["x"])
-
-
 def test_a_device_without_an_end_is_no_index():
     # Reading all of it would take all memory.
     code = (
@@ -579,62 +422,3 @@ def test_a_device_without_an_end_is_no_index():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "/dev/zero: no index of arrowroot" in done.stderr
-
-
-def test_the_command_makes_and_renews_an_index(files, arrowroot_command):
-    done = arrowroot_command("index", "run*.root", "-o", "index.parquet", cwd=files)
-    assert "1,500 events in 3 trees by run, luminosityBlock, event" in done.stdout
-    assert "3 trees read, 0 trees as before" in done.stdout
-    again = arrowroot_command("index", "run*.root", "-o", "index.parquet", "--json", cwd=files)
-    document = json.loads(again.stdout)
-    assert (document["n_read"], document["n_reused"], document["num_entries"]) == (0, 3, 1500)
-    assert [Path(file["url"]).name for file in document["files"]] == [
-        "run0.root",
-        "run1.root",
-        "run2.root",
-    ]
-    wrong = arrowroot_command("index", "run*.root", "-o", "no/index.parquet", cwd=files, check=False)
-    assert (wrong.returncode, wrong.stderr) == (
-        2,
-        "arrowroot: -o no/index.parquet: there is no such directory\n",
-    )
-
-
-def test_ids_are_of_different_single_columns(files, conformance):
-    path = files / "run1.root"
-    twice = "'run' is named twice; ids are of different columns"
-    for make in (
-        lambda: ar.index(path, files / "twice.parquet", columns=["run", "run"]),
-        lambda: ar.EventList([(1, 1)], columns=["run", "run"]),
-        lambda: ar.EventList(pa.table([[1], [2]], names=["run", "run"])),
-    ):
-        with pytest.raises(ar.InvalidRequestError, match=twice):
-            make()
-    # A group of five columns, and one of these by both of its names.
-    group = f"{conformance}/gohep/stdvec-bool-fullsplit-6.10.08.root:tree"
-    url, _, name = group.rpartition(":")
-    for columns, message in (
-        (["evt"], r"'evt' stands for 5 columns, of which one can hold ids: 'evt/Bool', "),
-        (["N", "evt/N"], r"'N' and 'evt/N' are one column"),
-    ):
-        friends = {"f": ar.Friends(url, name, columns)}
-        for read in (
-            lambda columns=columns: ar.index(group, files / "group.parquet", columns=columns),
-            lambda columns=columns: ar.scan(
-                group, columns="N", entries=ar.EventList([[1] * len(columns)], columns)
-            ),
-            lambda friends=friends: ar.scan(group, columns="f.evt/N", friends=friends).read_all(),
-        ):
-            with pytest.raises(ar.InvalidRequestError, match=message):
-                read()
-
-
-@pytest.mark.parametrize("name", ["entry", "tree"])
-def test_columns_that_an_index_has_of_its_own_hold_no_ids_in_one(tmp_path, name):
-    path = f"{tmp_path}/own.root:t"
-    ar.write(path, {"run": [7, 7, 8], name: [3, 2, 1]})
-    with pytest.raises(ar.InvalidRequestError, match=f"an index has a column '{name}' of its own"):
-        ar.index(path, tmp_path / "index.parquet", columns=["run", name])
-    assert not (tmp_path / "index.parquet").exists()
-    events = ar.EventList([(7, 2)], columns=["run", name])
-    assert ar.scan(path, entries=events).read_all().to_pylist() == [{"run": 7, name: 2}]

@@ -14,6 +14,7 @@ from arrowroot._render import clip_apart
 from arrowroot._report import busy, tune
 from arrowroot.cli import tune as cli_tune
 from arrowroot.cli.parser import commands_of, parser
+from tests.recorded import session
 
 REPOSITORY = Path(__file__).parents[2]
 NAMES = ["Muon_pt", "Muon_eta", "nMuon", "Jet_pt", "Jet_eta", "nJet", "run"]
@@ -39,56 +40,8 @@ def typed(words: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[i
     return code, out, err
 
 
-#: What is typed, and what must stand in the answer, which is one line.
-REFUSED = {
-    "version": "write arrowroot --version",
-    "list FILE": "write arrowroot ls FILE",
-    "cat FILE": "write arrowroot head FILE",
-    "print FILE": "write arrowroot head FILE",
-    "info FILE": "write arrowroot ls FILE",
-    "tree FILE": "write arrowroot ls FILE",
-    "scan FILE": "write arrowroot head FILE",
-    "draw FILE:h": "write arrowroot show FILE:h",
-    "hadd out.root a.root b.root": 'ar.write("out.root:Events", ar.scan(["a.root", "b.root"], tree="Events"))',
-    "merge FILE b.root": 'write in Python ar.write("all.root:Events", ar.scan(["FILE", "b.root"], tree="Events"))',
-    "convert a.root b.root out.root": 'ar.write("out.root:Events", ar.scan(["a.root", "b.root"], tree="Events"))',
-    "schema FILE": "write arrowroot ls FILE",
-    "rowcount FILE": "write arrowroot ls FILE",
-    "sql FILE": "write arrowroot head FILE --filter 'nMuon >= 2'",
-    "csv FILE:Events": "write arrowroot convert FILE:Events run7.csv",
-    "-v": "there is no option -v: write arrowroot --version",
-    "--ls FILE": "write arrowroot ls",
-    "--verson": "did you mean --version",
-    "config set strategy treecache": "set an option by export ARROWROOT_STRATEGY=treecache",
-    "haed FILE": "did you mean head?",
-    "nonsense": "arrowroot --help lists them",
-    "ls -R FILE": "ls has no option -R: write arrowroot ls FILE",
-    "ls -la FILE": "ls has no option -a: write -l (arrowroot ls --help)",
-    "ls --tree Events FILE": "write the tree behind the file: FILE:TREE",
-    "ls FILE/Events": "write FILE:Events",
-    "head FILE": "which of its 2 trees? 'Events', 'dir/other': write FILE:Events",
-    "head FILE:Events 5": "write -n 5",
-    "head FILE:Events -c Muon": "did you mean 'Muon_*'?",
-    "perf FILE:Events/Muon_pt": "is a column: write FILE:Events -c Muon_pt",
-    "perf FILE:Events -n 3": "perf has no option -n: write --entries 0:1000",
-    "perf FILE:Events -z": "perf has no option -z (arrowroot perf --help)",
-    "head FILE:Events Muon_pt": "write FILE:Events -c Muon_pt",
-    "head FILE Muon_pt": "'Muon_pt' is a column: write FILE:Events -c Muon_pt",
-    "head --cut x>1 FILE": "head has no option --cut: write --filter TEXT (arrowroot head --help)",
-    "head FILE --filtre x>1": "did you mean --filter?",
-    "perf -j 2 FILE": "perf has no option -j: write --threads N (arrowroot perf --help)",
-    "perf -j2 FILE": "perf has no option -j: write --threads N",
-    "perf -b x FILE": "perf has no option -b: write -c NAMES",
-    "perf FILE:Events Muon_pt": "write FILE:Events -c Muon_pt",
-    "layout FILE:Events Muon_pt": "layout takes no 'Muon_pt': write arrowroot layout FILE:Events -c Muon_pt",
-}
-
-
-@pytest.mark.parametrize("words", REFUSED)
-def test_what_is_not_known_is_answered(words: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = typed(words, file, capsys)
-    assert (code, out, len(err.splitlines())) == (2, "", 1)
-    assert REFUSED[words].replace("FILE", str(file)) in err
+def test_what_is_not_known_is_answered(file: Path) -> None:
+    session("first-commands", file.parent)
 
 
 @pytest.mark.parametrize(
@@ -214,8 +167,6 @@ def test_costs_of_several_files_and_patterns(file: Path, capsys: pytest.CaptureF
     assert "all 3 files  28 entries" in out
     code, out, _ = typed(f"head {pattern} -n 1 --json -c run", file, capsys)
     assert out.splitlines() == ['{"run":0.0}', '{"run":0.0}']
-    code, _, err = typed(f"perf {pattern} --plot x.png", file, capsys)
-    assert (code, "--plot: of one file" in err) == (2, True)
     code, out, _ = typed(f"tune {pattern} --budget-seconds 0 --json", file, capsys)
     assert code == 0
 

@@ -15,6 +15,7 @@ import pytest
 
 import arrowroot as ar
 from arrowroot import _hints
+from tests.recorded import session
 
 #: An argument to write, and what stands for a call.
 _ARGUMENT = re.compile(r"(\w+)=(?!=)")
@@ -87,139 +88,8 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
         exec(line, names)  # noqa: S102 - of this package
 
 
-#: What people type, with what must stand in the answer. The shell's words are tested with the shell.
-TYPED = {
-    'ar.recreate("x.root")': "ar.create",
-    'ar.update("x.root")': "ar.create",
-    "ar.merge": "ar.scan",
-    "ar.convert": "to_arrow",
-    "ar.concatenate": "to_awkward",
-    "ar.iterate": "for batch in ar.scan",
-    'ar.open(["a.root", "b.root"])': "scan",
-    'ar.open("events.root:t")': "['t']",
-    'ar.open("events.root", library="np")': "tree.to_pandas()",
-    "file.classnames()": "key_list",
-    "file.ls()": "print(file)",
-    'file.Get("t")': 'file["t"]',
-    "file.mktree": "ar.create",
-    "file.mkrntuple": "ar.create",
-    "file.mkdir": "ar.create",
-    'file["t"].append(data)': "ar.create",
-    'file.__setitem__("t", tree)': "ar.create",
-    "tree.arrays()": "tree.to_awkward",
-    'tree.array("x")': "tree.to_awkward",
-    'tree["x"].array()': "column.to_numpy()",
-    "tree.keys()": "tree.column_names",
-    "tree.show()": "print(tree)",
-    "tree.head()": "entries=slice(0, 5)",
-    "tree.iterate()": "tree.scan",
-    "tree.Draw": "np.histogram",
-    "tree.Scan": "slice",
-    "tree.Print": "print(tree)",
-    "tree.GetEntries()": "tree.num_entries",
-    "tree.typenames()": "tree.schema",
-    "tree.pandas.df": "tree.to_pandas",
-    "tree.lazy()": "tree.to_awkward",
-    'tree["x"] == 2': 'filter="x == 2"',
-    'tree["x"] > 2': "tree['x'].to_numpy() > 2",
-    'tree["x"] * 2': "to_numpy() * 2",
-    'tree["x"][0]': "entries=",
-    'list(tree["x"])': "to_numpy()",
-    'tree["x > 2"]': "filter='x > 2'",
-    "tree[0]": "entries=",
-    'tree.to_pandas(library="pd")': "to_pandas() has no argument 'library': write tree.to_pandas()",
-    'tree.to_pandas(cut="x > 1")': "to_pandas() has no argument 'cut': write filter=",
-    "tree.to_numpy(entry_start=1)": "to_numpy() has no argument 'entry_start': write entries=slice(0, 5)",
-    "tree.to_awkward(entry_stop=1)": "to_awkward() has no argument 'entry_stop': write entries=",
-    'tree.scan(step_size="100 MB")': "scan() has no argument 'step_size': write batch_size=",
-    'tree.to_awkward(how="zip")': "to_awkward() has no argument 'how': write",
-    "tree.to_awkward(aliases={})": "events.x + events.y",
-    'tree.to_awkward(expressions=["x"])': "write columns=",
-    "tree.to_awkward(entries=(0, 5))": "slice(0, 5)",
-    "tree.scan(batch_size=1000)": "batch_entries=1000",
-    'tree.to_arrow(where="x > 1")': "write filter=",
-    'tree.to_arrow("x", "n > 2")': "to_arrow() takes columns by position",
-    "tree.to_arrow(n_thread=1)": "did you mean n_threads?",
-    "tree.to_arrow(nonsense_of_mine=1)": "its own are columns, filter_name, entries, filter",
-    'ar.scan("a.root", cut="x > 1")': "scan() has no argument 'cut': write filter=",
-    'ar.scan("a.root", nonsense_of_mine=1)': "its own are paths, tree, columns",
-    "tree.Filter": "filter=",
-    "tree.Define": "events.x + events.y",
-    "tree.Histo1D": "np.histogram",
-    "tree.Snapshot": "ar.write",
-    "tree.Count": "tree.num_entries",
-    "tree.Report": "entries_where",
-    "tree.AsNumpy": "to_numpy",
-    "tree.Range": "slice(0, 5)",
-    "tree.extend": "ar.create",
-    "tree.fill": "ar.create",
-    "tree.to_root": "ar.write",
-    "tree.colum_names": "did you mean column_names",
-    "file.t": "write file['t']",
-    "tree.x": "write tree['x']",
-    "scan.write": "ar.write",
-    "scan.arrays": "scan.to_awkward",
-    'ar.create("x.root", mode="update")': "create() has no argument 'mode': write",
-    'ar.write("x.root", data, tree="t")': 'ar.write("new.root:t", data)',
-    'ar.write("x.root", "t", data)': "write() takes path, data by position",
-    'ar.write("x.root:t", data, compression_level=3)': "compression=",
-    'ar.write("x.root:t", data, autoflush=3)': "flush=",
-    'ar.write("x.root:t", data, splitlevel=3)': "split=0",
-    "new.mktree": 'new["t"] = data',
-    "new.mkrntuple": "rntuple",
-    "new.mkdir": "new.directory",
-    'new.tree("u", autoflush=3)': "tree() has no argument 'autoflush': write flush=",
-    "table.extend": "table.append(data)",
-    "table.fill": "table.append(data)",
-    'new.tree("u", {"x": "var * float32"})': "pa.list_(pa.float32())",
-    'new.tree("u", {"x": "vector<float>"})': "pa.list_(pa.float32())",
-    'ar.write("x.root:t", [{"x": 1.0}])': "from_pylist",
-}
-
-
-@pytest.mark.parametrize("typed", TYPED)
-def test_what_people_type_is_answered(typed: str, names: dict[str, Any]) -> None:
-    with pytest.raises((AttributeError, TypeError, ar.InvalidRequestError)) as caught:
-        eval(typed, names)  # noqa: S307 - of this test
-    message = str(caught.value)
-    assert TYPED[typed] in message
-    assert len(message.splitlines()) == 1
-
-
-#: What people write in filters, with what must stand in the answer.
-FILTERS = {
-    "x > 1 and x < 3": '"&&"',
-    "n in [1, 2]": "isin(n, 1, 2, 3)",
-    "x ** 2 > 1": "unexpected '**': write pow(x, 2)",
-    "x^2 > 1": "pow(x, n)",
-    "~(x > 1)": "unexpected '~': write !(x > 1)",
-    "n << 2 > 1": "unexpected '<<': write n * pow",
-    "n >> 2 > 1": "unexpected '>>': write n * pow",
-    "x > 1 ? n > 1 : n > 2": "write (x > 1 && n > 2)",
-    "TMath::Sqrt(x) > 1": "write sqrt(x)",
-    "std::abs(x) > 1": "write abs(x)",
-    "x > TMath::Pi()": "3.14159",
-    "x > M_PI": "no branch 'M_PI': write x > 3.14159",
-    "Entry$ > 1": "no branch 'Entry$': write entries=slice(0, 5)",
-    "Alt$(v[0], 0) > 1": "len(v) > 0",
-    "Any(v > 1)": "any(v > 1)",
-    "v.size() > 1": "write len(v)",
-    "@v.size() > 1": "write len(v)",
-    "v[][0] > 1": "unexpected '[]': write v[0] > 1",
-    "int(x) > 1": "floor(x)",
-    "Max(v) > 1": "Max$(v)",
-    "nonsense_of_mine(x)": "there are any, all, sum, count, len and 29 more",
-    "srqt(x) > 1": "did you mean sqrt",
-}
-
-
-@pytest.mark.parametrize("condition", FILTERS)
-def test_what_people_write_in_filters_is_answered(condition: str, names: dict[str, Any]) -> None:
-    with pytest.raises((ar.FilterError, ar.NoSuchColumnError)) as caught:
-        names["tree"].to_numpy("x", filter=condition)
-    message = str(caught.value)
-    assert FILTERS[condition] in message
-    assert "^" in message.splitlines()[-1]
+def test_what_people_type_is_answered(names: dict[str, Any]) -> None:
+    session("first-words", Path.cwd(), names)
 
 
 @pytest.mark.parametrize("line", {**_hints.TO_CALL, **_hints.TO_NAME, **_hints.TO_SIGN}.values())

@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-import warnings
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -17,12 +16,12 @@ import arrowroot as ar
 from arrowroot import cli
 from arrowroot._layout.columns import ColumnSettings
 from arrowroot._layout.layout import layout_of
-from arrowroot._layout.precision import parse_precision
 from arrowroot._layout.presets import document, names, preset
 from arrowroot._layout.settings import codec_numbers
 from arrowroot._sample.make import sample_of
 from arrowroot._select.globs import Globs, without_match
 from arrowroot._writing.options import layout_with
+from tests.recorded import session
 from tests.tables import list_of, struct
 
 LIST = pa.list_(pa.field("item", pa.float64(), nullable=False))
@@ -192,76 +191,6 @@ def test_records_in_views_are_split(tmp_path):
     assert [one.split for one in found.values()] == [99, 0]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"split": 100}, r"split=100: 0 to 99"),
-        ({"split": {"x": True}}, r"split\['x'\]=True: 0 to 99"),
-        ({"split": {"@smallest": 1}}, "'@largest'"),
-        ({"memberwise": 1}, "True or False"),
-        ({"lists": "arrays"}, "'counted' or 'vector'"),
-        ({"classes": {"x": "a b"}}, r"classes\['x'\]='a b'.*C\+\+ class"),
-        ({"encoding": {"x": "zip"}, "format": "rntuple"}, "'auto', 'split' or 'plain'"),
-        ({"encoding": "plain"}, "a tree has none"),
-        ({"split": 0, "format": "rntuple"}, "an RNTuple has none"),
-        ({"precision": "Real32Trunc:16"}, "Double32, Float16 and mantissa"),
-        ({"precision": "Float16", "format": "rntuple"}, "Real32Trunc, Real32Quant and mantissa"),
-        ({"flush": None, "basket_size": "optimized"}, "first flush"),
-        ({"flush": None, "format": "rntuple"}, "clusters"),
-        ({"basket_size": "huge"}, "basket_size"),
-        ({"autosave": "often"}, "autosave"),
-        ({"io_features": "kNone"}, "'kGenerateOffsetMap'"),
-        ({"io_features": "kGenerateOffsetMap", "format": "rntuple"}, "an RNTuple has none"),
-        ({"compression": {"x": "zip"}}, "zstd, zlib, lz4 and lzma"),
-        ({"format": "parquet"}, "'ttree' or 'rntuple'"),
-        ({"flush": 2**63}, "a number of entries"),
-        ({"autosave": "1 GB", "format": "rntuple"}, "an RNTuple has none"),
-        ({"split": {"*": 0, "tracks": 99}}, r"split\['tracks'\] never counts, as '\*' before it"),
-        ({"compression": {"a*": "zstd", "ab": "lz4"}}, r"compression\['ab'\] never counts, as 'a\*'"),
-    ],
-)
-def test_what_makes_no_sense_is_told_with_what_is_possible(options, message):
-    with pytest.raises(ar.InvalidRequestError, match=message):
-        ar.Layout(**options)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"split": {"x": 99}}, r"split\['x'\]=99: the column is of float: it has no records"),
-        ({"split": 99, "classes": {"x": "X"}}, r"classes\['x'\]='X'.*no records"),
-        ({"classes": {"a": "A"}}, r"classes\['a'\]='A'.*without a split level"),
-        ({"memberwise": {"a": True}}, r"memberwise\['a'\]=True.*without a split level"),
-        ({"split": 0, "memberwise": {"r": True}}, r"memberwise\['r'\]=True.*no lists of records"),
-        ({"lists": {"x": "vector"}}, r"lists\['x'\]='vector'.*no lists"),
-    ],
-)
-def test_what_a_column_that_is_named_cannot_have_is_told(options, message):
-    record = pa.StructArray.from_arrays([np.zeros(40)], names=["y"])
-    table = table_of(x=np.zeros(40, np.float32), a=objects(1), r=record)
-    with pytest.raises(ar.InvalidRequestError, match=message):
-        columns_of(ar.Layout(**options), table)
-    of_ntuple = {"encoding": {"x": "plain"}, "precision": {"x": "Real32Trunc:16"}}
-    with pytest.raises(ar.InvalidRequestError, match=r"encoding\['x'\]='plain': .* an encoding of its own"):
-        columns_of(ar.Layout("rntuple", **of_ntuple), table)
-    # All of a kind may be asked for where some are others.
-    for_all = {
-        name: value if isinstance(value, int) else {"*": next(iter(value.values()))}
-        for name, value in options.items()
-    }
-    assert len(columns_of(ar.Layout(**for_all), table)) == 3
-
-
-@pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
-@pytest.mark.parametrize("name", ["string", "std::string", "std::Muon", "ROOT::RVecF", "TTree", "Long64_t"])
-def test_names_of_types_that_root_has_are_no_names_of_classes(tmp_path, name):
-    with pytest.raises(ar.InvalidRequestError, match=f'type "{name}" of its own'):
-        ar.write(
-            f"{tmp_path}/t.root:t", table_of(a=objects(1)), layout=ar.Layout(split=99, classes={"a": name})
-        )
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_name_is_that_column_whatever_letters_it_has():
     table = table_of(**{"x[0]": np.zeros(4), "y": np.zeros(4)})
     layout = ar.Layout(precision={"x[0]": "Double32", "*": None}, compression={"x[0]": "lz4", "*": None})
@@ -277,39 +206,6 @@ def test_what_is_said_over_a_base_takes_away_what_it_covers():
     assert ar.Layout.from_toml(layout.to_toml()) == layout
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Double32", "Double32"),
-        ("Double32[0,3.14159265358979,12]", "Double32[0,3.14159265358979,12]"),
-        ("Real32Quant:20[-1000001,1e-9]", "Real32Quant:20[-1000001,1e-09]"),
-        ("Double32_t[0, 10, 12]", "Double32[0,10,12]"),
-        ("Double32[-1,1]", "Double32[-1,1]"),
-        ("float16[0,0,10]", "Float16[0,0,10]"),
-        ("mantissa:10", "mantissa:10"),
-        ("Real32Trunc:16", "Real32Trunc:16"),
-        ("Real32Quant:12[0,1]", "Real32Quant:12[0,1]"),
-        ("exact", "None"),
-    ],
-)
-def test_precisions_in_every_spelling(text, found):
-    assert str(parse_precision(text)) == found
-    assert str(parse_precision(found if found != "None" else None)) == found
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "half", "mantissa", "mantissa:0", "mantissa:23", "Double32[1,0]", "Double32[0,0,1]", "Double32[0,0,15]",
-        "Double32[0,1,33]", "Double32[0,1,2.5]", "Double32:12", "Double32[0]", "Real32Trunc:9", "Real32Trunc:32",
-        "Real32Quant:12", "Real32Quant:33[0,1]", "Real32Quant:8[1,1]", "mantissa:10[0,1]", 12, "Double32[-1e308,1e308]",
-    ],
-)  # fmt: skip
-def test_other_precisions_are_refused(text):
-    with pytest.raises(ar.InvalidRequestError, match="precision"):
-        parse_precision(text)
-
-
 def test_names_are_layouts_wherever_one_is_taken(tmp_path):
     table = table_of(x=np.arange(100, dtype=np.float32), a=pa.array([[1.0, 2.0]] * 100))
     path = tmp_path / "own.toml"
@@ -319,27 +215,6 @@ def test_names_are_layouts_wherever_one_is_taken(tmp_path):
         ar.write(f"{file}:t", table, layout=layout)
         with ar.open(file) as found:
             assert found["t"].to_arrow().column("x").to_pylist() == table.column("x").to_pylist()
-    with pytest.raises(ar.InvalidRequestError, match=r"'aod-2012'.*did you mean 'aod-2011'"):
-        ar.write(f"{tmp_path}/x.root:t", table, layout="aod-2012")
-    with pytest.raises(ar.InvalidRequestError, match="expected a Layout"):
-        ar.write(f"{tmp_path}/x.root:t", table, layout=7)
-    with pytest.raises(ar.StorageError, match=r"none\.toml"):
-        ar.write(f"{tmp_path}/x.root:t", table, layout="none.toml")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("split = 0\nsplitt = 1\n", "no key 'splitt'.*did you mean 'split'"),
-        ("base = 'x.toml'\n\n", "the name of a preset"),
-        ("base = 'aod'\n\n", "'aod-2011'"),
-        ("flush = \n\n", "no TOML"),
-        ("[split]\n'*' = 100\n", r"split\['\*'\]=100"),
-    ],
-)
-def test_what_is_wrong_in_a_file_is_told(text, message):
-    with pytest.raises(ar.InvalidRequestError, match=message):
-        ar.Layout.from_toml(text)
 
 
 DEEP = ".".join(["a"] * 100_000)
@@ -570,67 +445,16 @@ NAMED = struct(pt=pa.float32(), name=pa.string())
 MISTAKEN = struct(n=pa.int32(), s=struct(n=PAIR))
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_nullable", "options", "message"),
-    [
-        (list_of(NAMED), False, {"split": 99}, "texts or lists in a split collection"),
-        (struct(v=list_of(NAMED)), False, {"split": 99}, "texts or lists in a split collection"),
-        (list_of(struct(s=NAMED)), False, {"split": 2}, "texts or lists in a split collection"),
-        (PAIR, False, {"split": 0}, "whole objects"),
-        (struct(s=struct(s=PAIR)), False, {"split": 1}, "whole objects"),
-        (list_of(PAIR), False, {"split": 0, "memberwise": True}, "whole objects"),
-        (list_of(list_of(PAIR)), False, {"split": 99, "memberwise": True}, "whole objects"),
-        (pa.list_(pa.field("item", NAMED, nullable=False), 2), False, {"split": 99}, "whole objects"),
-        (list_of(struct(s=PAIR)), False, {"split": 1}, "whole objects"),
-        (list_of(struct(s=pa.list_(pa.field("item", PAIR), 2))), False, {"split": 9}, "whole objects"),
-        (list_of(MISTAKEN), False, {"split": 99}, "name of another beside"),
-        (struct(v=MISTAKEN), False, {"split": 99}, "name of another beside"),
-        (struct(v=list_of(MISTAKEN)), False, {"split": 99}, "name of another beside"),
-        (MISTAKEN, False, {"split": 99}, None),
-        (list_of(struct(s=PAIR, n=pa.int32())), False, {"split": 99}, None),
-        (PAIR, True, {"format": "rntuple"}, "records that may be missing"),
-        (pa.list_(pa.field("item", PAIR)), False, {"format": "rntuple"}, "records that may be missing"),
-        (
-            list_of(pa.float32()),
-            False,
-            {"io_features": "kGenerateOffsetMap"},
-            "kGenerateOffsetMap: ROOT reads other values",
-        ),
-        (
-            pa.string(),
-            False,
-            {"io_features": "kGenerateOffsetMap"},
-            "kGenerateOffsetMap: ROOT reads other values",
-        ),
-        (list_of(pa.float64()), False, {"precision": "Double32"}, "lists of Double32"),
-        (PAIR, False, {"split": 99}, None),
-        (list_of(PAIR), False, {"split": 99}, None),
-        (NAMED, False, {"split": 1}, None),
-        (list_of(NAMED), False, {}, None),
-        (PAIR, True, {}, None),
-        (struct(pt=pa.float32(), v=list_of(pa.float32())), False, {"format": "rntuple"}, None),
-        (list_of(pa.float32()), False, {"io_features": "kGenerateOffsetMap", "lists": "vector"}, None),
-    ],
-    ids=str,
-)
-def test_layouts_that_fewer_readers_take_are_told_once_and_in_the_plan(
-    tmp_path, kind, is_nullable, options, message
-):
-    schema = pa.schema([pa.field("x", kind, nullable=is_nullable), pa.field("y", kind, nullable=is_nullable)])
+def told(kind: pa.DataType, *, is_nullable: bool = False, **options) -> str:
+    """Write columns of a type by a layout, twice, which warns; return the notes of its plan."""
+    schema = pa.schema([pa.field(name, kind, nullable=is_nullable) for name in "xy"])
     layout = ar.Layout(**options)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        with ar.create(tmp_path / "x.root") as file:
-            table = file.tree("t", schema, layout=layout)
-            table.append(schema.empty_table())
-            table.append(schema.empty_table())
-    texts = [str(one.message) for one in told if one.category is ar.FewReadersWarning]
-    notes = str(layout.plan(schema))
-    if message is None:
-        assert texts == []
-        assert "uproot" not in notes
-    else:
-        [text] = texts
-        assert message in text
-        assert "'x', 'y'" in text
-        assert message in notes
+    with ar.create("told.root") as file:
+        table = file.tree("t", schema, layout=layout)
+        table.append(schema.empty_table())
+        table.append(schema.empty_table())
+    return "\n".join(layout.plan(schema).notes)
+
+
+def test_what_makes_no_sense_or_few_readers_take_is_told_with_what_is_possible(tmp_path):
+    session("layouts", tmp_path, globals())

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from tests.recorded import session
 
 from .conftest import N_ENTRIES, write_tree
 
@@ -50,55 +51,22 @@ def test_the_command_opens_it(odd_name, arrowroot_command):
     assert "caf\ufffd.root" in arrowroot_command("ls", odd_name).stdout
 
 
-def test_a_file_url_may_name_this_host(sample):
-    with ar.open(f"file://localhost{sample[0]}") as there, ar.open(f"file://{sample[0]}") as here:
-        assert there.size_bytes == here.size_bytes
-    with pytest.raises(ar.InvalidRequestError, match='"localhostile" stands where the host does'):
-        ar.open(f"file://localhostile{sample[0]}")
-
-
-def test_file_urls_may_be_encoded(sample, tmp_path):
-    path = tmp_path / "with space, 100%25 ä.root"
-    path.write_bytes(sample[0].read_bytes())
-    for url in (path.as_uri(), f"file://{path}"):
-        with ar.open(url) as file:
-            assert file["Events"].num_entries == N_ENTRIES
-
-
-def test_the_home_directory_may_be_a_tilde(sample, tmp_path, monkeypatch, arrowroot_command):
-    (tmp_path / "x1.root").write_bytes(sample[0].read_bytes())
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for location in ("~/x1.root", Path("~/x1.root"), b"~/x1.root"):
-        with ar.open(location) as file:
-            assert file.url == str(tmp_path / "x1.root")
-    for paths in ("~/x*.root", "~/x1.root:Events", Path("~/x1.root"), {"~/x1.root": "Events"}):
-        assert ar.scan(paths, columns="run").num_entries == N_ENTRIES
-    assert "1,000 of 1,000" in arrowroot_command("perf", "~/x1.root:Events", "-c", "run").stdout
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "~").mkdir()
-    (tmp_path / "~/x1.root").write_bytes(b"")
-    with pytest.raises(ar.CorruptFileError, match=r"^~/x1\.root"):
-        ar.open("~/x1.root")
-    with pytest.raises(ar.NoSuchFileError, match="~nobody-of-that-name"):
-        ar.open("~nobody-of-that-name/x.root")
-
-
-def test_a_pattern_that_is_opened_says_what_takes_patterns(sample, arrowroot_command):
-    pattern = f"{sample[0].parent}/s?mple.root"
-    with pytest.raises(ar.NoSuchFileError, match=r"a pattern: arrowroot\.scan reads"):
-        ar.open(pattern)
-    assert "arrowroot.scan" in arrowroot_command("layout", pattern, check=False).stderr
-    with pytest.raises(ar.NoSuchFileError) as caught:
-        ar.open(f"{sample[0].parent}/none.root")
-    assert "scan" not in str(caught.value)
-
-
-def test_what_is_no_location_is_refused():
-    for wrong in (3, None, [3]):
-        with pytest.raises(ar.InvalidRequestError, match="path or URL"):
-            ar.open(wrong)
-    with pytest.raises(ar.InvalidRequestError, match="path or URL"):
-        ar.scan([3])
+def test_what_is_a_location_is_opened_and_what_is_none_is_refused(sample, tmp_path, monkeypatch):
+    path, spaced = tmp_path / "sample.root", tmp_path / "with space, 100%25 ä.root"
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for copy in (path, spaced, home / "x1.root"):
+        copy.write_bytes(sample[0].read_bytes())
+    (tmp_path / "text").write_text("text")
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        tar.add(path, "x.root")
+    ends = os.pipe()
+    with os.fdopen(ends[0], "rb") as pipe, os.fdopen(ends[1], "wb"), (tmp_path / "text").open() as text:
+        given = {"path": path, "spaced": spaced, "pipe": pipe, "text": text}
+        names = {"ar": ar, "np": np, "io": io, "array": array, "Path": Path}
+        varying = [(r" at 0x[0-9a-f]+>", " at 0x...>"), (r"reading \d+ bytes", "reading N bytes")]
+        session("locations", tmp_path, names | given, varying)
 
 
 class ShortReads(io.BytesIO):
@@ -169,49 +137,6 @@ def test_the_position_of_a_file_in_hand_is_what_it_was(sample):
             assert given.tell() == 23
 
 
-def test_what_is_no_location_is_told_as_what_it_is(sample):
-    with pytest.raises(ar.InvalidRequestError, match=r"has gaps in memory.*: give bytes of it"):
-        ar.open(memoryview(sample[0].read_bytes())[::2])
-    with pytest.raises(ar.InvalidRequestError, match="has gaps in memory"):
-        ar.open(np.zeros(9, np.uint8)[::2])
-    for nothing in ("", b""):
-        for take in (ar.open, ar.scan):
-            with pytest.raises(
-                ar.InvalidRequestError, match="expected a path or URL of a file, got an empty text"
-            ):
-                take(nothing)
-
-
-def test_a_tar_archive_is_told_as_one(sample, tmp_path):
-    with tarfile.open(tmp_path / "x.tar", "w") as tar:
-        tar.add(sample[0], "x.root")
-    with pytest.raises(ar.CorruptFileError, match="it looks like a tar archive"):
-        ar.open(tmp_path / "x.tar")
-
-
-def test_what_cannot_be_read_from_any_place_is_refused(sample, tmp_path):
-    (tmp_path / "text").write_text("text")
-    closed = io.BytesIO(sample[0].read_bytes())
-    closed.close()
-    ends = os.pipe()
-    with (tmp_path / "text").open() as text, os.fdopen(ends[0], "rb") as pipe, os.fdopen(ends[1], "wb"):
-        for given, why in (
-            (text, "mode 'rb'"),
-            (pipe, r"ar\.open\(file\.read\(\)\)"),
-            (closed, "closed file"),
-        ):
-            with pytest.raises(ar.InvalidRequestError, match=why):
-                ar.open(given)
-    for options in ({"replicas": [sample[0]]}, {"strategy": "direct"}):
-        with pytest.raises(ar.InvalidRequestError, match="a file in hand, which has no replicas"):
-            ar.open(sample[0].read_bytes(), **options)
-    late = io.BytesIO(sample[0].read_bytes())
-    tree = ar.open(late)["Events"]
-    late.close()
-    with pytest.raises(ar.StorageError, match="closed file"):
-        tree.to_arrow()
-
-
 def test_a_file_in_hand_lies_beside_no_other(tmp_path):
     with ar.create(tmp_path / "main.root") as file:
         file["F"] = {"y": [1.5]}
@@ -224,50 +149,6 @@ def test_a_file_in_hand_lies_beside_no_other(tmp_path):
     with contextlib.suppress(ar.InvalidRequestError):
         tree.add_recorded_friends()
     assert tree.to_arrow().to_pydict() == {"x": [1], "y": [1.5]}
-
-
-@pytest.mark.parametrize(
-    "several",
-    [
-        *(
-            ["a.root", "b.root"],
-            ("a.root",),
-            [],
-            {"a.root": "T"},
-            (name for name in "ab"),
-            {"a.root"},
-            None,
-            5,
-        ),
-        # Their memory is no content of a file, and may hold addresses.
-        *(
-            np.array(["a.root", "b.root"]),
-            np.array(["a.root"], object),
-            np.arange(9),
-            np.array(["2020"], "M8[D]"),
-        ),
-        array("d", [1.0]),
-    ],
-    ids=lambda several: type(several).__name__,
-)
-def test_several_files_are_no_replicas_by_chance(several):
-    with pytest.raises(ar.InvalidRequestError, match=r"arrowroot\.scan.*replicas="):
-        ar.open(several)
-
-
-def test_a_second_file_is_no_argument(sample):
-    with pytest.raises(ar.InvalidRequestError, match=r"one file.*arrowroot\.scan.*replicas="):
-        ar.open(sample[0], sample[0])
-
-
-def as_friends(paths):
-    return ar.scan(paths[0][0], "Events", friends={"f": paths})
-
-
-@pytest.mark.parametrize("read", [ar.scan, ar.partitions, as_friends])
-def test_a_list_in_a_list_is_refused_and_names_replicas(sample, read):
-    with pytest.raises(ar.InvalidRequestError, match="replicas="):
-        read([[str(sample[0]), str(sample[0])]])
 
 
 HUGE = {

@@ -13,6 +13,8 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._objects.factory import Factory, kind_of
+from arrowroot.cli import art
+from tests.recorded import session
 
 
 def record(class_name, members, bases=()):
@@ -33,28 +35,6 @@ def histograms(tmp_path):
     return path
 
 
-def test_cycles_and_directories_lead_to_objects_too(histograms):
-    file = ar.open(histograms)
-    assert file["dir/h"].values().tolist() == [0, 0, 1, 0]
-    assert file["dir/h;1"].values().tolist() == [2, 1, 0, 1]
-    assert file["dir"]["h;2"].values().tolist() == [0, 0, 1, 0]
-    assert file["text"] == "some\ttext"
-    with pytest.raises(ar.NoSuchKeyError, match="has no cycle '3', only 2, 1"):
-        file["dir/h;3"]
-    with pytest.raises(ar.NoSuchKeyError, match="did you mean 'text'"):
-        file["test"]
-
-
-def test_raw_gives_the_bytes_of_an_object_but_not_of_a_directory(histograms):
-    file = ar.open(histograms)
-    assert file.raw("text").endswith(b"\x09some\ttext")
-    assert len(file["dir"].raw("h;1")) == len(file.raw("dir/h"))
-    with pytest.raises(ar.InvalidRequestError, match="is a directory"):
-        file.raw("dir")
-    with pytest.raises(ar.NoSuchKeyError, match="no object 'nothing'"):
-        file.raw("nothing")
-
-
 def test_arrays_are_the_callers_own(histograms):
     h = ar.open(histograms)["dir/h;1"]
     h.values()[:] = -1
@@ -68,58 +48,6 @@ def test_a_record_can_be_copied_and_sent(histograms):
     for other in (pickle.loads(pickle.dumps(h)), copy.deepcopy(h)):  # noqa: S301 - our own bytes
         assert isinstance(other, ar.Histogram)
         assert other.to_json() == h.to_json()
-
-
-def test_a_member_that_is_missing_comes_with_near_names(histograms):
-    h = ar.open(histograms)["dir/h"]
-    with pytest.raises(AttributeError, match="TH1D has no member 'fEntry'; did you mean 'fEntries'"):
-        _ = h.fEntry
-    with pytest.raises(KeyError, match="fEntries"):
-        h["fEntry"]
-    assert "fEntries" in h
-    assert "fEntries" in dir(h)
-
-
-def test_json_has_no_nan_and_says_what_cannot_be_read():
-    error = ar.UnsupportedError("Strange, cannot be read")
-    inner = Factory(pytest.fail).unreadable("Strange", error, b"123")
-    outer = record(
-        "A", {"x": float("nan"), "y": np.array([1, np.inf]), "z": inner, "again": inner, "b": b"\xff"}
-    )
-    document = json.loads(outer.to_json())
-    assert document["x"] is None
-    assert document["y"] == [1, None]
-    assert document["z"] == {"_typename": "Strange", "_error": "Strange, cannot be read"}
-    assert document["again"] == {"$ref": 1}
-    with pytest.raises(ar.UnsupportedError, match="Strange"):
-        inner["fName"]
-    with pytest.raises(ar.UnsupportedError, match="Strange"):
-        list(inner)
-    assert "not readable, 3 bytes" in repr(outer)
-
-
-def test_a_member_that_is_called_like_a_name_may_be_anything():
-    assert "'t'" in repr(record("A", {"fName": np.array([1, 2]), "fTitle": "t"}))
-
-
-def test_objects_nested_without_end_are_an_error_and_no_crash():
-    deep = record("A", {})
-    for _ in range(5000):
-        deep = record("A", {"inner": deep})
-    with pytest.raises(ar.UnsupportedError, match="nested more than 200 deep"):
-        deep.to_dict()
-    assert "inner" in repr(deep)
-
-
-def test_the_class_of_a_derived_histogram_follows_from_its_bases():
-    assert kind_of("MyHist", ("TH1D", "TH1", "TNamed")) is ar.Histogram
-    assert kind_of("TH2Poly", ("TH2D", "TH2", "TH1", "TNamed")) is ar.PolyHistogram
-    assert kind_of("TProfile2Poly", ("TH2Poly", "TH2", "TH1", "TNamed")) is ar.PolyProfile
-    assert kind_of("TH1K", ("TH1", "TNamed")) is ar.Record
-    assert kind_of("TProfile2D", ("TH2D", "TH2", "TH1")) is ar.Profile
-    assert kind_of("TParameter<double>", ("TObject",)) is ar.Parameter
-    assert kind_of("Mine", ("TNamed", "TObject")) is ar.Named
-    assert kind_of("Mine", ()) is ar.Record
 
 
 def histogram(n_values, **members):
@@ -136,70 +64,18 @@ def histogram(n_values, **members):
     return record("TH1D", {"fName": "h", "fTitle": "", **usual, **members}, ("TH1", "TNamed"))
 
 
-def test_a_histogram_that_contradicts_itself_is_corrupt():
-    assert histogram(4).values().tolist() == [0, 0]
-    with pytest.raises(ar.CorruptFileError, match="fArray has 3 values for 4 bins"):
-        histogram(3).values()
-    with pytest.raises(ar.CorruptFileError, match="fSumw2 has 1 values"):
-        histogram(4, fSumw2=np.zeros(1)).variances()
-    with pytest.raises(ar.CorruptFileError, match="7 dimensions"):
-        _ = histogram(4, fDimension=7).axes
-    broken = histogram(4)
-    broken["fXaxis"]._members["fNbins"] = -1
-    with pytest.raises(ar.CorruptFileError, match="of -1 bins"):
-        _ = broken.axes
-    # More than memory has, were a label or an edge made for each.
-    broken["fXaxis"]._members.update(fNbins=0x7FFFFFF0, fLabels=record("THashList", {}))
-    for ask in (broken.summary, broken.to_numpy, lambda: broken.axes[0].labels):
-        with pytest.raises(ar.CorruptFileError, match="fArray has 4 values for 2147483634 bins"):
-            ask()
-
-
-def test_a_histogram_of_polygons_that_contradicts_itself_is_corrupt():
+def poly(**members):
     corners = {"fNpoints": 3, "fX": np.array([0, 1.0, 1]), "fY": np.array([0, 0, 1.0])}
     polygon = record("TGraph", {"fName": "", "fTitle": "", **corners}, ("TNamed",))
     one = record("TH2PolyBin", {"fContent": 4.0, "fPoly": polygon})
-
-    def poly(**members):
-        usual = {"fBins": [one], "fSumw2": np.zeros(0), "fOverflow": np.arange(9.0), "fEntries": 4.0}
-        return record("TH2Poly", {"fName": "h", "fTitle": "", **usual, **members}, ("TH2", "TH1"))
-
-    assert (poly().values().tolist(), poly().errors().tolist(), poly().num_bins) == ([4], [2], 1)
-    assert poly().outside().tolist() == [[6, 3, 0], [7, 4, 1], [8, 5, 2]]
-    assert poly(fBins=None).to_numpy()[1] == []
-    for ask, message in [
-        (poly(fSumw2=np.zeros(1)).errors, "fSumw2 has 1 values for 1 bins and 9 regions"),
-        (poly(fOverflow=np.zeros(3)).outside, "contents of 3 regions"),
-        (poly(fBins=[None]).values, "'h': a bin is no Record"),
-        (poly(fBins=[record("TH2PolyBin", {})]).values, "without a number 'fContent'"),
-        (lambda: poly(fBins=[record("TH2PolyBin", {"fPoly": one})]).polygons, "a polygon is no Graph"),
-        (lambda: poly().axis("y"), "an axis is no Record"),
-    ]:
-        with pytest.raises(ar.CorruptFileError, match=message):
-            ask()
-    with pytest.raises(ar.UnsupportedError, match="TH2Poly 'h': its bins are polygons"):
-        poly().to_boost()
+    usual = {"fBins": [one], "fSumw2": np.zeros(0), "fOverflow": np.arange(9.0), "fEntries": 4.0}
+    return record("TH2Poly", {"fName": "h", "fTitle": "", **usual, **members}, ("TH2", "TH1"))
 
 
-def test_bins_that_are_polygons_have_a_line_each_and_many_are_not_drawn():
-    from arrowroot.cli import art
-
-    corners = {"fNpoints": 3, "fX": np.array([0, 1.0, 1]), "fY": np.array([0, 0, 1.0])}
-    polygon = record("TGraph", {"fName": "", "fTitle": "", **corners}, ("TNamed",))
-    one = record("TH2PolyBin", {"fContent": 4.0, "fPoly": polygon})
-
-    def drawn(n_bins):
-        members = {
-            "fBins": [one] * n_bins,
-            "fSumw2": np.zeros(0),
-            "fOverflow": np.arange(9.0),
-            "fEntries": 4.0,
-        }
-        return art.polygons(record("TH2Poly", {"fName": "h", "fTitle": "", **members}, ("TH2", "TH1")), 80)
-
-    assert len(drawn(24)) == 24
-    assert "in [0, 1] x [0, 1]  4" in drawn(24)[-1]
-    assert "25 bins that are polygons are not drawn" in " ".join(drawn(25))
+def test_objects_answer_as_was_recorded(histograms):
+    made = {"record": record, "histogram": histogram, "poly": poly, "a_map": maps(histograms.parent)["a map"]}
+    names = {"ar": ar, "np": np, "art": art, "Factory": Factory, "kind_of": kind_of}
+    session("objects", histograms.parent, names | made)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 2.5])
@@ -249,19 +125,6 @@ def test_an_object_that_contradicts_itself_hides_no_other_in_a_listing(tmp_path,
     assert "text" in listed
 
 
-def test_a_buffer_is_filled_with_its_weights_and_what_is_outside_goes_to_the_flow_bins():
-    entries = [(2.0, 0.5), (1.0, 5.0), (3.0, -1.0), (0.5, float("nan")), (1.5, 1.0)]
-    buffer = np.array([len(entries), *(number for entry in entries for number in entry), 77, 77])
-    h = histogram(4, fBuffer=buffer, fArray=np.array([0, 1.0, 0, 0]))
-    assert h.values(flow=True).tolist() == [3, 3, 1.5, 1.5]
-    assert h.variances(flow=True).tolist() == [9, 5, 2.25, 1.25]
-    assert h.num_entries == 5
-    already = histogram(4, fBuffer=np.array([-2, 1.0, 0.5, 1.0, 0.5]), fArray=np.array([0, 2.0, 0, 0]))
-    assert already.values().tolist() == [2, 0]
-    with pytest.raises(ar.CorruptFileError, match="9 entries in a smaller buffer"):
-        histogram(4, fBuffer=np.array([9, 1.0])).values()
-
-
 def test_show_draws_what_there_is(histograms, arrowroot_command):
     shown = arrowroot_command("show", f"{histograms}:dir/h;1").stdout
     assert "TH1D: 4 bins in [0, 8), 4 entries" in shown
@@ -283,8 +146,6 @@ def test_show_draws_what_there_is(histograms, arrowroot_command):
 
 @pytest.mark.parametrize("n_bins", [1, 30, 1000])
 def test_pictures_fit_the_terminal(n_bins):
-    from arrowroot.cli import art
-
     contents = np.zeros(n_bins + 2)
     contents[1:-1] = np.linspace(-3, 5, n_bins)
     contents[1] = np.nan
@@ -314,8 +175,6 @@ LARGEST = 1.7976931348623157e308
     ids=str,
 )
 def test_graphs_and_histograms_of_any_numbers_are_drawn(values):
-    from arrowroot.cli import art
-
     other = [float(i) for i in range(len(values))]
     for x, y in ((values, other), (other, values), (values, values)):
         graph = SimpleNamespace(x=np.array(x), y=np.array(y), n_dimensions=2)
@@ -419,59 +278,6 @@ def test_what_has_a_content_finds_members_by_name_and_is_not_gone_over(class_nam
             ask(found)
     with pytest.raises(TypeError, match=rf"a {class_name} has no len\(\): its members are in \.members"):
         len(found)
-
-
-def test_an_axis_is_a_sequence_of_its_bins():
-    members = {"fName": "x", "fTitle": "", "fNbins": 3, "fXmin": 0, "fXmax": 3, "fXbins": np.zeros(0)}
-    axis = ar.Axis(record("TAxis", members))
-    bins = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]
-    assert (list(axis), list(reversed(axis)), len(axis)) == (bins, bins[::-1], 3)
-    assert (axis[0:2], axis[::-1], axis[-1], axis[5:]) == (bins[:2], bins[::-1], bins[2], [])
-    assert (1.0, 2.0) in axis
-    with pytest.raises(IndexError, match="axis 'x' has no bin 5: it has 3 bins, counted from 0"):
-        axis[5]
-    with pytest.raises(TypeError, match=r"bins by their numbers or slices of these, not by 1\.5"):
-        axis[1.5]
-
-
-def test_a_list_finds_the_same_by_every_way():
-    named, text = record("TNamed", {"fName": "n"}), record("TObjString", {"fString": "s"})
-    found = record(
-        "TList", {"fName": "list", "fItems": [{"option": "", "object": one} for one in (named, text)]}
-    )
-    assert list(found) == [named, text]
-    assert (found["n"], found.get("n"), found.get(0), "n" in found, named in found) == (
-        *[named] * 3,
-        True,
-        True,
-    )
-    assert (list(reversed(found)), found[::-1], len(found)) == ([text, named], [text, named], 2)
-    assert (found.index("s"), found.index(named), found.count("s"), found.count("x")) == (1, 0, 1, 0)
-    assert (found.get(7), found.get("x", 5), "x" in found) == (None, 5, False)
-    # A member is none of its objects.
-    assert (found.get("fName"), "fName" in found, found.get(None), None in found) == (
-        None,
-        False,
-        None,
-        False,
-    )
-    with pytest.raises(KeyError, match=r"no object 'fName'; its member of that name is in \.members"):
-        found["fName"]
-    with pytest.raises(ValueError, match="TList has no 'x'"):
-        found.index("x")
-    assert found.members["fName"] == found.fName == "list"
-
-
-def test_a_map_finds_values_by_key_and_by_its_name(tmp_path):
-    found = maps(tmp_path)["a map"]
-    text, named, nobody = found
-    assert (found["Run"], found[text], found.get("Run", "default")) == (1, 1, 1)
-    assert (found["n"], found[named], found[nobody]) == (named, named, 2)
-    assert [value for _, value in found.pairs] == [1, named, 2, "later"]
-    with pytest.raises(KeyError, match="TMap has no key 'Rum'; did you mean 'Run'"):
-        found["Rum"]
-    assert found.get("fPairs") is None
-    assert len(found.fPairs) == 4
 
 
 def test_an_object_that_cannot_be_read_says_so_whatever_it_is_asked_for():

@@ -12,6 +12,7 @@ from arrowroot._pictures import curve
 from arrowroot._report import trace
 from arrowroot._report.replay import Disk, Line, parse_sweep, replay, strategies
 from arrowroot.cli import main
+from tests.recorded import session
 
 LINE = Line(0.005, 12e6)
 #: 40 baskets of 100 kB side by side, each with 1 ms of work.
@@ -113,31 +114,6 @@ def test_every_strategy_brings_every_byte_in_no_less_time_than_the_line_needs(pl
     assert first.n_ranges >= first.n_requests >= 1
 
 
-def test_strategies_by_name():
-    assert strategies(None) == ["auto"]
-    assert strategies(["all", "direct"]) == _native.strategies()
-    with pytest.raises(InvalidRequestError, match="did you mean treecache"):
-        strategies(["treecach"])
-
-
-def test_sweeps():
-    sweep = parse_sweep("readahead=4k..128M")
-    assert (sweep.strategy, sweep.option) == ("readahead", "cache_size")
-    assert sweep.sizes == [4096 << i for i in range(16)]
-    assert parse_sweep("max_gap=1k..5k") == (None, "max_gap", [1024, 2048, 4096])
-    assert parse_sweep("max-span = 1 MB .. 2 MB").sizes == [1_000_000, 2_000_000]
-    for text, message in (
-        ("readahead", "expected NAME"),
-        ("readahead=8k..4k", "smaller size first"),
-        ("readahed=4k..8k", "did you mean readahead"),
-        ("retries=1..8", "takes no size"),
-        ("readahead=4x..8k", "not a size"),
-        ("readahead=1..9999999999999999", "above 1 PiB"),
-    ):
-        with pytest.raises(InvalidRequestError, match=message):
-            parse_sweep(text)
-
-
 @pytest.fixture
 def recorded(tmp_path):
     path = tmp_path / "t.parquet"
@@ -208,26 +184,8 @@ def test_the_command_sweeps_and_draws(recorded, tmp_path, arrowroot_command):
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["--plot", "p.png"], "--sweep"),
-        (["--sweep", "max_gap=1k..2k", "--strategy", "all"], "one strategy"),
-        (["--sweep", "readahead=4k..8k", "--cache-size", "1k"], "cannot be set besides"),
-        (["--sweep", "readahead=4k..8k", "--plot", "p.bmp"], ".png"),
-        (["--latency", "5"], "duration"),
-        (["--streams", "0"], "below 1"),
-        (["-O", "retires=1"], "retries"),
-        (["-O", "key=k.pem"], "certificate"),
-        (["-O", "strategy=direct", "--strategy", "auto"], "set twice"),
-        (["-O", "strategy=fast"], "no strategy 'fast'"),
-        (["--sweep", "block_cache_size=1k..2k"], "takes no size"),
-    ],
-)
-def test_wrong_requests_are_one_line(recorded, arrowroot_command, arguments, text):
-    done = arrowroot_command("replay", recorded, *arguments, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert text in done.stderr
+def test_wrong_requests_are_one_line(recorded):
+    session("replay", recorded.parent, {"parse_sweep": parse_sweep, "strategies": strategies})
 
 
 def test_names_of_lines_that_are_near_stand_together():
@@ -277,17 +235,3 @@ def test_the_command_replays_on_a_disk(recorded, capsys):
     assert (
         "disk: 10.0 ms a seek, 100 MB/s, the kernel reads 128 KiB ahead; the page cache has the file" in said
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--warm"], "--warm is of a disk: give --store disk, too"),
-        (["--kernel-read-ahead", "1M"], "--kernel-read-ahead is of a disk"),
-        (["--store", "disk", "--streams", "4"], "a disk does one thing after the other"),
-        (["--store", "disk", "--kernel-read-ahead", "much"], "--kernel-read-ahead: 'much' is not a size"),
-    ],
-)
-def test_what_a_disk_has_not_is_refused(recorded, capsys, options, message):
-    assert main(["replay", str(recorded), *options]) == 2
-    assert message in capsys.readouterr().err

@@ -6,7 +6,7 @@ import json
 import random
 import re
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +16,8 @@ from arrowroot._cost.stalls import intervals_of
 from arrowroot._report import fjr
 from arrowroot._report import stalls as report
 from arrowroot.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.command import run_here
+from tests.recorded import session
 
 #: As StallMonitor writes it, with the header that says ms and means µs: stream 1 waits 0.25 s for the output module.
 STALL_MONITOR = """\
@@ -195,74 +194,18 @@ def test_a_log_of_the_tracer_goes_on_after_midnight(tmp_path):
     assert report.read(tmp_path / "t.log", threshold_ns=600_000_000).modules[0].n_stalls == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "neither stalls of arrowroot"),
-        ("# Transition\nX 1 2\n", "line 2: 'X' is no step"),
-        ("# Transition\nM 1 2 0\n", "line 2: 4 words, a step 'M' has 5"),
-        ("# Transition\nS 1 -5\n", "'-5' is no number"),
-        ("# Transition\n", "no step of a stream"),
-        (re.sub(r"\d\d:\d\d:[0-9.]+ ", "", TRACER), "the Tracer tells them with printTimestamps = True"),
-        ('{"form": "other"}', "in stalls of the form"),
-        ('{"form": "' + "x" * 1_000_000 + '"}', "in stalls of the form"),
-        ('{"form": "arrowroot.stalls/1"}', "KeyError"),
-        ("{", "JSONDecodeError"),
-        (
-            json.dumps(
-                {
-                    "form": "arrowroot.stalls/1",
-                    "states": ["running"],
-                    "streams": [],
-                    "modules": [],
-                    "threshold_ns": 1,
-                    "n_lost_intervals": 0,
-                    "intervals_us": [[0, 0, 1, 2]],
-                }
-            ),
-            "no number 0 of 0",
-        ),
-        ('{"form": ' + "[" * 100_000, "RecursionError"),
-        ("# Transition\nS 1 " + "9" * 5000 + "\n", "is no number of a stream or time"),
-        ("# Transition\nS 1 2\n" + "M" * 10**6 + "\n", "is no step"),
-        (
-            "# Transition\n" + "".join(f"#M {number} m\n" for number in range(100_001)),
-            "more than 100,000 modules",
-        ),
-        ("# Transition\n" + "".join(f"S {number} 1\n" for number in range(4_097)), "more than 4,096 streams"),
-        (
-            "".join(f"++ {hour}:00:00 processing event : stream = 0\n" for hour in 1_002 * (23, 1)),
-            "midnights in 1,000 days",
-        ),
-    ],
-)
-def test_what_is_no_file_of_stalls_is_said(tmp_path, capsys, text, message):
-    path = write(tmp_path / "s.log", text)
-    with pytest.raises(ar.CorruptFileError, match=re.escape(message)):
-        report.read(path)
-    assert main(["stalls", path]) == 1
-    error = capsys.readouterr().err
-    assert path in error
-    assert len(error) < 1000
-    with pytest.raises(ar.StorageError, match="No such file"):
-        report.read(tmp_path / "none")
+def read(text):
+    """Read what is no file of stalls, with the command, too, which says the same in one line."""
+    write(Path("s.log"), text)
+    said = run_here("stalls", "s.log")
+    with pytest.raises(ar.CorruptFileError) as caught:
+        report.read("s.log")
+    assert (said.returncode, said.stderr) == (1, f"arrowroot: {caught.value}\n")
+    raise caught.value
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("end_ns", 0, "ends before it begins"),
-        ("n_fills", True, "True is no number"),
-        ("name", "x" * 1_000_000, "is no name"),
-        ("module", ["x"], "['x'] is no name"),
-        ("times_ns", {"running": -1}, "-1 is no number"),
-    ],
-)
-def test_a_stream_that_contradicts_itself_is_refused(tmp_path, name, value, message):
-    told = report.read(write(tmp_path / "s.log", STALL_MONITOR)).as_dict()
-    told["streams"][1][name] = value
-    with pytest.raises(ar.CorruptFileError, match=re.escape(message)):
-        report.read(write(tmp_path / "s.json", json.dumps(told)))
+def test_what_is_no_file_of_stalls_is_said(tmp_path):
+    session("stalls", tmp_path, globals())
 
 
 @pytest.fixture(scope="module")

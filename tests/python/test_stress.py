@@ -13,6 +13,7 @@ import arrowroot as ar
 from arrowroot._report import busy
 from arrowroot._stress import marks, parts
 from arrowroot.cli import main, stress
+from tests.recorded import session
 
 
 @pytest.fixture(autouse=True)
@@ -72,41 +73,9 @@ def test_the_command_saves_a_reference_and_compares_with_it(tmp_path, capsys):
     assert document["groups"]["remote"] == pytest.approx(1000)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (None, "no reference is there"),
-        ("no JSON", "this is no reference"),
-        ("[]", "expected the form"),
-        ('{"form": "arrowroot.stress/1", "work": {}, "machine": {}, "parts_ns": {"a": 0}}', "above 0"),
-        (
-            '{"form": "arrowroot.stress/1", "work": 1, "machine": {}, "parts_ns": {"a": 1}}',
-            "expected objects",
-        ),
-        ('{"form": "arrowroot.stress/1", "work": {}, "machine": {}, "parts_ns": {"a": 1}}', "of other work"),
-    ],
-)
-def test_what_is_no_reference_is_said(tmp_path, text, problem, capsys):
-    place = tmp_path / "reference.json"
-    if text is not None:
-        place.write_text(text)
-    assert main(["stress", "--reference", str(place)]) in (1, 2)
-    assert problem in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("nowhere/a.json", "there is no such directory"),
-        (".", "it is a directory, expected the name of a file"),
-    ],
-)
-def test_a_reference_that_cannot_be_written_is_said_before_anything_is_measured(
-    tmp_path, name, problem, capsys, monkeypatch
-):
+def test_what_is_no_reference_is_said_before_anything_is_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(stress, "Parts", lambda *_: pytest.fail("files were made"))
-    assert main(["stress", "--save-reference", str(tmp_path / name)]) == 2
-    assert problem in capsys.readouterr().err
+    session("stress", tmp_path, {"reference": tmp_path / "reference.json"})
 
 
 def test_a_reference_of_other_parts_is_said_before_anything_is_measured(tmp_path, capsys, monkeypatch):

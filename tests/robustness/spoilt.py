@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import io
-import random
 import re
 import sys
 import tempfile
@@ -21,7 +20,7 @@ import pyarrow as pa
 
 import arrowroot as ar
 from arrowroot import cli
-from tests.tables import KINDS, NUMBERS, TIMES, Stream, draw_array, draw_type
+from tests.tables import KINDS, NUMBERS, TIMES, Chance, Stream, draw_array, draw_type
 from tests.writing.expected import shown
 
 _NUMBERS = (0, 1, 2, 3, 7, 100, 1 << 20, (1 << 30) + 1, (1 << 31) - 1, -1, -2, -(1 << 31))
@@ -30,7 +29,7 @@ WRONG_TO_US = re.compile("a zero in it|calls that field non-nullable")
 _WAYS = ("write", "stream", "append", "fill", "convert")
 
 
-def drawn(chance: random.Random) -> tuple[str, pa.Array]:
+def drawn(chance: Chance) -> tuple[str, pa.Array]:
     """Draw an array of any type, rarely of numbers: whatever is written into these is one."""
     kind = draw_type(chance, 0)
     if kind == pa.null() or (kind in NUMBERS and chance.random() < 0.9):
@@ -59,7 +58,7 @@ def buffers_of(array: pa.Array) -> list[pa.Buffer]:
     return list(found.values())
 
 
-def spoil(draw: random.Random, address: int, n_bytes: int) -> None:
+def spoil(draw: Chance, address: int, n_bytes: int) -> None:
     """Write a number that may mean anything somewhere into memory."""
     width = draw.choice([width for width in (1, 2, 4, 4, 4, 8) if width <= n_bytes])
     number = draw.choice((*_NUMBERS, draw.getrandbits(31))).to_bytes(16, "little", signed=True)[:width]
@@ -94,7 +93,7 @@ def put(way: str, table: pa.Table, path: str, layout: str) -> None:
 
 def judged(seed: int, directory: Path) -> str:
     """Write one drawn case and say what became of it: "refused", "written", "unsupported", or what is wrong."""
-    draw = random.Random(seed)
+    draw = Chance(seed)
     name, array = drawn(draw)
     way, layout, path = draw.choice(_WAYS), draw.choice(("ttree", "rntuple")), directory / "x.root"
     case = f"{seed}: {name}, {way} as {layout}"
@@ -122,7 +121,7 @@ def judged(seed: int, directory: Path) -> str:
     return _read(case, expected, path)
 
 
-def _judged_conversion(draw: random.Random, case: str, table: pa.Table, layout: str, directory: Path) -> str:
+def _judged_conversion(draw: Chance, case: str, table: pa.Table, layout: str, directory: Path) -> str:
     source, path = directory / "x.arrow", directory / "x.root"
     with pa.ipc.new_file(source, table.schema) as file:
         file.write_table(table)
@@ -164,7 +163,7 @@ def _read(case: str, expected: list[Any] | None, path: Path) -> str:
 
 def scribbled_over(kind: pa.DataType, layout: str, way: str, directory: Path) -> str:
     """Write an array while another thread writes over all that others are found by; what is written can be read."""
-    name, draw = str(kind), random.Random(str(kind))
+    name, draw = str(kind), Chance(str(kind))
     array = draw_array(draw, pa.field("x", kind), 2000)
     table = pa.table({"n": pa.array(range(len(array)), pa.int64()), "x": array})
     places = [(buffer.address, buffer.size) for buffer in buffers_of(array)]

@@ -9,6 +9,7 @@ from .drawn import (
     KINDS,
     NUMBERS,
     TIMES,
+    Chance,
     Stream,
     draw,
     draw_array,
@@ -21,6 +22,6 @@ from .drawn import (
 from .shrunk import shrunk
 
 __all__ = [
-    "KINDS", "NUMBERS", "TIMES", "Stream", "draw", "draw_array", "draw_type", "every_kind", "list_of", "required",
-    "shrunk", "struct",
+    "KINDS", "NUMBERS", "TIMES", "Chance", "Stream", "draw", "draw_array", "draw_type", "every_kind", "list_of",
+    "required", "shrunk", "struct",
 ]  # fmt: skip

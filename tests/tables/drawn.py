@@ -80,6 +80,12 @@ MEMBERS = ["pt", "eta", "n", "key", "value", "with space", "id", "class", "int"]
 SHARED = ["Ele_a", "Ele_b", "Ele_c"]
 
 
+class Chance(random.Random):
+    """What is drawn from: floating-point numbers of all kinds, or as far from 0 as a bound alone."""
+
+    bound: float | None = None
+
+
 class Stream:
     """Data with the C interface and nothing else."""
 
@@ -90,9 +96,10 @@ class Stream:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
-def draw(seed: int) -> pa.Table:
+def draw(seed: int, bound: float | None = None) -> pa.Table:
     """Draw a table: up to 11 columns, up to 150 entries (often few, sometimes none)."""
-    chance = random.Random(seed)
+    chance = Chance(seed)
+    chance.bound = bound
     n_entries = chance.choice([0, 1, 2, 7, 40, 150])
     names = chance.sample(PLAIN_NAMES, chance.randint(1, 5))
     if chance.random() < 0.4:
@@ -112,12 +119,12 @@ def draw(seed: int) -> pa.Table:
 
 def every_kind(n_entries: int, seed: int = 1) -> pa.Table:
     """A table with a column of each kind, called as its type."""
-    chance = random.Random(seed)
+    chance = Chance(seed)
     fields = [pa.field(str(kind), kind) for kind in KINDS]
     return pa.table([draw_array(chance, field, n_entries) for field in fields], schema=pa.schema(fields))
 
 
-def draw_type(chance: random.Random, depth: int, *, has_views: bool = True) -> pa.DataType:
+def draw_type(chance: Chance, depth: int, *, has_views: bool = True) -> pa.DataType:
     """Draw a type, nested to a depth of 3 at most; a number half of the time."""
     roll = chance.random()
     if depth >= 3 or roll < 0.45:
@@ -142,7 +149,7 @@ def draw_type(chance: random.Random, depth: int, *, has_views: bool = True) -> p
     return pa.map_(chance.choice([pa.string(), pa.int32()]), item.with_name("value"))
 
 
-def draw_record(chance: random.Random, depth: int = 0, *, has_views: bool = True) -> pa.DataType:
+def draw_record(chance: Chance, depth: int = 0, *, has_views: bool = True) -> pa.DataType:
     """Draw a record of some members, or at the top a list of such as often."""
     members = [
         pa.field(name, draw_type(chance, depth + 1, has_views=has_views), nullable=chance.random() < 0.2)
@@ -156,7 +163,7 @@ def draw_record(chance: random.Random, depth: int = 0, *, has_views: bool = True
     )
 
 
-def draw_array(chance: random.Random, field: pa.Field, n: int) -> pa.Array:
+def draw_array(chance: Chance, field: pa.Field, n: int) -> pa.Array:
     """Draw the values of a column, in memory of its own."""
     values = draw_values(chance, field, n)
     if pa.types.is_run_end_encoded(field.type):
@@ -167,13 +174,13 @@ def draw_array(chance: random.Random, field: pa.Field, n: int) -> pa.Array:
     return pa.array(values, field.type)
 
 
-def draw_values(chance: random.Random, field: pa.Field, n: int) -> list[Any]:
+def draw_values(chance: Chance, field: pa.Field, n: int) -> list[Any]:
     """Draw values of a field, None among them if it is nullable."""
     draw_one = drawer(chance, field.type)
     return [None if field.nullable and chance.random() < 0.2 else draw_one() for _ in range(n)]
 
 
-def drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
+def drawer(chance: Chance, kind: pa.DataType) -> Callable[[], Any]:
     """A function that draws one value of a type."""
     types = pa.types
     if types.is_null(kind):
@@ -187,6 +194,8 @@ def drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
             low, high = 0, (1 << bits) - 1
         return lambda: chance.choice([low, high, 0, 1, chance.randint(low, high), chance.randint(0, 100)])
     if types.is_floating(kind):
+        if (bound := chance.bound) is not None:
+            return lambda: _rounded(chance.uniform(-bound, bound), kind)
         largest = {16: 65504.0, 32: 3.4028234663852886e38, 64: 1.7976931348623157e308}[kind.bit_width]
         smallest = {16: 2.0**-24, 32: 2.0**-149, 64: 5e-324}[kind.bit_width]
         special = [0.0, -0.0, math.nan, math.inf, -math.inf, largest, -largest, smallest]
@@ -234,7 +243,7 @@ def _rounded(value: float, kind: pa.DataType) -> float:
     return float(packing.unpack(letter, packing.pack(letter, value))[0])
 
 
-def _time_drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
+def _time_drawer(chance: Chance, kind: pa.DataType) -> Callable[[], Any]:
     """A function that draws a time, as its stored integer."""
     if pa.types.is_interval(kind):
         return lambda: (chance.randint(-9, 9), chance.randint(-99, 99), chance.randint(-(1 << 50), 1 << 50))
@@ -250,7 +259,7 @@ def _time_drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
     return lambda: chance.randint(-most, most)
 
 
-def in_chunks(chance: random.Random, table: pa.Table) -> pa.Table:
+def in_chunks(chance: Chance, table: pa.Table) -> pa.Table:
     """The same entries, whole or in chunks that are slices of larger arrays, an empty one among them."""
     n = table.num_rows
     if n < 2 or chance.random() < 0.3:

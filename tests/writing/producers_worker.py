@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import itertools
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 import arrowroot as ar
+from tests.tables import draw as draw_table
 
 SCHEMA = pa.schema(
     [
@@ -30,17 +33,7 @@ SCHEMA = pa.schema(
         pa.field("v", pa.list_(pa.field("item", pa.int64(), nullable=False)), nullable=False),
     ]
 )
-MISHAPS = (
-    "none",
-    "none",
-    "none",
-    "exception",
-    "refused",
-    "dropped",
-    "disk",
-    "interrupt",
-    "fork",
-)
+MISHAPS = ("none", "none", "none", "exception", "refused", "dropped", "disk", "interrupt", "fork")
 
 
 class MishapError(Exception):
@@ -54,6 +47,26 @@ def batch_of(numbers: np.ndarray) -> pa.RecordBatch:
         pa.array(ends), pa.array(np.repeat(numbers, lengths)), type=SCHEMA.field("v").type
     )
     return pa.record_batch([pa.array(numbers), lists], schema=SCHEMA)
+
+
+@cache
+def drawn(seed: int) -> pa.Table:
+    """Columns beside those of ``SCHEMA``, of one entry at least."""
+    for number in itertools.count(seed, 1000):
+        table = draw_table(number)
+        names = [name for name in table.column_names if name not in SCHEMA.names][:2]
+        if names and table.num_rows:
+            return table.select(names)
+    raise AssertionError
+
+
+def entries_of(seed: int, first: int, n_entries: int) -> pa.Table:
+    """Entries of a case: those of its drawn table come again and again."""
+    table, numbers = drawn(seed), batch_of(np.arange(first, first + n_entries))
+    first %= table.num_rows
+    again = pa.concat_tables([table] * (1 + (first + n_entries) // table.num_rows)).slice(first, n_entries)
+    schema = pa.schema([*SCHEMA, *table.schema])
+    return pa.table([*numbers.columns, *again.columns], schema=schema)
 
 
 def draw(seed: int) -> dict[str, Any]:
@@ -118,7 +131,7 @@ def write(case: dict[str, Any], path: Path) -> None:
         path, reproducible=True, n_threads=case["n_threads"], buffers=case["buffers"], trace_stalls=True
     ) as file:
         tables = [
-            file.tree(f"T{number}", SCHEMA, producers=producers, **options)
+            file.tree(f"T{number}", entries_of(case["seed"], 0, 0).schema, producers=producers, **options)
             for number in range(len(case["fills"]))
         ]
         failures: list[BaseException] = []
@@ -191,7 +204,7 @@ def numbered(fills: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 
 def fill(case: dict[str, Any], context: ar.FillContext, first: int, n_entries: int) -> None:
-    batch = batch_of(np.arange(first, first + n_entries))
+    batch = entries_of(case["seed"], first, n_entries)
     while True:
         try:
             context.fill(batch, first if case["order"] == "numbered" else None)

@@ -151,13 +151,21 @@ def _present(array: pa.Array) -> list[pa.Array]:
     if not array.null_count or not _has_nulls_inside(array):
         return [array]
     shadow = _shadow(array)
-    if not any(any(is_one(kind) for is_one in _UNPICKED) for kind in within(shadow.type)):
+    if is_picked(shadow.type):
         return [shadow.drop_null()]
-    # pyarrow picks nothing out of these.
-    edges = np.flatnonzero(
-        np.diff(array.is_valid().to_numpy(zero_copy_only=False), prepend=False, append=False)
-    )
-    return [array.slice(first, end - first) for first, end in edges.reshape(-1, 2).tolist()]
+    return [array.slice(first, n) for first, n in present_runs(array)]
+
+
+def is_picked(kind: pa.DataType) -> bool:
+    """Return whether pyarrow picks entries out of arrays of a type."""
+    return not any(any(is_one(inner) for is_one in _UNPICKED) for inner in within(kind))
+
+
+def present_runs(array: pa.Array) -> list[tuple[int, int]]:
+    """Return first entry and number of entries of each run of entries that are not missing."""
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    edges = np.flatnonzero(np.diff(valid, prepend=False, append=False))
+    return [(first, end - first) for first, end in edges.reshape(-1, 2).tolist()]
 
 
 def _shadow(array: pa.Array) -> pa.Array:

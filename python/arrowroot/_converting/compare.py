@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from arrowroot._arrow.nulls import items_of_maps
+from arrowroot._arrow.kinds import fields_of, is_view
+from arrowroot._arrow.nulls import is_picked, items_of_maps, present_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -86,15 +87,16 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def same(a: Any, b: Any) -> bool:
     """Return whether two arrays of like types have the same values, bit by bit."""
+    a, b = _decoded(a), _decoded(b)
     if len(a) != len(b) or a.null_count != b.null_count:
         return False
     is_of, kind = pa.types, a.type
-    if is_of.is_dictionary(kind) or is_of.is_dictionary(b.type):
-        return same(_decoded(a), _decoded(b))
-    if a.null_count:
+    if a.null_count and (is_of.is_floating(kind) or fields_of(kind, has_views=True)):
         valid = a.is_valid()
         if not valid.equals(b.is_valid()):
             return False
+        if not is_picked(kind):
+            return all(same(a.slice(first, n), b.slice(first, n)) for first, n in present_runs(a))
         a, b = a.filter(valid), b.filter(valid)
     if is_of.is_floating(kind):
         whole = {16: np.uint16, 32: np.uint32, 64: np.uint64}[kind.bit_width]
@@ -108,10 +110,17 @@ def same(a: Any, b: Any) -> bool:
         return bool(np.array_equal(*lengths)) and all(same(one, other) for one, other in pairs)
     if is_of.is_list(kind) or is_of.is_large_list(kind):
         return bool(a.value_lengths().equals(b.value_lengths())) and same(a.flatten(), b.flatten())
+    if is_view(kind):
+        return bool(a.sizes.equals(b.sizes)) and same(a.flatten(), b.flatten())
     if is_of.is_fixed_size_list(kind):
         return same(a.flatten(), b.flatten())
     return bool(a.equals(b))
 
 
 def _decoded(array: Any) -> Any:
+    """Dictionaries and runs as the values that they stand for."""
+    if pa.types.is_run_end_encoded(array.type):
+        import pyarrow.compute as pc
+
+        return _decoded(pc.run_end_decode(array))
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
