@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -13,6 +14,7 @@ from arrowroot_lab.watching.places import Figure
 FIRST_NIGHT = datetime(2026, 10, 1, 2, tzinfo=timezone.utc)
 #: Kind of CPU -> time of the same work.
 MODELS = {"CPU A": 1.0, "CPU B": 1.15, "CPU C": 0.85, "CPU D": 1.3, "CPU E": 0.95}
+LATENCY_NS = {"root": 2e5, "davs": 2e7}
 WORKLOADS = {"all": 1.0, "10 % of entries": 0.3, "2 % of branches": 0.1}
 
 
@@ -132,22 +134,30 @@ def drawn(seed: int) -> Hub:
 def _result(one: Figure, draw: random.Random) -> Result:
     wall, cpu, control = one.wall_ns or 0.0, one.cpu_ns or 0.0, int(one.control_ns or 0)
     middle = one.created_at.replace("+00:00", "Z")
-    samples = [
-        Sample(
-            turn=turn, started_at=middle, outcome=Outcome.OK, wall_ns=int(wall * factor), cpu_ns=int(cpu * factor),
-            peak_rss_bytes=210_000_000, control_ns=(control, control), counters={"store": {"n_reads": 14}},
-        )
-        for turn in range(20)
-        for factor in [1 + draw.gauss(0, 0.002)]
-    ]  # fmt: skip
+    counters = {"store": {"n_reads": 14, "n_bytes": 10_000_000}}
+    told = {"outcome": Outcome.OK, "control_ns": (control, control), "details": {"n_entries": 1000}}
+    factors = [1 + draw.gauss(0, 0.002) for _ in range(20)]
     return Result(
         case={
-            "dataset": "51f0c2aa90b3d417", "dataset_name": "nanoaod", "storage": {"kind": one.storage},
-            "storage_name": one.storage, "engine": one.engine, "workload": {"kind": "read", "columns": one.case},
-            "workload_name": one.case, "strategy": {"name": "auto"},
+            "dataset": "51f0c2aa90b3d417",
+            "dataset_name": "nanoaod",
+            "storage": {"kind": one.storage},
+            "storage_name": one.storage,
+            "engine": one.engine,
+            "workload": {"kind": "read", "columns": one.case},
+            "workload_name": one.case,
+            "strategy": {"name": "auto"},
         },
-        site=one.site, machine={"cpu": one.model, "n_cores": 2}, versions={"engine": one.version},
-        dataset={"name": "nanoaod", "values": "51f0c2aa90b3d417"}, campaign={"name": "sites", "run": one.run},
-        samples=samples, uuid=one.uuid[:8] + "-" + one.uuid[8:12] + "-" + one.uuid[12:16] + "-" + one.uuid[16:20] + "-"
-        + one.uuid[20:], created_at=middle,
-    )  # fmt: skip
+        site=one.site,
+        machine={"cpu": one.model, "n_cores": 2},
+        versions={"engine": one.version},
+        dataset={"name": "nanoaod", "values": "51f0c2aa90b3d417"},
+        campaign={"name": "sites", "run": one.run},
+        line={"latency_after_ns": LATENCY_NS.get(one.storage, 1e6), "bytes_per_s_after": 1e9},
+        samples=[
+            Sample(turn, middle, wall_ns=int(wall * by), cpu_ns=int(cpu * by), counters=counters, **told)
+            for turn, by in enumerate(factors)
+        ],
+        uuid=str(uuid.UUID(one.uuid)),
+        created_at=middle,
+    )

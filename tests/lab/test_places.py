@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -78,6 +79,22 @@ def test_reports_of_places_fail_the_sites_that_are_ill(database, tmp_path):
     suite = ET.fromstring(junit.read_text())  # noqa: S314 - it is ours
     assert suite.attrib["failures"] == "4"
     assert {case.attrib["name"] for case in suite} == {"CERN", "FNAL", "GLASGOW", "RAL"}
+
+
+def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatch):
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, 10, 30, 12, tzinfo=tz)
+
+    monkeypatch.setattr("arrowroot_lab.cli.wan.datetime", Clock)
+    done = run_here("lab", "wan", "--db", str(database), "--columns", "all", "--json")
+    told = json.loads(done.stdout)
+    assert {one["site"] for one in told["places"]} == {"CERN", "FNAL", "RAL"}
+    assert list(told["silent"]) == ["GLASGOW"]
+    text = " ".join(run_here("lab", "wan", "--db", str(database), "--columns", "all").stdout.split())
+    assert "Not recommended: GLASGOW: nothing since 2026-10-25" in text
+    assert "10 hours" in text or "9 hours" in text
 
 
 @pytest.mark.parametrize("option", ["--accept=x=y", "--no-confirm", "--run=ab"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import statistics
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, RequestError
 from arrowroot_lab.mining import Column, ResultTable
-from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.format import age_s, shown
 from arrowroot_lab.quantities import parse_share
 
 from . import asking
@@ -55,18 +56,25 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab.scheduling.cells import cells_of
     from arrowroot_lab.scheduling.placing import Grid, errors
+    from arrowroot_lab.watching.alarms import silent_places
+    from arrowroot_lab.watching.site_results import site_results
 
-    job = _job(options)
+    job, at = _job(options), datetime.now(timezone.utc)
     with asking.opened(options) as store:
         where = asking.filter_from(options, store, newest_versions=True)
         cells = cells_of(store.results(where))
+        silent = silent_places(site_results(store, asking.filter_from(options, store), at), at)
     grid = Grid(cells)
     placed = grid.place(job)
+    # A place that answers nobody is not recommended, unless all are silent: then the hub gets no results.
+    heard = [
+        one for one in placed if not {one.site, f"{one.site}, storage {one.storage}"} & silent.keys()
+    ] or placed
     off = [abs(error) for _, error in errors(cells)]
     if options.json:
-        print(json.dumps(_document(placed, off, grid.left_out()), indent=1))
+        print(json.dumps(_document(heard, off, grid.left_out(), silent), indent=1))
     else:
-        asking.tell_text([_table(placed, off, grid.left_out())])
+        asking.tell_text([_table(heard, off, grid.left_out(), silent, at)])
     return EXIT_DONE
 
 
@@ -108,7 +116,9 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) -> ResultTable:
+def _table(
+    placed: Sequence[Placed], off: Sequence[float], left: Sequence[str], silent: dict[str, str], at: datetime
+) -> ResultTable:
     shared = {name for name in _NAMES if len({getattr(one, name) for one in placed}) == 1}
     named = [name for name in _NAMES if name not in shared or name == "storage"]
     columns = (
@@ -117,8 +127,11 @@ def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) 
         Column("wall_ns", "wall", "time"),
         Column("latency_ns", "round trip", "time"),
         Column("bytes_per_s", "bytes/s", "bytes"),
+        Column("age_s", "age", "age"),
     )
-    rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in placed)
+    rows = tuple(
+        (*(getattr(one, column.key) for column in columns[:-1]), age_s(one.measured_at, at)) for one in placed
+    )
     best = placed[0]
     where = f"{best.site}, {best.storage}"
     told = [f"{name} {getattr(best, name)}" for name in _NAMES if name in shared and name != "storage"]
@@ -126,6 +139,7 @@ def _table(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) 
     notes += [f"All: {', '.join(told)}."] if told else []
     notes.append(_told_of_errors(off))
     notes += [f"Left out, as too few cells are alike: {', '.join(left)}."] if left else []
+    notes += [f"Not recommended: {place}: {why}." for place, why in silent.items()]
     return ResultTable("CPU efficiency of the job, the shortest first", columns, rows, tuple(notes))
 
 
@@ -141,12 +155,24 @@ def _told_of_errors(off: Sequence[float]) -> str:
     )
 
 
-def _document(placed: Sequence[Placed], off: Sequence[float], left: Sequence[str]) -> dict[str, Any]:
-    keys = (*_NAMES, "wall_ns", "cpu_ns", "latency_ns", "bytes_per_s", "n_cores", "cpu_efficiency")
+def _document(
+    placed: Sequence[Placed], off: Sequence[float], left: Sequence[str], silent: dict[str, str]
+) -> dict[str, Any]:
+    keys = (
+        *_NAMES,
+        "measured_at",
+        "wall_ns",
+        "cpu_ns",
+        "latency_ns",
+        "bytes_per_s",
+        "n_cores",
+        "cpu_efficiency",
+    )
     return {
         "form": JSON_FORM,
         "places": [{key: getattr(one, key) for key in keys} for one in placed],
         "left_out": left,
+        "silent": silent,
         "error": {
             "n_cells": len(off),
             "median_share": statistics.median(off) if off else None,

@@ -51,6 +51,8 @@ class Cell:
     n_cores: int
     #: All entries of the dataset, whose bytes are ``file_bytes``; None: nobody tells.
     file_entries: float | None = None
+    #: When the result was complete, UTC.
+    measured_at: str = ""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -120,6 +122,7 @@ def _cell(result: Result) -> Cell | None:
         bytes_per_s=bytes_per_s,
         n_cores=n_cores_asked(result),
         file_entries=result.dataset.get("n_entries"),
+        measured_at=row.created_at,
     )
 
 

@@ -55,6 +55,8 @@ class Placed:
     bytes_per_s: float
     #: Cores that the grid's cells were read with.
     n_cores: int
+    #: The date of the newest cell of this place and means.
+    measured_at: str
 
     @property
     def cpu_efficiency(self) -> float:
@@ -124,11 +126,8 @@ class Grid:
                     need = self._need(_of_one_kind(alike), like, n_entries, work_ns)
                 wall_ns = model.wall_ns(need, self._factor(model, like))
                 cpu_ns = need.busy_ns * like.n_cores
-                found.append(
-                    Placed(
-                        *place, *means[:3], wall_ns, cpu_ns, need.latency_ns, need.bytes_per_s, like.n_cores
-                    )
-                )
+                line, newest = (need.latency_ns, need.bytes_per_s), max(cell.measured_at for cell in there)
+                found.append(Placed(*place, *means[:3], wall_ns, cpu_ns, *line, like.n_cores, newest))
         if not found:
             names = sorted({cell.workload for cell in self.cells}, key=natural)
             raise RequestError(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _SHARE_OF_SITES, _APART = 0.6, 3
 #: Rounds that were missed until a place is silent, and the share of a round by which one may be late.
 N_MISSED, _LATE = 2, 0.5
-#: The newest distances of rounds that tell the rhythm of a site; without any it is a day.
-_N_GAPS, _DAY_S = 10, 86_400.0
+#: The newest distances of rounds that tell the rhythm of a site, and how many rounds do; without any it is a day.
+_N_GAPS, _LEAST_OF_RHYTHM, _DAY_S = 10, 3, 86_400.0
 
 
 class PlaceState(str, Enum):
@@ -94,6 +94,12 @@ def alarms(figures: Iterable[Figure], at: datetime | None = None) -> list[PlaceA
     return sorted(
         found, key=lambda one: (order.index(one.state), -max(one.ratios.values(), default=0), one.place)
     )
+
+
+def silent_places(figures: Iterable[Figure], at: datetime) -> dict[str, str]:
+    """Return the places that are silent, with the reason: sites, and ``SITE, storage NAME``."""
+    silent = (one for history in histories(figures) for one in _silent(history, at))
+    return {one.place: one.evidence[0] for one in silent}
 
 
 def _of_site(history: SiteHistory) -> list[list[SiteRise]]:
@@ -298,6 +304,8 @@ def _uuids(one: SiteRise) -> tuple[tuple[str, str], ...]:
 
 def _silent(history: SiteHistory, at: datetime) -> list[PlaceAlarm]:
     """A site that missed two rounds; a storage of it that did, though others were measured."""
+    if len(history.rounds) < _LEAST_OF_RHYTHM:
+        return []
     rhythm = rhythm_s(history.rounds)
     last = history.rounds[-1]
     every = f"it measures every {shown(rhythm, 'age')}"
