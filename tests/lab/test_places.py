@@ -81,12 +81,21 @@ def test_reports_of_places_fail_the_sites_that_are_ill(database, tmp_path):
     assert {case.attrib["name"] for case in suite} == {"CERN", "FNAL", "GLASGOW", "RAL"}
 
 
-def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatch):
-    class Clock(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2026, 10, 30, 12, tzinfo=tz)
+class Clock(datetime):
+    """The morning after the last night but one."""
 
+    @classmethod
+    def now(cls, tz=None):
+        return datetime(2026, 10, 30, 12, tzinfo=tz)
+
+
+def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch):
+    monkeypatch.setattr("arrowroot_lab.cli.show.datetime", Clock)
+    done = run_here("lab", "show", "--overview", "--db", str(database))
+    assert done.stdout.splitlines()[0] == "3 slower place, 1 silent: 4 sites, each against its nights before"
+
+
+def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatch):
     monkeypatch.setattr("arrowroot_lab.cli.wan.datetime", Clock)
     done = run_here("lab", "wan", "--db", str(database), "--columns", "all", "--json")
     told = json.loads(done.stdout)

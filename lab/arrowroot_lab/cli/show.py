@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, RequestError
@@ -13,6 +14,9 @@ from . import asking
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+
+    from arrowroot_lab.mining import ResultTable
+    from arrowroot_lab.store import Filter, Store
 
 _DESCRIPTION = """\
 Shows the newest result of each series and version; or all of one result; or one campaign as a matrix; or what is
@@ -66,6 +70,19 @@ def _check(options: argparse.Namespace) -> None:
             raise RequestError(f"{told[0]}: --document is shown as it is")
 
 
+def _places(store: Store, where: Filter) -> ResultTable:
+    """Return which places got slower, or are silent: what is to be read first."""
+    from arrowroot_lab.watching import telling_places
+    from arrowroot_lab.watching.alarms import alarms
+    from arrowroot_lab.watching.site_results import site_results
+
+    at = datetime.now(timezone.utc)
+    figures = list(site_results(store, where, at))
+    # A place that is too young to be judged is nothing that is wrong.
+    found = [one for one in alarms(figures, at) if one.since]
+    return telling_places.table(found, len({one.site for one in figures}))
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     _check(options)
@@ -76,7 +93,8 @@ def run(options: argparse.Namespace) -> int:
         if options.result:
             tables = report(store.result(options.result))
         elif options.overview:
-            tables = overview(store, asking.filter_from(options, store)).tables()
+            where = asking.filter_from(options, store)
+            tables = [_places(store, where), *overview(store, where).tables()]
         elif options.matrix:
             where = asking.filter_from(options, store)
             tables = [

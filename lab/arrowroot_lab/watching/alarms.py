@@ -308,7 +308,7 @@ def _silent(history: SiteHistory, at: datetime) -> list[PlaceAlarm]:
         return []
     rhythm = rhythm_s(history.rounds)
     last = history.rounds[-1]
-    every = f"it measures every {shown(rhythm, 'age')}"
+    every = f"it usually measures every {shown(rhythm * 1e9, 'time')}"
     if (at - _time(last)).total_seconds() / rhythm >= N_MISSED + _LATE:
         return [_quiet(history, history.site, last, f"nothing since {last[:16].replace('T', ' ')}; {every}")]
     found = []
