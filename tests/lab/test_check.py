@@ -349,6 +349,16 @@ def test_a_suspected_time_is_shown_by_what_grew(tmp_path, is_least, shown):
     assert (suspect.before, suspect.now) == shown
 
 
+def test_cpu_time_is_judged_as_wall_time_is(tmp_path):
+    now = run_of(1, seed=2)
+    doubled = planted(now, 3, lambda sample: setattr(sample, "cpu_ns", 2 * sample.cpu_ns))
+    store, (old, new) = stored(tmp_path, run_of(0), doubled)
+    with store:
+        suspects = check(store, Filter(), old, run=new).of(FindingState.SUSPECT)
+        (suspect,) = [one for one in suspects if one.name == "cpu_ns" and one.uuid_now == now[3].uuid]
+        assert suspect.ratio == pytest.approx(2, rel=0.1)
+
+
 def test_times_of_another_machine_are_suspected_and_not_measured_here(tmp_path, capsys):
     now = planted(run_of(1, seed=2), 3, lambda sample: setattr(sample, "wall_ns", int(sample.wall_ns * 1.5)))
     before = run_of(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.campaign.matrix import cases
@@ -224,6 +225,7 @@ def _is_of_this_machine(result: Result) -> bool:
 
 def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: str) -> Finding:
     """The finding with what its pairs say."""
+    value = attrgetter(finding.name)
     for side in (before, now):
         if not side or side[0].outcome is not Outcome.OK:
             reason = why or (side[0].reason if side else "") or "it was not measured"
@@ -231,7 +233,7 @@ def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: s
     taken = [
         [
             (one.campaign.get("run"), [
-                Taken(sample.turn, sample.started_at, sample.wall_ns if sample.is_counted() else None, None)
+                Taken(sample.turn, sample.started_at, value(sample) if sample.is_counted() else None, None)
                 for sample in one.samples
             ])
             for one in side

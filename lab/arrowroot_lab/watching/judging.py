@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome, in_utc
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LEAST_MEMORY = 0.03
 #: Memory varies a little: in so many of the pairs of a sample of each side it must be more.
 _SEPARATED = 0.9
+#: The times that are judged.
+_TIMES = ("wall_ns", "cpu_ns")
 #: Layers that count what the kernel and the line do, too, which is never the same twice.
 _NOT_EXACT = ("process", "device")
 #: Samples that show that a count is the same each time.
@@ -55,7 +58,8 @@ class Judge:
         if now.outcome is not Outcome.OK:
             told = (before.outcome.value, now.outcome.value)
             return [_found(sides, Kind.OUTCOME, "outcome", FindingState.ALARM, *told, note=now.reason or "")]
-        return [*_values(sides, now), *self._counters(sides, now), *_memory(sides, now), *_time(sides, now)]
+        times = (_time(sides, now, key) for key in _TIMES)
+        return [*_values(sides, now), *self._counters(sides, now), *_memory(sides, now), *chain(*times)]
 
     def _counters(self, sides: Sides, now: Result) -> list[Finding]:
         """Counts that were always the same with what was measured before, and are never that now."""
@@ -177,17 +181,17 @@ def _memory(sides: Sides, now: Result) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _time(sides: Sides, now: Result) -> list[Finding]:
+def _time(sides: Sides, now: Result, key: str) -> list[Finding]:
     """A time that seems to be more than 1 % above: it was not measured in turns, so it is a suspicion."""
     if is_virtual(sides.before) or is_virtual(now):
         return []
-    old, new = (
-        [value for value in METRICS["wall_ns"].values(result) if value] for result in (sides.before, now)
-    )
+    old, new = ([value for value in METRICS[key].values(result) if value] for result in (sides.before, now))
     if not old or not new:
+        if key != _TIMES[0]:  # said once
+            return []
         where = "now" if old else "in the baseline"
         none = f"its time is not compared: no sample is counted {where}"
-        return [_found(sides, Kind.TIME, "wall_ns", FindingState.UNCHECKED, None, None, note=none)]
+        return [_found(sides, Kind.TIME, key, FindingState.UNCHECKED, None, None, note=none)]
     # A time is suspected by its median or by its least sample: by what grew more.
     before, after = max(
         ((statistic(old), statistic(new)) for statistic in (statistics.median, min)),
@@ -196,7 +200,7 @@ def _time(sides: Sides, now: Result) -> list[Finding]:
     if after / before <= 1 + LEAST:
         return []
     return [
-        _found(sides, Kind.TIME, "wall_ns", FindingState.SUSPECT, round(before), round(after), form="time",
+        _found(sides, Kind.TIME, key, FindingState.SUSPECT, round(before), round(after), form="time",
                ratio=after / before)
     ]  # fmt: skip
 

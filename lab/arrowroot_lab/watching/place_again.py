@@ -32,7 +32,7 @@ def judged(finding: Finding, before: Result, now: Result, again: Result | None, 
 
     again: None, or not ok: it could not be measured, for the reason ``why``
     """
-    least = [_least(one) for one in (before, now, again)]
+    least = [_least(one, finding.name) for one in (before, now, again)]
     if again is None or again.outcome is not Outcome.OK or None in least:
         reason = why or (again.reason if again else None) or "no sample was undisturbed"
         return replace(finding, note=f"not measured again: {reason}")
@@ -47,8 +47,9 @@ def judged(finding: Finding, before: Result, now: Result, again: Result | None, 
     )
 
 
-def _least(result: Result | None) -> int | None:
-    return min((one.wall_ns for one in result.counted() if one.wall_ns), default=None) if result else None
+def _least(result: Result | None, name: str) -> int | None:
+    times: list[int | None] = [getattr(one, name) for one in result.counted()] if result else []
+    return min(filter(None, times), default=None)
 
 
 def _line(before: Result, now: Result) -> str:
