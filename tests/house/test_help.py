@@ -1,4 +1,4 @@
-"""The examples that `--help` shows are commands that the parsers take."""
+"""The help of all commands fits 80 columns, and the examples that it shows are commands that the parsers take."""
 
 import argparse
 import re
@@ -24,11 +24,18 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("program", "top", "name", "command"),
-    COMMANDS,
-    ids=[f"{program} {name}" for program, _, name, _ in COMMANDS],
-)
+NAMES = [f"{program} {name}" for program, _, name, _ in COMMANDS]
+
+
+@pytest.mark.parametrize(("top", "command"), [(one[1], one[3]) for one in COMMANDS], ids=NAMES)
+def test_help_fits_80_columns(top, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for one in (top, command):
+        assert max(map(len, one.format_help().splitlines())) <= 80
+    assert "\nexamples:\n  " in command.format_help()
+
+
+@pytest.mark.parametrize(("program", "top", "name", "command"), COMMANDS, ids=NAMES)
 def test_examples_of_the_help_are_taken(program, top, name, command, capsys):
     lines = [
         line.strip() for line in command.format_help().splitlines() if line.startswith(f"  {program} {name}")

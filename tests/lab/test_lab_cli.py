@@ -121,15 +121,29 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
     assert {row["verdict"] for row in rows} == {"better"}
 
 
-#: What argparse says, in other words from version to version.
 @pytest.mark.parametrize(
-    "command",
-    ["show --matrix colour", "show --site here", "check --baseline 1f3a --since 2026", "nonsense"],
+    ("command", "answer"),
+    [
+        ("show --matrix colour", "argument --matrix: invalid choice: 'colour' "),
+        ("show --josn", "show has no option --josn; did you mean '--json' or '--since'? (try"),
+        ("check --baseline 1f3a --since 2026", "check has no option --since"),
+        ("cache all", "cache takes no 'all' (try: arrowroot lab cache --help)"),
+        ("runs", "there is no command 'runs'; did you mean 'run'? (try: arrowroot lab --help)"),
+        ("ls", "there is no command 'ls': write arrowroot lab show (try: arrowroot lab --help)"),
+        ("nonsense", "there is no command 'nonsense' (try: arrowroot lab --help)"),
+    ],
 )
-def test_words_that_are_not_known_exit_with_two(lab, command):
+def test_words_that_are_not_known_are_answered_in_a_line(lab, command, answer):
     code, out, err = lab(*command.split())
     assert (code, out) == (2, "")
-    assert "invalid choice" in err or "unrecognized arguments: --si" in err
+    assert err.startswith(f"arrowroot lab: {answer}")
+    assert err.count("\n") == 1
+
+
+def test_help_is_shown_as_it_is_asked_for(lab):
+    assert lab() == lab("help") == lab("--help")
+    assert lab("help", "compare") == lab("compare", "--help")
+    assert lab("help", "compare")[0] == 0
 
 
 def test_requests_that_cannot_be_met_say_why_and_exit_with_two(lab, database, tmp_path):

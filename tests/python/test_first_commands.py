@@ -13,7 +13,6 @@ from arrowroot import cli
 from arrowroot._render import clip_apart
 from arrowroot._report import busy, tune
 from arrowroot.cli import tune as cli_tune
-from arrowroot.cli.parser import commands_of, parser
 from tests.recorded import session
 
 REPOSITORY = Path(__file__).parents[2]
@@ -87,18 +86,6 @@ def test_all_commands_are_listed_once(file: Path, capsys: pytest.CaptureFixture[
     assert {"ls", "head", "tail", "perf", "tune", "lab"} <= set(listed)
     assert len(listed) == len(set(listed))
     assert max(map(len, out.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("command", [name for name in commands_of(parser()) if name != "lab"])
-def test_help_fits_80_columns(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit):
-        cli.main([command, "--help"])
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 80
-    assert "examples:\n  " in out
 
 
 def test_first_and_last_entries_of_several_files(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,11 +54,14 @@ class Faults:
 
 
 def near(name: str, known: Collection[str]) -> str:
-    """Return which known names are near one that is not: an end of a sentence."""
+    """Return which known names are near one that is not, else all of them: an end of a sentence."""
+    return nearest(name, known) or (f"; known: {', '.join(sorted(known)[:20])}" if known else "")
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return a question for the known names that are near one that is not; "" if there are none."""
     close = get_close_matches(name, list(known), n=3, cutoff=0.6)
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close))}?"
-    return f"; known: {', '.join(sorted(known)[:20])}" if known else ""
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def type_text(value: Any) -> str:

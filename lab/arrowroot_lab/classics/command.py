@@ -22,6 +22,7 @@ Without a name it lists the classics. The results that the pages show are kept i
 in their place, and --out elsewhere. What is done for real takes a campaign or a file; without one, what is kept of it
 stays as it is.
 
+examples:
   arrowroot lab classics cms-2010
   arrowroot lab classics liverpool-2008 --scale 0.1 --out small.json
   arrowroot lab classics --picture classics.svg

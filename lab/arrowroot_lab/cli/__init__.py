@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+import textwrap
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from arrowroot_lab.campaign.keys import nearest
 from arrowroot_lab.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -38,22 +41,27 @@ COMMANDS = (
 _DESCRIPTION = """\
 Runs the same I/O tests over storages, layouts, engines and versions, keeps every sample, and shows them.
 
-  arrowroot lab plan campaigns/quick.toml      which cases there are, and how long they take
-  arrowroot lab push grid.toml                 put its datasets onto its storages, and prove that they are there
-  arrowroot lab run campaigns/quick.toml       measure what is not measured yet
-  arrowroot lab show                           the results
-  arrowroot lab compare --by engine            better, worse, no difference
-  arrowroot lab check --baseline RUN           fail if a run is not what another one was
-  arrowroot lab watch campaigns/quick.toml --every 6h   measure again and again, and check
-  arrowroot lab wan                            where a job would run best
-  arrowroot lab history                        how a series went on
-  arrowroot lab publish pages/                 static pages
+examples:
+  arrowroot lab run campaigns/quick.toml
+  arrowroot lab compare --by strategy
+  arrowroot lab publish pages/
 """
+_EXIT_USAGE = 2
+#: First words of others, and the command of ours.
+_MEANT = {
+    "ls": "show",
+    "list": "show",
+    "results": "show",
+    "diff": "compare",
+    "start": "run",
+    "measure": "run",
+}
+_MEANT |= {"html": "publish", "pages": "publish", "merge": "import", "clean": "cache"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; the entry point of ``arrowroot lab``."""
-    options = parser().parse_args(argv)
+    options = _parse(sys.argv[1:] if argv is None else list(argv))
     try:
         code: int | None = options.run_command(options)
         sys.stdout.flush()
@@ -84,21 +92,50 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the arguments: what was typed may hold secrets."""
-        super().error(told_to_people(message))
+        """Say what is wrong with the arguments in one line: what was typed may hold secrets."""
+        self.exit(_EXIT_USAGE, f"arrowroot lab: {told_to_people(message)} (try: {self.prog} --help)\n")
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Fits paragraphs to the width of the terminal; indented lines, as examples are, stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = re.sub(r"(?<=\S)\n(?=\S)", " ", text).splitlines()
+        return "\n".join(line if line[:1] == " " else textwrap.fill(line, width) for line in lines) + indent
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    """Return what was typed, as a command. What nobody knows is answered with the nearest, in one line."""
+    whole = parser()
+    actions = whole._actions  # noqa: SLF001 - argparse says it nowhere else
+    commands = next(one.choices or {} for one in actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if not words:
+        whole.print_help()
+        whole.exit()
+    first = words[0]
+    if not first.startswith("-") and first not in commands:
+        meant = _MEANT.get(first)
+        hint = f": write arrowroot lab {meant}" if meant else nearest(first, commands)
+        whole.error(f"there is no command {first!r}{hint}")
+    options, unknown = whole.parse_known_args(words)
+    if unknown:
+        command = commands[options.command]
+        wrong = unknown[0].partition("=")[0]
+        known = [name for action in command._actions for name in action.option_strings]  # noqa: SLF001
+        what = f"has no option {wrong}{nearest(wrong, known)}" if wrong[:1] == "-" else f"takes no {wrong!r}"
+        command.error(f"{options.command} {what}")
+    return options
 
 
 def parser() -> argparse.ArgumentParser:
     """The commands with their options."""
-    top = _Parser(
-        prog="arrowroot lab", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    top = _Parser(prog="arrowroot lab", description=_DESCRIPTION, formatter_class=_Help)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
 
     def add(module: Any, name: str, description: str, summary: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(
-            name, description=description, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        command = commands.add_parser(name, description=description, help=summary, formatter_class=_Help)
         command.set_defaults(run_command=module.run)
         return command
 

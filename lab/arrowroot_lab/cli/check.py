@@ -28,17 +28,17 @@ _DESCRIPTION = """\
 Judges the rounds of each site against its nights before: a storage, a node or an engine that got slower, a site that is
 silent, by results of any machine (`arrowroot lab import`). Three rounds in a row are needed.
 
-  arrowroot lab check                                       all sites; --at-site RAL: one
-  arrowroot lab check --as-of 2026-11-20 --json             as it was then
-
 With --baseline: compares a run with another one, and fails on what nobody has accepted: a case that fails now, other
 values, any change of an exact count (reads, bytes, vector reads), more than 3 % of peak memory, and a time that 10
 pairs of the two engines, measured again in turns, confirm to be more than 1 % worse (at 99.5 %).
 
-  arrowroot lab check --baseline 1f3a2b                     the newest result of each case since
-  arrowroot lab check --baseline 1f3a2b --run 90ce11 --junit check.xml --markdown check.md
-  arrowroot lab check --baseline 1f3a2b --engine mine --accept 'store.n_reads=spans are merged across clusters'
-  arrowroot lab check --baseline 1f3a2b --no-confirm        measure nothing: times are only suspected
+examples:
+  arrowroot lab check                         all sites; --at-site RAL: one
+  arrowroot lab check --as-of 2026-11-20 --json
+  arrowroot lab check --baseline 1f3a2b       the newest of each case since
+  arrowroot lab check --baseline 1f3a2b --run 90ce11 --junit check.xml
+  arrowroot lab check --baseline 1f3a2b --accept 'store.n_reads=spans merged'
+  arrowroot lab check --baseline 1f3a2b --no-confirm   measure nothing
 
 Exit codes: 0 no alarm; 1 an alarm, or a slower engine; 2 the request is at fault; 4 a slower place; 5 a silent one;
 6 one that cannot be judged yet, and none of these; 130 interrupted.

@@ -21,12 +21,13 @@ that of two samples of the same turn of the same run; its median has bounds that
 
   better, worse    by more than {LEAST:.0%}
   no difference    less than {TOLERANCE:.0%}
-  not enough       less than {least_n()} pairs, or they scatter too much; more repeats help
+  not enough       less than {least_n()} pairs, or they scatter: more repeats help
 
-  arrowroot lab compare                                  each engine's newest version by the one before
-  arrowroot lab compare --by engine other mine           mine, judged by the other
+examples:
+  arrowroot lab compare                          newest versions by those before
+  arrowroot lab compare --by engine other mine   mine, judged by the other
   arrowroot lab compare --by storage local --metric store.n_bytes
-  arrowroot lab compare --campaign nightly --fail        exit code 1 if anything is worse
+  arrowroot lab compare --campaign nightly --fail   exit code 1 if any is worse
 """
 
 

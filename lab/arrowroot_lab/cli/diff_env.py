@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Shows what differs between two results but for what was measured: machine, kernel, versions, dataset, commit, line.
 
+examples:
   arrowroot lab diff-env 1f3a 86e6
   arrowroot lab diff-env 1f3a 86e6 --all
 """

@@ -21,6 +21,7 @@ DuckDB, Spark and R read them, and the documents, which `arrowroot lab import` p
 machine. What is written is there when it is whole, and replaces what was there; of a directory only what an export
 wrote: else it is refused.
 
+examples:
   arrowroot lab export results.csv
   arrowroot lab export samples.parquet --table samples --campaign storages
   arrowroot lab export results/

@@ -17,10 +17,11 @@ _DESCRIPTION = """\
 Shows the points of one series, oldest first, with marks where versions or the environment changed. A series is a case
 at a site on machines of one kind. Where several match it lists them.
 
-  arrowroot lab history                                        the series
-  arrowroot lab history --series 86e6d6                        one of them
+examples:
+  arrowroot lab history                        the series
+  arrowroot lab history --series 86e6d6        one of them
   arrowroot lab history --engine mine --storage local --workload 'all columns'
-  arrowroot lab history --series 86e6d6 --metric store.n_reads --statistic minimum --csv
+  arrowroot lab history --series 86e6d6 --metric store.n_reads --csv
 """
 
 

@@ -28,8 +28,9 @@ Puts results of other machines into the database. Each has a UUID, so what is th
 importing twice is importing once. A document at fault, or another one under a known UUID, is refused; all others are
 taken.
 
-  arrowroot lab export results/                    there; then copy the directory
-  arrowroot lab import results/                    here
+examples:
+  arrowroot lab export results/        there; then copy the directory
+  arrowroot lab import results/        here
   arrowroot lab import other.db another.db
   arrowroot lab import postgresql://lab@host/results
   arrowroot lab import result.json results.jsonl

@@ -24,6 +24,7 @@ _DESCRIPTION = """\
 Lists the cases of a campaign: which are measured already at this site, by these versions, of these files; how long the
 others will take, and what that is told from. Nothing is made or measured.
 
+examples:
   arrowroot lab plan campaigns/quick.toml
   arrowroot lab plan campaigns/storages.toml --no-predict     at once
   arrowroot lab plan campaigns/storages.toml --json | jq .total_ns

@@ -26,6 +26,7 @@ They need no server and no other host: open them from the disk, or copy them to 
 to the directory before is replaced as a whole; a directory with anything else in it is refused. Where there is no
 database yet, the classics are published alone: their results come with the laboratory.
 
+examples:
   arrowroot lab publish pages/
   arrowroot lab publish /var/www/lab --db /data/lab.db
 """

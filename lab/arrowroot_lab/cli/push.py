@@ -27,6 +27,7 @@ or of the site): directories, XRootD, HTTP and WebDAV, S3. What is there already
 proved to be identical, by the storage's own checksum or by reading it back. `arrowroot lab run` does the same before it
 measures.
 
+examples:
   arrowroot lab push grid.toml
   arrowroot lab push grid.toml --storage 'CERN*' --json
 

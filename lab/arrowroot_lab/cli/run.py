@@ -31,11 +31,12 @@ _DESCRIPTION = """\
 Measures the cases of a campaign that are not in the database yet, for this site, these versions and these files. Every
 sample is kept as it is taken: what is ended, by Ctrl-C or otherwise, goes on with the next run.
 
+examples:
   arrowroot lab run campaigns/quick.toml
   arrowroot lab run campaigns/storages.toml --case '* / near / *'
-  arrowroot lab run campaigns/quick.toml --case 3f1d2c4b5a697887 --again     one case, once more
+  arrowroot lab run quick.toml --case 3f1d2c4b --again   one, once more
   arrowroot lab run campaigns/storages.toml --dask tcp://scheduler:8786
-  arrowroot lab run campaigns/storages.toml --batch slurm                      jobs of the site's batch system measure
+  arrowroot lab run campaigns/storages.toml --batch slurm     by jobs
 
 Exit codes: 0 all that was asked is measured, or waits for a limit; 1 a case failed; 2 the request or the campaign is at
 fault; 130 interrupted.

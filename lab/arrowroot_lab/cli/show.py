@@ -22,11 +22,12 @@ _DESCRIPTION = """\
 Shows the newest result of each series and version; or all of one result; or one campaign as a matrix; or what is
 new, what failed and what is old.
 
-  arrowroot lab show                                    the newest results
-  arrowroot lab show --outcome failed,refused --all     all that ever went wrong, with --json the reasons
-  arrowroot lab show 1f3a                               one result: samples, counters, environment, the command
-  arrowroot lab show --campaign storages --matrix storage --metric cpu_efficiency
-  arrowroot lab show --overview                         campaigns, changes, failures, what is old
+examples:
+  arrowroot lab show                            the newest results
+  arrowroot lab show --outcome failed --all     all that ever failed
+  arrowroot lab show 1f3a                       one result: samples, counters...
+  arrowroot lab show --matrix storage --metric cpu_efficiency
+  arrowroot lab show --overview                 changes, failures, what is old
 """
 
 

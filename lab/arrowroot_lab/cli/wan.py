@@ -25,9 +25,10 @@ _DESCRIPTION = """\
 Says which CPU efficiency a job would have at each site and storage, and where to send it, from the results of a
 campaign that has read the same columns over storages and lines.
 
+examples:
   arrowroot lab wan --campaign storages --columns '10 columns' --cpu-ms 2
-  arrowroot lab wan --campaign storages --columns 'run,event,Muon_*' --entries 1e6 --cpu-s 3600
-  arrowroot lab wan --campaign storages --share '20 %' --cpu-ms 0.5 --engine mine
+  arrowroot lab wan --columns 'run,event,Muon_*' --entries 1e6 --cpu-s 3600
+  arrowroot lab wan --share '20 %' --cpu-ms 0.5 --engine mine
 
 The last lines say how far off the model is on cells of the grid that it had not seen.
 """

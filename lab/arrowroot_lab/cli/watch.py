@@ -22,10 +22,11 @@ Measures a campaign again and again, by the clock or for each new commit, and ch
 `arrowroot lab check` does. It goes on whatever fails, until Ctrl-C. No two processes watch one campaign for the same
 database and site.
 
-  arrowroot lab watch campaigns/quick.toml --every 6h
-  arrowroot lab watch campaigns/quick.toml --at 02:30,14:30 --command 'mail -s slower me@example.org'
-  arrowroot lab watch campaigns/quick.toml --on-commit .:main      its engines are built of each new commit
-  arrowroot lab watch campaigns/quick.toml --once --baseline 1f3a2b   one round, for cron or CI
+examples:
+  arrowroot lab watch quick.toml --every 6h
+  arrowroot lab watch quick.toml --at 02:30 --command 'mail -s slower me@b.org'
+  arrowroot lab watch quick.toml --on-commit .:main      builds each new commit
+  arrowroot lab watch quick.toml --once --baseline 1f3a2b   one round, as for CI
 
 Exit codes: of --once as of check: 0 no alarm; 1 an alarm; 4 a slower place. 2 the request is at fault; 130 interrupted.
 """
@@ -38,9 +39,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     when = parser.add_mutually_exclusive_group()
     when.add_argument("--every", metavar="TIME", help="from one beginning to the next, as 6h or 30min")
     when.add_argument("--at", metavar="TIMES", help="of the day, by the machine's clock, as 02:30,14:30")
-    when.add_argument(
-        "--on-commit", metavar="REPO[:BRANCH]", help="a path or URL; its new commits are measured"
-    )
+    when.add_argument("--on-commit", metavar="REPO[:REF]", help="a path or URL; its new commits are measured")
     parser.add_argument(
         "--poll", metavar="TIME", default="1min", help="look for commits so often (default: 1min)"
     )
