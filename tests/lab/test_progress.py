@@ -78,6 +78,10 @@ def test_the_share_of_a_run_grows_evenly_and_the_time_left_is_believable(monkeyp
     assert shares[-1] == 1.0
     for at_s, state in states:
         assert state.share == pytest.approx(at_s / end_s, abs=0.25)
+    # Nothing is said of the rest before the rehearsal is over.
+    assert [state.left_s is None for _, state in states] == [True] * (len(clock.cases) - 1) + [False] * (
+        len(states) - len(clock.cases) + 1
+    )
     # Once there are samples.
     for at_s, state in states[len(clock.cases) + 3 :]:
         assert state.left_s == pytest.approx(end_s - at_s, abs=0.4 * end_s)

@@ -89,7 +89,11 @@ class Progress:
             return RunProgress(None)
         left_ns = self._left_ns(1e9 * (time.monotonic() - self._began))
         self._share = 1.0 if left_ns == 0 else max(self._share, self._done())
-        return RunProgress(self._share, left_ns / 1e9)
+        # Before the rehearsal is over the rest is an estimate that nothing was held against.
+        is_known = all(
+            one.is_rehearsed or one.is_over for one, _ in self._costs if one.label in self._measured
+        )
+        return RunProgress(self._share, left_ns / 1e9 if is_known else None)
 
     def _done(self) -> float:
         """The share of the work, as it was estimated: it grows with each step, whatever that takes."""
