@@ -350,10 +350,10 @@ def test_report_has_all_of_a_result(noisy):
     result = next(
         one for one in noisy.results() if one.samples and any(sample.disturbed for sample in one.samples)
     )
-    tables = {table.title: table for table in report(result)}
+    tables = {table.title: table for table in report(result, "lab.db")}
     assert list(tables) == ["Result", "Figures", "Samples", "Counters", "Predictions", "Environment"]
     what = dict(tables["Result"].rows)
-    assert what["again"] == "arrowroot lab run campaigns/storages.toml"
+    assert what["again"] == "arrowroot lab run campaigns/storages.toml --db lab.db"
     assert what["version of engine"] == result.version
     samples = tables["Samples"].records()
     assert [row["wall_ns"] for row in samples] == [sample.wall_ns for sample in result.samples]
@@ -363,7 +363,7 @@ def test_report_has_all_of_a_result(noisy):
     assert prediction["is_beyond"] == (abs(prediction["ratio"] - 1) > prediction["error_share"])
     assert dict(tables["Environment"].rows)["environment.kernel"].startswith("6.1.0")
     skipped = next(one for one in noisy.results() if one.outcome is Outcome.SKIPPED)
-    assert [table.title for table in report(skipped)] == ["Result", "Predictions", "Environment"]
+    assert [table.title for table in report(skipped, "lab.db")] == ["Result", "Predictions", "Environment"]
 
 
 def test_difference_of_environments_is_what_differs(store):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import statistics
 import uuid
 from collections import Counter
@@ -320,6 +321,13 @@ def test_a_result_of_disturbed_samples_alone_is_neither_a_time_nor_a_failure(tmp
     middle = statistics.median(sample.wall_ns for sample in results[0].samples)
     asides = [(row["outcome"], row["aside"]) for row in told.values() if row["wall_ns"] is None]
     assert asides == [("disturbed", middle)]
+    # Its bar is empty, and the command measures for the same database.
+    index = Page(tmp_path / "pages" / "index.html")
+    (series,) = [row["series"] for row in index.records("last-figure-numbers") if row["wall_ns"] == middle]
+    assert series.endswith(", disturbed")
+    assert "Empty bars are medians of disturbed samples" in index.words()
+    assert f"{shlex.join(results[0].command)} --db {tmp_path}/lab.db" in result
+    assert "1 result has no wall time: the machine was busy, so no sample counts." in campaign.words()
     overview = Page(tmp_path / "pages" / "index.html").words()
     assert "Nothing fails" in overview
     assert "1 result has no time, as all samples were disturbed" in overview
@@ -363,7 +371,7 @@ def test_a_first_run_is_on_the_first_page_with_its_figures_and_nothing_before_it
         assert row["wall_ns"] == statistics.median(times)
         assert row["spread"] == pytest.approx((max(times) - min(times)) / statistics.median(times))
         assert row["n_counted"] == len(times)
-        assert row["verdict"] == ("exact" if one.case["storage_name"] == "simulated" else "ok")
+        assert row["verdict"] == ("virtual" if one.case["storage_name"] == "simulated" else "ok")
     # The picture has what was waited for, and so has the answer.
     measured = [statistics.median(walls(one)) for one in made[:3]]
     assert sorted(row["wall_ns"] for row in page.records("last-figure-numbers")) == sorted(measured)
@@ -402,14 +410,21 @@ def test_comparisons_in_virtual_time_say_so_and_have_no_bounds_and_no_before(tmp
         publish(store, tmp_path / "pages", at=NOW)
     page = Page(tmp_path / "pages" / "compare" / "storages-by-strategy.html")
     assert re.search(r"(auto judged by direct|direct judged by auto)", page.words())
-    assert "Ratios in virtual time" in page.words()
+    assert re.search("judged by [a-z]+: 1 (better|worse) in virtual time, of one case alone", page.words())
+    assert "Ratios in virtual time, of replays of one trace. Left of 1 is better." in page.words()
+    assert "whose CPU time was measured once" in page.words()
     assert "before" not in page.words()
     assert re.search("2.00\N{MULTIPLICATION SIGN}|0.500\N{MULTIPLICATION SIGN}", page.words())
     assert not re.search(r"\([\d.]+ to [\d.]+\)", page.words())
     (name,) = [name for name in page.tables if name.endswith("-table")]
     assert not {"ratio_low", "ratio_high"} & set(page.tables[name]["keys"])
     campaign = Page(tmp_path / "pages" / "campaigns" / "storages.html").words()
-    assert re.search(r"\(1 (worse|better) in virtual time\)", campaign)
+    assert re.search(r"\(1 (worse|better) in virtual time, of one case alone\)", campaign)
+    for result in (one, other):
+        words = Page(tmp_path / "pages" / "results" / f"{result.uuid}.html").words()
+        time = shown(result.samples[0].wall_ns, "time")
+        assert f"{time}, one sample in virtual time." in words
+        assert "1 samples" not in words
     # One case in virtual time is no headline.
     assert "is the fastest" not in campaign
     assert "In virtual time: The median times of 2 cases" in campaign

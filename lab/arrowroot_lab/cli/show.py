@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
             print(store.document(options.result), end="")
             return EXIT_DONE
         if options.result:
-            tables = report(store.result(options.result))
+            tables = report(store.result(options.result), store.place)
         elif options.overview:
             where = asking.filter_from(options, store)
             tables = [_places(store, where), *overview(store, where).tables()]

@@ -38,11 +38,14 @@ class Bar:
     note: str = ""
     #: Put into a model, or fitted to what was published: an empty bar with a dashed edge, whose name says so.
     is_given: bool = False
+    #: Of samples that do not count: drawn alike.
+    is_disturbed: bool = False
 
     @property
     def name(self) -> str:
         """What is written at the bar."""
-        return f"{self.series}, given" if self.is_given else self.series
+        suffix = ", given" * self.is_given + ", disturbed" * self.is_disturbed
+        return self.series + suffix
 
 
 def bars(
@@ -132,7 +135,7 @@ def _draw_bar(drawing: Drawing, bar: Bar, frame: Frame, measure: Column, *, y: f
         Box(frame.left, middle - _BAR / 2, frame.x(bar.value) - frame.left, _BAR),
         style,
         said,
-        is_given=bar.is_given,
+        is_given=bar.is_given or bar.is_disturbed,
     )
     if low < high:
         x1, x2 = frame.x(low), frame.x(high)

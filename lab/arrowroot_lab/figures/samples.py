@@ -78,7 +78,7 @@ def samples(
                 )
             elif sample.value is not None:
                 drawing.marker(at, frame.y(sample.value), 0, said)
-        words = f"{len(taken)} samples in their order"
+        words = f"{len(taken)} samples in their order" if len(taken) != 1 else "1 sample"
         n_faulty = sum(bool(sample.fault) for sample in taken)
         if n_faulty:
             words += f"; {n_faulty} not counted (crosses)"

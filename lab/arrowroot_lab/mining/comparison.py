@@ -139,7 +139,11 @@ def compare_measured(
     ]
     if not chosen:
         two = " and ".join(value for value in (before, now) if value) or f"more than one {by}"
-        raise RequestError(f"no case was measured with {two}; there are {', '.join(order) or 'no results'}")
+        others = [axis for axis in SIDES if any(len(group) > 1 for group in _groups(found, axis)[0])]
+        hint = f": write --by {' or --by '.join(others)}" if others and not (before or now) else ""
+        raise RequestError(
+            f"no case was measured with {two}; there are {', '.join(order) or 'no results'}{hint}"
+        )
     skipped = Counter(reason for _, both in chosen if (reason := _why_skipped(both)))
     # A case that was never tried is no comparison; where there is nothing else, that is told.
     chosen = [one for one in chosen if not _why_skipped(one[1])] or chosen
@@ -300,8 +304,7 @@ def _table(
         axes.remove("version")
     named = [Column(f"{by}_now", by)] if len(sides) > 1 else []
     named += [Column(f"{by}_before", "judged by")] if len(judges) > 1 else []
-    # In virtual time the bounds of one run are the ratio.
-    is_exact = all(one.comparison.is_exact and one.comparison.low == one.comparison.high for one in compared)
+    is_exact = all(map(has_no_bounds, compared))
     # Only a version has another one before it.
     titles = ("now", "before") if by == "version" else ("this one", "the judge")
     if by != "version" and len(sides) == 1:
@@ -340,8 +343,12 @@ def _table(
         rows,
         (
             *notes,
-            "Ratios are of what is judged over what it is judged by, of pairs taken in turns"
-            + ("." if is_exact else f"; each bound holds at {CONFIDENCE:.0%}."),
+            "Ratios are of what is judged over what it is judged by"
+            + (
+                "."
+                if all(one.comparison.is_exact for one in compared)
+                else f", of pairs taken in turns; each bound holds at {CONFIDENCE:.0%}."
+            ),
             *_told_of_exact(compared),
             *(f"Not enough, {n} of {len(compared)}: {reason}." for reason, n in reasons.most_common()),
             *(f"Skipped on one side, {n}: {reason}." for reason, n in skipped.most_common()),
@@ -354,6 +361,14 @@ def _told_of_exact(compared: Sequence[Compared]) -> list[str]:
     if not n_exact:
         return []
     of_all = "All" if n_exact == len(compared) else f"{n_exact} of {len(compared)}"
-    return [
-        f"{of_all} are of virtual time, replayed from one trace: there is no noise, and one pair is enough."
-    ]
+    told = (
+        f"{of_all} are of virtual time: both sides are replays of one trace, whose CPU time was measured once"
+    )
+    if not all(map(has_no_bounds, compared)):
+        told += "; their bounds are the least and the most of the runs"
+    return [f"{told}."]
+
+
+def has_no_bounds(one: Compared) -> bool:
+    """Return whether a comparison is one ratio in virtual time: bounds are of several runs."""
+    return one.comparison.is_exact and one.comparison.low == one.comparison.high

@@ -15,15 +15,32 @@ if TYPE_CHECKING:
 _KEY_AND_VALUE = (Column("key", "key"), Column("value", "value"))
 
 
-def report(result: Result) -> list[ResultTable]:
-    """Return the tables of a result: what it is, figures, samples, counters, predictions, environment."""
-    tables = [_what(result), _figures(result), _samples(result), _counters(result), _predictions(result)]
+def again(result: Result, place: str) -> str | None:
+    """Return the command that measures a result once more, for the same database; None if nobody knows it.
+
+    place: of the database
+    """
+    return shlex.join([*result.command, "--db", place]) if result.command else None
+
+
+def report(result: Result, place: str) -> list[ResultTable]:
+    """Return the tables of a result: what it is, figures, samples, counters, predictions, environment.
+
+    place: of its database
+    """
+    tables = [
+        _what(result, place),
+        _figures(result),
+        _samples(result),
+        _counters(result),
+        _predictions(result),
+    ]
     environment = flat({"machine": result.machine, "environment": result.environment, "line": result.line})
     tables.append(_keys("Environment", environment))
     return [table for table in tables if table.rows]
 
 
-def _what(result: Result) -> ResultTable:
+def _what(result: Result, place: str) -> ResultTable:
     checked = result.checked or {}
     told: dict[str, Any] = {
         "result": result.uuid,
@@ -39,7 +56,7 @@ def _what(result: Result) -> ResultTable:
         **{f"campaign {key}": value for key, value in result.campaign.items()},
         **{f"values checked: {key}": value for key, value in checked.items()},
         "runner": result.runner,
-        "again": shlex.join(result.command) if result.command else None,
+        "again": again(result, place),
     }
     return _keys("Result", told)
 

@@ -50,6 +50,13 @@ def table_of(found: Sequence[Summary]) -> ResultTable:
         Column("created_at", "measured", "date"),
     )
     rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in found)
+    busy = [one for one in found if one.outcome == "ok" and one.wall_median_ns is None and one.n_disturbed]
+    if n_busy := len(busy):
+        are = "result has no wall time" if n_busy == 1 else "results have no wall time"
+        notes = (
+            *notes,
+            f"{n_busy} {are}: the machine was busy, so no sample counts. --again measures once more.",
+        )
     return ResultTable("Results", columns, rows, notes)
 
 

@@ -13,6 +13,7 @@ from arrowroot_lab.figures.history import history as history_figure
 from arrowroot_lab.figures.matrix import Axis, Cell, matrix
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
+from arrowroot_lab.mining.comparison import has_no_bounds
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.results import label
 from arrowroot_lab.mining.table import Column
@@ -127,11 +128,16 @@ def _bars_of(found: Sequence[Summary], snapshot: Snapshot, title: str) -> Figure
             facts = snapshot.facts[one.uuid]
             bar = replace(bar, low=facts.low_ns, high=facts.high_ns)
         else:
-            bar = replace(bar, series=f"{name}, disturbed")
+            bar = replace(bar, is_disturbed=True)
         data.append(bar)
-    caption = "Bars are medians of the counted samples, whiskers go from the least to the most."
+    captions = []
+    if any(map(has_time, chosen)):
+        captions.append("Bars are medians of the counted samples, whiskers go from the least to the most.")
     if not all(map(has_time, chosen)):
-        caption += " What is called disturbed is of samples that do not count, as the machine was busy."
+        captions.append(
+            "Empty bars are medians of disturbed samples, which do not count: the machine was busy."
+        )
+    caption = " ".join(captions)
     if len(chosen) > MAX_ROWS:
         caption += f" The first {MAX_ROWS} of {len(chosen)} cases."
     series = " / ".join([*rest, *programs]) or "Workload"
@@ -279,7 +285,8 @@ def compared_figure(compared: Sequence[Compared], names: Sequence[str], before: 
     ][:MAX_COMPARED]
     caption = "Ratios of pairs that were taken in turns, with their 99 % bounds; left of 1 is better."
     if all(one.comparison.is_exact for one in compared):
-        caption = "Ratios in virtual time, of replays of one trace; bounds are of several runs. Left of 1 is better."
+        bounds = "" if all(map(has_no_bounds, compared)) else "; bounds are of several runs"
+        caption = f"Ratios in virtual time, of replays of one trace{bounds}. Left of 1 is better."
     if len(compared) > MAX_COMPARED:
         caption += f" The first {MAX_COMPARED} of {len(compared)} cases; the table has all."
     return beside(f"Ratios of wall times: {now} over {before}", caption, rows, left=before, right=now)

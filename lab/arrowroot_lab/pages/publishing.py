@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -19,6 +18,7 @@ from arrowroot_lab.mining.history import history_of, level_changes
 from arrowroot_lab.mining.measured import measured_table
 from arrowroot_lab.mining.news import news, standing
 from arrowroot_lab.mining.overview import OLD_DAYS, overview_of
+from arrowroot_lab.mining.report import again
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
 from arrowroot_lab.statistics import Verdict
 
@@ -345,8 +345,10 @@ class _Site:
         ]
         facts = self.snapshot.facts[summary.uuid]
         order = ("Figures", "Samples", "Predictions", "Counters")
+        place = self.snapshot.store.place
         tables = sorted(
-            report(result), key=lambda table: order.index(table.title) if table.title in order else len(order)
+            report(result, place),
+            key=lambda table: order.index(table.title) if table.title in order else len(order),
         )
         self._page(
             result_page(result.uuid),
@@ -360,7 +362,7 @@ class _Site:
             before=result_page(before.uuid) if before else None,
             after=result_page(after.uuid) if after else None,
             shown=shown,
-            command=shlex.join(result.command) if result.command else None,
+            command=again(result, place),
             tables=[self._linked(table, f"table-{slug(table.title)}") for table in tables],
         )
 
