@@ -47,12 +47,14 @@ def lines_of(page: str) -> list[str]:
 @pytest.mark.usefixtures("files_of_the_documents")
 @pytest.mark.parametrize("page", ["from-uproot.md", "from-root.md"])
 def test_every_line_for_newcomers_runs(page: str) -> None:
+    ak = pytest.importorskip("awkward")
     lines = lines_of(page)
     assert len(lines) > 15
     x = np.arange(3.0, dtype="f4")
     file = ar.open("file.root")
     with ar.create("being-written.root") as f:
         names = {
+            "ak": ak,
             "ar": ar,
             "np": np,
             "x": x,
