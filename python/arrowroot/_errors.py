@@ -420,7 +420,7 @@ def not_picklable(what: str, instead: str) -> WrongTypeError:
     )
 
 
-def _has_inside(of: object, name: str) -> bool:
+def has_inside(of: object, name: str) -> bool:
     """Return whether an object has something of that name inside: False if it is closed, or cannot be read."""
     try:
         return isinstance(of, Container) and name in of
@@ -437,8 +437,8 @@ def no_attribute(of: object, name: str) -> NoSuchAttributeError:
     if not name.startswith("_"):
         from arrowroot._hints import for_attribute
 
-        if not isinstance(of, str) and _has_inside(of, name):
-            hint = f": write {'file' if 'keys' in dir(of) else 'tree'}[{name!r}]"
+        if not isinstance(of, str) and has_inside(of, name):
+            hint = f": write tree[{name!r}]"
         else:
             hint = for_attribute(kind, name, dir(sys.modules[of] if isinstance(of, str) else of))
     error = NoSuchAttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}")

@@ -2,8 +2,8 @@
 
 A name or argument that is not there is answered by the line to write instead. Each line runs as it stands: ``file`` is
 what ``ar.open("events.root")`` gives, ``tree`` one of its trees, ``column`` what ``tree["x"]`` gives, ``scan`` what
-``tree.scan()`` gives, ``new`` what ``ar.create("new.root")`` gives, ``table`` what ``new.tree("t")`` gives, ``data`` a
-table or a dictionary of arrays. Nothing here is imported before something is missing.
+``tree.scan()`` gives, ``new`` what ``ar.create("new.root")`` gives, ``table`` what ``new.tree("t")`` gives, ``hist`` a
+histogram, ``data`` a table or a dictionary of arrays. Nothing here is imported before something is missing.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _OF_TREE = {
     "keys branch_names allkeys iterkeys GetColumnNames GetListOfBranches GetListOfLeaves fields": "tree.column_names",
     "typenames dtypes GetColumnType interpretation form": "tree.schema",
     "show Print Describe describe info": "print(tree)",
-    "head Scan Display take GetEntry": _HEAD,
+    "head Scan Show Display take GetEntry": _HEAD,
     "tail": _TAIL,
     "iterate to_batches iter_batches itervalues": 'for batch in tree.scan(["x"], batch_size="100 MB"): print(batch)',
     "GetEntries GetEntriesFast Count count num_rows shape size nrows": _COUNT,
     "Draw Histo1D Histo2D Histo3D Profile1D hist histogram plot": _HISTOGRAM,
     "Filter query where Cut select_rows": _FILTER,
     "Report": 'len(tree.entries_where("x > 1"))',
-    "Define Alias Redefine assign with_columns eval": _DEFINE,
+    "Define Alias SetAlias Redefine assign with_columns eval": _DEFINE,
     "Range iloc loc slice": "tree.to_arrow(entries=slice(0, 5))",
     "select": 'tree.to_arrow(["x", "y"])',
     "Mean mean Sum sum Min min Max max StdDev std": 'tree["x"].to_numpy().mean()',
@@ -60,6 +60,12 @@ _OF_TREE = {
     "GetBranch GetLeaf GetColumn branch": 'tree["x"]',
     "AddFriend": "tree.add_friend(other)",
     "BuildIndex": "tree.pick([(1, 1, 1)])  # by run, luminosity block and event",
+    "GetMaximum": 'tree["x"].to_numpy().max()',
+    "GetMinimum": 'tree["x"].to_numpy().min()',
+    "Foreach ForEach Process Loop MakeClass": 'for batch in tree.scan(["x"]): print(batch)',
+    "num_baskets compressed_bytes uncompressed_bytes compression_ratio": (
+        "tree.columns[0].stored_bytes  # and n_baskets, memory_bytes, compression_ratio, of each column"
+    ),
     "to_list tolist to_pylist": "tree.to_arrow().to_pylist()",
     "GetName": "tree.name",
     "GetTitle": "tree.title",
@@ -87,6 +93,9 @@ _OF_COLUMN = {
     ),
     "typename dtype interpretation": "column.metadata.type_name",
     "title": "column.metadata.title",
+    "num_baskets compressed_bytes uncompressed_bytes compression_ratio": (
+        "column.metadata.stored_bytes  # and n_baskets, memory_bytes, compression_ratio"
+    ),
     "num_entries shape size": "len(column)",
     "hist histogram plot": "np.histogram(column.to_numpy(), bins=100)",
     "mean sum min max std": "column.to_numpy().mean()",
@@ -103,7 +112,8 @@ _OF_FILE = {
     "column_names": 'file["t"].column_names',
     "cd": 'file["directory"]',
     "Close": "file.close()",
-    "file_path path_name": "file.url",
+    "file_path path_name GetName": "file.url",
+    "IsZombie IsOpen": 'ar.open("events.root")  # says what is wrong',
 }
 _OF_NEW = {
     "mktree newtree": 'new["t"] = data  # or new.tree("t", schema), to append to',
@@ -120,8 +130,24 @@ _OF_TABLE = {
     "AddFriend": 'new.tree("t", friends={"other": "other.root:t"}).append(data)',
     "num_rows GetEntries": "table.num_entries",
 }
+_OF_HISTOGRAM = {
+    "GetBinContent At GetArray content contents": "hist.values()[2]  # bins count from 0; flow=True has the others",
+    "GetBinError": "hist.errors()[2]  # bins count from 0",
+    "GetEntries entries": "hist.num_entries",
+    "Integral GetSumOfWeights sum": "hist.values().sum()",
+    "GetMean mean": "np.average(hist.axis(0).centers, weights=hist.values())",
+    "GetMaximum max": "hist.values().max()",
+    "GetNbinsX nbins": "hist.axis(0).n_bins",
+    "edges GetXaxis GetBinLowEdge GetBinCenter bins": "hist.axis(0).edges()  # and centers, widths",
+    "Draw plot show Print": "print(hist.to_hist())  # or hist.to_hist().plot()",
+    "Scale Add Divide Multiply Rebin rebin Fit ProjectionX": "2 * hist.to_hist()  # the library hist computes",
+    "to_pyroot Clone Write": 'new["h"] = hist',
+    "GetName": "hist.name",
+    "GetTitle": "hist.title",
+}
 _OF_MODULE = {
-    "recreate TFile newtree mktree writing": _NEW,
+    "recreate newtree mktree writing": _NEW,
+    "TFile": 'ar.open("events.root")  # to write: ar.create("new.root")',
     "update": _NEW + "  # files are written as a whole",
     "merge hadd": f'ar.write("new.root:t", {_CHAIN})',
     "convert to_parquet": 'pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")',
@@ -132,6 +158,14 @@ _OF_MODULE = {
     "to_root save": 'ar.write("new.root:t", data)',
     "list_trees ls": 'ar.open("events.root").trees',
     "concat": f"{_CHAIN}.to_arrow()",
+    "to_pandas to_numpy to_awkward to_polars to_arrow": 'ar.open("events.root")["t"].to_pandas(["x"])',
+    "ZSTD ZLIB LZ4 LZMA": 'ar.write("new.root:t", data, compression="zstd:5")',
+    "EnableImplicitMT": 'ar.scan("a.root", tree="t", n_threads=2)  # threads are used without being asked for',
+    "TH1 TH1F TH1D TH2 TH2F TH2D": (
+        'with ar.create("new.root") as new: new["h"] = np.histogram([1, 2, 2], bins=3)'
+    ),
+    "config": "ar.configuration()",
+    "exceptions errors": "ar.ArrowrootError  # the base of all",
 }
 
 #: Arguments of reading that others have.
@@ -184,6 +218,28 @@ TO_CALL = {
     "strstr": 'contains(text, "a")',
     "strcmp": 'text == "a"',
     "mod fmod": "n % 2 == 0",
+    "ak.max np.max numpy.max": "Max$(v) > 1",
+    "ak.min np.min numpy.min": "Min$(v) > 1",
+}
+#: And instead of methods of a column.
+TO_ASK = {
+    **dict.fromkeys(("size", "length"), "len({})"),
+    **{name: f"{name}({{}})" for name in ("any", "all", "sum", "count")},
+    "max": "Max$({})",
+    "min": "Min$({})",
+    **dict.fromkeys(("at", "front"), "{}[0]"),
+}
+#: Names before a dot or two colons that are of no column.
+_MODULES = ("np", "numpy", "ak", "awkward", "math", "cmath", "pc", "std", "TMath", "ROOT", "ROOT.VecOps")
+#: What they have instead of words that stand where an operator does.
+TO_JOIN = {
+    "AND": "x > 1 && n > 2",
+    "OR": "x > 1 || n > 2",
+    "IN": "isin(n, 1, 2, 3)",
+    "xor XOR": "(x > 1) != (n > 2)",
+    "is IS": "!isnan(x)",
+    "between BETWEEN": "x >= 1 && x <= 2",
+    "like LIKE": 'contains(text, "a")',
 }
 #: What they have instead of names that are no columns.
 TO_NAME = {
@@ -201,6 +257,7 @@ TO_SIGN = {
     r"~": "!(x > 1)",
     r"@?[\w.]+\.(size|length)\(|@": "len(v) > 1",
     r"\[\s*\]": "v[0] > 1  # or any(v > 1), all(v > 1), sum(v) > 1",
+    r"<>": "x != 1",
     r"[?:]": "(x > 1 && n > 2) || (x <= 1 && n > 3)",
     r"->": "muon.pt > 1",
     r";": "x > 1 && n > 2",
@@ -216,6 +273,8 @@ _ATTRIBUTES = {
     "WritableFile": _OF_NEW,
     "WritableDirectory": _OF_NEW,
     "TableWriter": _OF_TABLE,
+    "Histogram": _OF_HISTOGRAM,
+    "Profile": _OF_HISTOGRAM,
     "arrowroot": _OF_MODULE,
 }
 
@@ -271,11 +330,11 @@ def for_positions(call: str) -> str:
 def for_function(name: str, functions: Iterable[str]) -> str:
     """Return what to write in a filter instead of a function that there is not."""
     line = _line(TO_CALL, name)
-    if line is None and name.endswith((".size", ".length")):
-        line = f"len({name.rpartition('.')[0]})"
-    bare = name.rpartition("::")[2].lower()
-    if line is None and bare != name and bare in functions:
-        line = f"{bare}(x)"
+    owner, _, bare = name.replace("::", ".").rpartition(".")
+    if line is None and owner and owner not in _MODULES:
+        line = TO_ASK.get(bare, "").format(owner) or None
+    if line is None and bare.lower() != name and bare.lower() in functions:
+        line = f"{bare.lower()}(x)"
     if line is not None:
         return f": write {line}"
     first = list(functions)
@@ -287,6 +346,24 @@ def for_function(name: str, functions: Iterable[str]) -> str:
 def for_name(name: str) -> str | None:
     """Return what to write instead of a name in a filter that is no column; None if nobody knows what was meant."""
     return _line(TO_NAME, name)
+
+
+def for_word(word: str) -> str | None:
+    """Return what to write in a filter instead of a word between operands; None if nobody knows what was meant."""
+    return _line(TO_JOIN, word)
+
+
+def for_column(text: str, known: Collection[str]) -> str:
+    """Return what to write instead of a text that names no column, but several, a pattern or an expression; else ""."""
+    if pattern := re.fullmatch(r"(?s)/(.+)/[a-z]*", text):
+        return f": a regular expression is written re.compile({pattern[1]!r}), or filter_name={text!r}"
+    parts = [part for part in re.split(r"[\s,:;]+", text) if part]
+    if len(parts) > 1 and all(part in known for part in parts):
+        return f": several are a list: write {parts}"
+    named = [name for name in dict.fromkeys(re.findall(r"[^\W\d][\w.]*", text)) if name in known]
+    if named and re.search(r"[-+*/()]", text):
+        return f": expressions are not computed: write events = tree.to_awkward({named}), and compute with its fields"
+    return ""
 
 
 def for_sign(text: str, index: int) -> tuple[str, str] | None:

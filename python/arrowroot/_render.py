@@ -38,6 +38,8 @@ def shown(given: object) -> str:
         return f"<a {type(given).__name__} too large to be shown>"
     # Much more than is shown, so that no credentials are cut in two.
     text = without_secrets(text[: 20 * _SHOWN_WIDTH])
+    first, more, _ = text.partition("\n")  # of a table
+    text = f"{first} ..." if more else text
     return text if len(text) <= _SHOWN_WIDTH else f"{text[:_SHOWN_WIDTH]}..."
 
 

@@ -36,6 +36,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         with ar.create(path / name) as made:
             made["t"] = data
             made["directory/u"] = data
+            made["h"] = np.histogram([1, 2, 2], bins=3)
             made["for_filters"] = {**data, "text": pa.array(["a"] * 10), "muon": pa.array([{"pt": 1.0}] * 10)}
     return path, data
 
@@ -59,6 +60,7 @@ def names(
             "tree": file["t"],
             "scan": file["t"].scan(),
             "column": file["t"]["x"],
+            "hist": file["h"],
             "other": ar.open("other.root")["t"],
             "data": data,
             "new": new,
@@ -68,6 +70,8 @@ def names(
 
 @pytest.mark.parametrize("line", _hints.lines())
 def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
+    if "to_hist" in line:
+        pytest.importorskip("hist")
     if "dask" in line:
         pytest.importorskip("dask.dataframe")
     if "pyarrow.parquet" in line:
@@ -92,7 +96,9 @@ def test_what_people_type_is_answered(names: dict[str, Any]) -> None:
     session("first-words", Path.cwd(), names)
 
 
-@pytest.mark.parametrize("line", {**_hints.TO_CALL, **_hints.TO_NAME, **_hints.TO_SIGN}.values())
+@pytest.mark.parametrize(
+    "line", {**_hints.TO_CALL, **_hints.TO_NAME, **_hints.TO_SIGN, **_hints.TO_JOIN}.values()
+)
 def test_every_line_of_filters_runs(line: str, names: dict[str, Any]) -> None:
     condition = line.partition("  #")[0]
     tree = names["file"]["for_filters"]
@@ -190,7 +196,10 @@ def test_objects_that_are_closed_or_of_a_users_class_lack_attributes_as_others_d
 
 
 def test_completion_offers_the_keys(names: dict[str, Any]) -> None:
-    assert {"t", "directory", "keys", "trees"} <= set(dir(names["file"]))
+    file = names["file"]
+    assert {"t", "directory", "keys", "trees"} <= set(dir(file))
+    assert (file.t.name, file.directory.u.name) == ("t", "u")
+    assert all(hasattr(file, name) for name in dir(file))
 
 
 def test_notebooks_show_pictures_and_tables(tmp_path: Path, names: dict[str, Any]) -> None:

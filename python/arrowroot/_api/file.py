@@ -15,6 +15,7 @@ from arrowroot._errors import (
     NoSuchKeyError,
     NotFoundError,
     WrongTypeError,
+    has_inside,
     nearest,
     no_attribute,
     not_picklable,
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
 
 _REPR_KEYS = 30
 _N_QUOTED = 10
+#: Modes that others take behind the path, and True for those that write.
+_MODES = {
+    **dict.fromkeys(("r", "rb", "read"), False),
+    **dict.fromkeys(("w", "wb", "a", "r+", "update", "recreate", "create", "new"), True),
+}
+_N_WITH_MODE = 2
 #: Files are written as a whole.
 WRITE_ANEW = 'with ar.create("new.root") as new: new["t"] = tree'
 
@@ -361,7 +368,10 @@ class Directory(Mapping[str, Any]):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> NoReturn:
+        def __getattr__(self, name: str) -> Any:
+            """Return the object of that name, which completion offers."""
+            if not name.startswith("_") and has_inside(self, name):
+                return self[name]
             raise no_attribute(self, name)
 
         def __setitem__(self, name: str, value: object) -> NoReturn:
@@ -370,7 +380,8 @@ class Directory(Mapping[str, Any]):
     def __dir__(self) -> list[str]:
         """Return the names that completion offers, those of the objects among them."""
         own = list(super().__dir__())
-        return own if self._opened is None else [*own, *(name for name in self.keys() if name.isidentifier())]
+        offered = [] if self._opened is None else self.keys()
+        return [*own, *(name for name in offered if name.isidentifier() and not name.startswith("_"))]
 
     def _ipython_key_completions_(self) -> list[str]:
         return [key.path for key in self.key_list()]
@@ -594,9 +605,17 @@ def _opening_of(url: Any, replicas: Location | Iterable[Location], options: Stor
     if callable(getattr(url, "open", None)) and not isinstance(url, os.PathLike):
         raise InvalidRequestError(f"open: {shown(url)} is not open yet: give what its open() returns")
     if not isinstance(url, str | bytes | os.PathLike):
+        mode = str(url[1]).lower() if isinstance(url, list) and len(url) == _N_WITH_MODE else ""
+        if mode in _MODES:
+            line = WRITE_ANEW if _MODES[mode] else f"arrowroot.open({shown(url[0])})"
+            raise InvalidRequestError(f"open() takes no mode, it reads: write {line}")
+        several = (
+            ": arrowroot.scan([...]) reads several files one after the other, and open(url, replicas=[...]) names "
+            "other places of the same file"
+        )
         raise InvalidRequestError(
-            f"open() takes one file, by its path or URL or in hand, not {shown(url)}: arrowroot.scan([...]) reads "
-            "several files one after the other, and open(url, replicas=[...]) names other places of the same file"
+            f"open() takes one file, by its path or URL or in hand, not {shown(url)}"
+            f"{several if hasattr(url, '__iter__') else ''}"
         )
     every = [url, *each(replicas)]
     for one in every:

@@ -138,7 +138,11 @@ class Tree(TreeMetadata):
             )
         if name not in self and name not in _select.by_name(self._whole().branches):
             self._refuse_expression(name)
-            _select.single_names([name], "a tree's [...]")
+            pattern = _select.pattern_for(name, self.column_names)
+            if pattern is not None:
+                raise InvalidRequestError(
+                    f"{self.where}: {name!r} is no single column: write tree[[{pattern!r}]], a scan"
+                )
         paths = self._whole().choose(Choice.of([name]))
         if len(paths) != 1:
             raise InvalidRequestError(

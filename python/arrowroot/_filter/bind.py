@@ -65,8 +65,13 @@ def bind(
 
     if isinstance(given, pc.Expression):
         return ArrowFilter(given, branches, schema_of, where)
+    hint = 'write filter="x > 1"'
+    if isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given):
+        hint = f"write filter={' && '.join(f'({one})' for one in given)!r}"
+    elif hasattr(given, "__len__") and not isinstance(given, bytes):
+        hint = "a mask, or numbers of entries, are for entries="
     raise InvalidRequestError(
-        f"filter: expected text or an expression of pyarrow.compute, got {shown(given)}"
+        f"filter: expected text or an expression of pyarrow.compute, got {shown(given)}: {hint}"
     )
 
 

@@ -274,6 +274,12 @@ class _Parser:
             self._fail(f"unexpected {token.text!r}: {_INSTEAD[token.text]}{column}", token.place)
         if token.kind == "operator":
             self._refuse_sign(token.place)
+        if token.kind == "name":
+            from arrowroot._hints import for_word
+
+            line = for_word(token.text)
+            if line is not None:
+                self._fail(f"unexpected {token.text!r}: write {line}", token.place)
         found = "the filter ends" if token.kind == "end" else f"there is {token.text!r}"
         self._fail(f"{expected} is expected where {found}", token.place)
 
@@ -466,7 +472,7 @@ class _Parser:
         def character(match: re.Match[str]) -> str:
             if match[1] not in _ESCAPES:
                 at = token.place.start + 1 + match.start()
-                self._fail(f"there is no escape {match[0]!r}", Place(at, at + 2))
+                self._fail(f"there is no escape {match[0]}", Place(at, at + 2))
             return _ESCAPES[match[1]]
 
         return re.sub(r"\\(.)", character, token.text[1:-1], flags=re.DOTALL)

@@ -148,6 +148,10 @@ class Record:
         hint = "; did you mean " + " or ".join(map(repr, near)) + "?" if near else ""
         if name in _OF_MAPPINGS:
             hint = f"; its members are in .members, which has {name}()"
+        elif isinstance(name, str) and not name.startswith("_"):
+            from arrowroot._hints import for_attribute
+
+            hint = for_attribute(type(self).__name__, name, ()) or hint
         return f"{self.class_name} has no {what} {clip(repr(name), _REPR_WIDTH)}{hint}"
 
     def get(self, name: Any, default: Any = None) -> Any:

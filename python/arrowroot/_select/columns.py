@@ -72,7 +72,7 @@ def texts_of(given: object, what: str) -> list[str]:
             f"{what}: expected a name or several, got {shown(given)}: nothing is renamed here; take the names, and "
             "rename the columns of what is returned"
         )
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes | bytearray):
         raise InvalidRequestError(f"{what}: expected a name or several, got {shown(given)}")
     names = list(texts)
     wrong = [name for name in names if not isinstance(name, str)]
@@ -89,7 +89,7 @@ def is_test(given: object) -> bool:
 def _texts_and_tests(given: Any) -> list[str | Test]:
     if is_test(given):
         return [given]
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         return [*texts_of(given, "filter_name")]
     every = list(given)
     texts_of([one for one in every if not is_test(one)], "filter_name")
@@ -123,6 +123,14 @@ def single_names(given: object, what: str) -> list[str]:
     if wrong:
         raise InvalidRequestError(f"{what}: expected names of single columns, got {shown(wrong[0])}")
     return names
+
+
+def pattern_for(text: str, names: Iterable[str]) -> str | None:
+    """Return the pattern that a text is, or that of the collection which it names; None: it is neither."""
+    if text.startswith(NOT) or re.search(_GLOB, text):
+        return text
+    of_collection = f"{text}_"
+    return f"{text}_*" if any(name.startswith(of_collection) for name in names) else None
 
 
 def id_names(given: object, what: str) -> tuple[str, ...]:
@@ -529,4 +537,9 @@ class _Index:
         names = [*self.by_path, *self.lookup.by_name]
         what = "no branch matches" if re.search(_GLOB, text) else "no branch"
         what = f"{self.where}: {what} {text!r}"
+        from arrowroot._hints import for_column
+
+        hint = for_column(text, set(names))
+        if hint:
+            return NoSuchColumnError(what + hint, text, [])
         return NoSuchColumnError(what, text, nearest_columns(text, names), known=_columns(self.branches))

@@ -138,6 +138,14 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
         raise InvalidRequestError(f"expected a path or URL, or several, got {shown(paths)}") from None
 
 
+def _refuse_open(given: object) -> None:
+    """Raise InvalidRequestError for what is open, where the place of a file is expected."""
+    lines = {"only_tree": 'file["t"].scan()', "scan": "tree.scan()", "drain": "scan.to_arrow()"}
+    line = next((line for name, line in lines.items() if hasattr(type(given), name)), None)
+    if line is not None:
+        raise InvalidRequestError(f"expected a path or URL, got {shown(given)}, which is open: write {line}")
+
+
 def as_location(path: Location) -> str:
     """Return a path or URL as text, its "~" expanded; bytes that are not UTF-8 as ``os.fsdecode`` writes them.
 
@@ -148,6 +156,7 @@ def as_location(path: Location) -> str:
         if "\0" not in text:
             return at_home(text)
     except (TypeError, AttributeError):
+        _refuse_open(path)
         hint = (
             "; replicas of one file are for open(url, replicas=[...])"
             if isinstance(path, list | tuple)
@@ -198,6 +207,7 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
     Raises: NoSuchFileError for a glob that matches nothing; InvalidRequestError if there is no path at all, or if one
     has two trees.
     """
+    _refuse_open(paths)
     every: Iterable[tuple[Location, object]]
     every = paths.items() if isinstance(paths, Mapping) else [(path, None) for path in each(paths)]
     files: list[tuple[str, str | None]] = []

@@ -174,8 +174,8 @@ class WritableDirectory:
     def __getitem__(self, name: str) -> NoReturn:
         """Raise InvalidRequestError: what is written is read once the file is closed."""
         raise InvalidRequestError(
-            f"{self._where(str(name))}: a file being written is not read; keep what tree(name) returns to append to a "
-            "table, and open the file once it is closed"
+            f"{self._where(str(name))}: a file being written is not read: to append to a table, write "
+            f"table = new.tree({name!r}); table.append(data), and to read it, open the file once it is closed"
         )
 
     # Python would try numbers.

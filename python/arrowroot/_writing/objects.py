@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._errors import UnsupportedError
@@ -68,14 +69,15 @@ def _are_texts(value: object) -> bool:
 
 def _record(value: Any, name: str, depth: int) -> Record:
     """Return any object but text as a record; what is new is called ``name``."""
+    where = f"{name}: " if depth else ""  # the object itself is named by who writes it
     if isinstance(value, Unreadable):
-        raise UnsupportedError(f"{name}: it could not be read, so it cannot be written: {value.error}")
+        raise UnsupportedError(f"{where}it could not be read, so it cannot be written: {value.error}")
     if isinstance(value, Record):
         return value
     if isinstance(value, str):
         return text(value)
     if isinstance(value, list | dict) and depth >= _MAX_DEPTH:
-        raise UnsupportedError(f"{name}: lists and dictionaries in each other, more than {_MAX_DEPTH} deep")
+        raise UnsupportedError(f"{where}lists and dictionaries in each other, more than {_MAX_DEPTH} deep")
     if isinstance(value, list):
         items = [_record(item, f"{name}_{index}", depth + 1) for index, item in enumerate(value)]
         return list_of("TList", items, name)
@@ -86,11 +88,15 @@ def _record(value: Any, name: str, depth: int) -> Record:
         return from_uhi(value, name)
     if is_numpy_histogram(value):
         return of_numpy(value, name)
-    rows = "; of rows pa.Table.from_pylist(rows) makes such data" if isinstance(value, dict) else ""
+    more = '; values make a table: write {"x": values}' if hasattr(value, "__len__") else ""
+    if isinstance(value, dict):
+        more = "; of rows pa.Table.from_pylist(rows) makes such data"
+    elif isinstance(value, Number):
+        more = '; write {"x": [value]}, a table of one entry, or str(value), a text'
     raise UnsupportedError(
-        f"{name}: no class of ROOT is known for {type(value).__module__}.{type(value).__qualname__}; histograms, what "
+        f"{where}no class of ROOT is known for {type(value).__module__}.{type(value).__qualname__}; histograms, what "
         "arrowroot.open gives of objects, text, lists and dictionaries of these, and data with columns can be written"
-        f"{rows}"
+        f"{more}"
     )
 
 
