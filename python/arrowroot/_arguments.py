@@ -112,6 +112,9 @@ def _with_options(
     )
     made.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **{name: defaults.get(name) for name in more}}
     texts = {name: getattr(options[name], "__forward_arg__", options[name]) for name in more}
+    for name, text in texts.items():
+        if made.__kwdefaults__[name] is None and isinstance(text, str) and "None" not in text:
+            texts[name] = f"{text} | None"
     made.__annotations__ = {
         name: kind for name, kind in function.__annotations__.items() if name != "options"
     } | texts

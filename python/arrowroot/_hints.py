@@ -193,7 +193,8 @@ TO_WRITE = {
     "basketsize": 'basket_size="32 kB"',
     "title_of branch_titles": 'titles={"x": "in GeV"}',
     "branch_types dtypes types": 'new.tree("t", {"x": pa.float32()}).append({"x": [1, 2]})',
-    "library index": 'ar.write("new.root:t", data)',
+    "library": 'ar.write("new.root:t", data)',
+    "index": 'new.tree("t", index=("run", "event")).append(data)',
 }
 
 #: What filters have instead of functions of ROOT and C++, beside those that differ in a prefix and in capitals alone.

@@ -1,6 +1,7 @@
 """A progress bar on a terminal or in a notebook, on stderr; nothing elsewhere.
 
-``ARROWROOT_PROGRESS=0`` turns it off everywhere. There is one bar at a time: work inside of other work shows none.
+``ARROWROOT_PROGRESS=0`` (or off, no, false) turns it off everywhere. There is one bar at a time: work inside of
+other work shows none.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _SHORTEST_S = 1e-3
 _LEAST_BAR_WIDTH = 5
 _PARTS = " ▏▎▍▌▋▊▉█"
 _INTERVAL_S = 0.1
+_OFF = ("0", "off", "no", "false")
 #: Calls of the API that take less show nothing.
 LONG_S = 1.0
 
@@ -43,11 +45,15 @@ def bar(share: float, width: int = _BAR_WIDTH) -> str:
 def line(label: str, share: float | None, n_bytes: int, elapsed_ns: int, max_width: int = 80) -> str:
     """Return the text of the bar: per cent if the whole is known, bytes, their rate, and the time remaining."""
     seconds = elapsed_ns / 1e9
-    text = format_bytes(n_bytes) if share is None else f"{100 * share:3.0f} %  {format_bytes(n_bytes)}"
-    if seconds >= _SHORTEST_S:
-        text += f"  {format_rate(n_bytes / seconds)}"
+    parts = [] if share is None else [f"{100 * share:3.0f} %"]
+    # What is written is long collected before the first bytes go out.
+    if n_bytes or share is None:
+        parts.append(format_bytes(n_bytes))
+        if seconds >= _SHORTEST_S:
+            parts.append(format_rate(n_bytes / seconds))
     if share is not None and 0 < share < 1:
-        text += f"  {format_seconds(seconds * (1 - share) / share)} left"
+        parts.append(f"{format_seconds(seconds * (1 - share) / share)} left")
+    text = "  ".join(parts)
     # The numbers come first where there is little room.
     room = max_width - width_of(label) - width_of(text) - 2
     drawn = ""
@@ -58,7 +64,7 @@ def line(label: str, share: float | None, n_bytes: int, elapsed_ns: int, max_wid
 
 def is_on(stream: TextIO | None) -> bool:
     """Return whether somebody looks: at a terminal, or at a notebook."""
-    if stream is None or os.environ.get("ARROWROOT_PROGRESS") == "0":
+    if stream is None or os.environ.get("ARROWROOT_PROGRESS", "").lower() in _OFF:
         return False
     return stream.isatty() or "ipykernel" in sys.modules
 

@@ -202,6 +202,12 @@ def test_completion_offers_the_keys(names: dict[str, Any]) -> None:
     assert all(hasattr(file, name) for name in dir(file))
 
 
+def test_completion_offers_what_is_for_users() -> None:
+    assert {"open", "Tree", "__version__"} <= set(dir(ar))
+    assert not {"Any", "TYPE_CHECKING", "warnings", "no_attribute"} & set(dir(ar))
+    assert "strategy: 'str | None' = None" in str(inspect.signature(ar.open))
+
+
 def test_notebooks_show_pictures_and_tables(tmp_path: Path, names: dict[str, Any]) -> None:
     from xml.etree import ElementTree as ET
 
@@ -226,5 +232,6 @@ def test_notebooks_show_pictures_and_tables(tmp_path: Path, names: dict[str, Any
         ar.configuration("root://host//f"),
         names["new"].cost(),
         names["column"],
+        names["tree"].columns[0],
     ):
         assert "<table>" in shown._repr_html_()

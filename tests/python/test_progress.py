@@ -34,6 +34,7 @@ def test_the_line_says_per_cent_bytes_rate_and_remaining_time():
     assert " 25 %  5.00 MB  5.00 MB/s  3.00 s left" in text
     assert "left" not in line("reading", 0, 0, 0)
     assert line("writing", None, 5_000_000, 10**9) == "writing 5.00 MB  5.00 MB/s"
+    assert "0 B" not in line("writing", 0.25, 0, 10**9)
 
 
 class Terminal(io.StringIO):
@@ -74,10 +75,11 @@ def test_nothing_shows_in_a_pipe_or_where_it_is_turned_off(monkeypatch: pytest.M
     with Progress("reading", stream) as progress:
         progress.follow(lambda: (0.5, 1000))
         assert progress._thread is None
-    monkeypatch.setenv("ARROWROOT_PROGRESS", "0")
-    with Progress("reading", Terminal()) as progress:
-        progress.follow(lambda: (0.5, 1000))
-        assert progress._thread is None
+    for off in ("0", "off", "False", "no"):
+        monkeypatch.setenv("ARROWROOT_PROGRESS", off)
+        with Progress("reading", Terminal()) as progress:
+            progress.follow(lambda: (0.5, 1000))
+            assert progress._thread is None
 
 
 def test_a_notebook_gets_progress_without_codes_of_terminals(monkeypatch: pytest.MonkeyPatch) -> None:

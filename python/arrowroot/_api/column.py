@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot._render import clip, printable
+from arrowroot._render import clip, html_table, printable
 from arrowroot._sizes import compression_ratio, counted, format_bytes
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ class Column(NamedTuple):
             f"<Column {self.name!r} {printable(self.type_name)}: {counted(self.n_entries, 'entry', 'entries')}, "
             f"{printable(self.arrow_type or 'not readable')}, {format_bytes(self.stored_bytes)} stored>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_table(rows_of([self]), caption=repr(self)[1:-1])
 
     @classmethod
     def of(cls, branch: _native.Branch) -> Column:

@@ -316,7 +316,7 @@ class Row(Chain):
     @property
     def where(self) -> str:
         """The first tree, and how many there are besides."""
-        others = f" and {counted(self._n_files - 1, 'more file')}" if self._n_files > 1 else ""
+        others = f" (and {counted(self._n_files - 1, 'more file')})" if self._n_files > 1 else ""
         return f"{super().where}{others}"
 
     def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._arrow import convert
-from arrowroot._errors import ArrowrootError, no_attribute, not_picklable
+from arrowroot._errors import ArrowrootError, WrongTypeError, no_attribute, not_picklable
 from arrowroot._passes.source import TreeSource, batches_of, say_way_around
 from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
@@ -257,6 +257,24 @@ class Scan:
             array([0. , 0.5, 1. ], dtype=float32)
         """
         return convert.to_numpy(self.read_all())
+
+    def __len__(self) -> NoReturn:
+        """Raise WrongTypeError: entries are counted, with a filter once they are read, and batches are not known."""
+        raise WrongTypeError("a scan has no length: write scan.num_entries, of the entries that it goes over")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, _: object) -> NoReturn:
+        """Raise WrongTypeError, with how to take columns and entries."""
+        raise WrongTypeError(
+            "a scan is not taken apart by [...]: write scan.to_arrow()[...], or choose before: "
+            'tree.scan(["x"], entries=slice(0, 5))'
+        )
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        """Raise WrongTypeError: NumPy, and pandas, would take the batches for values."""
+        raise WrongTypeError("a scan is many columns: write scan.to_numpy(), or scan.to_pandas()")
 
     def _begin(self) -> Source:
         """Return a source that nobody has drawn from."""

@@ -220,13 +220,13 @@ def read_json(path: str | Path, text: str) -> Stalls:
             _number(found["n_lost_intervals"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        what = printable(repr(error)[:200])
+        what = printable((str if isinstance(error, CorruptFileError) else repr)(error)[:200])
         raise CorruptFileError(f"{path}: {what} in stalls of the form {JSON_FORM}") from None
 
 
 def _check_form(form: object) -> None:
     if form != JSON_FORM:
-        raise CorruptFileError(form)
+        raise CorruptFileError(f"form {form!r:.100}")
 
 
 def _stream(told: Mapping[str, Any]) -> Stream:

@@ -299,7 +299,7 @@ class Layout:
             message = str(error.args[0])
             # It quotes what the file says.
             quoted = message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 1] + "…"
-            error.args = (f"{where}: {quoted}",)
+            error.args = (quoted if quoted.startswith(f"{where}=") else f"{where}: {quoted}",)
             raise
 
     def to_toml(self) -> str:
@@ -447,8 +447,12 @@ def layout_of(given: LayoutLike) -> Layout:
     from arrowroot._layout.presets import names
 
     known = [*_FORMATS, *(name for name in names() if name not in _FORMATS)]
-    near = nearest(given, known) if isinstance(given, str) else []
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    near = (
+        [one for one in known if given in one] or nearest(given, known)
+        if isinstance(given, str) and given
+        else []
+    )
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise InvalidRequestError(
         f"layout={shown(given)}: expected a Layout, {', '.join(map(repr, known))}, or the path of a file .toml{hint}"
     )

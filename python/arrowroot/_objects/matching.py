@@ -67,7 +67,9 @@ def matched(lists: Sequence[EntryList], trees: Sequence[Member]) -> Matched:
 
 def quoted(trees: Sequence[tuple[str, str]]) -> str:
     """Return the names of some trees and their files for a message."""
-    text = ", ".join(f"{tree!r} of {file!r}" for tree, file in trees[:_N_QUOTED])
+    text = ", ".join(
+        f"{tree!r} of {file!r}" if file else f"{tree!r} of any file" for tree, file in trees[:_N_QUOTED]
+    )
     return text + (", ..." if len(trees) > _N_QUOTED else "")
 
 

@@ -126,7 +126,7 @@ class Friend:
                 "its first entries are those that belong here"
             )
             raise InvalidRequestError(
-                f"friend {self.alias!r} ({self.part.where}) has {'only ' if is_short else ''}"
+                f"friend {self.alias!r}, {self.part.where}, has {'only ' if is_short else ''}"
                 f"{counted(self.part.num_entries, 'entry', 'entries')}, "
                 f"but {self._main.where} has {format_count(self._main.num_entries)}{'' if is_short else remedy}"
             )
@@ -175,6 +175,7 @@ class Friend:
             self._partners = _partners(
                 _values(self._main, keys, self._of_main, options),
                 _values(self.part, keys, (0, self.part.num_entries), options),
+                self.part.where,
             )
         first = self._of_main[0]
         if isinstance(of_main, tuple):
@@ -207,15 +208,17 @@ def _values(
     return [np.concatenate(columns) for columns in zip(*(batches or [empty]), strict=True)]
 
 
-def _partners(main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
-    """Return for each entry of one tree the entry of the other with the same keys."""
+def _partners(
+    main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]], where: str
+) -> npt.NDArray[np.int64]:
+    """Return for each entry of one tree the entry of the other with the same keys. ``where``: the friend."""
     import numpy as np
 
     n_main = len(main[0])
     codes = np.zeros(n_main + len(friend[0]), dtype=np.int64)
     for one, other in zip(main, friend, strict=True):
         # Each value becomes its rank in its column, so that the ranks of several columns make one number.
-        values = np.concatenate([_wide(one, other), _wide(other, one)])
+        values = np.concatenate([_wide(one, other, where), _wide(other, one, where)])
         places = np.unique(values, return_inverse=True)[1].reshape(-1)
         codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)[1].reshape(-1)
     wanted, there = codes[:n_main], codes[n_main:]
@@ -228,7 +231,7 @@ def _partners(main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]]) -> n
     return partners
 
 
-def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any], where: str) -> npt.NDArray[Any]:
     """Return integers in a type that holds those of ``beside``, too."""
     import numpy as np
 
@@ -236,7 +239,8 @@ def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any
         return values.astype(np.int64)
     if any(len(one) and one.min() < 0 for one in (values, beside)):
         raise InvalidRequestError(
-            "a friend's index has values below 0 on one side, and above 2^63 - 1 on the other"
+            f"{where}: the index by which this friend is joined has values below 0 on one side, and above 2^63 - 1 "
+            "on the other"
         )
     return values.astype(np.uint64)
 

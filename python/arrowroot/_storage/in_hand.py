@@ -90,6 +90,8 @@ class FileObject:
         self._file = file
         #: A file object has one position.
         self._lock = threading.Lock()
+        if getattr(file, "closed", False):
+            raise InvalidRequestError(f"open: {self.url} is closed: give it while it is open")
         try:
             is_text = isinstance(file.read(0), str)
             if not is_text:

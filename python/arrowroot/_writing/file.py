@@ -53,6 +53,9 @@ BUFFERS = "256 MB"
 #: All files that are there.
 _FILES: weakref.WeakSet[WritableFile] = weakref.WeakSet()
 
+#: What is done to a file that gets no more data, for who looks.
+_COMPLETES = "completing"
+
 
 class WritableDirectory:
     """A directory of a file being written: ``WritableFile.directory`` makes it.
@@ -138,8 +141,9 @@ class WritableDirectory:
         from arrowroot._writing.naming import naming
 
         whole = _joined(self._path, *parts)
+        native = self._root.native
         with naming(self._where(whole)):
-            self._root.native.make_directory(whole)
+            native.make_directory(whole)
         return WritableDirectory(self._root, whole)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -276,7 +280,7 @@ class WritableFile(WritableDirectory):
 
         native = self.native
         try:
-            with self.shown(), naming(printable(self._file_path)):
+            with self.shown(does=_COMPLETES), naming(printable(self._file_path)):
                 self._close_tables()
                 return native.complete()
         except BaseException:
@@ -291,7 +295,7 @@ class WritableFile(WritableDirectory):
         if self._native is None:
             return
         try:
-            with self.shown():
+            with self.shown(does=_COMPLETES):
                 self._close_tables()
                 self._native.close()
         except BaseException:

@@ -61,6 +61,8 @@ def worst(codes: Iterable[int]) -> int:
 def _judge(error: Exception) -> tuple[str, int]:
     # str() of a KeyError would put its text in quotes.
     whole = str(error.args[0] if len(error.args) == 1 else error)
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        whole = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     # The wrong place in a filter is shown below the message.
     text = " ".join(whole.split()) + getattr(error, "pointed", "")
     if isinstance(error, UnsupportedError):

@@ -59,14 +59,12 @@ def run(options: argparse.Namespace) -> int | None:
     if not options.urls:
         raise InvalidRequestError("perf: which file? arrowroot perf URL[:TREE]")
     reports: list[Report] = []
+    wanted = ", ".join(f"--{name}" for name in _OUTPUTS if getattr(options, name))
 
-    def one(url: str, is_alone: bool) -> None:
-        wanted = [f"--{name}" for name in _OUTPUTS if getattr(options, name)]
-        if wanted and not is_alone:
-            raise InvalidRequestError(f"perf: {', '.join(wanted)}: of one file")
+    def one(url: str, _: bool) -> None:
         reports.append(_run_one(argparse.Namespace(**{**vars(options), "url": url})))
 
-    code = each_target(options, one, separated=not options.json)
+    code = each_target(options, one, separated=not options.json, of_one=wanted)
     if len(reports) > 1 and not options.json:
         perf_report.print_together(reports)
     return code

@@ -47,12 +47,14 @@ def with_trees(urls: Sequence[str]) -> list[str]:
 
 
 def each_target(
-    options: argparse.Namespace, run: Callable[[str, bool], None], *, separated: bool = True
+    options: argparse.Namespace, run: Callable[[str, bool], None], *, separated: bool = True, of_one: str = ""
 ) -> int:
     """Run a command for each file that was typed, patterns included, and return the exit code.
 
     run: gets "URL[:TREE]", and whether it is the only one. One that fails does not stop the others.
-    separated: an empty line stands between them.
+    separated: an empty line stands between them. of_one: what is asked for that is of one file; "": nothing.
+
+    Raises: InvalidRequestError for that and several files.
     """
     urls = [
         url if tree is None else f"{url}:{tree}"
@@ -62,6 +64,8 @@ def each_target(
     if len(urls) == 1:
         run(urls[0], True)
         return EXIT_DONE
+    if of_one:
+        raise InvalidRequestError(f"{options.command}: {of_one}: of one file")
     codes = []
     for i, url in enumerate(urls):
         if i and separated:
