@@ -446,11 +446,10 @@ def no_attribute(of: object, name: str) -> NoSuchAttributeError:
     return error
 
 
-def missing_library(library: str, purpose: str, extra: str | None = None) -> MissingLibraryError:
+def missing_library(library: str, purpose: str) -> MissingLibraryError:
     """Return the error for an optional library which is not installed, with the command that helps."""
-    error = MissingLibraryError(
-        f"{purpose} needs {library}, which is not installed: pip install arrowroot[{extra or library}]"
-    )
+    quoted = repr(library) if "[" in library else library  # shells take brackets for a glob
+    error = MissingLibraryError(f"{purpose} needs {library}, which is not installed: pip install {quoted}")
     error.name = library
     return error
 

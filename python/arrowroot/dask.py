@@ -60,7 +60,7 @@ def dataframe(
         import dask.dataframe as dd
         from dask.dataframe.utils import clear_known_categories
     except ImportError as error:
-        raise missing_library("dask[dataframe]", "arrowroot.dask.dataframe()", "dask") from error
+        raise missing_library("dask[dataframe]", "arrowroot.dask.dataframe()") from error
     pieces = partitions(paths, tree, columns, **options)
     # No piece has been read, so nobody knows the categories.
     meta = clear_known_categories(_frame_of(_empty(pieces[0])))

@@ -129,6 +129,28 @@ def test_links_into_the_repository_lead_somewhere(document):
     assert dead == []
 
 
+def test_nobody_is_sent_to_a_package_whose_name_is_not_reserved():
+    found = subprocess.run(
+        [
+            "git",
+            "-C",
+            str(REPOSITORY),
+            "grep",
+            "-nE",
+            "pip install [\"']*arrowroot",
+            "--",
+            "*.md",
+            "*.py",
+            "*.toml",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.splitlines()
+    of_later = ("docs/releasing.md:", "tests/")
+    assert [line for line in found if not line.startswith(of_later)] == []
+
+
 def test_files_that_the_architecture_names_are_there():
     folders = [
         REPOSITORY / name for name in ("bench", "crates", "docs", "fuzz", "lab", "python", "tests", "tools")

@@ -292,7 +292,7 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(tree, monk
     for library in ("pandas", "polars", "awkward"):
         monkeypatch.setitem(sys.modules, library, None)
         for data in (tree, tree.scan(["run"])):
-            with pytest.raises(ImportError, match=rf"pip install arrowroot\[{library}\]"):
+            with pytest.raises(ImportError, match=f"pip install {library}$"):
                 getattr(data, f"to_{library}")()
 
 

@@ -89,7 +89,7 @@ def test_a_missing_library_is_named(sample):
         [sys.executable, "-c", code, str(sample[0])], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "pip install arrowroot[monitor]" in done.stderr
+    assert "pip install psutil" in done.stderr
 
 
 @given(

@@ -92,7 +92,7 @@ def _cluster_of(batch: Batch) -> Any:
         from dask_jobqueue.local import LocalCluster
     except ImportError:
         raise RequestError(
-            "--batch needs the package dask-jobqueue: pip install 'arrowroot-lab[batch]'"
+            "--batch needs the package dask-jobqueue: in a clone, pip install './lab[batch]'"
         ) from None
     finally:
         # Its import has Ctrl-C end the process, as if all were done (dask_jobqueue/runner.py, 0.9.0).

@@ -106,7 +106,7 @@ def run_there(
         from distributed import Client, KilledWorker, as_completed
     except ImportError:
         raise RequestError(
-            "--dask needs the package distributed: pip install 'arrowroot-lab[dask]'"
+            "--dask needs the package distributed: in a clone, pip install './lab[dask]'"
         ) from None
     try:
         client = Client(address, timeout="30s")

@@ -107,7 +107,7 @@ def engine_of(url: URL, *, may_write: bool = True) -> Engine:
         return create_engine(url, pool_pre_ping=True)
     except (ImportError, NoSuchModuleError) as error:
         raise StoreError(
-            f"{shown(url)}: PostgreSQL needs the package psycopg: pip install 'arrowroot-lab[postgresql]'"
+            f"{shown(url)}: PostgreSQL needs the package psycopg: in a clone, pip install './lab[postgresql]'"
         ) from error
 
 

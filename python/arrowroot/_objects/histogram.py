@@ -192,7 +192,7 @@ class Histogram(WithContent, Named):
         try:
             import boost_histogram as bh
         except ImportError:
-            raise missing_library("boost-histogram", "to_boost()", "hist") from None
+            raise missing_library("boost-histogram", "to_boost()") from None
         return self._converted(bh.Histogram, bh.axis, bh.storage, lambda _: {})
 
     def _to_boost_histogram_(self) -> Any:

@@ -34,7 +34,7 @@ def check(path: str) -> None:
     try:
         import matplotlib.figure  # noqa: F401 - only looks whether it is there
     except ImportError as error:
-        raise missing_library("matplotlib", "--plot", "plot") from error
+        raise missing_library("matplotlib", "--plot") from error
 
 
 def save(figure: Figure, path: str) -> None:

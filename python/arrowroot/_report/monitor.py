@@ -200,7 +200,7 @@ class Monitor:
         try:
             import psutil
         except ImportError as error:
-            raise missing_library("psutil", "--monitor", "monitor") from error
+            raise missing_library("psutil", "--monitor") from error
         self._psutil = psutil
         self._process = psutil.Process()
         self.series = Series(interval_s, n_cores=psutil.cpu_count())
