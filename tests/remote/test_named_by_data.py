@@ -71,7 +71,7 @@ def records(monkeypatch):
     friends: dict[str, str] = {}
 
     def recorded(tree):
-        found = next((place for url, place in friends.items() if url in tree.where), None)
+        found = next((place for url, place in friends.items() if url in tree.location), None)
         return [] if found is None else [("f", data.TREE, found)]
 
     monkeypatch.setattr(TreeMetadata, "recorded_friends", property(recorded))
@@ -187,7 +187,7 @@ def test_a_relative_name_in_a_remote_file_is_beside_it(server, served, records, 
     monkeypatch.chdir(served)
     records[main.url()] = friend
     assert with_friends(f"{main.url()}?x=a/b").to_arrow("f.x001").num_rows == data.N_ENTRIES
-    assert with_friends(main.url())._chain.friends[0].part.where.startswith("http://")
+    assert with_friends(main.url())._chain.friends[0].part.location.startswith("http://")
 
 
 def test_a_local_file_may_name_another(served, records, friend):

@@ -45,9 +45,9 @@ class Chain:
         self.tree = tree
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """The first tree, and how many there are besides."""
-        return self.tree.where
+        return self.tree.location
 
     @property
     def branches(self) -> Sequence[Candidate]:
@@ -87,7 +87,7 @@ class Chain:
     @property
     def reshuffled(self) -> str | None:
         """A tree whose entries are in an order by chance, if there is one."""
-        return self.tree.where if self.tree.entries_reshuffled else None
+        return self.tree.location if self.tree.entries_reshuffled else None
 
     @property
     def recorded_index(self) -> tuple[str, ...] | None:
@@ -136,21 +136,21 @@ class Chain:
 
     def id_paths(self, names: Iterable[str]) -> list[str]:
         """Return the path of each column that holds ids, which all trees must have. Raises: as ``choose``."""
-        return id_paths(names, lambda name: self.choose(Choice.of(name)), self.where)
+        return id_paths(names, lambda name: self.choose(Choice.of(name)), self.location)
 
     def _entries_of(self, events: EventList, options: Options) -> npt.NDArray[np.int64]:
         """Return the numbers of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
             found = events.found_among(self.members)
             paths = self.id_paths(events.index.columns)
-            entries = events.entries(found, self.where)
+            entries = events.entries(found, self.location)
             source = self.source(paths, entries, options)
-            events.refuse_others(found, batches_of(source), paths, self.where)
+            events.refuse_others(found, batches_of(source), paths, self.location)
             return entries
-        columns = events.columns_in(self.tree.has_branch, self.where)
+        columns = events.columns_in(self.tree.has_branch, self.location)
         paths = self.id_paths(columns)
         source = self.source(paths, None, options)
-        return events.entries(events.found_in(batches_of(source), paths), self.where)
+        return events.entries(events.found_in(batches_of(source), paths), self.location)
 
     def scan(self, columns: Columns, given: Mapping[str, Any]) -> Scan:
         """Return a scan. ``given``: what a user gave of ``ScanOptions``."""
@@ -190,12 +190,12 @@ class Chain:
             start = partial(self.source, chosen, entries)
             if not self.is_one_tree:
                 start = partial(_regrouped, start)
-            return lambda options: Scan(partial(start, options), self.where)
+            return lambda options: Scan(partial(start, options), self.location)
         from arrowroot._passes.filtered import FilteredSource
 
         filtered, text = self.filtered(bound, chosen, entries, options), bound.text
         start = partial(_regrouped, partial(FilteredSource, self.source, filtered))
-        return lambda options: Scan(partial(start, options), self.where, text)
+        return lambda options: Scan(partial(start, options), self.location, text)
 
     def bound(self, condition: FilterLike, options: Options) -> Filter:
         """Bind a filter to the columns of the first files, which all files must have."""
@@ -208,7 +208,7 @@ class Chain:
                     condition,
                     branches,
                     lambda names: self.first_schema(names, options),
-                    self.tree.where,
+                    self.tree.location,
                     self.tree.canonical,
                 )
         except NoSuchColumnError as error:

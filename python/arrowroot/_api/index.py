@@ -142,7 +142,9 @@ def _make(
             )
             piece = before.same(known)
             if piece is None:
-                chosen = before.columns or EventList([]).columns_in(opened.tree.has_branch, opened.tree.where)
+                chosen = before.columns or EventList([]).columns_in(
+                    opened.tree.has_branch, opened.tree.location
+                )
                 piece = _write_piece(parts, opened.tree, known, chosen)
                 n_read += 1
         before.columns = piece.columns
@@ -227,15 +229,15 @@ def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str
 
     if own := _OWN_COLUMNS.intersection(columns):
         raise InvalidRequestError(
-            f"{tree.where}: an index has a column {min(own)!r} of its own, so that it cannot hold ids; look for these "
-            "events without an index: EventList(ids, columns)"
+            f"{tree.location}: an index has a column {min(own)!r} of its own, so that it cannot hold ids; look for "
+            "these events without an index: EventList(ids, columns)"
         )
     scan = tree.scan(Chain(tree).id_paths(columns))
     fields = [field.with_name(name) for name, field in zip(columns, scan.schema, strict=True)]
     wrong = next((field for field in fields if not pa.types.is_integer(field.type)), None)
     if wrong is not None:
         raise InvalidRequestError(
-            f"{tree.where}: column {wrong.name!r} has type {wrong.type}; ids are integers"
+            f"{tree.location}: column {wrong.name!r} has type {wrong.type}; ids are integers"
         )
     name = hashlib.sha256(f"{known.url}\n{known.tree}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
     path = parts / f"{name}.parquet"

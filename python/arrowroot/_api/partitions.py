@@ -154,7 +154,7 @@ class Partition:
         tree = file[self.tree]
         if not isinstance(tree, Tree):
             raise UnsupportedError(f"{file.url}: {self.tree!r} is no tree any more")
-        _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.where)
+        _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.location)
         needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
         if not needed:
             return Chain(tree)

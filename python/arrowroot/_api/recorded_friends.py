@@ -39,18 +39,18 @@ def _follow(tree: Tree, around: list[str], numbers: Iterator[int]) -> None:
                 error.args = (f"{error}; {_of_a_chain(alias, name)}",)
             raise
         if not isinstance(found, type(tree)):
-            raise UnsupportedError(f"{tree.where}: its friend {name!r} is {kind_text(found)}")
+            raise UnsupportedError(f"{tree.location}: its friend {name!r} is {kind_text(found)}")
         place = _place_of(found)
         if place == around[-1]:
             # The friend has the name of the tree, and no file.
             raise InvalidRequestError(
-                f"{tree.where}: its friend {alias!r} would be the tree itself; {_of_a_chain(alias, name)}"
+                f"{tree.location}: its friend {alias!r} would be the tree itself; {_of_a_chain(alias, name)}"
             )
         if place in around:
             continue
         if next(numbers) > _N_FOLLOWED:
             raise UnsupportedError(
-                f"{tree.where}: more than {_N_FOLLOWED} friends of friends; add those that are needed by add_friend"
+                f"{tree.location}: more than {_N_FOLLOWED} friends of friends; add those that are needed by add_friend"
             )
         _follow(found, around, numbers)
         try:

@@ -236,7 +236,7 @@ class Row(Chain):
                 f"{tree.recorded_index}, {self._recorded_index}"
             )
         if tree.entries_reshuffled and self._reshuffled is None:
-            self._reshuffled = tree.where
+            self._reshuffled = tree.location
         held_bytes = opened.came_bytes + metadata_bytes
         self._kept_bytes += held_bytes
         index = len(self._members)
@@ -314,10 +314,10 @@ class Row(Chain):
             self._rules.append(rule)
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """The first tree, and how many there are besides."""
         others = f" (and {counted(self._n_files - 1, 'more file')})" if self._n_files > 1 else ""
-        return f"{super().where}{others}"
+        return f"{super().location}{others}"
 
     def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
         """Yield what ``look`` finds in each tree. Several remote ones that were not kept open are opened at a time."""

@@ -58,6 +58,7 @@ _FOR_SCANS = frozenset(
         "digest",
         "entry_bytes",
         "friend_in",
+        "location",
         "saying_aliases",
         "selection",
         "short_columns",
@@ -102,7 +103,7 @@ class Tree(TreeMetadata):
     def schema(self) -> pa.Schema:
         """Names and Arrow types of all columns that can be read; those of friends come last."""
         if self._chain is None:
-            return import_schema(self._native, self.where)
+            return import_schema(self._native, self.location)
         columns = [
             b.path for b in self._chain.branches if not b.is_group and not b.is_part and b.unsupported is None
         ]
@@ -146,7 +147,7 @@ class Tree(TreeMetadata):
         paths = self._whole().choose(Choice.of([name]))
         if len(paths) != 1:
             raise InvalidRequestError(
-                f"{self.where}: {name!r} stands for {len(paths)} columns: write tree[[{name!r}]], a scan"
+                f"{self.location}: {name!r} stands for {len(paths)} columns: write tree[[{name!r}]], a scan"
             )
         from arrowroot._api.tree_column import TreeColumn
 
@@ -156,7 +157,7 @@ class Tree(TreeMetadata):
         """Raise InvalidRequestError for what is no name but a condition."""
         if re.search(r"[<>]|[=!]=|&&|\|\|", text):
             raise InvalidRequestError(
-                f"{self.where}: {text!r} is no column: write tree.to_arrow(filter={text!r}) for the entries for which "
+                f"{self.location}: {text!r} is no column: write tree.to_arrow(filter={text!r}) for the entries for which "
                 "it holds"
             )
 
@@ -457,14 +458,14 @@ class Tree(TreeMetadata):
                 return list(dict.fromkeys(paths))
         with self.saying_aliases():
             selection = self.selection(choice)
-        warn_left_out(selection.left_out, self.where)
+        warn_left_out(selection.left_out, self.location)
         if choice.names_some_of(self.branches):
             return selection.paths
-        return _select.without_short(selection.paths, self.short_columns(), self.where)
+        return _select.without_short(selection.paths, self.short_columns(), self.location)
 
     def selection(self, choice: Choice) -> _select.Selection:
         """Return what is chosen of this tree's own columns, and what of that cannot be read."""
-        return _select.select(self.branches, self.spelled(choice), self.where)
+        return _select.select(self.branches, self.spelled(choice), self.location)
 
     @contextmanager
     def saying_aliases(self) -> Iterator[None]:

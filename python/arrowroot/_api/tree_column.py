@@ -93,7 +93,7 @@ class TreeColumn:
         branch = next((branch for branch in self._tree.branches if branch.path == self._name), None)
         if branch is None:
             raise InvalidRequestError(
-                f"{self._tree.where}: {self._name!r} is a friend's column: ask the friend's tree"
+                f"{self._tree.location}: {self._name!r} is a friend's column: ask the friend's tree"
             )
         return Column.of(branch)
 
@@ -169,7 +169,7 @@ class TreeColumn:
 
     def __repr__(self) -> str:
         about = f"{type_text(self.type)}, {counted(len(self), 'entry', 'entries')}"
-        return f"<TreeColumn {self._name!r} of {printable(self._tree.where)}: {about}>"
+        return f"<TreeColumn {self._name!r} of {printable(self._tree.location)}: {about}>"
 
     def _repr_html_(self) -> str:
         own = [branch for branch in self._tree.branches if branch.path == self._name]

@@ -47,7 +47,7 @@ class TreeMetadata:
         return self._native.path
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """The tree as "FILE:TREE"."""
         return f"{self._url}:{self.path}"
 
@@ -203,12 +203,12 @@ class TreeMetadata:
                 if class_name
                 else "may have an index: its record cannot be read that far"
             )
-            raise UnsupportedError(f"{self.where}: {what}")
+            raise UnsupportedError(f"{self.location}: {what}")
         columns = tuple(name for name in names if name not in ("", "0"))
         own = {name for branch in self.branches for name in (branch.path, branch.name)}
         wrong = next((name for name in columns if name not in own), None)
         if wrong is not None or not columns:
             raise UnsupportedError(
-                f"{self.where}: has an index of {' and '.join(names)}, which are no columns of it"
+                f"{self.location}: has an index of {' and '.join(names)}, which are no columns of it"
             )
         return columns

@@ -82,7 +82,7 @@ class WithFriends(Chain):
         Raises: InvalidRequestError if its alias is taken, or would give a column a name that another one has.
         """
         if any(friend.alias == alias for friend in self.friends):
-            raise InvalidRequestError(f"{self.where} has a friend {alias!r} already; choose another alias")
+            raise InvalidRequestError(f"{self.location} has a friend {alias!r} already; choose another alias")
         keys = None if keys is None else list(keys)
         friend = Friend(
             alias,
@@ -104,9 +104,9 @@ class WithFriends(Chain):
             friend.check()
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """The first tree of the main chain, and how many there are besides."""
-        return self.main.where
+        return self.main.location
 
     @property
     def members(self) -> Sequence[TreeInARow]:
@@ -176,7 +176,7 @@ class WithFriends(Chain):
             row.require(of_part, whole_objects=whole_objects)
             keys = self.friends[part - 1].keys if part and of_part else None
             for one in (self.main, row) if keys else ():
-                one.require(select(one.branches, Choice(keys), one.where).paths)
+                one.require(select(one.branches, Choice(keys), one.location).paths)
 
     def short_columns(self) -> dict[str, str]:
         """Return the branches of the first trees that lack some of their entries, by every name that they have."""
@@ -189,7 +189,7 @@ class WithFriends(Chain):
 
     def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a file, here or of a friend, in which a choice has more columns than in the first one there."""
-        names, where = self._names, self.where
+        names, where = self._names, self.location
         for part, row in self._rows:
 
             def chosen_in(member: Member, part: int = part) -> list[str]:
@@ -210,16 +210,16 @@ class WithFriends(Chain):
         candidates = candidates_of(self._names, choice.columns)
         try:
             with self.tree.saying_aliases():
-                selection = select(candidates, choice, self.where)
+                selection = select(candidates, choice, self.location)
         except NoSuchColumnError:
             self.refuse_more(choice, [branch.path for branch in candidates])
             self.open_others()
             raise
         self.refuse_more(choice, selection.paths)
-        warn_left_out(selection.left_out, self.where)
+        warn_left_out(selection.left_out, self.location)
         paths = selection.paths
         if not choice.names_some_of(candidates):
-            paths = without_short(paths, self.short_columns(), self.where)
+            paths = without_short(paths, self.short_columns(), self.location)
         self.require(paths)
         return paths
 
@@ -285,7 +285,7 @@ class WithFriends(Chain):
         there, too.
         """
         found = {name: self.by_name[name] for name in names}
-        where = self.where
+        where = self.location
         for part, row in self._rows:
             # The names of the main tree's own columns are always theirs.
             short = {name for name, branch in found.items() if branch.part not in (0, part)}

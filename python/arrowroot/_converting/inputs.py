@@ -198,7 +198,7 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
             batch_size=choice.batch_size,
             n_threads=choice.n_threads,
         )
-    _check_columns(scan.column_names, tree.where)
+    _check_columns(scan.column_names, tree.location)
     selection = tree.selection(ColumnChoice.of(choice.columns))
     left_out = [(path, f"{kind} is not readable yet") for path, kind in selection.left_out]
     left_out += [

@@ -28,7 +28,7 @@ class Part(Protocol):
     """Trees in a row, with friends or without."""
 
     @property
-    def where(self) -> str: ...
+    def location(self) -> str: ...
     @property
     def num_entries(self) -> int: ...
     @property
@@ -126,9 +126,9 @@ class Friend:
                 "its first entries are those that belong here"
             )
             raise InvalidRequestError(
-                f"friend {self.alias!r}, {self.part.where}, has {'only ' if is_short else ''}"
+                f"friend {self.alias!r}, {self.part.location}, has {'only ' if is_short else ''}"
                 f"{counted(self.part.num_entries, 'entry', 'entries')}, "
-                f"but {self._main.where} has {format_count(self._main.num_entries)}{'' if is_short else remedy}"
+                f"but {self._main.location} has {format_count(self._main.num_entries)}{'' if is_short else remedy}"
             )
 
     def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options) -> EntrySet:
@@ -156,9 +156,9 @@ class Friend:
                 numbers = of_main[0] + wrong if isinstance(of_main, tuple) else of_main[wrong]
                 quoted = ", ".join(map(format_count, numbers[:_N_QUOTED].tolist()))
                 raise InvalidRequestError(
-                    f"{self._main.where}: {counted(len(wrong), 'entry', 'entries')} ({quoted}"
+                    f"{self._main.location}: {counted(len(wrong), 'entry', 'entries')} ({quoted}"
                     f"{', ...' if len(wrong) > _N_QUOTED else ''}) with {what} in the friend {self.alias!r} "
-                    f"({self.part.where}) by {', '.join(self.keys)}"
+                    f"({self.part.location}) by {', '.join(self.keys)}"
                 )
         return chosen
 
@@ -196,12 +196,14 @@ def _values(
 
     from arrowroot._arrow import arrays
 
-    paths = id_paths(keys, lambda key: select(part.branches, Choice([key]), part.where).paths, part.where)
+    paths = id_paths(
+        keys, lambda key: select(part.branches, Choice([key]), part.location).paths, part.location
+    )
     source = part.source(paths, entries, options.of_ids())
     for field in source.schema():
         if not pa.types.is_integer(field.type):
             raise InvalidRequestError(
-                f"{part.where}: column {field.name!r} has type {field.type}; an index is of integers"
+                f"{part.location}: column {field.name!r} has type {field.type}; an index is of integers"
             )
     batches = [[arrays.to_numpy(batch.column(path)) for path in paths] for batch in batches_of(source)]
     empty = [np.zeros(0, dtype=np.int64) for _ in paths]
@@ -277,7 +279,7 @@ def refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
             double = named & paths[other] if other != index else set()
             if double:
                 raise InvalidRequestError(
-                    f"{beside.where} has a column {min(double)!r}, as one of the friend {alias!r} ({part.where}) "
+                    f"{beside.location} has a column {min(double)!r}, as one of the friend {alias!r} ({part.location}) "
                     "would be called; choose another alias"
                 )
 

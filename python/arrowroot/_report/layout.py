@@ -189,14 +189,14 @@ def _chosen(tree: Tree, paths: list[str], names: Sequence[str] | None) -> list[i
     candidates: list[Candidate] = [*tree.branches, *inner]
     texts = tree.spelled(Choice(list(names))).columns or []
     taken, left_out = divided(candidates, texts)
-    wanted, unwanted = (_meant(candidates, some, paths, tree.where) for some in (taken, left_out))
+    wanted, unwanted = (_meant(candidates, some, paths, tree.location) for some in (taken, left_out))
     around = [{*_around(path), *_around(re.sub(r"\._[0-9]+", "", path))} for path in paths]
     chosen = [
         index for index, ones in enumerate(around) if (not taken or ones & wanted) and not ones & unwanted
     ]
     if not chosen:
         raise InvalidRequestError(
-            f"{tree.where}: {', '.join(map(repr, texts))} leaves nothing that is stored"
+            f"{tree.location}: {', '.join(map(repr, texts))} leaves nothing that is stored"
         )
     return chosen
 

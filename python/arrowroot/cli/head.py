@@ -119,7 +119,7 @@ def _show(
     style = terminal.Style(sys.stdout)
     which = "last" if options.command == "tail" else "first"
     print(
-        f"{style.strong(printable(tree.where))}  the {which} {format_count(len(numbers))} of "
+        f"{style.strong(printable(tree.location))}  the {which} {format_count(len(numbers))} of "
         f"{format_count(tree.num_entries)} entries"
         + (f" for which {printable(options.filter)}" if options.filter is not None else "")
     )

@@ -59,7 +59,7 @@ def _print_text(file: File, tree: Tree, found: Layout, options: argparse.Namespa
         len(found.columns), "column" if found.is_ntuple else "branch", None if found.is_ntuple else "branches"
     )
     stored = sum(column.stored_bytes for column in found.columns)
-    print(style.strong(printable(tree.where)))
+    print(style.strong(printable(tree.location)))
     entries = counted(tree.num_entries, "entry", "entries")
     print(
         f"{tree.class_name}: {entries}, {columns}, {format_bytes(stored)} of {format_bytes(file.size_bytes)}\n"

@@ -179,7 +179,7 @@ def _chosen_entries(
     start, stop, _ = (options.entries or slice(None)).indices(tree.num_entries)
     if options.entries is not None and start >= stop and tree.num_entries:
         raise InvalidRequestError(
-            f"perf: {tree.where} has {tree.num_entries} entries, none of them in these --entries"
+            f"perf: {tree.location} has {tree.num_entries} entries, none of them in these --entries"
         )
     stop = max(start, stop)
     if options.fraction is None:

@@ -97,7 +97,7 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
         what += f" (a fraction of {options.fraction:g} with seed {options.seed})"
     if options.filter is not None:
         what += f", for which {printable(options.filter)}"
-    print(f"{style.strong(printable(tree.where))}\n{what}, batches of {_batches_text(options)}")
+    print(f"{style.strong(printable(tree.location))}\n{what}, batches of {_batches_text(options)}")
     print(_page_cache_text(passes, is_cold=options.cold))
     if arrowroot.debug_build:
         print("a debug build: its times mean nothing")

@@ -59,7 +59,7 @@ def _tune(options: argparse.Namespace) -> None:
     # Entries without baskets, a tree without entries: whatever is best for nothing is not to be exported.
     if not _scan(tree, paths, options).plan.n_reads:
         raise InvalidRequestError(
-            f"tune: {tree.where}: there is nothing to read in these columns and entries"
+            f"tune: {tree.location}: there is nothing to read in these columns and entries"
         )
     if any((account.layer, account.operation) == ("http", "stage-in") for account in file.accounts):
         raise InvalidRequestError(
@@ -143,7 +143,7 @@ def _print_text(
     tree: Tree, paths: list[str], store: Store, ranking: list[Candidate], *, is_in_budget: bool
 ) -> None:
     style = terminal.Style(sys.stdout)
-    print(style.strong(printable(f"{tree.where}, {counted(len(paths), 'column')}")))
+    print(style.strong(printable(f"{tree.location}, {counted(len(paths), 'column')}")))
     if not _is_read(ranking):
         print("nothing to set: all of this comes when the file is opened, however it is read")
         return
