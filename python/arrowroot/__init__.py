@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
 from arrowroot._api.column import Column
-from arrowroot._api.file import Directory, File, Key
-from arrowroot._api.file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
+from arrowroot._api.file import Directory, File, Key, open  # noqa: A004 - as for uproot
 from arrowroot._api.scan import Scan
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
     from arrowroot._api.index import Indexed, index, pick
     from arrowroot._api.partitions import Partition, partitions
     from arrowroot._api.scan_files import Friends, scan
+    from arrowroot._api.tree_column import TreeColumn
     from arrowroot._cost.accounts import Account
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._cost.stalls import Stalls
@@ -166,6 +166,7 @@ __all__ = [
     "TableWriter",
     "Text",
     "Tree",
+    "TreeColumn",
     "Unreadable",
     "UnsupportedColumnWarning",
     "UnsupportedError",
@@ -215,6 +216,7 @@ _LAZY = {
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
     "Layout": "_layout.layout",
+    "TreeColumn": "_api.tree_column",
     "LayoutPlan": "_writing.plan",
     "Stalls": "_cost.stalls",
     "WritingCost": "_cost.writing",
@@ -226,10 +228,12 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     """Import the module that has the name: a script pays for what it uses."""
-    if name not in _LAZY:
+    if name not in _LAZY and name != "dask":
         raise no_attribute(__name__, name)
     from importlib import import_module
 
+    if name == "dask":
+        return import_module("arrowroot.dask")
     value = getattr(import_module(f"arrowroot.{_LAZY[name]}"), name)
     globals()[name] = value
     return value

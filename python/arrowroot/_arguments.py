@@ -5,13 +5,15 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from arrowroot._errors import InvalidRequestError
+from arrowroot._errors import InvalidRequestError, WrongTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 _C = TypeVar("_C", bound="Callable[..., Any]")
+_T = TypeVar("_T", bound=type)
 _VARARGS, _VARKEYWORDS = 4, 8
+_SELF = ("self", "_cls")
 
 
 def takes(
@@ -40,17 +42,21 @@ def takes(
         own = code.co_varnames[: n_positional + code.co_kwonlyargcount]
         known = frozenset((*own, *annotations))
         takes_any_number = bool(code.co_flags & _VARARGS)
+        # Objects are made by the name of their class.
+        name_of_call = function.__name__
+        if name_of_call in ("__init__", "__new__"):
+            name_of_call = function.__qualname__.split(".")[0]
 
         def call(*args: Any, **given: Any) -> Any:
             if not given.keys() <= known:
-                _refuse(
-                    function.__name__,
+                refuse(
+                    name_of_call,
                     given,
-                    [name for name in (*own, *annotations) if name != "self"],
+                    [name for name in (*own, *annotations) if name not in _SELF],
                     unlisted,
                 )
             if len(args) > n_positional and not takes_any_number:
-                _refuse_positions(function.__name__, own, n_positional, len(args))
+                _refuse_positions(name_of_call, own, n_positional, len(args))
             return function(*args, **given)
 
         for name in ("__module__", "__name__", "__qualname__", "__annotations__"):
@@ -64,10 +70,33 @@ def takes(
     return give
 
 
-def _refuse(call: str, given: Mapping[str, Any], known: list[str], unlisted: Collection[str]) -> NoReturn:
+def not_made(kind: _T) -> _T:
+    """Have a class whose objects others make refuse a path, or nothing, with the line that gives one."""
+    make = kind.__init__  # type: ignore[misc]
+
+    def __init__(self: Any, *args: Any, **given: Any) -> None:  # noqa: N807 - it is one
+        first = args[0] if args else None
+        if not (args or given) or isinstance(first, str | bytes) or hasattr(first, "__fspath__"):
+            from arrowroot._hints import for_making
+
+            raise WrongTypeError(
+                f"{kind.__name__}() is for arrowroot alone: write {for_making(kind.__name__)}"
+            )
+        make(self, *args, **given)
+
+    __init__.__wrapped__ = make  # type: ignore[attr-defined]
+    __init__.__doc__ = make.__doc__
+    kind.__init__ = __init__  # type: ignore[misc]
+    return kind
+
+
+def refuse(call: str, given: Mapping[str, Any], known: Sequence[str], unlisted: Collection[str] = ()) -> None:
+    """Raise InvalidRequestError if an argument is not among those that a call knows, with what to write instead."""
+    wrong = next((name for name in given if name not in known), None)
+    if wrong is None:
+        return
     from arrowroot._hints import for_argument
 
-    wrong = next(name for name in given if name not in known)
     raise InvalidRequestError(
         f"{call}() has no argument {wrong!r}{for_argument(call, wrong, known, unlisted)}"
     )
@@ -76,10 +105,12 @@ def _refuse(call: str, given: Mapping[str, Any], known: list[str], unlisted: Col
 def _refuse_positions(call: str, own: tuple[str, ...], n_positional: int, n_given: int) -> NoReturn:
     from arrowroot._hints import for_positions
 
-    n_self = int(own[:1] == ("self",))
+    n_self = sum(name in _SELF for name in own[:1])
     names = ", ".join(own[n_self:n_positional]) or "nothing"
+    n_more = n_given - n_self
+    given = "1 value was" if n_more == 1 else f"{n_more} values were"
     raise InvalidRequestError(
-        f"{call}() takes {names} by position, and {n_given - n_self} values were given: write {for_positions(call)}"
+        f"{call}() takes {names} by position, and {given} given: write {for_positions(call)}"
     )
 
 

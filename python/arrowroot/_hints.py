@@ -32,6 +32,9 @@ _DEFINE = 'events = tree.to_awkward(["x", "y"]); events["sum"] = events.x + even
 _NEW = 'with ar.create("new.root") as new: new["t"] = data'
 _CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
 _PARQUET = 'pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
+_REDUCED = ("Mean mean", "Sum sum", "Min min", "Max max", "StdDev std")
+_KEYS = "file.key_list(recursive=True, cycles=False)"
+_ZIPPED = 'events = tree.to_awkward("Muon_*"); ak.zip({name[5:]: events[name] for name in events.fields})'
 _COLUMN = "column.to_numpy()  # or to_awkward, to_pandas, to_polars, to_arrow"
 
 #: What uproot, RDataFrame, TTree and pandas call things of a tree, and of many columns.
@@ -51,7 +54,7 @@ _OF_TREE = {
     "Define Alias SetAlias Redefine assign with_columns eval": _DEFINE,
     "Range iloc loc slice": "tree.to_arrow(entries=slice(0, 5))",
     "select": 'tree.to_arrow(["x", "y"])',
-    "Mean mean Sum sum Min min Max max StdDev std": 'tree["x"].to_numpy().mean()',
+    **{names: f'tree["x"].to_numpy().{names.split()[1]}()' for names in _REDUCED},
     "Snapshot to_root to_file write CloneTree CopyTree": _WRITE,
     "to_parquet to_feather": _PARQUET,
     "to_csv": 'tree.to_pandas().to_csv("new.csv")',
@@ -98,7 +101,7 @@ _OF_COLUMN = {
     ),
     "num_entries shape size": "len(column)",
     "hist histogram plot": "np.histogram(column.to_numpy(), bins=100)",
-    "mean sum min max std": "column.to_numpy().mean()",
+    **{names: f"column.to_numpy().{names.split()[1]}()" for names in _REDUCED},
     "head": "column.to_numpy()[:5]",
 }
 _OF_FILE = {
@@ -153,7 +156,7 @@ _OF_MODULE = {
     "convert to_parquet": 'pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")',
     "iterate": f"for batch in {_CHAIN}: print(batch)",
     "concatenate lazy TChain chain Chain dataset arrays": f"{_CHAIN}.to_awkward()",
-    "dask from_root": 'arrowroot.dask.dataframe("events.root", tree="t")',
+    "from_root": 'ar.dask.dataframe("events.root", tree="t")',
     "RDataFrame read_root read root_open load": 'ar.open("events.root")["t"].to_pandas(["x"], filter="x > 1")',
     "to_root save": 'ar.write("new.root:t", data)',
     "list_trees ls": 'ar.open("events.root").trees',
@@ -168,7 +171,7 @@ _OF_MODULE = {
     "exceptions errors": "ar.ArrowrootError  # the base of all",
 }
 
-#: Arguments of reading that others have.
+#: Arguments of reading that others have. The first line counts whose argument a call has.
 _TO_READ = {
     "cut selection where query filters": 'filter="x > 1"',
     "entry_start entry_stop start stop entrystart entrystop nrows skiprows n_rows limit range": "entries=slice(0, 5)",
@@ -177,11 +180,18 @@ _TO_READ = {
     "filter_typename filter_branch": 'columns=lambda name: name.startswith("x")',
     "num_workers executor decompression_executor interpretation_executor nthreads threads": "n_threads=2",
     "array_cache object_cache": 'memory_budget="512 MB"',
-    "library how": "tree.to_pandas()  # or to_numpy, to_awkward, to_arrow, to_polars",
+    "how": _ZIPPED,
+    "library": "tree.to_pandas()  # or to_numpy, to_awkward, to_arrow, to_polars",
     "aliases define": _DEFINE,
-    "tree treename tree_name": 'ar.open("events.root")["t"]',
+    "treename tree_name": 'tree="t"',
+    "tree treename tree_name ": 'ar.open("events.root")["t"]',
     "recursive": 'columns=["v*"]',
     "flatten": "tree.to_awkward()  # ak.flatten, and ak.to_dataframe, flatten",
+}
+#: Arguments of ``keys`` that others have.
+_TO_LIST = {
+    "recursive cycle cycles filter_name": _KEYS,
+    "filter_classname": '[key.path for key in file.key_list() if key.class_name == "TTree"]',
 }
 #: Arguments of writing that others have.
 TO_WRITE = {
@@ -219,6 +229,7 @@ TO_CALL = {
     "strstr": 'contains(text, "a")',
     "strcmp": 'text == "a"',
     "mod fmod": "n % 2 == 0",
+    "mean Mean avg average": "sum(v) / len(v) > 1",
     "ak.max np.max numpy.max": "Max$(v) > 1",
     "ak.min np.min numpy.min": "Min$(v) > 1",
 }
@@ -256,9 +267,11 @@ TO_SIGN = {
     r"\*\*": "pow(x, 2) > 1",
     r"<<|>>": "n * pow(2, 3) > 1",
     r"~": "!(x > 1)",
-    r"@?[\w.]+\.(size|length)\(|@": "len(v) > 1",
+    r"@?[\w.]+\.(size|length)\(": "len(v) > 1",
+    r"@\w+": 'x > 1  # a value of Python: filter=f"x > {cut}"',
     r"\[\s*\]": "v[0] > 1  # or any(v > 1), all(v > 1), sum(v) > 1",
     r"<>": "x != 1",
+    r"\[\s*:[^]]*\]?": "len(v) > 1 && v[0] != v[1]",
     r"[?:]": "(x > 1 && n > 2) || (x <= 1 && n > 3)",
     r"->": "muon.pt > 1",
     r";": "x > 1 && n > 2",
@@ -281,10 +294,47 @@ _ATTRIBUTES = {
 
 
 #: Calls that take something by position where others have an argument of a name.
-_BY_POSITION = {"write": 'ar.write("new.root:t", data)', "open": _CHAIN}
+_BY_POSITION = {
+    "write": 'ar.write("new.root:t", data)',
+    "open": _CHAIN,
+    "create": _NEW,
+    "tree": 'new.tree("t", {"x": pa.float32()}, layout="rntuple").append({"x": [1, 2]})',
+    "append": "table.append(data)",
+    "keys": _KEYS,
+    "key_list": _KEYS,
+    "Layout": 'ar.Layout("rntuple", compression="zstd:5")',
+    "EventList": 'ar.EventList([(1, 1, 1)], missing="warn")',
+    "add_friend": 'tree.add_friend(other, "other", index="event")',
+}
 _TO_SELECT = f"{_FILTER}  # all but columns by name"
-#: Calls that write.
-_WRITING = ("create", "write", "tree")
+#: The arguments of calls that do not read.
+_ARGUMENTS = {**dict.fromkeys(("create", "write", "tree", "Layout"), TO_WRITE), "keys": _TO_LIST}
+#: What gives objects of classes that nobody else makes.
+_MAKING = {
+    "File": 'ar.open("events.root")',
+    "Directory": 'ar.open("events.root")["directory"]',
+    "Tree": 'ar.open("events.root")["t"]',
+    "TreeColumn": 'ar.open("events.root")["t"]["x"]',
+    "Scan": 'ar.scan("events.root", tree="t")',
+    "WritableFile": _NEW,
+    "WritableDirectory": 'new.directory("plots")',
+    "TableWriter": 'new.tree("t", {"x": pa.float32()}).append({"x": [1, 2]})',
+}
+#: The types of columns, by ROOT's names and the letters of its leaves.
+_TYPES = {
+    "Float_t F Float16_t f float_t": "float32",
+    "Double_t D Double32_t d double_t": "float64",
+    "Int_t I int": "int32",
+    "UInt_t i unsigned uint": "uint32",
+    "Long64_t L long Long_t": "int64",
+    "ULong64_t l ulong ULong_t": "uint64",
+    "Short_t S short": "int16",
+    "UShort_t s ushort": "uint16",
+    "Char_t B char signed": "int8",
+    "UChar_t b uchar byte": "uint8",
+    "Bool_t O": "bool",
+    "C char* TString std::string str text object": "string",
+}
 #: Shorter names are like too many others.
 _MIN_LENGTH = 3
 #: So many letters before and behind a sign may belong to what stands there.
@@ -317,15 +367,42 @@ def for_argument(call: str, name: str, known: Sequence[str], unlisted: Collectio
 
     known: the arguments that it has. Where none is near, all are named but those that are ``unlisted``.
     """
-    line = _line(TO_WRITE if call in _WRITING else _TO_READ, name)
+    if call == "append":
+        return f": write {_BY_POSITION[call]}"
+    lines = [line for names, line in _ARGUMENTS.get(call, _TO_READ).items() if name in names.split()]
+    given = {line: re.match(r"(\w+)=(?!=)", line) for line in lines}
+    line = next((line for line, found in given.items() if found is None or found[1] in known), None)
+    if lines and line is None:
+        argument, mark, more = lines[0].partition("  #")
+        of = 'ar.write("new.root:t", data, ' if call in _ARGUMENTS else "tree.scan("
+        line = f"{of}{argument}){mark}{more}"
     if line is not None:
         return f": write {line}"
-    return near(name, known) or f"; its own are {', '.join(one for one in known if one not in unlisted)}"
+    own = ", ".join(one for one in known if one not in unlisted)
+    return near(name, known) or (f"; its own are {own}" if own else "; it takes none")
 
 
 def for_positions(call: str) -> str:
     """Return what to write instead of more arguments by position than a call has."""
     return _BY_POSITION.get(call, _TO_SELECT)
+
+
+def for_making(kind: str) -> str:
+    """Return what gives an object of a class that people do not make themselves."""
+    return _MAKING[kind]
+
+
+def for_type(name: object) -> str:
+    """Return what to write instead of a text that is no type; what types there are if nobody knows what was meant."""
+    line = _line(_TYPES, name) if isinstance(name, str) else None
+    return (
+        f": write {line!r}"
+        if line
+        else (
+            "; numbers are 'float32' or np.float32, lists pa.list_(pa.float32()), and those of 3 items "
+            "pa.list_(pa.float32(), 3)"
+        )
+    )
 
 
 def for_function(name: str, functions: Iterable[str]) -> str:
@@ -381,9 +458,5 @@ def for_sign(text: str, index: int) -> tuple[str, str] | None:
 
 def lines() -> list[str]:
     """Return all lines, each once."""
-    tables = [*_ATTRIBUTES.values(), _TO_READ, TO_WRITE]
-    return list(
-        dict.fromkeys(
-            [*(line for table in tables for line in table.values()), *_BY_POSITION.values(), _TO_SELECT]
-        )
-    )
+    tables = [*_ATTRIBUTES.values(), _TO_READ, TO_WRITE, _TO_LIST, _BY_POSITION, _MAKING]
+    return list(dict.fromkeys([*(line for table in tables for line in table.values()), _TO_SELECT]))

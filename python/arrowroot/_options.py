@@ -40,7 +40,7 @@ _DEFAULTS = {
 
 
 class ResourceOptions(TypedDict, total=False):
-    """The resources of a pass. ``Tree.scan`` explains these options and all that follow."""
+    """The resources of a pass. ``ScanOptions`` explains these options and all that follow."""
 
     memory_budget: int | str
     n_threads: int
@@ -73,7 +73,40 @@ class ReadOptions(FindOptions, total=False):
 
 
 class ScanOptions(ReadOptions, PassOptions, total=False):
-    """The keyword arguments of ``Tree.scan``."""
+    """The keyword arguments of ``Tree.scan``, and what they mean for all that reads.
+
+    columns: exact paths, names that only one branch has, or globs; in the order given. "!name" or "!glob" leaves
+        out of the others, or of all. Or a function that says of a path whether it is meant, or a compiled pattern.
+        None: all that can be read, and a warning that names the others.
+    filter_name: a glob, "/regex/", a compiled pattern, a function, or several; keeps the columns whose path or name
+        matches.
+    entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
+        :class:`EventList`: events by their ids, which are looked up at once; or an :class:`EntryList`, which says
+        of which trees its entries are.
+    filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
+        the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
+        selected something.
+    batch_size: size of the values of one batch as "64 MB" (10^6) or "64 MiB" (2^20), or a number of bytes from
+        64,000 on; over 64 MB it needs a budget as large.
+    batch_entries: in its place, the number of entries of each batch; the last one may have fewer. It holds for what
+        a filter selects, too, and across files. Such batches take whatever memory their entries do.
+    memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
+    n_threads: 0 for as many as there are cores.
+    strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
+        same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
+    verify_checksums: compare the pages of an RNTuple with their checksums, if the writer stored any. Baskets of
+        TTrees have none but those of their zlib, LZMA and LZ4 blocks, which are always compared.
+    trace: record every physical read, for :meth:`Scan.trace`.
+    order: in which order baskets are needed, and so asked for; the values are the same. "cluster": as is best for
+        the store. "entry": one entry after the other, in each the columns in their order, as ``TTree::GetEntry``
+        reads: of each branch one basket is in hand. It is for studies of what such programs do to a storage. In
+        an RNTuple the items of lists count as spread evenly over the entries of a cluster.
+    assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
+        ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
+        a group stands for its members.
+    raw: every column becomes binary: the bytes of each entry as they are stored. This works for branches that
+        cannot be read, too, but not for RNTuples.
+    """
 
 
 #: The defaults of options, as signatures show them; None for the others.

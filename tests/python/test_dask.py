@@ -126,7 +126,7 @@ def test_processes_of_the_multiprocessing_scheduler_read_too(files, whole):
 
 def test_what_is_not_installed_is_named(files, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "dask_awkward", None)
-    with pytest.raises(ImportError, match="pip install dask-awkward$"):
+    with pytest.raises(ImportError, match=r"pip install dask-awkward$"):
         ard.awkward(files, "Events")
 
 

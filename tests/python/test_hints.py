@@ -3,6 +3,7 @@
 import inspect
 import io
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -29,6 +30,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         "y": np.arange(10.0),
         "n": np.arange(10),
         "v": pa.array([[1.0, 2.0]] * 10),
+        "Muon_pt": pa.array([[1.0, 2.0]] * 10),
         **{name: np.arange(1, 11) for name in ("run", "luminosityBlock", "event")},
     }
     path = tmp_path_factory.mktemp("hints")
@@ -78,14 +80,13 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
         import pyarrow.parquet
 
         names["pyarrow"] = pyarrow
-    if "arrowroot.dask" in line:
-        import arrowroot.dask
-
-        names["arrowroot"] = arrowroot
+    if "ak." in line:
+        names["ak"] = pytest.importorskip("awkward")
     if _ARGUMENT.match(line):
         is_of_writing = line in _hints.TO_WRITE.values()
         line = line.partition("#")[0]
-        line = f'ar.write("new.root:t", data, {line})' if is_of_writing else f"tree.scan({line})"
+        of_tree = 'ar.scan("events.root", ' if line.startswith("tree=") else "tree.scan("
+        line = f'ar.write("new.root:t", data, {line})' if is_of_writing else f"{of_tree}{line})"
     if 'ar.open("new.root")' in line:
         ar.write("new.root:t", names["data"])
     with redirect_stdout(io.StringIO()):
@@ -106,6 +107,26 @@ def test_every_line_of_filters_runs(line: str, names: dict[str, Any]) -> None:
         eval(f"tree.to_arrow({condition})", {"tree": tree})  # noqa: S307 - of this package
     else:
         tree.to_arrow("x", filter=f"({condition}) || x > 0")
+
+
+def test_no_line_is_one_that_the_call_refuses() -> None:
+    calls: list[Any] = [ar.open, ar.scan, ar.partitions, ar.pick, ar.create, ar.write, ar.Layout]
+    for call in [*calls, ar.Tree.to_numpy, ar.TreeColumn.to_numpy]:
+        own = inspect.signature(call).parameters
+        for name in " ".join([*_hints._TO_READ, *_hints.TO_WRITE]).split():
+            if name in own:
+                continue
+            with pytest.raises(ar.InvalidRequestError) as raised:
+                call(**{name: None})
+            text = str(raised.value)
+            assert text.startswith(f"{call.__name__}() has no argument")
+            line = _ARGUMENT.match(text.partition(": write ")[2])
+            assert line is None or line[1] in own
+
+
+def test_dask_is_imported_when_it_is_named() -> None:
+    program = "import arrowroot, sys; assert 'arrowroot.dask' not in sys.modules; arrowroot.dask.dataframe"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_choices_of_columns_as_elsewhere(names: dict[str, Any]) -> None:
@@ -166,6 +187,13 @@ def test_signatures_and_help_have_the_options(name: str) -> None:
     assert "def " + name in inspect.getsource(call)
 
 
+@pytest.mark.parametrize("name", ["to_arrow", "to_pandas", "to_polars", "to_awkward", "to_numpy"])
+def test_help_of_a_column_has_the_options(name: str) -> None:
+    text = str(inspect.getdoc(getattr(ar.TreeColumn, name)))
+    assert all(f"{option}: " in text for option in ("entries", "filter", "strings"))
+    assert "filter_name" not in text
+
+
 def test_every_call_that_takes_options_shows_them() -> None:
     for call in (ar.open, ar.scan, ar.partitions, ar.index, ar.pick, ar.WritableDirectory.tree):
         kinds = {one.kind for one in inspect.signature(call).parameters.values()}
@@ -175,8 +203,6 @@ def test_every_call_that_takes_options_shows_them() -> None:
 
 
 def test_hints_cost_nothing_before_something_is_missing() -> None:
-    import subprocess
-
     program = "import arrowroot, sys; hasattr(arrowroot, '_x'); assert 'arrowroot._hints' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
 

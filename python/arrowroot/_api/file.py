@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from arrowroot._api.tree import Tree
-from arrowroot._arguments import takes
+from arrowroot._arguments import not_made, takes
 from arrowroot._errors import (
     InvalidRequestError,
     LostKeyError,
@@ -78,6 +78,7 @@ class Key(NamedTuple):
     depth: int
 
 
+@not_made
 class Directory(Mapping[str, Any]):
     """The objects under one path of a file, by name or by key: trees, directories and others.
 
@@ -110,6 +111,7 @@ class Directory(Mapping[str, Any]):
         """Where the file is."""
         return self._native.url
 
+    @takes()
     def keys(self) -> KeysView[str]:
         """Return the names of the objects directly in this directory, each once; :meth:`key_list` has more to tell.
 
@@ -123,6 +125,7 @@ class Directory(Mapping[str, Any]):
             f"{key.name};{key.cycle}" if ";" in key.name else key.name for key in found
         ).keys()
 
+    @takes()
     def key_list(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
         """Return the keys with class, sizes and cycle, depth first, in the file's order.
 
@@ -377,6 +380,9 @@ class Directory(Mapping[str, Any]):
         def __setitem__(self, name: str, value: object) -> NoReturn:
             raise WrongTypeError(f"{self.url} is read, not written: write {WRITE_ANEW}")
 
+        def __delitem__(self, name: str) -> NoReturn:
+            raise WrongTypeError(f"{self.url} is read, not written: write what is to stay: {WRITE_ANEW}")
+
     def __dir__(self) -> list[str]:
         """Return the names that completion offers, those of the objects among them."""
         own = list(super().__dir__())
@@ -429,6 +435,7 @@ class Directory(Mapping[str, Any]):
         return html_table(self._rows(), caption=self._summary()) if self._opened else "closed file"
 
 
+@not_made
 class File(Directory):
     """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed.
 
@@ -551,7 +558,7 @@ class File(Directory):
 
 
 @takes(StorageOptions.__annotations__)
-def open_file(
+def open(  # noqa: A001 - people write arrowroot.open(), as for uproot
     url: Location | InHand,
     *more: NoReturn,
     replicas: Location | Iterable[Location] = (),

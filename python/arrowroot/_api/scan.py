@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from arrowroot._arguments import not_made, refuse, takes
 from arrowroot._arrow import convert
 from arrowroot._errors import ArrowrootError, WrongTypeError, no_attribute, not_picklable
 from arrowroot._passes.source import TreeSource, batches_of, say_way_around
@@ -31,6 +32,7 @@ _HTML_COLUMNS = 30
 _LABEL_WIDTH = 30
 
 
+@not_made
 class Scan:
     """Chosen columns and entries, to be read in batches with bounded memory.
 
@@ -163,6 +165,7 @@ class Scan:
         """Return the schema through the Arrow C data interface."""
         return self.schema.__arrow_c_schema__()
 
+    @takes()
     def read_all(self, progress: Callable[[ScanStats], None] | None = None) -> pa.Table:
         """Read everything into a ``pyarrow.Table``. ``progress`` is called with the counters after each batch.
 
@@ -184,6 +187,7 @@ class Scan:
         # Batches bring their schema: only a table without any needs another.
         return pa.Table.from_batches(batches, None if batches else source.schema())
 
+    @takes()
     def to_arrow(self) -> pa.Table:
         """Read everything into a ``pyarrow.Table``: :meth:`read_all` under the name of ``Tree.to_arrow``.
 
@@ -192,6 +196,7 @@ class Scan:
         """
         return self.read_all()
 
+    @takes()
     def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
         """Read everything and keep nothing, to measure it; pyarrow is not needed.
 
@@ -223,8 +228,15 @@ class Scan:
             0    1     0.0
             1    1     0.5
         """
+        if options:
+            from inspect import signature
+
+            import pyarrow as pa
+
+            refuse("to_pandas", options, list(signature(pa.Table.to_pandas).parameters)[1:])
         return convert.to_pandas(self.read_all(), **options)
 
+    @takes()
     def to_polars(self) -> pl.DataFrame:
         """Read everything into a ``polars.DataFrame``, without a copy where Polars can.
 
@@ -235,6 +247,7 @@ class Scan:
         """
         return convert.to_polars(self.read_all())
 
+    @takes()
     def to_awkward(self) -> ak.Array:
         """Read everything into an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.
 
@@ -245,6 +258,7 @@ class Scan:
         """
         return convert.to_awkward(self.read_all())
 
+    @takes()
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
         """Read everything into a NumPy array for each column.
 

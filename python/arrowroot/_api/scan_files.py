@@ -87,6 +87,9 @@ class Friends(NamedTuple):
     index: str | Iterable[str] | Literal[False] | None = None  # type: ignore[assignment]  # a tuple has an index()
 
 
+Friends.__new__ = takes()(Friends.__new__)  # type: ignore[method-assign]
+
+
 def opened_chain(
     paths: Location | Iterable[Location], tree: str | None, friends: FriendsLike, options: Mapping[str, Any]
 ) -> tuple[Chain, list[Row]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 from arrowroot._api.chain import Chain
 from arrowroot._api.column import rows_of
 from arrowroot._api.tree_metadata import TreeMetadata
-from arrowroot._arguments import takes
+from arrowroot._arguments import not_made, takes
 from arrowroot._arrow import convert
 from arrowroot._errors import (
     InvalidRequestError,
@@ -68,6 +68,14 @@ _FOR_SCANS = frozenset(
 )
 
 
+def _line_for(key: object) -> str:
+    """Return what to write instead of a tree's [...] with what is no name."""
+    if isinstance(key, tuple) and key and all(isinstance(one, str) for one in key):
+        return f"tree[{list(key)!r}]"
+    return "tree.to_arrow(entries=...) for entries"
+
+
+@not_made
 class Tree(TreeMetadata):
     """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
 
@@ -135,14 +143,14 @@ class Tree(TreeMetadata):
             return self.scan(name)
         if not isinstance(name, str):
             raise WrongTypeError(
-                f"a tree gives columns by their names, not {shown(name)}: write tree.to_arrow(entries=...) for entries"
+                f"a tree gives columns by their names, not {shown(name)}: write {_line_for(name)}"
             )
         if name not in self and name not in _select.by_name(self._whole().branches):
             self._refuse_expression(name)
             pattern = _select.pattern_for(name, self.column_names)
             if pattern is not None:
                 raise InvalidRequestError(
-                    f"{self.where}: {name!r} is no single column: write tree[[{pattern!r}]], a scan"
+                    f"{self.location}: {name!r} is no single column: write tree[[{pattern!r}]], a scan"
                 )
         paths = self._whole().choose(Choice.of([name]))
         if len(paths) != 1:
@@ -157,8 +165,8 @@ class Tree(TreeMetadata):
         """Raise InvalidRequestError for what is no name but a condition."""
         if re.search(r"[<>]|[=!]=|&&|\|\|", text):
             raise InvalidRequestError(
-                f"{self.location}: {text!r} is no column: write tree.to_arrow(filter={text!r}) for the entries for which "
-                "it holds"
+                f"{self.location}: {text!r} is no column: write tree.to_arrow(filter={text!r}) for the entries for "
+                "which it holds"
             )
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -169,8 +177,14 @@ class Tree(TreeMetadata):
         """Return the schema of all columns through the Arrow C data interface."""
         return self.scan().__arrow_c_schema__()
 
-    # Python would try numbers, by which a tree gives nothing.
-    __iter__ = __reversed__ = None
+    __reversed__ = None
+
+    def __iter__(self) -> NoReturn:
+        """Raise WrongTypeError: entries are not read one by one."""
+        raise WrongTypeError(
+            'a tree is not read entry by entry: write for batch in tree.scan(["x"]): print(batch)  '
+            "# or tree.to_arrow().to_pylist()"
+        )
 
     if not TYPE_CHECKING:
 
@@ -222,6 +236,7 @@ class Tree(TreeMetadata):
         """Return the object ``name`` of a file that the tree's record names; "" is the tree's own file."""
         return self._file_of_friend(file)[name]
 
+    @takes()
     def add_friend(
         self,
         tree: Tree,
@@ -269,41 +284,9 @@ class Tree(TreeMetadata):
         chain.check()
         self._chain = chain
 
-    @takes(ScanOptions.__annotations__, defaults=DEFAULTS)
+    @takes(ScanOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def scan(self, columns: Columns = None, **options: Unpack[ScanOptions]) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
-
-        columns: exact paths, names that only one branch has, or globs; in the order given. "!name" or "!glob" leaves
-            out of the others, or of all. Or a function that says of a path whether it is meant, or a compiled pattern.
-            None: all that can be read, and a warning that names the others.
-        filter_name: a glob, "/regex/", a compiled pattern, a function, or several; keeps the columns whose path or name
-            matches.
-        entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
-            :class:`EventList`: events by their ids, which are looked up at once; or an :class:`EntryList`, which says
-            of which trees its entries are.
-        filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
-            the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
-            selected something.
-        batch_size: size of the values of one batch as "64 MB" (10^6) or "64 MiB" (2^20), or a number of bytes from
-            64,000 on; over 64 MB it needs a budget as large.
-        batch_entries: in its place, the number of entries of each batch; the last one may have fewer. It holds for what
-            a filter selects, too, and across files. Such batches take whatever memory their entries do.
-        memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
-        n_threads: 0 for as many as there are cores.
-        strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
-            same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
-        verify_checksums: compare the pages of an RNTuple with their checksums, if the writer stored any. Baskets of
-            TTrees have none but those of their zlib, LZMA and LZ4 blocks, which are always compared.
-        trace: record every physical read, for :meth:`Scan.trace`.
-        order: in which order baskets are needed, and so asked for; the values are the same. "cluster": as is best for
-            the store. "entry": one entry after the other, in each the columns in their order, as ``TTree::GetEntry``
-            reads: of each branch one basket is in hand. It is for studies of what such programs do to a storage. In
-            an RNTuple the items of lists count as spread evenly over the entries of a cluster.
-        assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
-            ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
-            a group stands for its members.
-        raw: every column becomes binary: the bytes of each entry as they are stored. This works for branches that
-            cannot be read, too, but not for RNTuples.
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
 
@@ -313,7 +296,7 @@ class Tree(TreeMetadata):
         """
         return self._whole().scan(columns, options)
 
-    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_arrow(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pa.Table:
         """Read chosen columns and entries into a ``pyarrow.Table``.
 
@@ -325,7 +308,7 @@ class Tree(TreeMetadata):
         """
         return self._whole().to_arrow(columns, options)
 
-    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_pandas(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pd.DataFrame:
         """Read chosen columns and entries into a ``pandas.DataFrame``, as :meth:`Scan.to_pandas` does.
 
@@ -336,7 +319,7 @@ class Tree(TreeMetadata):
         """
         return convert.to_pandas(self.to_arrow(columns, **options))
 
-    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_polars(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pl.DataFrame:
         """Read chosen columns and entries into a ``polars.DataFrame``, as :meth:`Scan.to_polars` does.
 
@@ -345,7 +328,7 @@ class Tree(TreeMetadata):
         """
         return convert.to_polars(self.to_arrow(columns, **options))
 
-    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_awkward(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> ak.Array:
         """Read chosen columns and entries into an ``awkward.Array``, as :meth:`Scan.to_awkward` does.
 
@@ -354,7 +337,7 @@ class Tree(TreeMetadata):
         """
         return convert.to_awkward(self.to_arrow(columns, **options))
 
-    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
+    @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_numpy(
         self, columns: Columns = None, **options: Unpack[ReadOptions]
     ) -> dict[str, npt.NDArray[Any]]:
@@ -372,7 +355,7 @@ class Tree(TreeMetadata):
     @takes(
         {name: kind for name, kind in ReadOptions.__annotations__.items() if name != "entries"},
         defaults=DEFAULTS,
-        explained_by=scan.__doc__,
+        explained_by=ScanOptions.__doc__,
     )
     def pick(
         self,
@@ -398,7 +381,7 @@ class Tree(TreeMetadata):
         """Return the estimated bytes that an entry of each column takes in memory on average."""
         return {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
 
-    @takes(FindOptions.__annotations__, defaults=DEFAULTS, explained_by=scan.__doc__)
+    @takes(FindOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def entries_where(
         self,
         filter: FilterLike,  # noqa: A002 - the word that everybody uses

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._api.column import Column, rows_of
-from arrowroot._arguments import takes
+from arrowroot._arguments import not_made, takes
 from arrowroot._errors import InvalidRequestError, WrongTypeError, no_attribute, not_picklable
-from arrowroot._options import DEFAULTS, ReadOptions
+from arrowroot._options import DEFAULTS, ReadOptions, ScanOptions
 from arrowroot._render import html_table, printable, type_text
 from arrowroot._sizes import counted
 
@@ -27,50 +27,52 @@ if TYPE_CHECKING:
 _OPTIONS = {name: kind for name, kind in ReadOptions.__annotations__.items() if name != "filter_name"}
 
 
-def _refuse(operator: str, line: str) -> Callable[[TreeColumn, object], NoReturn]:
-    def refuse(self: TreeColumn, other: object) -> NoReturn:
-        shown = repr(other) if isinstance(other, int | float | str) else "..."
-        name = self.name
-        write = line.format(name=name, other=shown, operator=operator)
-        raise WrongTypeError(
-            f"tree[{name!r}] {operator} {shown}: a column is not read before it is asked for: write {write}"
+def _refuse(done: str, filtered: str = "") -> Callable[..., NoReturn]:
+    """Return an operation that is refused. ``done``: how COLUMN and OTHER are written; ``filtered``: as a filter."""
+
+    def refuse(self: TreeColumn, *others: object) -> NoReturn:
+        other = repr(others[0]) if others and isinstance(others[0], int | float | str) else "..."
+        column = f"tree[{self.name!r}]"
+        asked, computed = (
+            done.replace("COLUMN", of).replace("OTHER", other) for of in (column, f"{column}.to_numpy()")
         )
+        line = filtered and f'tree.to_arrow(filter="{filtered.format(self.name, other)}"), or '
+        raise WrongTypeError(f"{asked}: a column is not read before it is asked for: write {line}{computed}")
 
     return refuse
 
 
-_COMPARED = (
-    'tree.to_arrow(filter="{name} {operator} {other}"), or tree[{name!r}].to_numpy() {operator} {other}'
-)
-_COMPUTED = "tree[{name!r}].to_numpy() {operator} {other}"
+def _answering(kind: type[TreeColumn]) -> type[TreeColumn]:
+    """Have the class answer what Python's operators ask."""
+    for name, sign in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+        setattr(kind, f"__{name}__", _refuse(f"COLUMN {sign} OTHER", f"{{}} {sign} {{}}"))
+    computed = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+    for name, sign in {**computed, "and": "&", "or": "|", "xor": "^"}.items():
+        setattr(kind, f"__{name}__", _refuse(f"COLUMN {sign} OTHER"))
+        setattr(kind, f"__r{name}__", _refuse(f"OTHER {sign} COLUMN"))
+    for name, sign in {"neg": "-", "pos": "+", "invert": "~"}.items():
+        setattr(kind, f"__{name}__", _refuse(f"{sign}COLUMN"))
+    kind.__abs__ = _refuse("abs(COLUMN)")  # type: ignore[attr-defined]
+    return kind
 
 
+@_answering
+@not_made
 class TreeColumn:
     """One column of a tree: ``tree["x"]``. It is read when it is converted, and each time anew.
 
     NumPy, and what takes an Arrow stream (``pyarrow.chunked_array``, ``polars.Series``), take it as it is. Several
     columns are ``tree[["x", "y"]]``, a scan.
 
-        column = tree["Muon_pt"]
-        column.to_numpy(entries=slice(0, 1000))
-        column.metadata.stored_bytes
+        >>> column = tree["MET_pt"]
+        >>> column.to_numpy(filter="MET_pt > 48")
+        array([48.5, 49. , 49.5], dtype=float32)
+        >>> column.name, len(column), column.metadata.type_name
+        ('MET_pt', 100, 'float')
     """
 
-    # Two are equal if they are one, but to ask for that is mostly meant of the values.
+    # Two are equal if they are one, but to ask for that is mostly meant of the values: `_answering` refuses it.
     __hash__ = object.__hash__
-    __eq__ = _refuse("==", _COMPARED)
-    __ne__ = _refuse("!=", _COMPARED)
-    __lt__ = _refuse("<", _COMPARED)
-    __le__ = _refuse("<=", _COMPARED)
-    __gt__ = _refuse(">", _COMPARED)
-    __ge__ = _refuse(">=", _COMPARED)
-    __add__ = __radd__ = _refuse("+", _COMPUTED)
-    __sub__ = __rsub__ = _refuse("-", _COMPUTED)
-    __mul__ = __rmul__ = _refuse("*", _COMPUTED)
-    __truediv__ = __rtruediv__ = _refuse("/", _COMPUTED)
-    __and__ = __rand__ = _refuse("&", _COMPUTED)
-    __or__ = __ror__ = _refuse("|", _COMPUTED)
-    __pow__ = _refuse("**", _COMPUTED)
 
     def __init__(self, tree: Tree, name: str) -> None:
         """``name``: of one column that can be read."""
@@ -102,30 +104,50 @@ class TreeColumn:
         """Its type in Arrow."""
         return self._tree.scan([self._name]).schema.field(0).type
 
-    @takes(_OPTIONS, defaults=DEFAULTS)
+    @takes(_OPTIONS, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_arrow(self, **options: Unpack[ReadOptions]) -> pa.ChunkedArray:
-        """Read it, or some of its entries, into a ``pyarrow.ChunkedArray``."""
+        """Read it, or some of its entries, into a ``pyarrow.ChunkedArray``.
+
+        >>> tree["MET_pt"].to_arrow(entries=[0, 2]).to_pylist()
+        [0.0, 1.0]
+        """
         return self._tree.to_arrow([self._name], **options).column(0)
 
-    @takes(_OPTIONS, defaults=DEFAULTS)
+    @takes(_OPTIONS, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_numpy(self, **options: Unpack[ReadOptions]) -> npt.NDArray[Any]:
-        """Read it, or some of its entries, into a NumPy array, as :meth:`Scan.to_numpy` does."""
+        """Read it, or some of its entries, into a NumPy array, as :meth:`Scan.to_numpy` does.
+
+        >>> tree["MET_pt"].to_numpy(entries=slice(0, 3))
+        array([0. , 0.5, 1. ], dtype=float32)
+        """
         return next(iter(self._tree.to_numpy([self._name], **options).values()))
 
-    @takes(_OPTIONS, defaults=DEFAULTS)
+    @takes(_OPTIONS, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_pandas(self, **options: Unpack[ReadOptions]) -> pd.Series:
-        """Read it, or some of its entries, into a ``pandas.Series``."""
+        """Read it, or some of its entries, into a ``pandas.Series``.
+
+        >>> tree["MET_pt"].to_pandas(filter="MET_pt > 48").tolist()
+        [48.5, 49.0, 49.5]
+        """
         frame = self._tree.to_pandas([self._name], **options)
         return frame[frame.columns[0]]
 
-    @takes(_OPTIONS, defaults=DEFAULTS)
+    @takes(_OPTIONS, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_polars(self, **options: Unpack[ReadOptions]) -> pl.Series:
-        """Read it, or some of its entries, into a ``polars.Series``."""
+        """Read it, or some of its entries, into a ``polars.Series``.
+
+        >>> tree["MET_pt"].to_polars().len()
+        100
+        """
         return self._tree.to_polars([self._name], **options).to_series()
 
-    @takes(_OPTIONS, defaults=DEFAULTS)
+    @takes(_OPTIONS, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_awkward(self, **options: Unpack[ReadOptions]) -> ak.Array:
-        """Read it, or some of its entries, into an ``awkward.Array``."""
+        """Read it, or some of its entries, into an ``awkward.Array``.
+
+        >>> tree["Muon_pt"].to_awkward(entries=slice(0, 3)).tolist()
+        [[], [10.0], [10.5, 11.0]]
+        """
         records = self._tree.to_awkward([self._name], **options)
         return records[records.fields[0]]
 

@@ -10,6 +10,7 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from arrowroot._arguments import takes
 from arrowroot._arrow.kinds import stored_schema
 from arrowroot._errors import InvalidRequestError, nearest
 from arrowroot._layout import settings
@@ -131,6 +132,7 @@ class Layout:
     precision: Rules[Precision | None]
     encoding: Rules[Encoding]
 
+    @takes()
     def __init__(
         self,
         base: LayoutLike = "ttree",

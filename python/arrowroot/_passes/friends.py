@@ -175,7 +175,7 @@ class Friend:
             self._partners = _partners(
                 _values(self._main, keys, self._of_main, options),
                 _values(self.part, keys, (0, self.part.num_entries), options),
-                self.part.where,
+                self.part.location,
             )
         first = self._of_main[0]
         if isinstance(of_main, tuple):

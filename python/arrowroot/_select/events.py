@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from arrowroot._arguments import takes
 from arrowroot._errors import (
     CorruptFileError,
     InvalidRequestError,
@@ -163,6 +164,7 @@ class EventList:
         [7, 3]
     """
 
+    @takes()
     def __init__(
         self,
         ids: Iterable[Sequence[int]] | npt.NDArray[Any] | pa.Table,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _GLOB = r"[*?\[]"
 _SCHEME = r"(?i)[a-z][a-z0-9+.-]*://"
 _DIGITS = r"([0-9]+)"
+_CONDITION = r"[<>=&|]"
 #: The beginning of the names of our options in the query of a URL.
 _OPTION = "arrowroot."
 _CONTENT = "the content of a file, as bytes, is for arrowroot.open"
@@ -198,7 +199,7 @@ def natural_key(text: str) -> tuple[list[tuple[int, str]], str]:
     return [(len(n), n) if i % 2 else (-1, parts[i]) for i, n in enumerate(numbers)], text
 
 
-def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
+def expand(paths: Location | Iterable[Location], tree: object) -> list[tuple[str, str | None]]:
     """Return the (file, tree) pairs of ``paths``, in the order given; those of a glob in natural order.
 
     ``paths``: also a mapping from files to trees. ``tree`` is that of every file which does not name one itself, so or
@@ -208,6 +209,9 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
     has two trees.
     """
     _refuse_open(paths)
+    if not isinstance(tree, str | None):
+        line = f"columns={tree!r}" if isinstance(tree, list | tuple) else 'tree="t", columns=["x"]'
+        raise InvalidRequestError(f"tree: expected the name of a tree, got {shown(tree)}: write {line}")
     every: Iterable[tuple[Location, object]]
     every = paths.items() if isinstance(paths, Mapping) else [(path, None) for path in each(paths)]
     files: list[tuple[str, str | None]] = []
@@ -236,6 +240,11 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
             files.append((pattern, own or tree))
     if not files:
         raise InvalidRequestError("no file to read: the list of paths is empty")
+    if tree is not None and all(own != tree for _, own in files):
+        line = f"filter={tree!r}" if re.search(_CONDITION, tree) else f"columns=[{tree!r}]"
+        raise InvalidRequestError(
+            f"tree: {shown(tree)}, but the files name theirs, {shown(files[0][1])}: write {line} for what is no tree"
+        )
     return files
 
 

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._arguments import explain, takes
+from arrowroot._arguments import explain, not_made, takes
 from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
-from arrowroot._errors import InvalidRequestError, no_attribute, not_picklable
+from arrowroot._errors import InvalidRequestError, WrongTypeError, no_attribute, not_picklable
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._render import clip, printable
@@ -57,6 +57,7 @@ _FILES: weakref.WeakSet[WritableFile] = weakref.WeakSet()
 _COMPLETES = "completing"
 
 
+@not_made
 class WritableDirectory:
     """A directory of a file being written: ``WritableFile.directory`` makes it.
 
@@ -191,6 +192,11 @@ class WritableDirectory:
         def __getattr__(self, name: str) -> NoReturn:
             raise no_attribute(self, name)
 
+        def __delitem__(self, name: str) -> NoReturn:
+            raise WrongTypeError(
+                f"{self._where(str(name))}: what is written stays: write the file anew without it"
+            )
+
     def _where(self, *parts: str) -> str:
         """The file and a place in it, for messages."""
         return f"{printable(self._root.path)}:{clip('/'.join(filter(None, parts)), _WIDTH_OF_NAMES)}"
@@ -208,6 +214,7 @@ class WritableDirectory:
         raise not_picklable(f"a {type(self).__name__}", "arrowroot.write(...)")
 
 
+@not_made
 class WritableFile(WritableDirectory):
     """A ROOT file being written: :func:`create` makes it; a context manager.
 

@@ -66,9 +66,10 @@ def _field_of(name: object, kind: object) -> pa.Field:
     try:
         found = pa.type_for_alias(kind) if isinstance(kind, str) else pa.from_numpy_dtype(cast("Any", kind))
     except (ValueError, TypeError, pa.ArrowException):
+        from arrowroot._hints import for_type
+
         raise InvalidRequestError(
-            f"schema: column {name!r}: {shown(kind)} is not a type of Arrow or NumPy; lists are "
-            "pa.list_(pa.float32()), and those of 3 items pa.list_(pa.float32(), 3)"
+            f"schema: column {name!r}: {shown(kind)} is not a type of Arrow or NumPy{for_type(kind)}"
         ) from None
     return pa.field(name, found, nullable=False)
 

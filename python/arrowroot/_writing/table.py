@@ -7,6 +7,7 @@ import time
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from arrowroot._arguments import not_made, takes
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from arrowroot._writing.schema import SchemaLike
 
 
+@not_made
 class TableWriter:
     """A tree or RNTuple being written: ``WritableFile.tree`` makes it; a context manager.
 
@@ -165,6 +167,7 @@ class TableWriter:
         """True if it takes no more entries."""
         return self._is_closed
 
+    @takes()
     def append(self, data: TableData) -> None:
         """Add entries to the end: any kind of data that :func:`arrowroot.write` takes.
 
