@@ -119,6 +119,24 @@ def test_reading_into_memory_shows_how_far_it_is(scan: ar.Scan, monkeypatch: pyt
     assert terminal.getvalue().endswith(GONE)
 
 
+def test_a_stream_shows_how_far_it_is(scan: ar.Scan, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    assert pa.table(scan).num_rows == 10
+    assert "reading" in terminal.getvalue()
+    assert terminal.getvalue().endswith(GONE)
+    reader = pa.RecordBatchReader.from_stream(scan)
+    assert reader.read_next_batch().num_rows == 5
+    del reader
+    assert Progress._current is None, "a stream that was left shows no more, and keeps nobody from it"
+
+
+def test_draining_shows_how_far_it_is(scan: ar.Scan, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    assert scan.drain(lambda _: wait_for(lambda: "%" in terminal.getvalue())).n_entries == 10
+    assert "reading" in terminal.getvalue()
+    assert terminal.getvalue().endswith(GONE)
+
+
 def test_reading_that_takes_less_than_a_second_shows_nothing(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,12 +153,15 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Start a pass as an Arrow C stream."""
-        source = self._begin()
-        if isinstance(source, TreeSource):
+        source, progress = self._begin(), shown(self._where)
+        if isinstance(source, TreeSource) and progress is None:
             return source.native.__arrow_c_stream__(requested_schema)
         import pyarrow as pa
 
-        reader = pa.RecordBatchReader.from_batches(source.schema(), batches_of(source))
+        batches = _batches_of(source)
+        if progress is not None:
+            batches = self._seen(batches, progress)
+        reader = pa.RecordBatchReader.from_batches(source.schema(), batches)
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
@@ -206,14 +209,17 @@ class Scan:
         100
         """
         source = self._begin()
-        try:
-            while source.next_batch() is not None:
-                if progress:
-                    progress(source.stats())
-        except BaseException as error:
-            source.cancel()
-            say_way_around(error, source)
-            raise
+        with shown(self._where) or nullcontext() as seen:
+            if seen is not None:
+                seen.watch(self)
+            try:
+                while source.next_batch() is not None:
+                    if progress:
+                        progress(source.stats())
+            except BaseException as error:
+                source.cancel()
+                say_way_around(error, source)
+                raise
         return source.stats()
 
     def to_pandas(self, **options: Any) -> pd.DataFrame:
