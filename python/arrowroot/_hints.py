@@ -176,6 +176,7 @@ _TO_READ = {
     "cut selection where query filters": 'filter="x > 1"',
     "entry_start entry_stop start stop entrystart entrystop nrows skiprows n_rows limit range": "entries=slice(0, 5)",
     "step_size stepsize chunksize chunk_size": 'batch_size="100 MB"  # or batch_entries=100_000, of scan()',
+    "step_size stepsize chunksize chunk_size ": 'target="256 MB"',
     "expressions branches branch usecols names keys": 'columns=["x", "y"]',
     "filter_typename filter_branch": 'columns=lambda name: name.startswith("x")',
     "num_workers executor decompression_executor interpretation_executor nthreads threads": "n_threads=2",

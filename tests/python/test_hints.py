@@ -85,7 +85,8 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
     if _ARGUMENT.match(line):
         is_of_writing = line in _hints.TO_WRITE.values()
         line = line.partition("#")[0]
-        of_tree = 'ar.scan("events.root", ' if line.startswith("tree=") else "tree.scan("
+        others = {"tree": 'ar.scan("events.root", ', "target": 'ar.partitions("events.root:t", '}
+        of_tree = others.get(line.partition("=")[0], "tree.scan(")
         line = f'ar.write("new.root:t", data, {line})' if is_of_writing else f"{of_tree}{line})"
     if 'ar.open("new.root")' in line:
         ar.write("new.root:t", names["data"])
