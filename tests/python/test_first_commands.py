@@ -116,7 +116,8 @@ def test_the_standard_input_is_read_if_it_is_a_file(file: Path) -> None:
     piped = subprocess.run(command, input="root", capture_output=True, text=True, check=False)
     assert (piped.returncode, len(piped.stderr.splitlines())) == (1, 1)
     assert (
-        "it is a pipe, and a file of ROOT is read here and there: save it first (curl -O URL" in piped.stderr
+        "it is a pipe, and files are read here and there: save it first (curl -O URL; cat > copy.root or copy.parquet)"
+        in piped.stderr
     )
 
 

@@ -13,8 +13,8 @@ use crate::lent_file::{LentFile, Whereabouts};
 use crate::secret::redacted;
 use crate::source::{AccessProfile, Part, Source, check_range};
 
-const IS_A_PIPE: &str = "it is a pipe, and a file of ROOT is read here and there: save it first (curl -O URL; cat > \
-                         copy.root), or open the URL itself";
+const IS_A_PIPE: &str = "it is a pipe, and files are read here and there: save it first (curl -O URL; cat > copy.root or \
+                         copy.parquet), or open the URL itself";
 
 /// A file read with positioned reads.
 ///
