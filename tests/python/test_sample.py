@@ -9,7 +9,7 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._sample import draws as of
-from arrowroot._sample.make import STEP, kinds, sample_of
+from arrowroot._sample.make import STEP, Sample, kinds, sample_of
 from arrowroot.cli import sample as command
 
 KINDS = ["nanoaod", "d3pd", "aod"]
@@ -138,22 +138,30 @@ def test_requests_that_make_no_sense_are_told(tmp_path, arrowroot_command):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_progress_moves_within_a_step_too(monkeypatch):
-    now_s = 100.0
-    monkeypatch.setattr(command.time, "perf_counter", lambda: now_s)
-    steps, told = command.Steps(10), []
-    for _ in range(10):
-        for _ in range(4):
-            told.append(steps.done())
-            now_s += 0.5
-        steps.add(1000)
-    told.append(steps.done())
-    # Nobody knows how long the first one takes.
-    assert told[:5] == [(0.0, 0)] * 4 + [(0.1, 1000)]
-    assert [share for share, _ in told[4:]] == pytest.approx([n / 40 for n in range(4, 41)])
-    assert [n_bytes for _, n_bytes in told[4:]] == pytest.approx([250 * n for n in range(4, 41)])
-    now_s, steps = 0.0, command.Steps(2)
-    now_s = 2.0
-    steps.add(1000)
-    now_s = 60.0  # a step that takes much longer does not end by itself
-    assert steps.done()[0] < 1
+def test_the_progress_counts_what_is_written_and_never_recedes(tmp_path, arrowroot_command, monkeypatch):
+    seen, drawn = [], Sample.batches
+
+    class Watched(command.Progress):
+        def follow(self, done):
+            self.done = done
+
+            def batches(sample):
+                for batch in drawn(sample):
+                    seen.append(done())
+                    yield batch
+                seen.append(done())
+
+            monkeypatch.setattr(Sample, "batches", batches)
+
+        def __exit__(self, *_):
+            seen.append(self.done())
+
+    monkeypatch.setattr(command, "Progress", Watched)
+    arrowroot_command("sample", "nanoaod", tmp_path / "s.root", "--entries", str(STEP + 500))
+    shares, sizes = zip(*seen, strict=True)
+    assert (shares, sizes) == (tuple(sorted(shares)), tuple(sorted(sizes)))
+    # All is drawn, and little is written yet.
+    assert shares[0] == 0
+    assert shares[-2] < 0.8
+    assert 0.95 < shares[-1] <= 1
+    assert sizes[-1] == pytest.approx((tmp_path / "s.root").stat().st_size, rel=0.1)

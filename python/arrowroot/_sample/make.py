@@ -37,6 +37,12 @@ class Sample(NamedTuple):
         """The number of its batches."""
         return math.ceil(self.n_entries / STEP)
 
+    @property
+    def stored_bytes(self) -> float:
+        """About so many bytes it has in a tree with the default compression."""
+        size: float = _KINDS[self.kind].STORED_BYTES
+        return self.n_entries * size
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield its entries; those of the same kind and seed are the same on every machine."""
         make = _KINDS[self.kind].entries

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from arrowroot._sample.make import Sample
 
 
+#: Compressing and writing a sample takes so many times as long as drawing it.
+_WRITING = 2
+
+
 def run(options: argparse.Namespace) -> None:
     """Make a sample, and say what it is."""
     started = time.perf_counter_ns()
@@ -77,32 +81,15 @@ def _write(options: argparse.Namespace, file: str, name: str, sample: Sample) ->
         arrowroot.create(file, reproducible=style.reproducible, n_threads=style.n_threads) as made,
     ):
         table = made.tree(name, **style.options(f"{sample.kind}, seed {sample.seed}"))
-        steps = Steps(sample.n_steps)
-        progress.follow(steps.done)
+        n_drawn = 0
+
+        def done() -> tuple[float, int]:
+            # What was drawn is compressed and written beside the drawing, and long after it.
+            n_bytes = sum(one.bytes for one in made.cost().accounts if one.layer == "store")
+            written = min(1.0, n_bytes / sample.stored_bytes)
+            return (n_drawn / sample.n_steps + _WRITING * written) / (1 + _WRITING), n_bytes
+
+        progress.follow(done)
         for batch in sample.batches():
             table.append(batch)
-            steps.add(batch.nbytes)
-
-
-class Steps:
-    """How far work is that is done in equal steps: within one, as far as the mean of those before it is over."""
-
-    def __init__(self, n_steps: int) -> None:
-        self._n_steps, self._n_over, self._n_bytes = n_steps, 0, 0
-        self._began = self._last = time.perf_counter()
-
-    def add(self, n_bytes: int) -> None:
-        """Count a step, with its bytes."""
-        self._n_over, self._n_bytes, self._last = (
-            self._n_over + 1,
-            self._n_bytes + n_bytes,
-            time.perf_counter(),
-        )
-
-    def done(self) -> tuple[float, int]:
-        """Return the share that is done, and about how many bytes that is."""
-        n_over, n_bytes, last = self._n_over, self._n_bytes, self._last
-        if n_over in (0, self._n_steps):
-            return n_over / self._n_steps, n_bytes
-        n = n_over + min((time.perf_counter() - last) * n_over / (last - self._began), 0.99)
-        return n / self._n_steps, round(n_bytes * n / n_over)
+            n_drawn += 1
