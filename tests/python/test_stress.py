@@ -147,8 +147,13 @@ def test_where_no_system_tells_what_else_ran_it_is_said(tmp_path, monkeypatch, t
     assert busy.Watch().busy() is None
 
 
-def test_nothing_is_said_of_a_moment():
-    assert busy.Watch().busy() is None
+@pytest.mark.parametrize(("load", "is_busy"), [(9.04, True), (2.0, False)])
+def test_of_a_moment_the_load_before_says_it(monkeypatch, load, is_busy):
+    monkeypatch.setattr(busy.os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(busy.os, "cpu_count", lambda: 4)
+    found = busy.Watch().busy()
+    assert found.is_busy is is_busy
+    assert str(found) == f"its load was {load:.1f} before, with 4 processors"
 
 
 @pytest.mark.parametrize(

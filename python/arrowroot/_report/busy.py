@@ -19,20 +19,24 @@ _MOST_OF_OTHERS, _MOST_STOLEN = 0.2, 0.02
 class Busy(NamedTuple):
     """What others had of the processors that this process may use, on average."""
 
-    #: Processors that other processes kept busy.
-    others_cores: float
-    #: Share of the time that the host of a virtual machine took for others.
-    stolen_share: float
+    #: Processors that other processes kept busy; None: of a time too short for ticks.
+    others_cores: float | None
+    #: Share of the time that the host of a virtual machine took for others; None as above.
+    stolen_share: float | None
     #: Processes that were running or waiting in the minute before, on the whole machine; None: nobody knows.
     load_before: float | None
     n_cores: int
 
     @property
     def is_busy(self) -> bool:
-        """True if times may be longer than they would be on a quiet machine."""
+        """True if times may be longer than they would be on a quiet machine: by the load before if they were short."""
+        if self.others_cores is None or self.stolen_share is None:
+            return self.load_before is not None and self.load_before > (os.cpu_count() or 1)
         return self.others_cores > _MOST_OF_OTHERS or self.stolen_share > _MOST_STOLEN
 
     def __str__(self) -> str:
+        if self.others_cores is None or self.stolen_share is None:
+            return f"its load was {self.load_before or 0:.1f} before, with {os.cpu_count()} processors"
         what = f"other processes kept {self.others_cores:.1f} of {self.n_cores} processors busy meanwhile"
         stolen = (
             f", and the host took {self.stolen_share:.0%} of the time"
@@ -56,12 +60,14 @@ class Watch:
         self._begin = self._now()
 
     def busy(self) -> Busy | None:
-        """Return what others did until now; None where no system tells, and of a time too short for ticks."""
+        """Return what others did until now; None where no system says it."""
         begin, end = self._begin, self._now()
-        if begin is None or end is None or end[0] - begin[0] < _SHORTEST_S:
+        if begin is None or end is None:
             return None
         wall, busy, stolen, own = (b - a for a, b in zip(begin, end, strict=True))
         n_cores = len(self._cores)
+        if wall < _SHORTEST_S:
+            return Busy(None, None, self._load, n_cores)
         return Busy(
             max(0.0, busy - own) / wall, min(1.0, max(0.0, stolen / wall / n_cores)), self._load, n_cores
         )
