@@ -86,6 +86,20 @@ class Style:
         """Return the text in bold."""
         return self._with("1", text)
 
+    def headed(self, name: str, said: str) -> str:
+        """Return a heading that fits the terminal: a name in bold, and what is said of it."""
+        import textwrap
+
+        lines = textwrap.fill(
+            said,
+            width(),
+            initial_indent=f"{name}  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return self.strong(name) + lines[len(name) :]
+
     def faint(self, text: str) -> str:
         """Return the text in a weak colour."""
         return self._with("2", text)

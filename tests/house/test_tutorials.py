@@ -57,7 +57,6 @@ def test_every_line_for_newcomers_runs(page: str) -> None:
             "ak": ak,
             "ar": ar,
             "np": np,
-            "ak": pytest.importorskip("awkward"),
             "x": x,
             "file": file,
             "tree": file["Events"],

@@ -1,11 +1,15 @@
 """First commands of people who know other tools: what was meant is done, or answered in one line."""
 
+import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
@@ -26,13 +30,21 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made["Events"] = {name: np.arange(20.0) for name in NAMES}
         made["dir/other"] = {"x": np.arange(3)}
         made["h"] = (np.ones(3), np.arange(4.0))
+    with ar.create(path.parent / "only.root") as made:
+        made["h"] = (np.ones(3), np.arange(4.0))
+    (path.parent / "table.parquet").write_bytes(b"PAR1" * 9)
     return path
 
 
 def typed(words: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     """Return exit code, output and messages of a command line in which FILE stands for the file."""
     try:
-        code = cli.main([word.replace("FILE", str(file)) for word in words.split()])
+        code = cli.main(
+            [
+                word.replace("FILE", str(file)).replace("ONLY", str(file.with_name("only.root")))
+                for word in words.split()
+            ]
+        )
     except SystemExit as ended:
         code = int(ended.code or 0)
     out, err = capsys.readouterr()
@@ -41,6 +53,54 @@ def typed(words: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[i
 
 def test_what_is_not_known_is_answered(file: Path) -> None:
     session("first-commands", file.parent)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-l run7.root",
+        "run7.root:Events head",
+        "cat run7.root:Events",
+        "cp run7.root run8.root",
+        "csv run7.root:Events all.csv",
+        "skim run7.root:Events few.root",
+        "draw run7.root:h",
+        "draw run7.root:Events",
+        "draw run7.root:Events nMuon",
+        "hadd all.root run7.root more.root",
+        "merge all.root run7.root more.root",
+        "convert run7.root more.root all.root",
+        "convert run7.root Events all.parquet",
+        "convert *7.root all.root",
+        "convert run7.root:h h.csv",
+        "ls table.parquet",
+        "show run7.root:h -o h.png",
+        "head only.root",
+    ],
+)
+def test_the_line_that_is_answered_runs(
+    words: str,
+    file: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("run7.root", "more.root"):
+        (tmp_path / name).symlink_to(file)
+    (tmp_path / "only.root").symlink_to(file.with_name("only.root"))
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "table.parquet")
+    code, _, said = typed(words, file, capsys)
+    assert code in (1, 2)
+    # What is said behind a line is the command's help, another line or a remark.
+    ends = r"(?=, which|, or in Python|, then| \((?:try: )?arrowroot|\n)"
+    lines = re.findall(rf"(?:(in Python) |write arrowroot )(.+?){ends}", said)
+    assert lines
+    for language, line in lines:
+        if language:
+            eval(line, {"ar": ar, "np": np, "plt": pytest.importorskip("matplotlib.pyplot")})  # noqa: S307 - of ours
+        else:
+            assert cli.main(shlex.split(line)) == 0
 
 
 @pytest.mark.parametrize(
@@ -59,6 +119,12 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
         ("show FILE h", "show FILE:h"),
         ("help head", "head --help"),
         ("help", ""),
+        ("help help", ""),
+        ("help lab run", "lab run --help"),
+        ("layout FILE Events", "layout FILE:Events"),
+        ("show FILE:Events", "ls FILE:Events"),
+        ("show FILE:dir", "ls FILE:dir"),
+        ("show ONLY", "show ONLY:h"),
         ("-V", "--version"),
     ],
 )
@@ -85,6 +151,34 @@ def test_all_commands_are_listed_once(file: Path, capsys: pytest.CaptureFixture[
     ]
     assert {"ls", "head", "tail", "perf", "tune", "lab"} <= set(listed)
     assert len(listed) == len(set(listed))
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", ["ls", "perf", "tune --budget-seconds 0", "layout"])
+def test_documents_of_several_files_are_one_a_line(
+    command: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = typed(f"{command} FILE:Events FILE:dir/other --json", file, capsys)
+    assert len({json.loads(line)["form"] for line in out.splitlines()}) == 1
+    assert out.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    "words", ["ls", "head", "head -c wide", "show :Events/wide", "perf --repeat 3", "layout", "ls --group"]
+)
+def test_what_is_shown_fits_80_columns(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    point = {f"a_long_name_of_a_member_{i}": float(i) for i in range(5)}
+    ar.write("quite_a_long_name_of_a_file.root:Events", {"wide": [[point] * 4] * 5000, "n": range(5000)})
+    command, *rest = words.split()
+    target = "quite_a_long_name_of_a_file.root" + "".join(one for one in rest if one.startswith(":"))
+    code, out, _ = typed(
+        " ".join([command, target, *(one for one in rest if not one.startswith(":"))]), tmp_path, capsys
+    )
+    assert code == 0
     assert max(map(len, out.splitlines())) <= 80
 
 

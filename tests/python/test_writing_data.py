@@ -351,7 +351,7 @@ def test_trees_with_friends_scans_and_datasets_are_tables_by_their_names(tmp_pat
         file["scanner"] = ds.dataset(tmp_path / "t.parquet").scanner(filter=ds.field("x") < 5)
         with pytest.raises(ar.UnsupportedError, match=r"pa\.Table\.from_pylist"):
             file["rows"] = [{"x": 1}, {"x": 2}]
-        with pytest.raises(ar.InvalidRequestError, match="write table = new.tree"):
+        with pytest.raises(ar.InvalidRequestError, match=r"write table = new\.tree"):
             file["tree"]
     assert scan.stats.n_batches == 7  # it was streamed
     with ar.open(tmp_path / "b.root") as back:

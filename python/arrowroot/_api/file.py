@@ -11,6 +11,7 @@ from arrowroot._arguments import not_made, takes
 from arrowroot._errors import (
     InvalidRequestError,
     LostKeyError,
+    NoSuchColumnError,
     NoSuchFileError,
     NoSuchKeyError,
     NotFoundError,
@@ -302,6 +303,10 @@ class Directory(Mapping[str, Any]):
             if found is not None:
                 what = f"{self.url}: no object {path!r}; {outer!r} is a {found.class_name}, not a directory"
                 if found.is_tree:
+                    try:
+                        self._tree(self._native.table(outer)).choose([inner])
+                    except NoSuchColumnError as error:
+                        raise NoSuchKeyError(str(error), path, []) from None
                     what += f": its column is read by file[{outer!r}][{inner!r}]"
                     raise NoSuchKeyError(what, path, [])
                 above = f"{self.path}/" if self.path else ""

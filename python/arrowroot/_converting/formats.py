@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
+from arrowroot._hints import near
 from arrowroot._layout.settings import TRIED, codec_number
 from arrowroot._render import without_secrets
 from arrowroot._storage.url import split_url
@@ -95,9 +96,10 @@ def checked_output(text: str, named: Format | None = None) -> NamedFile:
     elif text == STDOUT:
         raise InvalidRequestError(f"{text}: which format? write --format csv or jsonl, or parquet, ipc, root")
     elif _suffix_of(place.file) not in _SUFFIXES:
-        raise InvalidRequestError(
-            f"{text}: which format? the name of the output ends in one of {', '.join(_SUFFIXES)}, or --format says it"
-        )
+        suffix = _suffix_of(place.file)
+        hint = near(suffix, [one for one in _SUFFIXES if one[:2] == suffix[:2]])
+        ends = f"the name of the output ends in one of {', '.join(_SUFFIXES)}, or --format says it"
+        raise InvalidRequestError(f"{text}: which format{hint or f'? {ends}'}")
     return place._replace(file=local_path(place.file))
 
 

@@ -180,10 +180,13 @@ def _has_only_trees(found: Any) -> bool:
 
 def _tree_of(file: File, path: str) -> Tree:
     from arrowroot._api.tree import Tree
+    from arrowroot._objects.record import kind_text
 
     found = file[path]
     if not isinstance(found, Tree):
-        raise InvalidRequestError(f"{file.url}: {path!r} is no tree")
+        raise InvalidRequestError(
+            f"{file.url}: {path!r} is {kind_text(found)}, not a tree: write arrowroot show {file.url}:{path} --json"
+        )
     return found
 
 

@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
+    while arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     try:
         if arguments and (other := installed.find(arguments[0])):
             return other(arguments[1:])

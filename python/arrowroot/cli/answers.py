@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
+from arrowroot import split_url
 from arrowroot._hints import near
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 #: Commands of others, and the line to write.
 _COMMANDS = {
@@ -35,19 +37,28 @@ _N_NAMED = 2
 #: Options of others, and those of ours.
 _OPTIONS = {
     "-j --jobs --nthreads --n-threads -t": "--threads N",
-    "-b --branch --branches --column -v": "-c NAMES",
+    "-b --branch --branches --column --filter_name --filter-name --usecols": "-c NAMES",
     "--cut --where --selection --select -s": "--filter TEXT",
     "--tree --treename --tree-name": "the tree behind the file: run7.root:TREE",
     "-R -r --recursive": "arrowroot ls run7.root, which lists what is in directories, too",
-    "-a --all --long -L": "-l",
+    "-a --all --long -L -v --verbose": "-l",
     "-t --types --titles": "-l",
     "--csv": "arrowroot convert run7.root:Events run7.csv",
-    "--limit --entries --num --n-entries --rows": "-n N",
-    "-n --limit --num --n-entries --rows": "--entries 0:1000",
+    "--limit --entries --num --number --n-entries --rows --nrows --lines": "-n N",
+    "-n --limit --num --number --n-entries --rows --nrows": "--entries 0:1000",
     "-o --output --out": "arrowroot convert run7.root:Events FILE",
-    "-f --force --overwrite": "--overwrite",
     "-q --quiet": "2>/dev/null, which shows no progress",
-    "--compression --codec": "--compression zstd:5",
+    "--codec": "--compression zstd:5",
+    "--rntuple": "--layout rntuple",
+}
+_REPLACES = "nothing instead: a file that is there is replaced"
+_PICTURE = 'in Python plt.stairs(*ar.open("run7.root")["h_pt"].to_numpy()), then plt.savefig("h.png")'
+#: Options that mean something else to a command.
+_OPTIONS_OF = {
+    "convert": {"-f --force --overwrite --recreate": _REPLACES},
+    "sample": {"-f --force --overwrite --recreate": _REPLACES, "-n --num --number --rows": "--entries N"},
+    "perf": {"-o --output --out": "--json > FILE, or --plot FILE for a picture"},
+    "show": {"-o --output --out --plot --png --pdf --svg --draw --save": _PICTURE},
 }
 
 
@@ -60,28 +71,56 @@ def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
     """Return the answer to a command that there is not. ``rest``: what was typed behind it."""
     if word in ("hadd", "merge"):
         files = [one for one in rest if not one.startswith("-")] or ["run7.root", "run8.root"]
-        # hadd has its output first.
-        output, *inputs = files if word == "hadd" and len(files) > 2 else ["all.root", *files]
-        return f"there is no command {word!r}: {_merged(inputs, output)}"
+        # hadd has its output first, as have those who know it.
+        has_output = len(files) > 2 and (word == "hadd" or not os.path.exists(files[0]))  # noqa: PTH110 - as above
+        output, *inputs = files if has_output else ["all.root", *files]
+        return f"there is no command {word!r}: {merged(inputs, output)}"
     for line in _lines(_COMMANDS, word):
         return f"there is no command {word!r}: write {_of_file(line, rest)}"
-    return f"there is no command {word!r}{near(word, commands) or ': arrowroot --help lists them'}"
+    # Most words of three letters come near one.
+    hint = near(word, [one for one in commands if len(word) > 3 or one[:2] == word[:2]])
+    return f"there is no command {word!r}{hint or ': arrowroot --help lists them'}"
 
 
-def for_option(word: str, known: Sequence[str], commands: Iterable[str]) -> str:
+def for_option(
+    words: Sequence[str], known: Sequence[str], commands: Mapping[str, argparse.ArgumentParser]
+) -> str:
     """Return the answer to an option in the place of a command that there is not."""
-    bare = word.lstrip("-")
+    word, bare = words[0], words[0].lstrip("-")
+    if any(map(looks_like_file, words[1:])):
+        for name, command in commands.items():
+            if word in command._option_string_actions:  # noqa: SLF001 - argparse says it nowhere else
+                return (
+                    f"there is no option {word} without a command: write arrowroot {name} {' '.join(words)}"
+                )
     meant = {"v": "--version", **{name: name for name in commands}}.get(bare)
-    return f"there is no option {word}" + (f": write arrowroot {meant}" if meant else near(word, known))
+    return f"there is no option {word}" + (
+        f": write arrowroot {meant}" if meant else near(word, known) if len(bare) > 1 else ""
+    )
 
 
 def _of_file(line: str, typed: Sequence[str]) -> str:
-    """Return a line with the file that was typed in the place of ours."""
-    file = next((one for one in typed if looks_like_file(one)), None)
-    return line if file is None else re.sub(r"run7\.root(:Events|:h_pt)?", lambda _: file, line, count=1)
+    """Return a line with the file that was typed in the place of ours, and what follows it as the output."""
+    names = [one for one in typed if not one.startswith("-")]
+    file, *rest = [*dropwhile(lambda one: not looks_like_file(one), names)] or [""]
+    if not file:
+        return line
+    url, name = split_url(file)
+    if "arrowroot show" in line and name and rest:
+        drawn = f"np.histogram(ar.open({url!r})[{name!r}][{rest[0]!r}].to_numpy(), 50)"
+        return f"arrowroot head {file} -c {rest[0]}, or in Python {drawn}"
+    said = {'"run7.root"': repr(url), '"h_pt"': repr(name or "h_pt")}
+
+    def typed_for(found: re.Match[str]) -> str:
+        if found[0].startswith("run7.root"):
+            return file
+        return said.get(found[0]) or (rest[0] if rest else found[0])
+
+    ours = r'"run7\.root"|"h_pt"|run7\.root(:Events|:h_pt)?|run8\.root|run7\.\w+|skim\.root'
+    return re.sub(ours, typed_for, line)
 
 
-def _merged(files: Sequence[str], output: str) -> str:
+def merged(files: Sequence[str], output: str) -> str:
     """Return the line of Python that makes one file of several."""
     some = ", ".join(f'"{file}"' for file in files[:_N_NAMED]) + ", ..." * (len(files) > _N_NAMED)
     return f'write in Python ar.write("{output}:Events", ar.scan([{some}], tree="Events"))'
@@ -96,15 +135,17 @@ def for_rest(command: argparse.ArgumentParser, unknown: Sequence[str], words: Se
     if not wrong.startswith("-"):
         files = [word for word in words[1:] if not word.startswith("-")]
         if command_name == "convert":
-            return f"convert takes one file: {_merged(files[:-1], files[-1])}"
+            if len(files) == 3 and not looks_like_file(files[1]):
+                return f"convert takes one file: write arrowroot convert {files[0]}:{files[1]} {files[2]}"
+            return f"convert takes one file: {merged(files[:-1], files[-1])}"
         if command_name == "config":
             return f"config only shows: set an option by export ARROWROOT_STRATEGY=treecache, or in a file {help_of}"
-        if "-c" in known and files:
-            return f"{command_name} takes no {wrong!r}: write {command.prog} {files[0]} -c {wrong} {help_of}"
         return f"{command_name} takes no {wrong!r} {help_of}"
     # An option of one letter may have its value right behind it.
     names = [wrong] if wrong.startswith("--") else [wrong, wrong[:2]]
     for name in names:
+        for line in _lines(_OPTIONS_OF.get(command_name, {}), name):
+            return f"{command_name} has no option {name}: write {_of_file(line, words)} {help_of}"
         for line in _lines(_OPTIONS, name):
             if not line.startswith("-") or line.split()[0] in known:
                 return f"{command_name} has no option {name}: write {_of_file(line, words)} {help_of}"

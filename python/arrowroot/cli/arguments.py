@@ -24,6 +24,7 @@ URL_HELP = (
     "a ROOT file or URL, and the tree in it after a colon: data/run7.root:Events, run7.root:dir/Events;2, "
     f"root://host//run7.root:Events. {_SPLIT_HELP}; the tree may be left out if the file has only one. {_OPTION_HELP}"
 )
+JSON_HELP = "as JSON; of several files, one document a line"
 OBJECT_HELP = (
     "a ROOT file or URL, and an object in it after a colon: run7.root:h_pt, run7.root:dir/h_pt;2. "
     f"{_SPLIT_HELP}. {_OPTION_HELP}"

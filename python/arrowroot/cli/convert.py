@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import InvalidRequestError
+from arrowroot import InvalidRequestError, split_url
 from arrowroot._converting import compare, formats, inputs, outputs
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._saving.replacing import is_stdout, replacing
 from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
+from arrowroot._storage.url import is_glob
 from arrowroot.cli import destinations, writing_report
+from arrowroot.cli.answers import merged
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
 from arrowroot.cli.target import column_texts, or_stdin, storage_options
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> int:
     """Convert a file, and say what was written."""
     started = time.perf_counter_ns()
+    if is_glob(split_url(options.input)[0]) and not os.path.exists(options.input):  # noqa: PTH110 - a URL is no path
+        raise InvalidRequestError(f"convert takes one file: {merged([options.input], options.output)}")
     source = formats.checked_input(or_stdin(options.input))
     target = formats.checked_output(options.output, options.format)
     if (options.cost or options.fjr) and target.format != "root":

@@ -11,14 +11,20 @@ from arrowroot import _terminal as terminal
 from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import show
-from arrowroot.cli.target import column_of, column_texts, each_target, only_tree, open_target, storage_options
+from arrowroot.cli.target import (
+    column_of,
+    column_texts,
+    each_target,
+    only_tree,
+    open_target,
+    refuse_column,
+    storage_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
-
-    from arrowroot import File
 
 
 _MIN_WIDTH = 3
@@ -36,8 +42,8 @@ def _show_one(url: str, options: argparse.Namespace) -> None:
     if path is not None and (column := column_of(file, path)) is not None:
         show_tree(column[0], argparse.Namespace(**{**vars(options), "columns": [column[1]]}))
         return
-    if path is not None and path not in file:
-        _refuse_column(file, path)
+    if path is not None:
+        refuse_column(file, path)
     found = only_tree(file) if path is None else file[path]
     if isinstance(found, Tree):
         show_tree(found, options)
@@ -45,14 +51,6 @@ def _show_one(url: str, options: argparse.Namespace) -> None:
         raise InvalidRequestError(f"{file.url}: {path!r} is a directory: arrowroot ls {url} lists it")
     else:
         show.show_object(found, str(path), options)
-
-
-def _refuse_column(file: File, name: str) -> None:
-    """Raise InvalidRequestError if a column of a tree was named in the place of the tree."""
-    for path in file.trees:
-        tree = file[path]
-        if isinstance(tree, Tree) and tree.has_branch(name):
-            raise InvalidRequestError(f"{file.url}: {name!r} is a column: write {file.url}:{path} -c {name}")
 
 
 def show_tree(tree: Tree, options: argparse.Namespace) -> None:
@@ -118,11 +116,9 @@ def _show(
     width = _width(options)
     style = terminal.Style(sys.stdout)
     which = "last" if options.command == "tail" else "first"
-    print(
-        f"{style.strong(printable(tree.location))}  the {which} {format_count(len(numbers))} of "
-        f"{format_count(tree.num_entries)} entries"
-        + (f" for which {printable(options.filter)}" if options.filter is not None else "")
-    )
+    said = f"the {which} {format_count(len(numbers))} of {format_count(tree.num_entries)} entries"
+    said += f" for which {printable(options.filter)}" if options.filter is not None else ""
+    print(style.headed(printable(tree.location), said))
     if not paths:
         print("(no readable columns)")
         return
@@ -134,6 +130,9 @@ def _show(
     ]
     widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
     n_fitting = max(2, columns_that_fit(widths, width))
+    if n_fitting == 2:
+        # The first is shown in any case, as far as there is room.
+        rows = [[row[0], clip(row[1], max(_MIN_WIDTH, width - widths[0] - 2))] for row in rows]
     lines = text_table([row[:n_fitting] for row in rows], n_header=2).split("\n")
     lines[0], lines[1] = style.strong(lines[0]), style.faint(lines[1])
     print("\n".join(lines))

@@ -10,7 +10,7 @@ from arrowroot import _terminal as terminal
 from arrowroot._render import clip, printable, text_table
 from arrowroot._report import layout as _layout
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size, three_digits
-from arrowroot.cli.target import column_texts, open_tree, storage_options
+from arrowroot.cli.target import column_texts, each_target, json_indent, open_tree, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -30,9 +30,17 @@ _N_BRANCHES = 8
 _PIPED_WIDTH = 80
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print the layout of a table."""
-    file, tree = open_tree(options.url, storage_options(options))
+def run(options: argparse.Namespace) -> int:
+    """Print the layouts of tables."""
+    return each_target(
+        options,
+        lambda url, is_alone: _show_one(url, options, is_alone=is_alone),
+        separated=not options.json,
+    )
+
+
+def _show_one(url: str, options: argparse.Namespace, *, is_alone: bool) -> None:
+    file, tree = open_tree(url, storage_options(options))
     memory = parse_size(options.basket_memory, "--basket-memory")
     found = _layout.layout_of(tree, column_texts(options.columns), memory)
     if options.json:
@@ -46,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
             "file_bytes": file.size_bytes,
             "num_entries": tree.num_entries,
         }
-        print(json.dumps({**head, **found.data()}, indent=2))
+        print(json.dumps({**head, **found.data()}, indent=json_indent(is_alone=is_alone)))
         return
     _print_text(file, tree, found, options)
 

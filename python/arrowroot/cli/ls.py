@@ -20,7 +20,15 @@ from arrowroot import (
 from arrowroot import _terminal as terminal
 from arrowroot._render import cell_text, clip, clip_apart, printable, text_table, width_of
 from arrowroot._sizes import compression_ratio, counted, cut_text, format_bytes, format_count, three_digits
-from arrowroot.cli.target import column_of, column_texts, each_target, open_target, storage_options
+from arrowroot.cli.target import (
+    column_of,
+    column_texts,
+    each_target,
+    json_indent,
+    open_target,
+    refuse_column,
+    storage_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +57,7 @@ _HEADER = ("branch", "C++ type", "entries", "stored", "memory", "ratio", "basket
 _NTUPLE_WORDS = {"branch": "field", "baskets": "pages"}
 #: Names and types are not cut below these.
 _NAME_WIDTH = 30
-_TYPE_WIDTH = 12
+_TYPE_WIDTH = 13
 #: The columns that a narrow terminal does without, beginning with the first.
 _DISPENSABLE = ("entries", "memory", "codec", "baskets", "ratio", "C++ type")
 _TITLE_WIDTH = (10, 100)
@@ -88,6 +96,8 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
         if (column := column_of(file, path)) is not None:
             path = column[0].path
             options = argparse.Namespace(**{**vars(options), "columns": [column[1]]})
+        elif not _below(keys, path):
+            refuse_column(file, path)
         below = _below(keys, path)
         if not below:
             inside = file[path]  # a tree in another object; or says which names come near
@@ -130,10 +140,8 @@ def _print_heading(file: File) -> None:
     style = terminal.Style(sys.stdout)
     cut = f", cut short by {format_bytes(file.missing_bytes)}" if file.missing_bytes else ""
     recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
-    print(
-        f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
-        f"ROOT {file.root_version}, {file.compression}{cut}{recovered}"
-    )
+    said = f"{format_bytes(file.size_bytes)}, ROOT {file.root_version}, {file.compression}{cut}{recovered}"
+    print(style.headed(printable(file.url), said))
 
 
 def _print_text(
@@ -296,15 +304,16 @@ def stems(depths: Sequence[int]) -> list[str]:
 
 def _print_tree(listed: _Listed, style: terminal.Style, options: argparse.Namespace) -> None:
     key, tree = listed.key, listed.tree
-    name = style.strong(printable(key.path))
+    name = printable(key.path)
     if tree is None:
-        print(f"{name}  {key.class_name}: {printable(str(listed.error))}")
+        print(f"{style.strong(name)}  {key.class_name}: {printable(str(listed.error))}")
         return
-    print(
-        f"{name}  {tree.class_name}, {counted(tree.num_entries, 'entry', 'entries')}, "
+    said = (
+        f"{tree.class_name}, {counted(tree.num_entries, 'entry', 'entries')}, "
         f"{counted(max(0, len(tree.clusters) - 1), 'cluster')}, {format_bytes(tree.stored_bytes)} stored, "
-        f"{format_bytes(tree.memory_bytes)} in memory, ratio {_ratio(tree.memory_bytes, tree.stored_bytes)}"
+        f"{format_bytes(tree.memory_bytes)} in memory"
     )
+    print(style.headed(name, said))
     if tree.written_by:
         sets = ", ".join(printable(name) for name in tree.attribute_sets)
         print(f"{printable(tree.written_by)}{', attribute sets: ' + sets if sets else ''}")
@@ -421,6 +430,7 @@ def _counted_once(branches: Sequence[Branch]) -> list[Branch]:
 
 def _fitted(rows: list[list[str]], right: list[bool], width: int) -> tuple[list[list[str]], list[bool]]:
     """Return the table for a terminal: long names and types cut, and columns left out if it is narrow."""
+    rows = [[row[0], row[1].replace("std::", ""), *row[2:]] for row in rows]
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     least_name = min(widths[0], _NAME_WIDTH)
     least_kind = min(widths[1], _TYPE_WIDTH)
@@ -505,4 +515,4 @@ def _print_json(
                 "branches": [{name: getattr(b, name) for name in _BRANCH_KEYS} for b in listed.branches],
             }
         document["trees"].append(entry)
-    print(json.dumps(document, indent=2 if is_alone else None))
+    print(json.dumps(document, indent=json_indent(is_alone=is_alone)))

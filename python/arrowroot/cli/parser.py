@@ -12,6 +12,7 @@ from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study, parser_write
 from arrowroot.cli.answers import for_command, for_option, for_rest, looks_like_file
 from arrowroot.cli.arguments import (
+    JSON_HELP,
     OBJECT_HELP,
     URL_HELP,
     add_columns,
@@ -206,21 +207,23 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     whole = parser()
     commands = commands_of(whole)
     words = list(arguments)
-    if words[:1] == ["help"]:
-        words = [*words[1:2], "--help"]
     if not words:
         whole.print_help()
         whole.exit()
     first = words[0]
     known = list(whole._option_string_actions)  # noqa: SLF001 - argparse says it nowhere else
     if first.startswith("-") and not any(option.startswith(first) for option in known):
-        whole.exit(EXIT_USAGE, f"arrowroot: {for_option(first, known, commands)} (try: arrowroot --help)\n")
+        answer = without_secrets(for_option(words, known, commands))
+        whole.exit(EXIT_USAGE, f"arrowroot: {answer} (try: arrowroot --help)\n")
     if first in ("head", "tail"):
         # As the commands of that name have it: head -5.
         words = [f"-n{word[1:]}" if re.fullmatch("-[0-9]+", word) else word for word in words]
     if not first.startswith("-") and first not in commands:
         if not looks_like_file(first):
             whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_command(first, words[1:], commands))}\n")
+        if words[1:] and words[1] in commands:
+            answer = f"the command comes first: write arrowroot {words[1]} {first}"
+            whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(answer)}\n")
         words.insert(0, "ls")
     options, unknown = whole.parse_known_args(words)
     if unknown:
@@ -248,7 +251,7 @@ def _ls(ls: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the sizes of collections (Muon_*, members of objects), not of branches",
     )
-    ls.add_argument("--json", action="store_true", help="as JSON; of several files, one document a line")
+    ls.add_argument("--json", action="store_true", help=JSON_HELP)
     add_storage(ls)
 
 
@@ -313,7 +316,7 @@ def _perf(perf: argparse.ArgumentParser) -> None:
     perf.add_argument(
         "--cold", action="store_true", help="drop the file from the page cache before each read"
     )
-    perf.add_argument("--json", action="store_true", help="as JSON: see --explain for the keys")
+    perf.add_argument("--json", action="store_true", help=f"{JSON_HELP}; --explain has the keys")
     perf.add_argument(
         "--plot", metavar="FILE", help="draw the first read: .png, .svg or .pdf (needs matplotlib)"
     )

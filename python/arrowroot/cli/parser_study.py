@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arrowroot.cli.arguments import (
+    JSON_HELP,
     URL_HELP,
     add_columns,
     add_storage,
@@ -102,7 +103,7 @@ examples:
 def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the commands of this module; ``add`` takes name, description and summary."""
     layout = add("layout", _LAYOUT, "how a tree lies in its file")
-    layout.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+    layout.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
     add_columns(layout, "show only these, and what is inside of them")
     layout.add_argument(
         "--basket-memory",
@@ -111,7 +112,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         help="for OptimizeBaskets: of the baskets of all branches together (default: 10 MB, as ROOT's)",
     )
     layout.add_argument("-l", "--long", action="store_true", help="all branches whose baskets would change")
-    layout.add_argument("--json", action="store_true", help="as JSON")
+    layout.add_argument("--json", action="store_true", help=JSON_HELP)
     add_storage(layout)
 
     fjr = add("fjr", _FJR, "read a CMS framework job report")
@@ -224,7 +225,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     tune.add_argument("--entries", metavar="A:B", type=entry_range, help="only these: 0:1000")
     tune.add_argument("--verify", metavar="N", type=positive, default=3, help="run the best N (default: 3)")
     tune.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
-    tune.add_argument("--json", action="store_true", help="as JSON")
+    tune.add_argument("--json", action="store_true", help=JSON_HELP)
     add_storage(tune, with_strategy=False)
 
     stress = add("stress", _STRESS, "one number: how fast this machine and this version are")

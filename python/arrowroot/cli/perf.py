@@ -61,8 +61,9 @@ def run(options: argparse.Namespace) -> int | None:
     reports: list[Report] = []
     wanted = ", ".join(f"--{name}" for name in _OUTPUTS if getattr(options, name))
 
-    def one(url: str, _: bool) -> None:
-        reports.append(_run_one(argparse.Namespace(**{**vars(options), "url": url})))
+    def one(url: str, is_alone: bool) -> None:
+        alone = {"url": url, "is_alone": is_alone}
+        reports.append(_run_one(argparse.Namespace(**{**vars(options), **alone})))
 
     code = each_target(options, one, separated=not options.json, of_one=wanted)
     if len(reports) > 1 and not options.json:

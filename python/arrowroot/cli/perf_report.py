@@ -15,6 +15,7 @@ from arrowroot._progress import bar
 from arrowroot._render import printable, text_table, without_secrets
 from arrowroot._report import accounts as _accounts
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, parse_size
+from arrowroot.cli.target import json_indent
 
 if TYPE_CHECKING:
     import argparse
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _NOTABLE_SHARE = 0.01
 #: Times of TTreePerfStats that may be more than Real Time.
 _SUMMED = ("cpu_time_ns", "disk_time_ns")
+_PER_S = " (1/s)"
 _SPLIT_KEYS = ("read", "decompress", "decode", "wait")
 #: The measures that are compared between several reads; the others are the same for each.
 _VARYING = (
@@ -98,7 +100,11 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
     if options.filter is not None:
         what += f", for which {printable(options.filter)}"
     print(f"{style.strong(printable(tree.location))}\n{what}, batches of {_batches_text(options)}")
-    print(_page_cache_text(passes, is_cold=options.cold))
+    print(
+        textwrap.fill(
+            _page_cache_text(passes, is_cold=options.cold), terminal.width(), subsequent_indent="  "
+        )
+    )
     if arrowroot.debug_build:
         print("a debug build: its times mean nothing")
     print()
@@ -183,9 +189,12 @@ def _print_repeats(passes: list[Measurement], style: terminal.Style) -> None:
         spread = values["spread"]
         rows.append(
             [
-                metric.alias or metric.label or key,
-                _metrics.shown(metric, first[key]),
-                *(_metrics.shown(metric, values[name]) for name in ("min", "median", "max")),
+                # A unit of words stands once in a row, for the table to fit 80 columns.
+                f"{metric.alias or metric.label or key}{_PER_S if metric.unit == 'entries/s' else ''}",
+                *(
+                    _metrics.shown(metric, value).removesuffix(" entries/s")
+                    for value in (first[key], *(values[name] for name in ("min", "median", "max")))
+                ),
                 "-" if spread is None else f"{100 * spread:.1f} %",
             ]
         )
@@ -270,4 +279,4 @@ def print_json(report: Report, options: argparse.Namespace) -> None:
         "monitor": None if report.series is None else report.series.data(),
         "busy": None if report.busy is None else report.busy.data(),
     }
-    print(json.dumps(document, indent=2))
+    print(json.dumps(document, indent=json_indent(is_alone=options.is_alone)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arrowroot import (
     Directory,
@@ -21,10 +21,12 @@ from arrowroot import (
 )
 from arrowroot import _terminal as terminal
 from arrowroot._objects.record import json_text
-from arrowroot._render import clip, printable, text_table
-from arrowroot.cli import art
-from arrowroot.cli.ls import stems
-from arrowroot.cli.target import column_of, each_target, open_target, storage_options
+from arrowroot._render import N_QUOTED, clip, printable, text_table
+from arrowroot.cli import art, ls
+from arrowroot.cli.target import column_of, each_target, open_target, refuse_column, storage_options
+
+if TYPE_CHECKING:
+    from arrowroot import File
 
 _PIPED_WIDTH = 100
 _USUAL_DEPTH = 3
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 def _show_one(url: str, options: argparse.Namespace) -> None:
     file, path = open_target(url, storage_options(options))
     if path is None:
-        raise InvalidRequestError(f"{file.url}: which object? URL:NAME; arrowroot ls lists them")
+        path = _only_object(file)
     if options.raw:
         sys.stdout.buffer.write(file.raw(path))
         return
@@ -54,11 +56,23 @@ def _show_one(url: str, options: argparse.Namespace) -> None:
     if column is not None:
         _show_column(*column, options)
         return
+    refuse_column(file, path)
     found = file[path]
     if isinstance(found, Tree | Directory):
-        kind = "a directory" if isinstance(found, Directory) else "a tree"
-        raise InvalidRequestError(f"{file.url}: {path!r} is {kind}: arrowroot ls shows what is in it")
+        usual = {"urls": [url], "columns": None, "keys": False, "long": options.members, "group": False}
+        ls.run(argparse.Namespace(**{**vars(options), **usual}))
+        return
     show_object(found, path, options)
+
+
+def _only_object(file: File) -> str:
+    """Return the path of the object, if a file has just one. Raises: InvalidRequestError, which names some."""
+    paths = [key.path for key in file.key_list(cycles=False) if not key.is_directory]
+    if len(paths) != 1:
+        some = ", ".join(map(repr, paths[:N_QUOTED])) + ", ..." * (len(paths) > N_QUOTED)
+        hint = f"? {some}: write {file.url}:{paths[0]}" if paths else "? there is none in it"
+        raise InvalidRequestError(f"{file.url}: which object{hint}")
+    return paths[0]
 
 
 def show_object(found: Any, path: str, options: argparse.Namespace) -> None:
@@ -85,7 +99,7 @@ def show_object(found: Any, path: str, options: argparse.Namespace) -> None:
 
 def _show_column(tree: Tree, name: str, options: argparse.Namespace) -> None:
     """Show the sizes of a column, and its first values."""
-    from arrowroot.cli import head, ls
+    from arrowroot.cli import head
 
     shared = {
         "columns": [name],
@@ -194,7 +208,7 @@ class _Tree:
     def drawn(self, style: terminal.Style, width: int) -> list[str]:
         result = []
         for stem, (level, label, text) in zip(
-            stems([line[0] for line in self._lines]), self._lines, strict=True
+            ls.stems([line[0] for line in self._lines]), self._lines, strict=True
         ):
             # The first is what the others are in.
             line = clip(f"{stem[3:] if level else ''}{label}  {text}".rstrip(), width)

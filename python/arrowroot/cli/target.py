@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import ArrowrootError, Directory, InvalidRequestError, StorageError, Tree, split_url
+from arrowroot import (
+    ArrowrootError,
+    CorruptFileError,
+    Directory,
+    InvalidRequestError,
+    LostKeyError,
+    NoSuchKeyError,
+    StorageError,
+    Tree,
+    split_url,
+)
 from arrowroot._storage.url import expand, is_glob
 from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 
@@ -46,6 +57,20 @@ def with_trees(urls: Sequence[str]) -> list[str]:
     return found
 
 
+def targets(typed: Sequence[str]) -> list[str]:
+    """Return files and trees as they were typed, and those that match patterns."""
+    return [
+        url if tree is None else f"{url}:{tree}"
+        for text in with_trees(typed)
+        for url, tree in (expand(text, None) if is_glob(split_url(text)[0]) else [(text, None)])
+    ]
+
+
+def json_indent(*, is_alone: bool) -> int | None:
+    """Return the indent of a document of JSON: those of several files are one a line."""
+    return 2 if is_alone else None
+
+
 def each_target(
     options: argparse.Namespace, run: Callable[[str, bool], None], *, separated: bool = True, of_one: str = ""
 ) -> int:
@@ -56,16 +81,14 @@ def each_target(
 
     Raises: InvalidRequestError for that and several files.
     """
-    urls = [
-        url if tree is None else f"{url}:{tree}"
-        for text in with_trees(options.urls)
-        for url, tree in (expand(text, None) if is_glob(split_url(text)[0]) else [(text, None)])
-    ]
+    urls = targets(options.urls)
     if len(urls) == 1:
         run(urls[0], True)
         return EXIT_DONE
     if of_one:
-        raise InvalidRequestError(f"{options.command}: {of_one}: of one file")
+        raise InvalidRequestError(
+            f"{options.command}: {of_one}: of one file at a time: write {options.command} {urls[0]} for the first"
+        )
     codes = []
     for i, url in enumerate(urls):
         if i and separated:
@@ -96,13 +119,26 @@ def open_target(text: str, storage: Mapping[str, Any] | None = None) -> tuple[Fi
         raise InvalidRequestError(f"{url}: write {file}.root:{name}")
     if os.path.isdir(url):  # noqa: PTH112 - as in parser
         raise StorageError(f"{url} is a directory: write '{url.rstrip('/')}/*.root' for files in it")
-    return arrowroot.open(url, **(storage or {})), path
+    try:
+        return arrowroot.open(url, **(storage or {})), path
+    except CorruptFileError as error:
+        from arrowroot._converting.formats import place_of
+
+        if place_of(url).format in ("parquet", "ipc"):
+            root = f"{os.path.splitext(url)[0]}.root"  # noqa: PTH122 - as in parser
+            error.args = (f"{error}: write arrowroot convert {url} {root}", *error.args[1:])
+        raise
 
 
 def only_tree(file: File) -> Tree:
-    """Return the only tree of a file. Raises: InvalidRequestError with the line to write, if it has several."""
+    """Return the only tree of a file. Raises: an error with the line to write, if it has several or none."""
     try:
         return file.only_tree()
+    except LostKeyError:
+        raise
+    except NoSuchKeyError as error:
+        error.args = (f"{error.args[0]}: write arrowroot ls {file.url}", *error.args[1:])
+        raise
     except InvalidRequestError as error:
         raise InvalidRequestError(f"{error}: write {file.url}:{file.trees[0]}") from None
 
@@ -118,6 +154,19 @@ def column_of(file: File, path: str) -> tuple[Tree, str] | None:
     return None
 
 
+def refuse_column(file: File, path: str) -> None:
+    """Raise InvalidRequestError if columns of a tree were named in the place of an object that there is not."""
+    if path in file:
+        return
+    for above in file.trees:
+        tree = file[above]
+        if isinstance(tree, Tree) and tree.matching(path):
+            what = "is a column" if tree.has_branch(path) else "names columns"
+            raise InvalidRequestError(
+                f"{file.url}: {path!r} {what}: write {file.url}:{above} -c {shlex.quote(path)}"
+            )
+
+
 def open_tree(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, Tree]:
     """Return the file and the tree of "URL[:TREE]", or the only one of the file."""
     file, path = open_target(text, storage)
@@ -127,6 +176,7 @@ def open_tree(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File
         raise InvalidRequestError(
             f"{file.url}: {path!r} is a column: write {file.url}:{column[0].path} -c {column[1]}"
         )
+    refuse_column(file, path)
     found = file[path]
     if not isinstance(found, Tree):
         kind = "a directory" if isinstance(found, Directory) else f"a {getattr(found, 'class_name', 'value')}"

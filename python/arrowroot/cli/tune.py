@@ -14,7 +14,7 @@ from arrowroot._render import printable, text_table
 from arrowroot._report import trace, tune
 from arrowroot._report.replay import shown
 from arrowroot._sizes import counted, format_bytes, format_count, format_rate, format_seconds, three_digits
-from arrowroot.cli.target import column_texts, each_target, open_tree, storage_options
+from arrowroot.cli.target import column_texts, each_target, json_indent, open_tree, storage_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,9 @@ def run(options: argparse.Namespace) -> int:
     """Measure, predict and verify for each file."""
     return each_target(
         options,
-        lambda url, _: _tune(argparse.Namespace(**{**vars(options), "url": url})),
+        lambda url, is_alone: _tune(
+            argparse.Namespace(**{**vars(options), "url": url, "is_alone": is_alone})
+        ),
         separated=not options.json,
     )
 
@@ -225,4 +227,4 @@ def _print_json(
             for candidate in ranking
         ],
     }
-    print(json.dumps(document, indent=2))
+    print(json.dumps(document, indent=json_indent(is_alone=options.is_alone)))
