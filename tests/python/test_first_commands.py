@@ -220,6 +220,14 @@ def test_a_column_is_shown_by_its_path(file: Path, capsys: pytest.CaptureFixture
     assert (code, "zlib" in out, "the first 10 of 20 entries" in out) == (0, True, True)
 
 
+def test_types_of_an_ntuple_are_seen_at_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ar.write(f"{tmp_path}/n.root:Events", {"Muon_ids": [[1, 2]] * 2000, "n": range(2000)}, layout="rntuple")
+    assert " vector<int64_t> " in typed(f"ls {tmp_path}/n.root", tmp_path, capsys)[1]
+
+
 def test_sizes_of_collections(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = typed("ls FILE:Events --group", file, capsys)
     rows = {line.split("  ")[0]: line.split()[-5 if "%" in line else 0] for line in out.splitlines()[3:]}

@@ -57,7 +57,7 @@ _HEADER = ("branch", "C++ type", "entries", "stored", "memory", "ratio", "basket
 _NTUPLE_WORDS = {"branch": "field", "baskets": "pages"}
 #: Names and types are not cut below these.
 _NAME_WIDTH = 30
-_TYPE_WIDTH = 13
+_TYPE_WIDTH = 15
 #: The columns that a narrow terminal does without, beginning with the first.
 _DISPENSABLE = ("entries", "memory", "codec", "baskets", "ratio", "C++ type")
 _TITLE_WIDTH = (10, 100)
