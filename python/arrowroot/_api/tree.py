@@ -177,6 +177,10 @@ class Tree(TreeMetadata):
         """Return the schema of all columns through the Arrow C data interface."""
         return self.scan().__arrow_c_schema__()
 
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        """Raise WrongTypeError: NumPy would make one value of it."""
+        raise WrongTypeError('a tree is many columns: write tree.to_numpy(["x"]), or tree.to_pandas(["x"])')
+
     __reversed__ = None
 
     def __iter__(self) -> NoReturn:

@@ -171,16 +171,23 @@ class TreeColumn:
         """Read it as an Arrow C stream of its values."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    @property
+    def _call(self) -> str:
+        """How to convert it: NumPy has no lists of different lengths."""
+        import pyarrow as pa
+
+        return "to_awkward" if pa.types.is_nested(self.type) else "to_numpy"
+
     def __iter__(self) -> NoReturn:
         """Raise WrongTypeError: values are not read one by one."""
         raise WrongTypeError(
-            f"tree[{self._name!r}] is not read value by value: write tree[{self._name!r}].to_numpy()"
+            f"tree[{self._name!r}] is not read value by value: write tree[{self._name!r}].{self._call}()"
         )
 
     def __getitem__(self, entries: object) -> NoReturn:
         """Raise WrongTypeError, with how to read some entries."""
         raise WrongTypeError(
-            f"tree[{self._name!r}] is not read by [...]: write tree[{self._name!r}].to_numpy(entries=slice(0, 5))"
+            f"tree[{self._name!r}] is not read by [...]: write tree[{self._name!r}].{self._call}(entries=slice(0, 5))"
         )
 
     def __reduce__(self) -> NoReturn:
