@@ -170,13 +170,15 @@ def format_seconds(seconds: float) -> str:
 
 def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
     """Return a value in the first unit in which it is less than one of the next; of the first there are no parts."""
-    for i, (size, unit) in enumerate(units):
+    *smaller, (size, unit) = units
+    larger = [next_size for next_size, _ in units[1:]]
+    for i, ((one, name), next_one) in enumerate(zip(smaller, larger, strict=True)):
         # The number is rounded first: 999,999 bytes are 1.00 MB, not 1000 kB, and 59.97 s are a minute.
-        number = three_digits(value / size) if i else f"{value / size:.0f}"
-        if unit == units[-1][1] or abs(float(number)) * size < units[i + 1][0] * _ALL_BUT:
-            return f"{number} {unit}"
-        value = float(number) * size
-    raise AssertionError("the last unit takes all")
+        number = three_digits(value / one) if i else f"{value / one:.0f}"
+        if abs(float(number)) * one < next_one * _ALL_BUT:
+            return f"{number} {name}"
+        value = float(number) * one
+    return f"{three_digits(value / size)} {unit}"
 
 
 def cut_text(missing_bytes: int) -> str:

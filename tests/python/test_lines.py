@@ -4,7 +4,6 @@ import base64
 import csv
 import io
 import json
-import random
 import subprocess
 import sys
 
@@ -21,7 +20,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._converting import lines
 from tests.command import done_here, run_here
-from tests.tables.drawn import KINDS, draw_array
+from tests.tables.drawn import KINDS, Chance, draw_array
 
 
 def plain(scalar: pa.Scalar) -> object:
@@ -65,7 +64,7 @@ def is_same(found: object, expected: object) -> bool:
 
 def every_kind(n: int) -> pa.Table:
     """Return columns of every kind, and of unions, which trees cannot have and RNTuples can."""
-    chance = random.Random(1)
+    chance = Chance(1)
     # The oldest pyarrow takes no floats for half ones.
     fields = [pa.field(str(kind), kind) for kind in KINDS if kind != pa.float16()]
     table = pa.table([draw_array(chance, field, n) for field in fields], schema=pa.schema(fields))
