@@ -107,7 +107,7 @@ def test_friends_that_were_given_have_theirs_beside_them(friends: RootFiles) -> 
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("loaded", r"friend 'w' .*part0\.root:W\) has only 20 entries"),
+        ("loaded", r"friend 'w', .*part0\.root:W, has only 20 entries"),
         ("unloaded", "no object 'W'"),
         ("same_name", "its friend 'w' would be the tree itself"),
     ],

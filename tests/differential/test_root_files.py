@@ -177,7 +177,7 @@ def test_recorded_friends_are_opened_and_longer_ones_cut(root_files):
     table = tree.to_arrow(["x", "closeness", "f.distance"])
     assert all(table[name].to_pylist() == list(range(10)) for name in table.column_names)
     assert tree.to_arrow(["distance"], entries=[9, 3])["distance"].to_pylist() == [9, 3]
-    with pytest.raises(ar.InvalidRequestError, match=r"friend .few. .* has only 8 entries"):
+    with pytest.raises(ar.InvalidRequestError, match=r"friend .few., .*:few, has only 8 entries"):
         tree.add_friend(few)
 
 

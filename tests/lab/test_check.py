@@ -505,8 +505,8 @@ def test_planted_three_per_cent_of_time_ring_once_pairs_confirm_them(
     (tmp_path / "c.toml").write_text(text.replace("COMMIT", old))
     for time_ns, now_ns, states, code in (
         (slow, slow, {"suspect"}, 0),
-        (6 * quick, slow, {"cleared"}, 0),
-        (6 * quick, 2 * quick, {"slower place"}, 4),
+        (3 * quick, slow, {"cleared"}, 0),
+        (3 * quick, 2 * quick, {"slower place"}, 4),
     ):
         environment(old, told_wall_ns=time_ns)
         assert main(["run", str(path), *database, "--again"]) == 0

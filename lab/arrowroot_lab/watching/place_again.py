@@ -17,14 +17,21 @@ if TYPE_CHECKING:
 
 #: Nights of one place differ: less than this share in one round is left to the nights that follow (``lab check``).
 LEAST_OF_PLACE = 0.2
-LEFT = f"not confirmed: less than {LEAST_OF_PLACE:.0%} with the same engine: the nights that follow tell (`lab check`)"
+#: What a process waits for its turn is as much, on a machine that others use.
+_LEAST_NS = 4_000_000
+LEFT = (
+    f"not confirmed: less than {LEAST_OF_PLACE:.0%}, or few ms, with the same engine: the nights that follow tell "
+    "(`lab check`)"
+)
 #: A round trip that grew so many times speaks for the line.
 _LINE = 1.5
 
 
 def is_worth_it(finding: Finding) -> bool:
     """Return whether a time grew by so much that one round tells something."""
-    return finding.ratio is not None and finding.ratio > 1 + LEAST_OF_PLACE
+    if finding.ratio is None or not isinstance(finding.now, int) or not isinstance(finding.before, int):
+        return False
+    return finding.ratio > 1 + LEAST_OF_PLACE and finding.now - finding.before > _LEAST_NS
 
 
 def judged(finding: Finding, before: Result, now: Result, again: Result | None, *, why: str) -> Finding:
@@ -38,13 +45,17 @@ def judged(finding: Finding, before: Result, now: Result, again: Result | None, 
         return replace(finding, note=f"not measured again: {reason}")
     first, *later = (value for value in least if value)
     ratio = min(later) / first
-    if ratio > 1 + LEAST_OF_PLACE:
+    if ratio > 1 + LEAST_OF_PLACE and min(later) > _most(before, finding.name):
         still = f"{shown(ratio, 'ratio')} times, also when measured again"
         note = "; ".join(filter(None, (still, _line(before, again), "the engine is the same")))
         return replace(finding, state=FindingState.SLOWER_PLACE, ratio=ratio, note=note, uuid_now=again.uuid)
     return replace(
         finding, state=FindingState.CLEARED, note=f"{shown(ratio, 'ratio')} times when measured again"
     )
+
+
+def _most(result: Result, name: str) -> int:
+    return max((getattr(one, name) or 0 for one in result.counted()), default=0)
 
 
 def _least(result: Result | None, name: str) -> int | None:
