@@ -125,7 +125,7 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
     ("command", "answer"),
     [
         ("show --matrix colour", "argument --matrix: invalid choice: 'colour' "),
-        ("show --josn", "show has no option --josn; did you mean '--json' or '--since'? (try"),
+        ("show --josn", "show has no option --josn; did you mean '--json'? (try"),
         ("check --baseline 1f3a --since 2026", "check has no option --since"),
         ("cache all", "cache takes no 'all' (try: arrowroot lab cache --help)"),
         ("runs", "there is no command 'runs'; did you mean 'run'? (try: arrowroot lab --help)"),

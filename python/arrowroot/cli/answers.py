@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 #: Commands of others, and the line to write.
 _COMMANDS = {
     "list dir keys content info rootls browse count rowcount nrows stat size du": "arrowroot ls run7.root",
-    "cat print dump more less scan rootprint": "arrowroot head run7.root:Events",
+    "cat print dump more less rootprint": "arrowroot head run7.root:Events",
+    "scan": "arrowroot head run7.root:Events -c COLUMNS --filter CONDITION",
     "tree describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
     "draw plot hist histogram rootdraw": "arrowroot show run7.root:h_pt",
     "cp copy rootcp": "arrowroot convert run7.root run8.root",
@@ -109,15 +111,25 @@ def _of_file(line: str, typed: Sequence[str]) -> str:
     if "arrowroot show" in line and name and rest:
         drawn = f"np.histogram(ar.open({url!r})[{name!r}][{rest[0]!r}].to_numpy(), 50)"
         return f"arrowroot head {file} -c {rest[0]}, or in Python {drawn}"
-    said = {'"run7.root"': repr(url), '"h_pt"': repr(name or "h_pt")}
+    # As TTree::Scan has them: columns with colons, then a condition.
+    columns, condition = [*rest, "", ""][:2]
+    said = {
+        '"run7.root"': repr(url),
+        '"h_pt"': repr(name or "h_pt"),
+        " -c COLUMNS": f" -c {columns.replace(':', ',')}" if columns else " ",
+        " --filter CONDITION": f" --filter {shlex.quote(condition)}" if condition else " ",
+    }
 
     def typed_for(found: re.Match[str]) -> str:
         if found[0].startswith("run7.root"):
             return file
-        return said.get(found[0]) or (rest[0] if rest else found[0])
+        return said.get(found[0], rest[0] if rest else found[0])
 
-    ours = r'"run7\.root"|"h_pt"|run7\.root(:Events|:h_pt)?|run8\.root|run7\.\w+|skim\.root'
-    return re.sub(ours, typed_for, line)
+    ours = (
+        r' -c COLUMNS| --filter CONDITION|"run7\.root"|"h_pt"'
+        r"|run7\.root(:Events|:h_pt)?|run8\.root|run7\.\w+|skim\.root"
+    )
+    return re.sub(ours, typed_for, line).rstrip()
 
 
 def merged(files: Sequence[str], output: str) -> str:

@@ -42,15 +42,20 @@ def storage_options(options: argparse.Namespace) -> dict[str, str]:
 def with_trees(urls: Sequence[str]) -> list[str]:
     """Return files and trees as they were typed; "FILE TREE" is "FILE:TREE", where TREE is no file."""
     found: list[str] = []
-    for text in map(or_stdin, urls):
+    for i, text in enumerate(map(or_stdin, urls)):
         is_file = "://" in text or text.endswith(".root") or os.path.exists(split_url(text)[0])  # noqa: PTH110 - as in parser
         if found and not is_file and split_url(found[-1])[1] is None and os.path.exists(found[-1]):  # noqa: PTH110 - see above
             found[-1] = f"{found[-1]}:{text}"
         elif found and not is_file and text.isdecimal():
             raise InvalidRequestError(f"{text}: there is no such file: write -n {text} for so many entries")
-        elif found and not is_file and not any(letter in text for letter in "/*?["):
+        elif found and not is_file and any(letter in text for letter in "<>=&|! "):
             raise InvalidRequestError(
-                f"{text}: there is no such file: write {found[-1]} -c {text} for a column"
+                f"{text}: there is no such file: write {found[-1]} --filter {shlex.quote(text)} for a condition"
+            )
+        elif found and not is_file and not any(letter in text for letter in "/*?["):
+            names = ",".join([text, *urls[i + 1 :]])  # more of them are meant alike
+            raise InvalidRequestError(
+                f"{text}: there is no such file: write {found[-1]} -c {shlex.quote(names)} for a column"
             )
         else:
             found.append(text)
