@@ -131,6 +131,8 @@ def test_the_line_that_is_answered_runs(
 def test_what_was_meant_is_done(
     words: str, as_typed: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if " lab " in f" {words} ":
+        pytest.importorskip("arrowroot_lab")
     done = typed(words, file, capsys)
     assert done == typed(as_typed, file, capsys)
     assert done[0] == 0

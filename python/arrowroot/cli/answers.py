@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
@@ -111,6 +110,8 @@ def _of_file(line: str, typed: Sequence[str]) -> str:
     if "arrowroot show" in line and name and rest:
         drawn = f"np.histogram(ar.open({url!r})[{name!r}][{rest[0]!r}].to_numpy(), 50)"
         return f"arrowroot head {file} -c {rest[0]}, or in Python {drawn}"
+    import shlex
+
     # As TTree::Scan has them: columns with colons, then a condition.
     columns, condition = [*rest, "", ""][:2]
     said = {
