@@ -72,7 +72,7 @@ def takes(
 
 def not_made(kind: _T) -> _T:
     """Have a class whose objects others make refuse a path, or nothing, with the line that gives one."""
-    make = kind.__init__  # type: ignore[misc]
+    make = kind.__init__  # type: ignore[misc]  # a class is decorated before it has objects
 
     def __init__(self: Any, *args: Any, **given: Any) -> None:  # noqa: N807 - it is one
         first = args[0] if args else None

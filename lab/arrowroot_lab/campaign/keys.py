@@ -60,7 +60,7 @@ def near(name: str, known: Collection[str]) -> str:
 
 def nearest(name: str, known: Collection[str]) -> str:
     """Return a question for the known names that are near one that is not; "" if there are none."""
-    # What all options begin with makes none of them near.
+    # Dashes, with which all options begin, make none of them near.
     bare = {one.lstrip("-"): one for one in known}
     close = [bare[one] for one in get_close_matches(name.lstrip("-"), list(bare), n=3, cutoff=0.6)]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -1,4 +1,4 @@
-"""What a run has measured: a row for each case, and what to do with it."""
+"""The figures of a run: a row for each case, and what to do with it."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class _Site:
         )
 
     def _last_run(self) -> dict[str, Any] | None:
-        """What the newest command has measured: the answer, a picture and the figures; None without results."""
+        """The figures of the newest command: the answer, a picture, and a table; None without results."""
         run = next(iter(runs_of(self.snapshot.summaries).values()), None)
         if run is None:
             return None

@@ -87,7 +87,7 @@ class Friends(NamedTuple):
     index: str | Iterable[str] | Literal[False] | None = None  # type: ignore[assignment]  # a tuple has an index()
 
 
-Friends.__new__ = takes()(Friends.__new__)  # type: ignore[method-assign]
+Friends.__new__ = takes()(Friends.__new__)  # type: ignore[method-assign]  # a NamedTuple takes no __new__ in its body
 
 
 def opened_chain(

@@ -52,7 +52,7 @@ def _answering(kind: type[TreeColumn]) -> type[TreeColumn]:
         setattr(kind, f"__r{name}__", _refuse(f"OTHER {sign} COLUMN"))
     for name, sign in {"neg": "-", "pos": "+", "invert": "~"}.items():
         setattr(kind, f"__{name}__", _refuse(f"{sign}COLUMN"))
-    kind.__abs__ = _refuse("abs(COLUMN)")  # type: ignore[attr-defined]
+    kind.__abs__ = _refuse("abs(COLUMN)")  # type: ignore[attr-defined]  # operators come from one table
     return kind
 
 
