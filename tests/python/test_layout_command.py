@@ -161,3 +161,15 @@ def test_whole_columns_of_an_empty_table_are_no_error(tmp_path, arrowroot_comman
         out = arrowroot_command("layout", path).stdout
         assert "0 entries" in out
         assert json.loads(arrowroot_command("layout", path, "--json").stdout)["pieces"]["n"] == 0
+
+
+def test_bytes_that_equal_pages_share_count_once(tmp_path):
+    zeros = np.zeros(10_000)
+    path = tmp_path / "shared.root"
+    ar.write(f"{path}:t", pa.table({"a": zeros, "b": zeros, "c": np.arange(10_000) % 77}), layout="rntuple")
+    with ar.open(path) as file:
+        tree = file["t"]
+        a, b, c = (branch.stored_bytes for branch in tree.branches)
+        assert a == b > 0
+        assert tree.stored_bytes == a + c
+        assert layout_of(tree).cluster_bytes.largest == tree.stored_bytes

@@ -1,7 +1,7 @@
 //! From a URL and options to the layers that a file and its scans read through.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::account::{Accounted, Ledger, Ledgers, Operation};
@@ -38,6 +38,8 @@ pub struct Stack {
     store_ledgers: Ledgers,
     options: Options,
     afresh: Arc<Afresh>,
+    /// The last decision of a scan that was logged: passes that decide alike say it once.
+    logged_decision: Mutex<String>,
 }
 
 /// What one scan reads through.
@@ -156,7 +158,18 @@ impl Stack {
             download: download.clone(),
             replicas,
         });
-        Ok(Stack { store, base, ledger, preloaded, blocks, download, store_ledgers, options, afresh })
+        Ok(Stack {
+            store,
+            base,
+            ledger,
+            preloaded,
+            blocks,
+            download,
+            store_ledgers,
+            options,
+            afresh,
+            logged_decision: Mutex::default(),
+        })
     }
 
     /// The same file past all that is kept of it: what is read comes from the store, and is kept in the place of what was.
@@ -179,6 +192,7 @@ impl Stack {
             store_ledgers: self.store_ledgers.clone(),
             options: self.options.clone(),
             afresh: Arc::clone(&self.afresh),
+            logged_decision: Mutex::default(),
             store,
         })
     }
@@ -235,7 +249,14 @@ impl Stack {
         let profile = self.store.access_profile();
         let reading = Reading::new(&self.options, profile);
         let strategy = self.options.strategy.name();
-        log::info!(target: LOG, "{}: strategy {strategy}: {}", self.store.url(), reading.reason(profile));
+        if log::log_enabled!(target: LOG, log::Level::Info) {
+            let decision = format!("{}: strategy {strategy}: {}", self.store.url(), reading.reason(profile));
+            let mut logged = self.logged_decision.lock().unwrap_or_else(PoisonError::into_inner);
+            if *logged != decision {
+                log::info!(target: LOG, "{decision}");
+                *logged = decision;
+            }
+        }
         // Where all that is needed comes from the store, what came besides is a difference, which costs nothing.
         let may_others_answer = self.blocks.is_some()
             || self.preloaded.is_some()

@@ -92,27 +92,38 @@ impl Reading {
     pub(crate) fn reason(&self, profile: AccessProfile) -> String {
         let ReadStyle { grouping, window_bytes, limits, n_ahead } = self.style;
         let what = match self.layer {
-            StrategyLayer::ReadAhead(n_bytes) => format!("one window of {n_bytes} bytes is read ahead"),
-            StrategyLayer::LazyDownload(n_bytes) => format!("segments of {n_bytes} bytes are copied to this machine"),
+            StrategyLayer::ReadAhead(n_bytes) => format!("one window of {} is read ahead", size_text(n_bytes)),
+            StrategyLayer::LazyDownload(n_bytes) => {
+                format!("segments of {} are copied to this machine", size_text(n_bytes))
+            }
             StrategyLayer::Background(style) => {
-                format!("the storage fetches windows of {} bytes, {} ahead", style.window_bytes, style.n_ahead)
+                format!("the storage fetches windows of {}, {} ahead", size_text(style.window_bytes), style.n_ahead)
             }
             StrategyLayer::Nothing if limits.is_none() => "each basket is a read of its own".to_owned(),
             StrategyLayer::Nothing if matches!(grouping, Grouping::TreeCache { .. }) => {
-                format!("a vector read for each {window_bytes} bytes of clusters, {n_ahead} ahead")
+                format!("a vector read for each {} of clusters, {n_ahead} ahead", size_text(window_bytes))
             }
-            StrategyLayer::Nothing => format!("windows of {window_bytes} bytes, {n_ahead} fetched ahead"),
+            StrategyLayer::Nothing => format!("windows of {}, {n_ahead} fetched ahead", size_text(window_bytes)),
         };
         if !profile.is_remote {
             return format!("{what}; the store is near");
         }
         let AccessProfile { latency, bytes_per_second, max_parallel, max_ranges, .. } = profile;
-        let mb_per_second = bytes_per_second / 1e6;
+        let rate = size_text(bytes_per_second as u64);
         format!(
-            "{what}; the store answers in {latency:.1?} with {mb_per_second:.1} MB/s, takes {max_parallel} requests at a time \
+            "{what}; the store answers in {latency:.1?} with {rate}/s, takes {max_parallel} requests at a time \
              and {max_ranges} ranges in one"
         )
     }
+}
+
+/// Three digits and one unit, as the package's other texts have it.
+fn size_text(n_bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB"];
+    let exponent = n_bytes.checked_ilog10().map_or(0, |digits| digits as usize / 3).min(units.len() - 1);
+    let scaled = n_bytes as f64 / 1000_f64.powi(exponent as i32);
+    let n_decimals = if exponent == 0 || scaled >= 100.0 { 0 } else { 2 - usize::from(scaled >= 10.0) };
+    format!("{scaled:.n_decimals$} {}", units[exponent])
 }
 
 /// Windows in the order of need.

@@ -145,7 +145,9 @@ def layout_of(
     # Where a cluster of no entries stands, nothing can be over it.
     ends = clusters[np.clip(of_cluster + 1, 0, max(0, len(clusters) - 1))] if len(clusters) else end
     n_clusters = max(0, len(clusters) - 1)
-    bytes_of = np.bincount(of_cluster[is_there], stored[is_there], n_clusters) if n_clusters else np.zeros(0)
+    # Pages that are equal may share their bytes.
+    own = np.flatnonzero(is_there)[np.unique(pieces["offset"][is_there], return_index=True)[1]]
+    bytes_of = np.bincount(of_cluster[own], stored[own], n_clusters) if n_clusters else np.zeros(0)
     spans = _native.entry_spans(pieces["offset"], stored, first, end, tree.num_entries)
     told = tree.optimized_baskets(basket_memory)
     return Layout(

@@ -26,8 +26,15 @@ const MAX_MISSING_FOR_BYTE: u64 = 1 << 20;
 pub(super) struct Groups {
     groups: Vec<ClusterGroup>,
     lists: Vec<OnceLock<PageList>>,
-    /// By physical column.
-    sizes: OnceLock<Vec<PageSizes>>,
+    sizes: OnceLock<StoredSizes>,
+}
+
+/// The sizes of all pages.
+pub(super) struct StoredSizes {
+    /// By physical column, the pages that it shares with others included.
+    pub(super) columns: Vec<PageSizes>,
+    /// Of all columns; stored bytes that several pages share count once.
+    pub(super) whole: PageSizes,
 }
 
 /// A cluster, and where its pages are described.
@@ -233,11 +240,11 @@ impl Ntuple {
         Some((id, self.slots().slot(id)))
     }
 
-    /// What the pages of each physical column take, in all clusters. Reads all page lists that were not read yet.
+    /// The sizes of the pages of all clusters. Reads all page lists that were not read yet.
     ///
     /// # Errors
     /// As the reading of page lists.
-    pub(super) fn page_sizes(&self) -> Result<&[PageSizes]> {
+    pub(super) fn page_sizes(&self) -> Result<&StoredSizes> {
         let groups = self.groups();
         if let Some(sizes) = groups.sizes.get() {
             return Ok(sizes);
@@ -310,20 +317,28 @@ pub(super) fn unwitnessed(n_elements: u64) -> format::Error {
     format::Error::unsupported(0, what)
 }
 
-fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> Vec<PageSizes> {
+fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> StoredSizes {
     let mut sizes = vec![PageSizes::default(); schema.columns.len()];
+    let mut ranges = Vec::new();
     for (list, columns) in lists.flat_map(|list| list.columns.iter().map(move |columns| (list, columns))) {
         for ((size, listed), column) in sizes.iter_mut().zip(columns).zip(&schema.columns) {
             if !listed.is_suppressed {
                 size.compression.get_or_insert(listed.compression);
             }
             for page in list.pages(listed) {
+                let checksum_bytes = if page.has_checksum { PAGE_CHECKSUM_BYTES as u64 } else { 0 };
+                let stored_bytes = page.stored_bytes.saturating_add(checksum_bytes);
                 size.n_pages += 1;
-                size.stored_bytes = size.stored_bytes.saturating_add(page.stored_bytes);
+                size.stored_bytes = size.stored_bytes.saturating_add(stored_bytes);
                 let n_bytes = column.column_type.page_bytes(u64::from(page.n_elements)).unwrap_or(usize::MAX);
                 size.memory_bytes = size.memory_bytes.saturating_add(n_bytes as u64);
+                ranges.push((page.offset, stored_bytes));
             }
         }
     }
-    sizes
+    ranges.sort_unstable();
+    ranges.dedup();
+    let mut whole = sizes.iter().fold(PageSizes::default(), |sum, size| sum.added(*size));
+    whole.stored_bytes = ranges.iter().fold(0, |sum: u64, &(_, n_bytes)| sum.saturating_add(n_bytes));
+    StoredSizes { columns: sizes, whole }
 }

@@ -14,7 +14,7 @@ use crate::scan::{ColumnId, Request, Scan};
 use crate::table::{ColumnPlace, Description, Sizes, Table};
 
 impl PageSizes {
-    fn added(self, more: PageSizes) -> PageSizes {
+    pub(super) fn added(self, more: PageSizes) -> PageSizes {
         PageSizes {
             n_pages: self.n_pages + more.n_pages,
             stored_bytes: self.stored_bytes.saturating_add(more.stored_bytes),
@@ -94,8 +94,7 @@ impl Table for Ntuple {
     }
 
     fn sizes(&self) -> Result<Sizes> {
-        let all = self.page_sizes()?.iter().fold(PageSizes::default(), |sum, size| sum.added(*size));
-        Ok(all.sizes())
+        Ok(self.page_sizes()?.whole.sizes())
     }
 
     fn n_columns(&self) -> usize {
@@ -176,7 +175,7 @@ impl Table for Ntuple {
     }
 
     fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {
-        Ok(field_sizes(self.schema(), self.page_sizes()?, self.member(id).field()).sizes())
+        Ok(field_sizes(self.schema(), &self.page_sizes()?.columns, self.member(id).field()).sizes())
     }
 
     fn knows_sizes(&self) -> bool {
