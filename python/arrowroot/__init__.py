@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
 from arrowroot._api.column import Column
-from arrowroot._api.file import Directory, File, Key, open  # noqa: A004 - as for uproot
+from arrowroot._api.file import Directory, File, Key
+from arrowroot._api.opening import open  # noqa: A004 - as for uproot
 from arrowroot._api.scan import Scan
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (

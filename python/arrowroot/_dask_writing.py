@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._api.file import open as open_file
+from arrowroot._api.opening import open as open_file
 from arrowroot._errors import (
     CorruptFileError,
     InvalidRequestError,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from arrowroot._api.chain import Chain
-from arrowroot._api.file import open as open_file
+from arrowroot._api.opening import open as open_file
 from arrowroot._api.row import Row
 from arrowroot._api.scan_files import opened_chain
 from arrowroot._api.tree import Tree

@@ -124,7 +124,7 @@ def _local(file: str) -> str:
 
 
 def _of_root(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> Input:
-    from arrowroot._api.file import open as open_file
+    from arrowroot._api.opening import open as open_file
 
     file = open_file(place.file, **storage)
     if place.table is not None:

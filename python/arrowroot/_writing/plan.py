@@ -284,7 +284,7 @@ def _read(
     sample: pa.Table | None,
     n_entries: int | None,
 ) -> LayoutPlan:
-    from arrowroot._api.file import open as open_file
+    from arrowroot._api.opening import open as open_file
     from arrowroot._api.tree import Tree
 
     (path, name), (settings, schema) = place, written

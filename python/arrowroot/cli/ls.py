@@ -140,7 +140,7 @@ def _print_heading(file: File) -> None:
     style = terminal.Style(sys.stdout)
     cut = f", cut short by {format_bytes(file.missing_bytes)}" if file.missing_bytes else ""
     recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
-    said = f"{format_bytes(file.size_bytes)}, ROOT {file.root_version}, {file.compression}{cut}{recovered}"
+    said = f"{format_bytes(file.size_bytes)}, ROOT {file.root_version}, default {file.compression}{cut}{recovered}"
     print(style.headed(printable(file.url), said))
 
 

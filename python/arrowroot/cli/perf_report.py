@@ -120,6 +120,11 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
         time_text = _metrics.shown(metrics[f"{kind}_ns"], first[f"{kind}_ns"])
         drawn = style.accent(bar((percent or 0) / 100).rstrip())
         print(f"{kind:<10}  {time_text:>10}  {percent or 0:5.1f} %  {drawn}".rstrip())
+    real_ns = first["real_time_ns"] or 0
+    rest_ns = n_threads * real_ns - sum(first[f"{kind}_ns"] or 0 for kind in _SPLIT_KEYS)
+    if rest_ns > 0:
+        rest_text = _metrics.shown(metrics["real_time_ns"], rest_ns)
+        print(f"{'(rest)':<10}  {rest_text:>10}  planning, handing batches over, idle threads")
     print()
     for metric in _metrics.METRICS:
         if metric.label and metric.label not in _SPLIT_KEYS and first[metric.key] is not None:
