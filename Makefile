@@ -65,7 +65,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost, run the laboratory's quick campaign
+demo: build ## make a sample of event data, read it, report the cost, run the laboratory's quick campaign
 	@mkdir -p demo
 	@echo 'arrowroot: a sample of simulated events (4 s)'
 	@$(BIN)/arrowroot sample nanoaod demo/sample.root --size '30 MB' --keep
@@ -129,7 +129,7 @@ format: $(VENV)/.dependencies ## format all Rust and Python code
 	$(BIN)/ruff format --quiet $(PYTHON_CODE)
 
 .PHONY: build
-build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
+build: $(VENV)/.native $(VENV)/.demo ## build the extension into .venv (optimised, editable), and the laboratory and Matplotlib beside it
 	@$(BIN)/python -m compileall -q python/arrowroot # as pip does with what it installs
 
 .PHONY: bench
@@ -234,7 +234,7 @@ $(VENV)/.created: | prerequisites
 	@$(PIP) install --upgrade 'pip>=25.1'
 	@touch $@
 
-# What builds it, what the demo needs besides, and all that linting and testing need: nobody waits for what he does not use.
+# What builds it, what the demo needs besides, and all that linting and testing need: nobody waits for the last who only reads files.
 $(VENV)/.builder: $(VENV)/.created pyproject.toml | prerequisites
 	@echo 'arrowroot: what builds it: maturin, NumPy, pyarrow (20 s)'
 	@$(PIP) install --group build

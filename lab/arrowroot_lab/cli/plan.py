@@ -103,7 +103,15 @@ def _table(made: Plan) -> ResultTable:
         for told, called in zip(cells, names, strict=True)
     ]
     columns = (*(Column(axis, axis.capitalize()) for axis in axes), *shown)
-    return ResultTable(made.campaign.title, columns, tuple(rows), (_sum(made), *made.notes, *_reasons(made)))
+    return ResultTable(made.campaign.title, columns, tuple(rows), (_sum(made), *_virtual(made), *made.notes, *_reasons(made)))
+
+
+def _virtual(made: Plan) -> list[str]:
+    """A line on the cases whose samples nobody waits for."""
+    from arrowroot_lab.running import estimating
+
+    n = sum(estimating.is_in_virtual_time(one.case) for one in made.planned)
+    return [f"{n} in virtual time: replayed once, from a trace of the local file."] if n else []
 
 
 def _reasons(made: Plan) -> list[str]:
@@ -116,7 +124,7 @@ def _reasons(made: Plan) -> list[str]:
 
 
 def _sum(made: Plan) -> str:
-    from arrowroot_lab.running.estimating import FACTOR
+    from arrowroot_lab.running import estimating
 
     counts = {state: sum(one.state == state for one in made.planned) for state in dict.fromkeys(
         one.state for one in made.planned
@@ -127,7 +135,7 @@ def _sum(made: Plan) -> str:
     if making_ns:
         text += f", {time_text(making_ns)} of it for what is made first"
     if made.is_rough():
-        text += f"; estimated: up to {FACTOR:g} times more or less"
+        text += f"; estimated: up to {estimating.FACTOR:g} times more or less"
     n_unknown = made.n_unknown()
     if n_unknown:
         text += f"; of {n_unknown} cases nobody can tell, as only their data or programs know"

@@ -90,11 +90,16 @@ def sample_ns(case: Case, found: FoundDataset | None) -> float | None:
     return cpu_ns + n_trips * trip_ns + (moved / bytes_per_s * 1e9 if bytes_per_s else 0.0)
 
 
+def is_in_virtual_time(case: Case) -> bool:
+    """True if its samples are replays of one trace, as far as the list of engines tells."""
+    return is_exact(engine_of(case.engine).can or (), case)
+
+
 def case_ns(case: Case, found: FoundDataset | None, repeats: int, told_ns: float) -> float:
     """Return the time that a run takes for a case, of whose samples each takes ``told_ns``."""
     start_ns = _cost(case.engine).start_ns
     around_ns = start_ns + _AROUND_NS
-    if is_exact(engine_of(case.engine).can or (), case):
+    if is_in_virtual_time(case):
         # In virtual time nothing waits: what takes time is reading the local files, for traces and values.
         local_ns = local_sample_ns(case, found) or 0.0
         return around_ns + (_N_READINGS + N_REHEARSALS) * (local_ns + start_ns)
