@@ -38,7 +38,8 @@ def test_opens_strategies_and_each_request_are_logged(place, caplog):
     strategy, opened = sorted(texts(caplog, logging.INFO), key=lambda text: "opened" in text)
     assert re.search(rf"{EVENTS}: opened in [\d.]+.?s, {size_bytes} bytes$", opened)
     assert re.search(
-        rf"{EVENTS}: strategy auto: windows of [\d.]+ [kM]?B, \d+ fetched ahead; the store answers in ", strategy
+        rf"{EVENTS}: strategy auto: windows of [\d.]+ [kM]?B, \d+ fetched ahead; the store answers in ",
+        strategy,
     )
     requests = texts(caplog, logging.DEBUG)
     for operation in ("read", "readv"):

@@ -92,24 +92,28 @@ impl Reading {
     pub(crate) fn reason(&self, profile: AccessProfile) -> String {
         let ReadStyle { grouping, window_bytes, limits, n_ahead } = self.style;
         let what = match self.layer {
-            StrategyLayer::ReadAhead(n_bytes) => format!("one window of {} is read ahead", size_text(n_bytes)),
+            StrategyLayer::ReadAhead(n_bytes) => format!("one window of {} is read ahead", size_text(n_bytes as f64)),
             StrategyLayer::LazyDownload(n_bytes) => {
-                format!("segments of {} are copied to this machine", size_text(n_bytes))
+                format!("segments of {} are copied to this machine", size_text(n_bytes as f64))
             }
             StrategyLayer::Background(style) => {
-                format!("the storage fetches windows of {}, {} ahead", size_text(style.window_bytes), style.n_ahead)
+                format!(
+                    "the storage fetches windows of {}, {} ahead",
+                    size_text(style.window_bytes as f64),
+                    style.n_ahead
+                )
             }
             StrategyLayer::Nothing if limits.is_none() => "each basket is a read of its own".to_owned(),
             StrategyLayer::Nothing if matches!(grouping, Grouping::TreeCache { .. }) => {
-                format!("a vector read for each {} of clusters, {n_ahead} ahead", size_text(window_bytes))
+                format!("a vector read for each {} of clusters, {n_ahead} ahead", size_text(window_bytes as f64))
             }
-            StrategyLayer::Nothing => format!("windows of {}, {n_ahead} fetched ahead", size_text(window_bytes)),
+            StrategyLayer::Nothing => format!("windows of {}, {n_ahead} fetched ahead", size_text(window_bytes as f64)),
         };
         if !profile.is_remote {
             return format!("{what}; the store is near");
         }
         let AccessProfile { latency, bytes_per_second, max_parallel, max_ranges, .. } = profile;
-        let rate = size_text(bytes_per_second as u64);
+        let rate = size_text(bytes_per_second);
         format!(
             "{what}; the store answers in {latency:.1?} with {rate}/s, takes {max_parallel} requests at a time \
              and {max_ranges} ranges in one"
@@ -118,12 +122,17 @@ impl Reading {
 }
 
 /// Three digits and one unit, as the package's other texts have it.
-fn size_text(n_bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB"];
-    let exponent = n_bytes.checked_ilog10().map_or(0, |digits| digits as usize / 3).min(units.len() - 1);
-    let scaled = n_bytes as f64 / 1000_f64.powi(exponent as i32);
-    let n_decimals = if exponent == 0 || scaled >= 100.0 { 0 } else { 2 - usize::from(scaled >= 10.0) };
-    format!("{scaled:.n_decimals$} {}", units[exponent])
+fn size_text(n_bytes: f64) -> String {
+    let mut scaled = n_bytes;
+    let mut unit = "B";
+    for larger in ["kB", "MB", "GB"] {
+        if scaled < 1000.0 {
+            break;
+        }
+        (scaled, unit) = (scaled / 1000.0, larger);
+    }
+    let n_decimals = if scaled >= 100.0 || unit == "B" { 0 } else { 2 - usize::from(scaled >= 10.0) };
+    format!("{scaled:.n_decimals$} {unit}")
 }
 
 /// Windows in the order of need.

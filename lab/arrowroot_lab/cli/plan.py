@@ -103,7 +103,9 @@ def _table(made: Plan) -> ResultTable:
         for told, called in zip(cells, names, strict=True)
     ]
     columns = (*(Column(axis, axis.capitalize()) for axis in axes), *shown)
-    return ResultTable(made.campaign.title, columns, tuple(rows), (_sum(made), *_virtual(made), *made.notes, *_reasons(made)))
+    return ResultTable(
+        made.campaign.title, columns, tuple(rows), (_sum(made), *_virtual(made), *made.notes, *_reasons(made))
+    )
 
 
 def _virtual(made: Plan) -> list[str]:
