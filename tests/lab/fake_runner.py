@@ -76,6 +76,8 @@ values = {
     "n_entries": end - begin,
     "counters": {told.get("layer", "store"): {"n_reads": int(told.get("n_reads", 1))}},
 }
+if "n_bytes" in told:
+    values["counters"]["store"]["n_bytes"] = int(told["n_bytes"])
 # All jobs, or those whose first column is this one.
 told_wall_ns = told.get(f"wall_ns_of_{(job.get('columns') or [''])[0]}") or told.get("told_wall_ns")
 if told_wall_ns and not job.get("wants_checksum"):

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.location import whole
@@ -150,6 +151,15 @@ def server_of(url: str) -> str:
     """Return the scheme and the host of a URL, without credentials."""
     scheme, separator, rest = url.partition("://")
     return f"{scheme}{separator}{rest.partition('/')[0].rpartition('@')[2]}" if separator else "file"
+
+
+def host_of(storage: Storage) -> str:
+    """Return the host that a storage is on, whatever its protocol and port; of one without a server its name."""
+    try:
+        found = urlsplit(storage.url.whole()).hostname if storage.url is not None else None
+    except ValueError:  # half an address of IPv6
+        found = None
+    return found or storage.name
 
 
 def _line(line: Line | None) -> dict[str, Any] | None:

@@ -60,6 +60,29 @@ class Line:
 
 
 @dataclass(frozen=True)
+class StorageLimits:
+    """The most that a round may take of a storage which others use, too; None: as much as it likes."""
+
+    #: At a time.
+    connections: int | None = None
+    #: The mean of each sample and the pause after it.
+    bytes_per_s: float | None = None
+    #: Of a round.
+    traffic_bytes: int | None = None
+    #: From the end of a sample to the next one.
+    pause_s: float | None = None
+
+    def within(self, most: StorageLimits) -> StorageLimits:
+        """Return the lower limits of two, and the longer pause."""
+        return StorageLimits(
+            _least(self.connections, most.connections),
+            _least(self.bytes_per_s, most.bytes_per_s),
+            _least(self.traffic_bytes, most.traffic_bytes),
+            max(filter(None, (self.pause_s, most.pause_s)), default=None),
+        )
+
+
+@dataclass(frozen=True)
 class Storage:
     """Where the data are read from."""
 
@@ -80,6 +103,8 @@ class Storage:
     disk_read_ahead_bytes: int | None = None
     #: "local" has "directory", where the files are copied to; "xcache" has "block_bytes" and "prefetch" (blocks).
     options: dict[str, Any] = field(default_factory=dict)
+    #: The most that a round takes of it.
+    limits: StorageLimits = StorageLimits()
     #: Hash of the place, if another storage of the campaign differs from it by that alone (``matrix.told_apart``).
     place: str | None = None
 
@@ -172,6 +197,8 @@ class Limits:
     #: The time of the whole run; no case begins after it.
     total_s: float | None = None
     disk_bytes: int | None = None
+    #: Of each storage that is a server of others.
+    storages: StorageLimits = StorageLimits()
 
     def within(self, most: Limits) -> Limits:
         """Return the lower ones of two."""
@@ -180,6 +207,7 @@ class Limits:
             check_s=_least(self.check_s, most.check_s),
             total_s=_least(self.total_s, most.total_s),
             disk_bytes=_least(self.disk_bytes, most.disk_bytes),
+            storages=self.storages.within(most.storages),
         )
 
 

@@ -68,7 +68,10 @@ class _Reader:
             title=title,
             datasets=tuple(read_dataset(table, name, directory) for name, table in named["dataset"]),
             storages=told_apart(
-                [site.resolved(read_storage(table, name), table) for name, table in named["storage"]]
+                [
+                    site.limited(site.resolved(read_storage(table, name), table), limits.storages)
+                    for name, table in named["storage"]
+                ]
             ),
             engines=_several(named["engine"], self._engine),
             workloads=_several(named["workload"], lambda table, name: read_workloads(table, name, directory)),

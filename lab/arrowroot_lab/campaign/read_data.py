@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot_lab.location import Location, whole
 from arrowroot_lab.quantities import parse_bytes, parse_rate, parse_time_ns
 
-from .model import Dataset, Limits, Line, Recipe, Storage
+from .model import Dataset, Limits, Line, Recipe, Storage, StorageLimits
 from .providers import kind_of, registered
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 KINDS = ("local", "url", "xrootd", "http", "s3", "xcache", "simulated")
 #: The keys of each kind besides ``kind``.
 _KEYS = {
-    "local": ("cold", "directory", "push"),
-    "url": ("url", "push"),
+    "local": ("cold", "directory", "push", "limits"),
+    "url": ("url", "push", "limits"),
     "xrootd": ("line", "log"),
     "http": ("line", "log"),
     "s3": ("line", "log"),
@@ -29,7 +29,7 @@ _KEYS = {
 }
 #: A campaign names a storage of the site that it is run at so.
 AT_SITE = "site"
-_ALL_KEYS = (*(key for keys in _KEYS.values() for key in keys), "storage")
+_ALL_KEYS = tuple(dict.fromkeys([*(key for keys in _KEYS.values() for key in keys), "storage"]))
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s][^\s]*")
 _WHERE = "where the datasets are, with {file} for a file's name"
 MAX_LATENCY_NS = 60 * 10**9
@@ -122,6 +122,10 @@ def read_storage(table: TomlTable, name: str, *, may_be_site: bool = True) -> St
     for key in ("line", "origin_line"):
         if key in keys and key in table:
             values[key] = _line(table.table(key))
+    if "limits" in keys:
+        limits = table.table("limits")
+        values["limits"] = _read_storage_limits(limits, has_connections=kind == "url")
+        limits.end()
     if "log" in keys and table.is_true("log"):
         values["options"]["log"] = True
     if kind == "simulated" and "line" not in table:
@@ -186,6 +190,7 @@ def read_limits(table: TomlTable, default: Limits) -> Limits:
     check_ns = table.parsed("check", None, parse_time_ns)
     total_ns = table.parsed("total", None, parse_time_ns)
     disk_bytes = table.parsed("disk", None, parse_bytes)
+    storages = _read_storage_limits(table)
     for name, value in (
         ("timeout", timeout_ns), ("check", check_ns), ("total", total_ns), ("disk", disk_bytes),
     ):  # fmt: skip
@@ -197,7 +202,22 @@ def read_limits(table: TomlTable, default: Limits) -> Limits:
         check_s=default.check_s if check_ns is None else check_ns / 1e9,
         total_s=default.total_s if total_ns is None else total_ns / 1e9,
         disk_bytes=default.disk_bytes if disk_bytes is None else disk_bytes,
+        storages=storages,
     )
+
+
+def _read_storage_limits(table: TomlTable, *, has_connections: bool = True) -> StorageLimits:
+    connections = None
+    if has_connections and "connections" in table:
+        # arrowroot takes no larger number.
+        connections = table.whole("connections", 1, 1, 256)
+    rate = table.parsed("rate", None, parse_rate)
+    traffic_bytes = table.parsed("traffic", None, parse_bytes)
+    pause_ns = table.parsed("pause", None, parse_time_ns)
+    for name, value in (("rate", rate), ("traffic", traffic_bytes)):
+        if value == 0:
+            table.fault(name, "expected more than 0")
+    return StorageLimits(connections, rate, traffic_bytes, None if pause_ns is None else pause_ns / 1e9)
 
 
 def _line(table: TomlTable) -> Line:

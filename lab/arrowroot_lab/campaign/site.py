@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.location import Location, whole
 from arrowroot_lab.quantities import parse_bytes, parse_time_ns
 
-from .model import Limits, Storage
+from .matrix import host_of
+from .model import Limits, Storage, StorageLimits
 from .read_data import AT_SITE, read_limits, read_storage
 from .toml_file import load, named_tables
 
@@ -87,6 +88,16 @@ class Site:
         problem = f"site {self.name} has no storage {called!r} ({file})"
         table.fault("storage" if "storage" in table else "kind", problem)
         return storage
+
+    def limited(self, storage: Storage, most: StorageLimits) -> Storage:
+        """Return a storage within the limits of whatever the site has at its host, and of all servers of others."""
+        if storage.url is None:
+            return storage
+        limits = storage.limits.within(most)
+        for one in self.storages.values():
+            if one.url is not None and host_of(one) == host_of(storage):
+                limits = limits.within(one.limits)
+        return replace(storage, limits=limits)
 
 
 def usual_path() -> Path:

@@ -26,6 +26,7 @@ CAN = {
     "work": "burns CPU time for each entry",
     "threads": "uses several threads",
     "cache_bytes": "has a cache whose size is chosen",
+    "connections": "keeps to a number of connections",
     "checksum": "tells checksums",
     "trace": "writes a trace of its reads",
     "strategy:*": "fetches by whatever strategy",
@@ -51,6 +52,8 @@ class Job(TypedDict, total=False):
     threads: int
     strategy: str
     cache_bytes: int | None
+    #: To each server at most; left out: as many as the engine likes.
+    connections: int
     options: dict[str, Any]
     #: Compute the checksum of each column; the times of such an answer are not counted.
     wants_checksum: bool

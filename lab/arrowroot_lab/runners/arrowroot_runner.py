@@ -60,7 +60,7 @@ def identify(_: Job) -> Answer:
     import numpy as np
     import pyarrow as pa
 
-    can = ["read", "threads", "cache_bytes", "strategy:*"]
+    can = ["read", "threads", "cache_bytes", "connections", "strategy:*"]
     if "--table" in sys.argv:
         can += ["entries", "checksum"]
     elif "--perf" in sys.argv:
@@ -229,7 +229,11 @@ def warm_up(job: Job) -> None:
 
 def storage_options(job: Job) -> dict[str, Any]:
     """The strategy and its options, as ``arrowroot.open`` takes them."""
-    options = {"strategy": job.get("strategy") or "auto", "cache_size": job.get("cache_bytes")}
+    options = {
+        "strategy": job.get("strategy") or "auto",
+        "cache_size": job.get("cache_bytes"),
+        "connections": job.get("connections"),
+    }
     return {name: value for name, value in options.items() if value is not None} | (job.get("options") or {})
 
 
@@ -314,7 +318,8 @@ def option_arguments(job: Job) -> list[str]:
     arguments = ["--strategy", job.get("strategy") or "auto"]
     if job.get("cache_bytes") is not None:
         arguments += ["--cache-size", str(job["cache_bytes"])]
-    for name, value in (job.get("options") or {}).items():
+    connections = {"connections": job["connections"]} if "connections" in job else {}
+    for name, value in {**connections, **(job.get("options") or {})}.items():
         arguments += ["-O", f"{name}={value}"]
     return arguments
 

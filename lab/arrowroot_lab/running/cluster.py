@@ -9,12 +9,14 @@ come back to that one, too, which stores those that are not there yet.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.campaign.matrix import cases
+from arrowroot_lab.campaign.matrix import cases, host_of
+from arrowroot_lab.campaign.model import StorageLimits
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.campaign.site import here
 from arrowroot_lab.documents import Outcome, decode, encode
@@ -51,6 +53,8 @@ class Errand:
     labels: frozenset[str] = frozenset()
     #: The URL of the store if it is a server, without a password: that is each worker's own affair.
     server: str | None = None
+    #: By host the bytes that other workers have drawn in this round.
+    drawn: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -124,19 +128,20 @@ def run_there(
         server=store.server,
     )
     summary = Summary()
+    rows = _rows(campaign)
     with client:
-        futures = [
-            client.submit(
-                measure_there,
-                replace(errand, labels=group, run=another_of(errand.run)),
-                pure=False,
-                retries=0,
+
+        def send(row: deque[frozenset[str]]) -> Any:
+            sent = replace(
+                errand, labels=row.popleft(), run=another_of(errand.run), drawn=dict(summary.drawn)
             )
-            for group in _groups(campaign)
-        ]
-        n_done = 0
+            return client.submit(measure_there, sent, pure=False, retries=0)
+
+        n_groups, n_done = sum(map(len, rows)), 0
+        futures = {send(row): row for row in rows}
+        completed = as_completed(list(futures))
         try:
-            for future in as_completed(futures):
+            for future in completed:
                 n_done += 1
                 try:
                     told = future.result()
@@ -144,7 +149,10 @@ def run_there(
                     told = {"failures": [_failure(error)], "documents": []}
                 except Exception as error:  # noqa: BLE001 - a worker without the laboratory, say
                     told = {"failures": [_failure(error)], "documents": []}
-                _take(summary, store, told, show, RunProgress(n_done / len(futures)))
+                _take(summary, store, told, show, RunProgress(n_done / n_groups))
+                if row := futures.pop(future):
+                    futures[following := send(row)] = row
+                    completed.add(following)
         finally:
             client.cancel([future for future in futures if not future.done()])
     if chosen and not (summary.results or summary.n_known or summary.failures):
@@ -199,6 +207,7 @@ def _measured(errand: Errand, kept: WorkerStore) -> dict[str, Any]:
         errand.chosen,
         errand.is_again,
         errand.labels,
+        drawn=errand.drawn,
         run_id=errand.run,
     )
     try:
@@ -209,7 +218,7 @@ def _measured(errand: Errand, kept: WorkerStore) -> dict[str, Any]:
         return {"failures": [str(error)], "documents": kept.documents}
     except Exception as error:  # noqa: BLE001 - the journal has what is in the documents as stored
         return {"failures": [_failure(error)], "documents": kept.documents}
-    told = ("n_known", "failures", "left", "why_left")
+    told = ("n_known", "failures", "left", "why_left", "drawn")
     return {"documents": kept.documents, **{name: getattr(summary, name) for name in told}}
 
 
@@ -218,12 +227,22 @@ def _failure(error: Exception) -> str:
     return f"on a worker: {told_to_people(told)}"
 
 
-def _groups(campaign: Campaign) -> list[frozenset[str]]:
-    """Labels of the cases that share a dataset, a storage and a workload: what differs is compared, in turns."""
+def _rows(campaign: Campaign) -> list[deque[frozenset[str]]]:
+    """Labels of the cases that share a dataset, a storage and a workload: what differs is compared, in turns.
+
+    Groups of a storage with limits are one row: each begins when the one before is done, so that two workers never
+    read from it at the same time.
+    """
     groups: dict[tuple[str, str, str], list[str]] = {}
+    rows: dict[Any, list[list[str]]] = {}
     for case in cases(campaign):
-        groups.setdefault((case.dataset.name, case.storage.name, case.workload.name), []).append(case.label())
-    return [frozenset(labels) for labels in groups.values()]
+        key = (case.dataset.name, case.storage.name, case.workload.name)
+        if key not in groups:
+            groups[key] = []
+            is_free = case.storage.limits == StorageLimits()
+            rows.setdefault(key if is_free else host_of(case.storage), []).append(groups[key])
+        groups[key].append(case.label())
+    return [deque(map(frozenset, row)) for row in rows.values()]
 
 
 def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, state: RunProgress) -> None:
@@ -242,3 +261,4 @@ def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, stat
     summary.failures += told["failures"]
     summary.left += told.get("left", [])
     summary.why_left = told.get("why_left") or summary.why_left
+    summary.drawn |= told.get("drawn", {})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.campaign.model import Storage
 from arrowroot_lab.engines.catalogue import engine_of, is_exact
@@ -61,6 +61,22 @@ def size_of(dataset: Dataset, found: FoundDataset | None) -> float | None:
     return None if dataset.recipe is None else dataset.recipe.about_bytes
 
 
+class Drawn(NamedTuple):
+    """The reading of a sample, by all of its processes."""
+
+    n_bytes: float
+    n_requests: float
+
+
+def drawn(case: Case, found: FoundDataset | None) -> Drawn | None:
+    """Return what a sample of a case draws from its storage; None if nobody can tell."""
+    size = size_of(case.dataset, found)
+    if size is None or case.workload.kind == "program":
+        return None
+    moved, n_trips = _moved(case, found, size)
+    return Drawn(case.workload.workers * moved, case.workload.workers * n_trips)
+
+
 def sample_ns(case: Case, found: FoundDataset | None) -> float | None:
     """Return the time that a sample of a case will say that it took; None if nobody can tell.
 
@@ -79,12 +95,9 @@ def sample_ns(case: Case, found: FoundDataset | None) -> float | None:
         cpu_ns *= 3
     cpu_ns += n_entries * workload.work_ns_per_entry
     trip_ns, bytes_per_s = _line(case.storage)
-    n_trips = cost.n_open_trips + n_bytes / _trip_bytes(case, cost)
+    moved, n_trips = _moved(case, found, size)
     if case.storage.kind == "xcache" and not case.storage.is_cache_warm:
         n_trips += _COLD_CACHE_TRIPS
-    moved = n_bytes * (_OVER_READ if _is_thrown_away(case) else 1.0)
-    if case.strategy.name == "lazy-download":
-        moved = size
     if bytes_per_s:
         moved *= workload.workers  # which share it
     return cpu_ns + n_trips * trip_ns + (moved / bytes_per_s * 1e9 if bytes_per_s else 0.0)
@@ -126,6 +139,16 @@ def making_ns(dataset: Dataset) -> float | None:
 def environment_ns(engine: EngineChoice) -> float:
     """Return the time that the environment of an engine takes to be built or installed."""
     return engine_of(engine).family.made_ns
+
+
+def _moved(case: Case, found: FoundDataset | None, size: float) -> Drawn:
+    """The bytes and round trips of one of the processes of a case, whose dataset has so many bytes."""
+    n_bytes = size * _share_of_columns(case, found) / case.workload.workers
+    cost = _cost(case.engine)
+    moved = n_bytes * (_OVER_READ if _is_thrown_away(case) else 1.0)
+    if case.strategy.name == "lazy-download":
+        moved = size
+    return Drawn(moved, cost.n_open_trips + n_bytes / _trip_bytes(case, cost))
 
 
 def _cost(engine: EngineChoice) -> Cost:

@@ -40,7 +40,7 @@ class Tell(Protocol):
     def __call__(self, kind: str, about: str, text: str, /) -> None:
         """Steps: waiting (for what is made once), turn, case, failed, left, retry.
 
-        Within steps: dataset, rehearsal, sample, disturbed, predicted.
+        Within steps: dataset, rehearsal, sample, disturbed, predicted, pause.
         """
 
 

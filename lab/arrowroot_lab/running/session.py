@@ -27,6 +27,7 @@ from .journal import Journal
 from .places import Places
 from .predicting import awaited, local_trace, predict
 from .sampling import Sampler, outcome_of
+from .sparing import Sparing, drawn_bytes
 from .subjects import Engines, Known, Preparation, Prepared
 from .traced import reads_of
 
@@ -68,6 +69,8 @@ class Summary:
     #: Labels of cases that are left, and why: a limit was reached.
     left: list[str] = field(default_factory=list)
     why_left: str | None = None
+    #: By host the bytes that were drawn.
+    drawn: dict[str, float] = field(default_factory=dict)
 
     @property
     def has_failed(self) -> bool:
@@ -94,6 +97,8 @@ class Session:
     only: frozenset[str] | None = None
     #: The repository of commits of arrowroot; None: the one that the current directory or this package is in.
     checkout: Path | None = None
+    #: By host the bytes that other workers have drawn in this round.
+    drawn: dict[str, float] = field(default_factory=dict)
     #: The UUID of the run.
     run_id: str = field(default_factory=new_run)
 
@@ -137,6 +142,7 @@ class Session:
             self._resume(prepared)
             if prepared.subjects:
                 self._places = stack.enter_context(Places(self.progress))
+                self._sparing = Sparing(prepared.subjects, self.drawn)
                 limits = self.campaign.limits
                 self.sampler = Sampler(self.directory, self._guardian, limits)
                 self._checker = Checker(
@@ -145,6 +151,7 @@ class Session:
                     lambda: engines.peers(self.campaign.engines),
                 )
                 self._measure(prepared.subjects, prepared.cases)
+                self.summary.drawn = self._sparing.drawn()
         return self.summary
 
     def _measure(self, subjects: list[Subject], chosen: list[Case]) -> None:
@@ -204,6 +211,9 @@ class Session:
         """Read once for the values, which are compared, and for a trace, from which is predicted. It is no sample."""
         if subject.is_over:
             return
+        if (problem := self._sparing.of(subject).why_not_begin(subject)) is not None:
+            subject.cut_off(problem)
+            return
         self._places.open(subject)
         place = subject.place
         if subject.is_rehearsed or place is None:
@@ -238,14 +248,19 @@ class Session:
         is_copy = subject.case.workload.kind == "write"
         if place:
             place.prepare_sample()
-        if is_copy:
-            asked = self.sampler.asked(subject, keeps_out=True)
-        elif place and place.is_virtual:
-            # The values are those of the local files.
-            asked = self.sampler.asked_to_run(subject, **more)
-        else:
-            asked = self.sampler.asked(subject, **more)
-        answers = [one.answer for one in asked]
+        began, n_bytes = self._pause(subject), None
+        try:
+            if is_copy:
+                asked = self.sampler.asked(subject, keeps_out=True)
+            elif place and place.is_virtual:
+                # The values are those of the local files.
+                asked = self.sampler.asked_to_run(subject, **more)
+            else:
+                asked = self.sampler.asked(subject, **more)
+            answers = [one.answer for one in asked]
+            n_bytes = sum(drawn_bytes(answer.get("counters", {}), {}) or 0.0 for answer in answers)
+        finally:
+            self._sparing.of(subject).was_read(subject.label, began, n_bytes)
         copies = sorted(self.directory.glob("out-*")) if is_copy else []
         try:
             if all("n_entries" in answer for answer in answers):
@@ -274,7 +289,10 @@ class Session:
     def _sample(self, subject: Subject, turn: int) -> None:
         """Take a sample, and again if it was disturbed, so that the turn has its pairs; each is kept."""
         for _ in range(1 + N_AGAIN):
+            n_before = len(subject.result.samples)
             self._take(subject, turn)
+            if len(subject.result.samples) == n_before:
+                return
             is_disturbed = bool(subject.result.samples[-1].disturbed)
             if not subject.is_exact:
                 self._disturbed.append(is_disturbed)
@@ -285,8 +303,14 @@ class Session:
     def _take(self, subject: Subject, turn: int) -> None:
         """Take a sample, again if its failure may go by itself; each attempt is kept."""
         self._check_limits()
+        spared = self._sparing.of(subject)
         for attempt in range(failing.N_RETRIES + 1):
+            if (problem := spared.why_no_sample(subject)) is not None:
+                subject.cut_off(problem)
+                return
+            began = self._pause(subject)
             sample = self.sampler.take(subject, turn)
+            spared.was_read(subject.label, began, drawn_bytes(sample.counters, sample.readings))
             is_last = attempt == failing.N_RETRIES
             if sample.outcome is Outcome.FAILED and not is_last:
                 is_transient = failing.is_transient(sample.reason or "", subject.case.storage.kind)
@@ -297,6 +321,14 @@ class Session:
             if not sample.details.get("is_tried_again"):
                 return
 
+    def _pause(self, subject: Subject) -> float:
+        """Wait until the storage of a case may be read again; return the time, of the monotonic clock."""
+        spared = self._sparing.of(subject)
+        while (left_s := spared.wait_s()) > 0:
+            self.progress("pause", subject.label, f"{time_text(left_s * 1e9)}, for storage {spared.name}")
+            time.sleep(left_s)
+        return time.monotonic()
+
     def _finish(self, subject: Subject) -> None:
         """Complete a result and store it."""
         if subject.is_stored:
@@ -305,6 +337,8 @@ class Session:
         counted = result.counted()
         if result.outcome is Outcome.OK and len(counted) < subject.n_wanted:
             result.reason = f"{len(counted)} of {subject.n_wanted} samples were undisturbed"
+            if subject.cut is not None:
+                result.reason = f"{len(counted)} of {subject.n_wanted} samples: {subject.cut}"
         if counted:
             try:
                 self._places.measure_after(subject)

@@ -47,6 +47,8 @@ class Subject:
     #: The readings that samples in virtual time are replayed from.
     local: Trace | None = None
     is_stored: bool = False
+    #: Why no further sample is taken of it, though it has not failed: a limit of its storage.
+    cut: str | None = None
     #: The times that samples took in this run, with all around them.
     took_ns: list[int] = field(default_factory=list)
 
@@ -82,9 +84,10 @@ class Subject:
 
     @property
     def is_over(self) -> bool:
-        """True if no sample is to be taken any more: enough are counted, too many are disturbed, or it has failed."""
+        """True if no sample is to be taken any more: enough are counted, too many disturbed, it failed or is cut."""
         return (
             self.result.outcome is not Outcome.OK
+            or self.cut is not None
             or self.n_counted >= self.n_wanted
             or len(self.result.samples) >= self.n_most
         )
@@ -98,6 +101,13 @@ class Subject:
     def end(self, outcome: Outcome, reason: str) -> None:
         """Say how the case ended."""
         self.result.outcome, self.result.reason = outcome, whole_text(reason)
+
+    def cut_off(self, reason: str) -> None:
+        """Take no sample any more; those that were taken count."""
+        if self.result.samples:
+            self.cut = reason
+        else:
+            self.end(Outcome.SKIPPED, reason)
 
     def jobs(self, **more: Any) -> list[Job]:
         """Return what the runner is asked: one job, or one for each worker with its part of the entries."""

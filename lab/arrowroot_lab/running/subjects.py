@@ -26,6 +26,7 @@ from arrowroot_lab.errors import DocumentError, LabError, RequestError, RunnerEr
 from arrowroot_lab.location import whole
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 
+from .sparing import beyond_limits
 from .subject import Subject
 
 if TYPE_CHECKING:
@@ -206,7 +207,8 @@ class Preparation:
             answer = self.engines.identified(case.engine)
             result.versions = self.engines.versions(case.engine)
             subject.can = frozenset(answer["can"])
-            reason = why_not(case.engine.called(), subject.engine.can or subject.can, case)
+            can = subject.engine.can or subject.can
+            reason = why_not(case.engine.called(), can, case) or beyond_limits(case)
             if reason:
                 raise SkippedError(reason)
             if not subject.engine.reads(found.kind):
@@ -237,6 +239,9 @@ class Preparation:
     def _subject(self, case: Case, found: FoundDataset, document: CaseDocument) -> Subject:
         engine = engine_of(case.engine)
         machine = fingerprint(_lies_on(case, found))
+        kept_to = (
+            {} if (most := case.storage.limits.connections) is None else {"limits": {"connections": most}}
+        )
         result = Result(
             case=document,
             site=self.site,
@@ -244,7 +249,7 @@ class Preparation:
             versions={},
             dataset=found.identity.document(case.dataset.name),
             campaign=dict(self._of_campaign),
-            environment=machine,
+            environment=machine | kept_to,
             runner=engine.program_hash(),
         )
         version = f"@{case.engine.version}" if case.engine.version else ""
@@ -293,6 +298,8 @@ class Preparation:
             "cache_bytes": strategy.cache_bytes,
             "options": strategy.options,
         }
+        if (most := case.storage.limits.connections) is not None:
+            job["connections"] = most // workload.workers
         if (warm_up := _warm_up(found.kind)) is not None:
             job["warm_up"] = warm_up
         if workload.kind == "program":

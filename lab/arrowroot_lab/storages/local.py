@@ -101,10 +101,12 @@ class Url(Place):
     def __init__(self, storage: Storage, files: Sequence[Path], names: Sequence[str]) -> None:
         assert storage.url is not None  # noqa: S101 - read.py sees to it
         super().__init__([storage.url.of_file(name) for name in names], list(files))
+        self._limits = storage.limits
 
     def line_figures(self) -> dict[str, float]:
-        """Measure the way to the server of the first file."""
-        return measure_line.of_url(whole(self.urls[0]))
+        """Measure the way to the server of the first file; no stream of one that is to be spared."""
+        is_spared = self._limits.bytes_per_s is not None or self._limits.traffic_bytes is not None
+        return measure_line.of_url(whole(self.urls[0]), has_stream=not is_spared)
 
 
 class Simulated(Place):

@@ -32,7 +32,7 @@ _PORTS = {"http": 80, "https": 443, "root": 1094, "roots": 1094, "xroot": 1094, 
 def of_url(url: str, *, has_stream: bool = True) -> dict[str, float]:
     """Return ``latency_ns`` and ``bytes_per_s`` of the way to a file; what cannot be measured is left out.
 
-    has_stream: measure the rate of an XRootD server's stream, too; others are always asked for it.
+    has_stream: measure the rate of a stream, too
 
     Of servers that want to know who asks, or encrypt, the time of a connection is the round trip.
     """
@@ -43,7 +43,7 @@ def of_url(url: str, *, has_stream: bool = True) -> dict[str, float]:
     ):
         if parts.scheme == "http":
             path = parts.path + (f"?{parts.query}" if parts.query else "")
-            return of_http(host, port, path, {})
+            return of_http(host, port, path, {}, has_stream=has_stream)
         if parts.scheme in ("root", "xroot"):
             return of_xrootd(host, port, (parts.path[1:] or "/") if has_stream else None)
     with contextlib.suppress(OSError):
@@ -51,8 +51,10 @@ def of_url(url: str, *, has_stream: bool = True) -> dict[str, float]:
     return {}
 
 
-def of_http(host: str, port: int, path: str, headers: Mapping[str, str]) -> dict[str, float]:
-    """Measure one kept connection of HTTP: requests for one byte, then the whole file.
+def of_http(
+    host: str, port: int, path: str, headers: Mapping[str, str], *, has_stream: bool = True
+) -> dict[str, float]:
+    """Measure one kept connection of HTTP: requests for one byte, then, for a stream, the whole file.
 
     Raises: OSError, http.client.HTTPException
     """
@@ -69,6 +71,8 @@ def of_http(host: str, port: int, path: str, headers: Mapping[str, str]) -> dict
 
         ask()  # it connects
         latency_ns = _least(ask)
+        if not has_stream:
+            return {"latency_ns": float(latency_ns)}
         connection.request("GET", path, headers=dict(headers))
         answer = connection.getresponse()
         rate = stream_rate(lambda: len(answer.read1(_PIECE_BYTES)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,6 +62,8 @@ class Confirming:
     progress: Progress
     #: The repository of commits; None: the one of the current directory, or of this package.
     checkout: Path | None = None
+    #: By host the bytes that this round has drawn.
+    drawn: dict[str, float] = field(default_factory=dict)
 
     def judge(self, suspects: Sequence[tuple[Finding, Sides]]) -> list[Finding]:
         """Return each finding as an alarm if its bound is above 1 %, else as what it is, with the reason."""
@@ -184,7 +186,7 @@ class Confirming:
 
     def _run(self, campaign: Campaign, befores: Sequence[Result]) -> Summary:
         """Measure the cases of some results again, in a run of their own."""
-        return Session(
+        summary = Session(
             campaign,
             self.store,
             self.site,
@@ -194,7 +196,10 @@ class Confirming:
             # A journal of its own: samples of a run that was ended are left to the next run.
             only=frozenset(case.label() for case in cases(campaign)),
             checkout=self.checkout,
+            drawn=self.drawn,
         ).run()
+        self.drawn |= summary.drawn
+        return summary
 
     def _smaller(self, befores: Sequence[Result], engines: tuple[EngineChoice, ...]) -> Campaign:
         """The campaign with some engines alone, and no more data and storages than are asked for."""

@@ -247,8 +247,14 @@ class Watch:
                     self.tell(f"run {run[:8]} is the baseline of all that follow")
                 return Round(None, tuple(troubles), is_measured)
             troubles += self._remember(baseline=before)
-            confirming = Confirming(store, campaign, self.site, progress, checkout) if self.confirms else None
-            checked = check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming)
+            confirming = Confirming(store, campaign, self.site, progress, checkout, summary.drawn)
+            checked = check(
+                store,
+                Filter(site=(self.site,)),
+                before,
+                run=run,
+                confirming=confirming if self.confirms else None,
+            )
             return Round(checked, tuple(troubles), is_measured, tuple(self._places(store, campaign.name)))
 
     def _places(self, store: Store, campaign: str) -> list[PlaceAlarm]:
