@@ -38,8 +38,8 @@ examples:
   arrowroot lab run campaigns/storages.toml --dask tcp://scheduler:8786
   arrowroot lab run campaigns/storages.toml --batch slurm     by jobs
 
-Exit codes: 0 all that was asked is measured, or waits for a limit; 1 a case failed; 2 the request or the campaign is at
-fault; 130 interrupted.
+Exit codes: 0 all that was asked is measured, or waits for a limit; 1 a case failed, or a storage refused; 2 the request
+or the campaign is at fault; 130 interrupted.
 """
 
 

@@ -1,20 +1,46 @@
-"""Which failures may go by themselves: those of networks and servers, never those of a program."""
+"""What a failure says of a storage: it may go by itself, it wants other credentials, or to be left alone."""
 
 from __future__ import annotations
 
 import re
+from enum import Enum
 
 #: How often a sample is tried again.
 N_RETRIES = 2
-_WORDS = (
-    r"connection (?:was )?(?:refused|reset|aborted|closed)",
-    r"broken pipe|timed? ?out|unreachable|temporary failure|no route|network is down|try again|operation expired",
-    r"(?:http|status|answered|error)\W{1,3}50[234]\b|service unavailable|too many requests|server (?:error|busy)",
-    r"stale file handle|end of (?:stream|file) while|socket (?:error|timeout)",
-)
-_TRANSIENT = re.compile("|".join(_WORDS), re.IGNORECASE)
+_STATUS = r"(?:http|status|answered|says|error)\W{1,3}"
 
 
-def is_transient(reason: str, storage_kind: str) -> bool:
-    """True if a failure may be gone if one tries again. A local disk has no such failures."""
-    return storage_kind not in ("local", "simulated") and _TRANSIENT.search(reason) is not None
+class Failure(Enum):
+    """The kinds of failures, as what can be done about them."""
+
+    #: Nothing by trying again: of a program, and of whatever is on a disk of this machine.
+    FINAL = ()
+    #: The server has too much to do, and says so.
+    REFUSAL = (
+        rf"{_STATUS}(?:429|503)\b|service unavailable|too many requests|slow ?down|server (?:is )?(?:over|busy)",
+        r"says to come back in",
+    )
+    #: The server wants other credentials.
+    CREDENTIALS = (
+        rf"{_STATUS}40[13]\b|unauthori[sz]ed|forbidden|auth\w* failed|(?:access|permission|authori[sz]ation) denied",
+        r"(?:token|certificate|proxy|credentials?) (?:has |have |is )?expired|expired (?:token|certificate|proxy|cred)",
+    )
+    #: It may be gone if one tries again: of networks and servers.
+    TRANSIENT = (
+        r"connection (?:was )?(?:refused|reset|aborted|closed)",
+        r"broken pipe|timed? ?out|unreachable|temporary failure|no route|network is down|try again|operation expired",
+        rf"{_STATUS}50[24]\b|server error|nothing came|gave up after",
+        r"stale file handle|end of (?:stream|file) while|socket (?:error|timeout)",
+    )
+
+
+_PATTERNS = {kind: re.compile("|".join(kind.value), re.IGNORECASE) for kind in Failure if kind.value}
+
+
+def kind_of(reason: str, storage_kind: str) -> Failure:
+    """Return the kind of a failure, by the words of whoever failed. A local disk has none but final ones."""
+    if storage_kind not in ("local", "simulated"):
+        for kind, pattern in _PATTERNS.items():
+            if pattern.search(reason):
+                return kind
+    return Failure.FINAL

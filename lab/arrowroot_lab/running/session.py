@@ -14,14 +14,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from arrowroot_lab.campaign import datasets
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.documents import Outcome, Sample, decode, encode, now
-from arrowroot_lab.errors import DocumentError, LabError, RunnerError, StoreError, as_lab_errors
+from arrowroot_lab.documents import Outcome, Sample, decode, encode, now, whole_text
+from arrowroot_lab.errors import (
+    DocumentError,
+    LabError,
+    RefusedError,
+    RunnerError,
+    StoreError,
+    TimedOutError,
+    as_lab_errors,
+)
 from arrowroot_lab.quantities import size_text, time_text
 from arrowroot_lab.runs import new_run
 
 from . import failing, virtual_first
 from .checking import Checker, check_number, kept
 from .events import ended
+from .failing import Failure
 from .guardian import Guardian
 from .journal import Journal
 from .places import Places
@@ -64,7 +73,7 @@ class Summary:
     #: All results that were stored, in their order.
     results: list[Result] = field(default_factory=list)
     n_known: int = 0
-    #: Datasets that could not be had.
+    #: Datasets that could not be had, and storages that are left alone.
     failures: list[str] = field(default_factory=list)
     #: Labels of cases that are left, and why: a limit was reached.
     left: list[str] = field(default_factory=list)
@@ -81,6 +90,10 @@ class Summary:
 
 class LimitError(LabError):
     """A limit of the campaign is reached: what is left waits for the next run."""
+
+
+class LeftError(LabError):
+    """A storage wants other credentials than before: what is left of its cases waits for the next run."""
 
 
 @dataclass
@@ -158,18 +171,23 @@ class Session:
         is_virtual_first = self.campaign.mode == "virtual first"
         labels = virtual_first.at_corners(chosen) if is_virtual_first else {one.label for one in subjects}
         self.progress.begin(subjects, labels)
+        why: list[str] = []
         try:
             if is_virtual_first:
                 virtual_first.measure(self, subjects, labels)
             else:
                 self.in_turns(subjects)
         except LimitError as error:
-            self.summary.why_left = str(error)
-            self.summary.left = [subject.label for subject in subjects if not subject.is_stored]
+            why.append(str(error))
+        problems = self._sparing.problems()
+        self.summary.failures += problems
+        self.summary.left = [subject.label for subject in subjects if not subject.is_stored]
+        if self.summary.left:
+            self.summary.why_left = "; ".join(why + problems)
             self.progress(
                 "left",
                 self.campaign.name,
-                f"{error}; {len(self.summary.left)} cases are left for the next run",
+                f"{self.summary.why_left}; {len(self.summary.left)} cases are left for the next run",
             )
 
     def in_turns(self, subjects: Sequence[Subject]) -> None:
@@ -203,6 +221,8 @@ class Session:
                 step(subject)
         except (LimitError, StoreError):
             raise
+        except LeftError:
+            subject.is_left = True
         except LabError as error:
             subject.end(outcome_of(error), str(error))
             self._finish(subject)
@@ -211,6 +231,7 @@ class Session:
         """Read once for the values, which are compared, and for a trace, from which is predicted. It is no sample."""
         if subject.is_over:
             return
+        self._see_that_it_is_open(subject)
         if (problem := self._sparing.of(subject).why_not_begin(subject)) is not None:
             subject.cut_off(problem)
             return
@@ -279,18 +300,52 @@ class Session:
             try:
                 step()
             except RunnerError as error:
-                kind = subject.case.storage.kind
-                if attempt == failing.N_RETRIES or not failing.is_transient(str(error), kind):
+                if not self._is_tried_again(subject, error, is_last=attempt == failing.N_RETRIES):
                     raise
                 self.progress("retry", subject.label, f"tried again: {error}")
             else:
                 return
 
+    def _see_that_it_is_open(self, subject: Subject) -> None:
+        """Raise RefusedError or LeftError if nothing is asked of a case's storage any more."""
+        spared = self._sparing.of(subject)
+        if spared.closed is not None:
+            raise LeftError(spared.closed) if spared.is_left else RefusedError(spared.closed)
+
+    def _is_tried_again(self, subject: Subject, error: LabError, *, is_last: bool) -> bool:
+        """Return whether a reading that failed is tried again.
+
+        A server of others that refuses is left alone for a while, once in a run: engines have tried again themselves.
+        One that refuses again, or that says nothing, is left alone until the end of the run.
+
+        Raises: RefusedError, LeftError if nothing is asked of the storage any more.
+        """
+        storage, spared = subject.case.storage, self._sparing.of(subject)
+        kind = failing.kind_of(str(error), storage.kind)
+        if storage.url is None or subject.place is None:
+            return kind in (Failure.TRANSIENT, Failure.REFUSAL) and not is_last
+        if kind is Failure.REFUSAL:
+            if not is_last and spared.backs_off():
+                return True
+            spared.closed = f"storage {storage.name} refuses, and is left alone: {error}"
+        elif kind is Failure.CREDENTIALS and subject.is_rehearsed:
+            spared.closed, spared.is_left = f"storage {storage.name} wants new credentials: {error}", True
+        elif (kind is Failure.TRANSIENT or isinstance(error, TimedOutError)) and not subject.place.answers():
+            spared.closed = f"storage {storage.name} does not answer, and is left alone: {error}"
+        self._see_that_it_is_open(subject)
+        return kind is Failure.TRANSIENT and not is_last
+
     def _sample(self, subject: Subject, turn: int) -> None:
         """Take a sample, and again if it was disturbed, so that the turn has its pairs; each is kept."""
         for _ in range(1 + N_AGAIN):
             n_before = len(subject.result.samples)
-            self._take(subject, turn)
+            try:
+                self._see_that_it_is_open(subject)
+                self._take(subject, turn)
+            except LeftError:
+                subject.is_left = True
+            except RefusedError as error:
+                subject.end(Outcome.REFUSED, str(error))
             if len(subject.result.samples) == n_before:
                 return
             is_disturbed = bool(subject.result.samples[-1].disturbed)
@@ -311,10 +366,15 @@ class Session:
             began = self._pause(subject)
             sample = self.sampler.take(subject, turn)
             spared.was_read(subject.label, began, drawn_bytes(sample.counters, sample.readings))
-            is_last = attempt == failing.N_RETRIES
-            if sample.outcome is Outcome.FAILED and not is_last:
-                is_transient = failing.is_transient(sample.reason or "", subject.case.storage.kind)
-                sample.details["is_tried_again"] = is_transient
+            if sample.outcome in (Outcome.FAILED, Outcome.TIMED_OUT):
+                kind = TimedOutError if sample.outcome is Outcome.TIMED_OUT else RunnerError
+                try:
+                    if self._is_tried_again(
+                        subject, kind(sample.reason or ""), is_last=attempt == failing.N_RETRIES
+                    ):
+                        sample.details["is_tried_again"] = True
+                except RefusedError as error:
+                    sample.outcome, sample.reason = Outcome.REFUSED, whole_text(str(error))
             subject.add(sample)
             self._journal.add(subject.result, sample)
             self.progress(*_told(subject, sample))
@@ -331,7 +391,7 @@ class Session:
 
     def _finish(self, subject: Subject) -> None:
         """Complete a result and store it."""
-        if subject.is_stored:
+        if subject.is_stored or subject.is_left:
             return
         result = subject.result
         counted = result.counted()
@@ -339,7 +399,7 @@ class Session:
             result.reason = f"{len(counted)} of {subject.n_wanted} samples were undisturbed"
             if subject.cut is not None:
                 result.reason = f"{len(counted)} of {subject.n_wanted} samples: {subject.cut}"
-        if counted:
+        if counted and self._sparing.of(subject).closed is None:
             try:
                 self._places.measure_after(subject)
             except LabError as error:  # the samples are taken

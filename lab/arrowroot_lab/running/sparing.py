@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from .subject import Subject
 
+#: After a first refusal a storage is left alone for so long; after a second one for the rest of the run.
+BACK_OFF_S = 30.0
+
 
 def beyond_limits(case: Case) -> str | None:
     """Return why a case is not measured at all, as it wants more connections than its storage allows; None: it may."""
@@ -49,11 +52,24 @@ class Spared:
         """drawn: the bytes that were drawn in this round already, by another process just now."""
         self.name, self.limits = name, limits
         self.drawn_bytes = drawn
+        #: Why nothing is asked of it any more in this run.
+        self.closed: str | None = None
+        #: It is closed for want of credentials, which are the user's affair: its cases wait for the next run.
+        self.is_left = False
+        self._has_backed_off = False
         self._free_at = time.monotonic() + (limits.pause_s or 0.0) if drawn else 0.0
         #: Labels of cases that have begun -> what is kept for their first sample.
         self._kept: dict[str, float] = {}
         #: Labels of cases -> the most that a sample of them drew.
         self._most: dict[str, float] = {}
+
+    def backs_off(self) -> bool:
+        """After a refusal: leave it alone for a while; False if that was done once in this run."""
+        if self._has_backed_off:
+            return False
+        self._has_backed_off = True
+        self._free_at = time.monotonic() + BACK_OFF_S
+        return True
 
     def resumes(self, subject: Subject) -> None:
         """Count what samples of a run that was ended have drawn."""
@@ -125,6 +141,10 @@ class Sparing:
     def of(self, subject: Subject) -> Spared:
         """The storage of a case."""
         return self._spared[host_of(subject.case.storage)]
+
+    def problems(self) -> list[str]:
+        """Why nothing was asked of storages any more: a sentence for each."""
+        return [one.closed for one in self._spared.values() if one.closed is not None]
 
     def drawn(self) -> dict[str, float]:
         """By host what was drawn in this round."""

@@ -49,6 +49,8 @@ class Subject:
     is_stored: bool = False
     #: Why no further sample is taken of it, though it has not failed: a limit of its storage.
     cut: str | None = None
+    #: Its samples wait for the next run.
+    is_left: bool = False
     #: The times that samples took in this run, with all around them.
     took_ns: list[int] = field(default_factory=list)
 
@@ -84,10 +86,11 @@ class Subject:
 
     @property
     def is_over(self) -> bool:
-        """True if no sample is to be taken any more: enough are counted, too many disturbed, it failed or is cut."""
+        """True if no sample is taken any more: enough count, too many are disturbed, it has failed, is cut or left."""
         return (
             self.result.outcome is not Outcome.OK
             or self.cut is not None
+            or self.is_left
             or self.n_counted >= self.n_wanted
             or len(self.result.samples) >= self.n_most
         )

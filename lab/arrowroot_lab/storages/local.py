@@ -108,6 +108,10 @@ class Url(Place):
         is_spared = self._limits.bytes_per_s is not None or self._limits.traffic_bytes is not None
         return measure_line.of_url(whole(self.urls[0]), has_stream=not is_spared)
 
+    def answers(self) -> bool:
+        """Ask the server of the first file for a byte."""
+        return measure_line.answers(whole(self.urls[0]))
+
 
 class Simulated(Place):
     """A line in virtual time: a runner predicts what reading the local files over it would take."""

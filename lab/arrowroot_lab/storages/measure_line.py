@@ -8,6 +8,7 @@ import mmap
 import os
 import random
 import socket
+import ssl
 import statistics
 import time
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ N_ROUND_TRIPS = 7
 STREAM_S, STREAM_BYTES = 0.6, 64 << 20
 #: Nobody waits longer for an answer.
 TIMEOUT_S = 30.0
+#: Statuses that say that a server is there, and cannot do anything.
+_EXCUSES = (429, 502, 503, 504)
 _PIECE_BYTES = 1 << 16
 _PORTS = {"http": 80, "https": 443, "root": 1094, "roots": 1094, "xroot": 1094, "dav": 80, "davs": 443}
 
@@ -49,6 +52,42 @@ def of_url(url: str, *, has_stream: bool = True) -> dict[str, float]:
     with contextlib.suppress(OSError):
         return {"latency_ns": float(_least(lambda: _connect(host, port)))} if port else {}
     return {}
+
+
+def answers(url: str) -> bool:
+    """Ask a server for one byte of a file, without credentials, or for a ping: any answer is one, but for an excuse.
+
+    What speaks another protocol has answered if it takes a connection.
+    """
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    try:
+        if parts.scheme in ("http", "https", "dav", "davs"):
+            return _status(parts.scheme in ("http", "dav"), host, port, parts.path or "/") not in _EXCUSES
+        if parts.scheme in ("root", "xroot"):
+            xrootd_line.Connection(host, port, timeout_s=TIMEOUT_S).close()
+        elif port:
+            _connect(host, port)
+    except xrootd_line.RefusedByServerError:
+        return True
+    except (OSError, http.client.HTTPException):
+        return False
+    return True
+
+
+def _status(is_plain: bool, host: str, port: int, path: str) -> int:
+    if is_plain:
+        connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+    else:
+        # Nothing is shown to it, and nothing that it says is believed: it may have an authority of the grid.
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
+    try:
+        connection.request("GET", path, headers={"Range": "bytes=0-0"})
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 def of_http(

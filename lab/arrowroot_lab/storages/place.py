@@ -37,6 +37,10 @@ class Place:
         """Measure, in about a second, ``latency_ns`` (a round trip) and ``bytes_per_s``; what cannot be is left out."""
         return {}
 
+    def answers(self) -> bool:
+        """Ask the storage for next to nothing: False if it does not answer."""
+        return True
+
     def counters(self) -> dict[str, dict[str, int]]:
         """Counts since ``prepare_sample`` of "line" and "origin_line": n_connections, n_bytes, n_bytes_up."""
         return {}

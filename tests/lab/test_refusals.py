@@ -1,0 +1,155 @@
+"""Storages of others that refuse, say nothing, or want other credentials, in the middle of a round."""
+
+import re
+
+import pytest
+
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.running import checking, sparing
+from arrowroot_lab.storages import measure_line
+from tests.lab.fussy import fussy
+from tests.lab.running import LOCAL, calls, engine, run
+
+#: Far away reads arrowroot, which gives up soon; here a runner that does as told.
+ENGINES = (
+    engine("fake")
+    + """
+[engine.arrowroot]
+[strategy.quick]
+strategy = "auto"
+options = { retries = 2, timeout = 1, deadline = 20 }
+[[include]]
+storage = "far"
+engine = "arrowroot"
+[[include]]
+storage = "here"
+engine = "fake"
+"""
+)
+
+
+class Then(list):
+    """Events of a run: something is done after the first sample."""
+
+    def __init__(self, action):
+        super().__init__()
+        self._action = action
+
+    def append(self, event):
+        if event[0] == "sample" and not any(kind == "sample" for kind, *_ in self):
+            self._action()
+        super().append(event)
+
+
+@pytest.fixture
+def campaign(campaign, monkeypatch):
+    """Writes a campaign of which no other engine reads the values; nothing waits for long."""
+    monkeypatch.setattr(sparing, "BACK_OFF_S", 0.2)
+    monkeypatch.setattr(measure_line, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(checking, "references", lambda _: [])
+    return campaign
+
+
+def outcomes(results):
+    """By storage and workload: the outcome, and the samples that went well."""
+    return {
+        (one.case["storage_name"], one.case["workload_name"]): (
+            one.outcome, sum(sample.outcome is Outcome.OK for sample in one.samples),
+        )
+        for one in results
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("undisturbed")
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((503, {"Retry_After": "1"}), "storage far refuses, and is left alone: .*503"),
+        ((429, {}), "storage far refuses, and is left alone: .*429"),
+        ((None, {}), "storage far does not answer, and is left alone"),
+    ],
+)
+def test_a_storage_that_refuses_is_left_alone_for_the_rest_of_the_round(campaign, numbers, answer, words):
+    status, headers = answer
+    with fussy(numbers.parent) as server:
+        path = campaign(ENGINES, storages=server.storage() + LOCAL, repeats=2)
+        summary, results = run(path, events=Then(lambda: server.refuse_now(status, **headers)))
+        # An opening that is given up makes five requests. A refusal is tried again once in a round; a server that says
+        # nothing is asked for one byte.
+        assert server.n_refused == (6 if status is None else 10)
+        assert outcomes(results) == {
+            ("far", "wide"): (Outcome.REFUSED, 1),
+            ("far", "narrow"): (Outcome.REFUSED, 0),
+            ("here", "wide"): (Outcome.OK, 2),
+            ("here", "narrow"): (Outcome.OK, 2),
+        }
+        (problem,) = summary.failures
+        assert summary.has_failed
+        for text in (problem, *(one.reason for one in results if one.outcome is Outcome.REFUSED)):
+            assert re.match(words, text), text
+        server.refuses_from = 1 << 60
+        summary, _ = run(path)
+        assert outcomes(summary.results) == {("far", name): (Outcome.OK, 2) for name in ("wide", "narrow")}
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_engines_that_do_not_try_again_are_asked_twice_in_a_round_however_many_cases_there_are(
+    campaign, tmp_path
+):
+    log = tmp_path / "log"
+    storage = '[storage.far]\nkind = "url"\nurl = "http://127.0.0.1:9/{file}"\n'
+    engines = "".join(engine(name, log=log, error="HTTP 503 Service Unavailable") for name in "abc")
+    summary, results = run(campaign(engines, storages=storage))
+    assert sum(call["verb"] == "run" for call in calls(log)) == 2
+    assert [one.outcome for one in results] == [Outcome.REFUSED] * 6
+    assert len(summary.failures) == 1
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_case_that_takes_too_long_is_no_reason_to_leave_a_storage_that_answers(campaign, tmp_path, numbers):
+    log = tmp_path / "log"
+    with fussy(numbers.parent) as server:
+        for is_silent, expected in (
+            (False, {Outcome.TIMED_OUT}),
+            (True, {Outcome.REFUSED}),
+        ):
+            path = campaign(
+                engine("a", log=log, hangs_s=60), storages=server.storage(),
+                top='[limits]\ntimeout = "1 s"\n', name=f"{is_silent}.toml",
+            )  # fmt: skip
+            n_before = len(calls(log))
+            if is_silent:
+                server.refuse_now(None)
+            _, results = run(path)
+            assert {one.outcome for one in results} == expected
+            asked = [call["job"] for call in calls(log)[n_before:] if call["verb"] == "run"]
+            n_hung = sum("wants_checksum" not in job for job in asked)
+            assert n_hung == (1 if is_silent else 2)
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_token_that_expires_leaves_the_samples_to_the_next_run(campaign, numbers, monkeypatch):
+    monkeypatch.setenv("ARROWROOT_TOKEN", "first")
+    with fussy(numbers.parent) as server:
+        server.token = "first"  # noqa: S105 - of a server of this test
+        path = campaign(ENGINES, storages=server.storage() + LOCAL, repeats=2)
+
+        def expire():
+            server.token = "second"  # noqa: S105
+
+        summary, results = run(path, events=Then(expire))
+        assert outcomes(results) == {("here", name): (Outcome.OK, 2) for name in ("wide", "narrow")}
+        assert len(summary.left) == 2
+        (problem,) = summary.failures
+        assert problem.startswith("storage far wants new credentials: ")
+        assert "401" in problem
+        assert summary.has_failed
+        # Still the old one: nothing is lost by another try.
+        run(path)
+        monkeypatch.setenv("ARROWROOT_TOKEN", "second")
+        summary, _ = run(path)
+    far = [one for one in summary.results if one.case["storage_name"] == "far"]
+    assert outcomes(far) == {("far", name): (Outcome.OK, 2) for name in ("wide", "narrow")}
+    (wide,) = (one for one in far if one.case["workload_name"] == "wide")
+    begun = [sample.started_at for sample in wide.samples]
+    assert begun[0] < min(sample.started_at for one in results for sample in one.samples)
