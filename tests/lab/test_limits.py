@@ -1,12 +1,16 @@
 """Storages of others: limits that a round keeps to."""
 
+import json
 import time
 
 import pytest
 
+from arrowroot_lab.campaign import datasets
 from arrowroot_lab.campaign.model import StorageLimits
 from arrowroot_lab.campaign.read import read
+from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome
+from arrowroot_lab.running import checking
 from tests.command import done_here
 from tests.lab.fussy import fussy
 from tests.lab.running import calls, engine, run
@@ -122,9 +126,11 @@ def test_limits_of_a_host_hold_for_whatever_is_read_from_it(site, campaign):
 
 
 @pytest.mark.usefixtures("undisturbed")
-def test_more_connections_than_a_storage_allows_are_not_made(campaign, tmp_path):
+def test_more_connections_than_a_storage_allows_are_not_made(campaign, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "references", lambda _: [])
     done_here("sample", "nanoaod", f"{tmp_path}/s.root:T", "--size", "3 MB", "--flush", "200")
-    workloads = "[workload.one]\nthreads = 2\n[workload.many]\nworkers = 3\n"
+    columns = 'columns = ["Muon_pt", "Muon_eta", "Jet_pt"]\n'
+    workloads = f"[workload.one]\n{columns}threads = 2\n[workload.many]\n{columns}workers = 3\n"
     strategies = '[strategy.direct]\n[strategy.eager]\nstrategy = "direct"\noptions = { connections = 16 }\n'
     most = {}
     for limits in ("", "connections = 2"):
@@ -146,3 +152,45 @@ def test_more_connections_than_a_storage_allows_are_not_made(campaign, tmp_path)
     (result,) = (one for one in results if one.outcome is Outcome.OK)
     assert result.environment["limits"] == {"connections": 2}
     assert not summary.has_failed
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_plan_says_what_a_round_takes_and_what_limits_cut(campaign, numbers, capsys):
+    n_bytes = numbers.stat().st_size
+
+    def plan(limits, *options):
+        path = campaign(engine("a", n_bytes=n_bytes, n_reads=4), storages=NOBODY.format(limits))
+        told = read(path)
+        datasets.make(told, told.datasets[0])
+        assert (
+            main(["plan", str(path), "--db", str(path.with_suffix(".db")), "--site", "site", *options]) == 0
+        )
+        return capsys.readouterr().out
+
+    def of_storage(limits):
+        told = json.loads(plan(limits, "--json"))
+        (far,) = told["storages"]
+        return far, sum(one["total_ns"] or 0 for one in told["cases"])
+
+    free, total_ns = of_storage('pause = "0 s"')
+    assert free["told_from"] == {"estimates": 2}
+    held, held_total_ns = of_storage('pause = "10 s"')
+    # A rehearsal, and three samples that may have to be taken twice; what is likely for the whole run.
+    assert held["ns"] - free["ns"] == pytest.approx(2 * 7 * 10e9)
+    assert held_total_ns - total_ns == pytest.approx(2 * 4 * 10e9)
+    run(campaign(engine("a", n_bytes=n_bytes, n_reads=4), storages=NOBODY.format("")))
+    free, _ = of_storage("")
+    assert free["told_from"] == {"results": 2}
+    assert (free["n_bytes"], free["n_requests"]) == (2 * 7 * n_bytes, 2 * 7 * 4)
+    assert (free["n_fewer"], free["n_none"]) == (0, 0)
+    # As the rounds above.
+    for n_reads, expected in ((6, (2, 0)), (3, (1, 1))):
+        told, _ = of_storage(f'traffic = "{n_reads * n_bytes + 10} B"')
+        assert told["n_bytes"] == n_reads * n_bytes
+        assert (told["n_fewer"], told["n_none"]) == expected
+    paced, _ = of_storage('rate = "1 kB/s"')
+    assert paced["ns"] == pytest.approx(2 * 7 * n_bytes / 1000 * 1e9)
+    text = " ".join(plan(f'connections = 3, pause = "2 s", traffic = "{3 * n_bytes + 10} B"').split())
+    assert "far is limited to 3 connections, " in text
+    assert "a round, 2 s between samples. 1 of 2 cases get fewer samples, and 1 none. No number of" in text
+    assert "No number of connections can be given to a." in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import EXIT_DONE, NoDatabaseError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 JSON_FORM = "arrowroot-lab.plan/1"
 _DESCRIPTION = """\
 Lists the cases of a campaign: which are measured already at this site, by these versions, of these files; how long the
-others will take, and what that is told from. Nothing is made or measured.
+others will take, and what that is told from; and what a round takes of each storage. Nothing is made or measured.
 
 examples:
   arrowroot lab plan campaigns/quick.toml
@@ -35,6 +36,14 @@ _COLUMNS = (
     Column("total_ns", "In all", "time"),
     Column("state", "State"),
     Column("basis", "Told from"),
+)
+#: What is told of each storage.
+_OF_STORAGES = (
+    Column("storage", "Storage"),
+    Column("n_bytes", "Bytes", "bytes"),
+    Column("n_requests", "Requests", "count"),
+    Column("ns", "Time", "time"),
+    Column("told_from", "Told from"),
 )
 
 
@@ -66,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_document(made), indent=2))
     else:
-        asking.tell_text([_table(made)])
+        asking.tell_text([_table(made), _takes(made)])
     return EXIT_DONE
 
 
@@ -114,6 +123,30 @@ def _virtual(made: Plan) -> list[str]:
 
     n = sum(estimating.is_in_virtual_time(one.case) for one in made.planned)
     return [f"{n} in virtual time: replayed once, from a trace of the local file."] if n else []
+
+
+def _takes(made: Plan) -> ResultTable:
+    """A row for each storage: what a round takes of it."""
+    from arrowroot_lab.running.sparing import limits_text
+
+    rows, notes = [], []
+    for one in made.takes:
+        name, limits = one.storage.name, limits_text(one.storage.limits)
+        told_from = ", ".join(
+            basis if n == one.n_cases else f"{basis} ({n} of {one.n_cases} cases)"
+            for basis, n in one.bases.items()
+        )
+        drawn = map(round, one.drawn) if set(one.bases) != {"nothing"} else (None, None)
+        rows.append((name, *drawn, one.ns, told_from))
+        if limits:
+            text = f"{name} is limited to {limits}."
+            if one.n_fewer or one.n_none:
+                text += f" {one.n_fewer} of {one.n_cases} cases get fewer samples, and {one.n_none} none."
+            if one.not_held:
+                text += f" No number of connections can be given to {', '.join(one.not_held)}."
+            notes.append(text)
+    title = "What a round that measures all of it takes of each storage, at most"
+    return ResultTable(title, _OF_STORAGES, tuple(rows), tuple(notes))
 
 
 def _reasons(made: Plan) -> list[str]:
@@ -166,6 +199,20 @@ def _document(made: Plan) -> dict[str, Any]:
         "is_rough": made.is_rough(),
         "making_ns": made.making_ns,
         "notes": made.notes,
+        "storages": [
+            {
+                "storage": one.storage.name,
+                "n_cases": one.n_cases,
+                **one.drawn._asdict(),
+                "ns": one.ns,
+                "told_from": one.bases,
+                "limits": asdict(one.storage.limits),
+                "n_fewer": one.n_fewer,
+                "n_none": one.n_none,
+                "not_held": one.not_held,
+            }
+            for one in made.takes
+        ],
         "cases": [
             {**_cells(one), "names": one.case.names(), "case_id": one.case_id,
              "is_corner": one.is_corner}

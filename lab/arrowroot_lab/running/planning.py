@@ -13,6 +13,7 @@ from arrowroot_lab.campaign.matrix import case_document, cases, corners
 from arrowroot_lab.documents import Outcome, case_id
 from arrowroot_lab.engines import builds
 from arrowroot_lab.engines.ask import TIMEOUT_S
+from arrowroot_lab.engines.catalogue import engine_of
 from arrowroot_lab.errors import LabError, SkippedError
 from arrowroot_lab.statistics import least_n
 from arrowroot_lab.store import Filter
@@ -20,6 +21,7 @@ from arrowroot_lab.store import Filter
 from . import estimating
 from .predicting import SCHEMES, local_trace, predict
 from .subjects import Engines, Preparation
+from .takes import takes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from .events import Tell
     from .subject import Subject
+    from .takes import Take
 
 #: The basis of a time that is only told from sizes, lines and engines' usual costs.
 ESTIMATED = "estimated"
@@ -54,6 +57,10 @@ class Planned:
     basis: str = ""
     #: The predicted time of all that a run does for it; None: nobody can tell.
     case_ns: float | None = None
+    #: A result of the very case, from which that was told.
+    like: str | None = None
+    #: The time that limits of its storage add to each reading.
+    held_ns: float = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -75,6 +82,8 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     #: Things that are made first -> the predicted time of each; None: nobody can tell.
     making_ns: dict[str, float | None] = field(default_factory=dict)
+    #: What a round which measures all of it takes of each storage.
+    takes: list[Take] = field(default_factory=list)
 
     def total_ns(self) -> float:
         """The predicted time of all of which one is predicted, with what is made first."""
@@ -132,6 +141,10 @@ def plan(campaign: Campaign, store: Store | None, site: str, *, tell: Tell, pred
             one.case_ns = estimating.prediction_ns(one.case, found)
         elif one.sample_ns is not None:
             one.case_ns = estimating.case_ns(one.case, found, campaign.repeats, one.sample_ns)
+    made.takes = takes(campaign, made.planned, store, there, engines.can)
+    for one in made.planned:
+        if one.case_ns is not None and one.state != "predicted first":
+            one.case_ns += (campaign.repeats + 1) * one.held_ns
     _tell_what_is_made(made, there, engines)
     if (few := few_repeats(campaign)) is not None:
         made.notes.append(few)
@@ -181,6 +194,13 @@ class _EnginesHere(Engines):
 
     to_make: set[str] = field(default_factory=set)
 
+    def can(self, chosen: EngineChoice) -> Collection[str]:
+        """What an engine can do: as it says, or is registered if it is not here."""
+        try:
+            return self.identified(chosen)["can"]
+        except LabError:
+            return engine_of(chosen).can or ()
+
     def _made(self, chosen: EngineChoice) -> Environment:
         found = builds.find(chosen)
         if found is None:
@@ -228,6 +248,7 @@ def _tell_from_results(made: Plan, store: Store | None, site: str, there: dict[s
         for basis, is_alike, is_scaled in _kinds_of_likeness(names, one.case.engine.name, one.case_id, site):
             if (row := next((row for row in rows if is_alike(row)), None)) is not None:
                 one.sample_ns, one.basis = float(row.wall_median_ns or 0), basis
+                one.like = None if is_scaled else row.uuid
                 known = {axis: getattr(row, axis) for axis in names}
                 this, that = (
                     estimates.get(_names_of(told, engine))

@@ -27,7 +27,7 @@ from arrowroot_lab.errors import (
 from arrowroot_lab.quantities import size_text, time_text
 from arrowroot_lab.runs import new_run
 
-from . import failing, virtual_first
+from . import estimating, failing, virtual_first
 from .checking import Checker, check_number, kept
 from .events import ended
 from .failing import Failure
@@ -232,7 +232,10 @@ class Session:
         if subject.is_over:
             return
         self._see_that_it_is_open(subject)
-        if (problem := self._sparing.of(subject).why_not_begin(subject)) is not None:
+        spared, drawn = self._sparing.of(subject), estimating.drawn(subject.case, subject.found)
+        n_bytes = drawn.n_bytes if drawn else 0.0
+        problem = spared.why_not_begin(subject.label, n_bytes, is_rehearsed=subject.is_rehearsed)
+        if problem is not None:
             subject.cut_off(problem)
             return
         self._places.open(subject)
@@ -360,7 +363,7 @@ class Session:
         self._check_limits()
         spared = self._sparing.of(subject)
         for attempt in range(failing.N_RETRIES + 1):
-            if (problem := spared.why_no_sample(subject)) is not None:
+            if (problem := spared.why_no_sample(subject.label)) is not None:
                 subject.cut_off(problem)
                 return
             began = self._pause(subject)

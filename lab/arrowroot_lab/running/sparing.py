@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from arrowroot_lab.campaign.matrix import host_of
 from arrowroot_lab.quantities import size_text
 
-from . import estimating
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -76,18 +74,20 @@ class Spared:
         for sample in subject.result.samples:
             self._count(subject.label, drawn_bytes(sample.counters, sample.readings))
 
-    def why_not_begin(self, subject: Subject) -> str | None:
-        """Return why a case is not begun: a rehearsal and a sample do not fit in. If they do, room is kept for one."""
-        n_bytes = self._expected(subject)
-        n_reads = 1 if subject.is_rehearsed else 2
-        if (problem := self._why_no_room(n_reads * n_bytes)) is None:
-            self._kept[subject.label] = n_bytes
+    def why_not_begin(self, label: str, n_bytes: float, *, is_rehearsed: bool = False) -> str | None:
+        """Return why a case is not begun: a rehearsal and a sample do not fit in. If they do, room is kept for one.
+
+        n_bytes: that a reading is estimated to draw, unless one has
+        """
+        n_bytes = self._most.get(label, n_bytes)
+        if (problem := self._why_no_room(n_bytes if is_rehearsed else 2 * n_bytes)) is None:
+            self._kept[label] = n_bytes
         return problem
 
-    def why_no_sample(self, subject: Subject) -> str | None:
-        """Return why no further sample of a case is taken; None: it fits in."""
-        self._kept.pop(subject.label, None)
-        return self._why_no_room(self._expected(subject))
+    def why_no_sample(self, label: str) -> str | None:
+        """Return why no further sample of a case that has begun is taken; None: it fits in."""
+        self._kept.pop(label, None)
+        return self._why_no_room(self._most.get(label, 0.0))
 
     def wait_s(self) -> float:
         """The time until it may be read again."""
@@ -105,12 +105,6 @@ class Spared:
         self._most[label] = max(self._most.get(label, 0.0), n_bytes or 0.0)
         if label in self._kept:
             self._kept[label] = self._most[label]
-
-    def _expected(self, subject: Subject) -> float:
-        if subject.label in self._most:
-            return self._most[subject.label]
-        told = estimating.drawn(subject.case, subject.found)
-        return told.n_bytes if told else 0.0
 
     def _why_no_room(self, n_bytes: float) -> str | None:
         most = self.limits.traffic_bytes
