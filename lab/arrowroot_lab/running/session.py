@@ -17,6 +17,7 @@ from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome, Sample, decode, encode, now, whole_text
 from arrowroot_lab.errors import (
     DocumentError,
+    KnownUuidError,
     LabError,
     RefusedError,
     RunnerError,
@@ -415,7 +416,12 @@ class Session:
         subject.result.created_at = now()
         result = subject.result = _storable(subject.result)
         self._journal.begin(result)
-        self.store.put(result)
+        try:
+            self.store.put(result)
+        except KnownUuidError:
+            raise
+        except StoreError as error:
+            raise StoreError(f"{error}; the next run goes on with what was kept") from error
         self._journal.stored(result.uuid)
         subject.is_stored = True
         self.summary.results.append(result)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DAMAGED = "the database is damaged; restore a copy, or save what `sqlite3 FILE .recover` finds"
-_FULL = "the disk is full, nothing of the result was stored; make room and run the campaign again: it resumes"
+_FULL = "the disk is full, nothing of the result was stored; make room"
+_READ_ONLY = "it may not be written; name one that may by --db"
+_AWAY = "the server has ended or is being started; see that it is there"
 #: How a user of PostgreSQL comes to what is needed.
 RIGHTS = (
     "let the owner of its tables grant the rights (docs/lab/sites.md#postgresql), or name another one by --db"
@@ -29,9 +31,10 @@ _MEANINGS = (
     ("no space left on device", _FULL),
     (
         "disk i/o error",
-        "the disk does not take or give the data: full, over quota, or broken; the next run goes on with what was kept",
+        "the disk does not take or give the data: full, over quota, or broken",
     ),
-    ("attempt to write a readonly database", "it may not be written; name one that may by --db"),
+    ("attempt to write a readonly database", _READ_ONLY),
+    ("in a read-only transaction", _READ_ONLY),
     (
         "unable to open database file",
         "the file cannot be opened; may you read and write it, and its directory?",
@@ -39,6 +42,8 @@ _MEANINGS = (
     ("database is locked", "another process keeps it locked; is one stopped in the middle of a write?"),
     ("no such table", _FOREIGN),
     ("no such column", _FOREIGN),
+    ("database system is (shutting down|starting up|in recovery)", _AWAY),
+    ("terminating connection|server closed the connection", _AWAY),
     ("connection refused", "no server answers there"),
     ("is the server running", "no server answers there"),
     ("could not translate host name", "the host has no such name"),

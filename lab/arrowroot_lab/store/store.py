@@ -341,8 +341,7 @@ class Store:
             # What is written to a file without a name is gone with this process.
             self._engine.dispose()
             raise StoreError(
-                f"{self.place}: the file was removed or replaced meanwhile, and what was stored since is not there; "
-                "the next run goes on with what was kept"
+                f"{self.place}: the file was removed or replaced meanwhile, and what was stored since is not there"
             )
 
     def _query(self, where: Filter, asked: list[Any]) -> Select[Any]:
