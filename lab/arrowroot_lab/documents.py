@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from . import clock
 from .canonical import key_of
 from .errors import DocumentError
 
@@ -45,7 +46,7 @@ Counters = dict[str, dict[str, int]]
 
 def now() -> str:
     """Return the time in UTC, as the documents have it."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def in_utc(date: str) -> str:

@@ -138,6 +138,7 @@ def _document(summary: Summary, name: str, place: str) -> dict[str, Any]:
         "failures": summary.failures,
         "left": summary.left,
         "why_left": summary.why_left,
+        "remarks": summary.remarks,
         "results": [
             {
                 "uuid": result.uuid,
@@ -201,6 +202,7 @@ def _remarks(summary: Summary, campaign: Campaign) -> Iterator[str]:
         )
     if (few := few_repeats(campaign)) is not None:
         yield few
+    yield from summary.remarks
 
 
 def _print_next(summary: Summary, db: str | None) -> None:

@@ -78,6 +78,10 @@ class WorkerStore:
             for key, site, told, of_file, outcome in self.measured
         )
 
+    def newest(self, site: str) -> str | None:
+        """When the newest result of a site was complete, if the store is within reach."""
+        return self.store.newest(site) if self.store is not None else None
+
     def put(self, result: Result) -> bool:
         """Keep a result."""
         self.documents.append(encode(result))
@@ -218,7 +222,7 @@ def _measured(errand: Errand, kept: WorkerStore) -> dict[str, Any]:
         return {"failures": [str(error)], "documents": kept.documents}
     except Exception as error:  # noqa: BLE001 - the journal has what is in the documents as stored
         return {"failures": [_failure(error)], "documents": kept.documents}
-    told = ("n_known", "failures", "left", "why_left", "drawn")
+    told = ("n_known", "failures", "left", "why_left", "remarks", "drawn")
     return {"documents": kept.documents, **{name: getattr(summary, name) for name in told}}
 
 
@@ -261,4 +265,5 @@ def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, stat
     summary.failures += told["failures"]
     summary.left += told.get("left", [])
     summary.why_left = told.get("why_left") or summary.why_left
+    summary.remarks += [one for one in told.get("remarks", []) if one not in summary.remarks]
     summary.drawn |= told.get("drawn", {})

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from arrowroot_lab import clock
 from arrowroot_lab.campaign import datasets
 from arrowroot_lab.canonical import key_of
+from arrowroot_lab.clock import SteadyClock
 from arrowroot_lab.documents import Outcome, Sample, decode, encode, now, whole_text
 from arrowroot_lab.errors import (
     DocumentError,
@@ -66,6 +68,9 @@ class Keeper(Known, Protocol):
     def put(self, result: Result) -> bool:
         """Keep a result."""
 
+    def newest(self, site: str) -> str | None:
+        """When the newest result of a site was complete; None if there is none."""
+
 
 @dataclass
 class Summary:
@@ -79,6 +84,8 @@ class Summary:
     #: Labels of cases that are left, and why: a limit was reached.
     left: list[str] = field(default_factory=list)
     why_left: str | None = None
+    #: What is to be known besides: sentences.
+    remarks: list[str] = field(default_factory=list)
     #: By host the bytes that were drawn.
     drawn: dict[str, float] = field(default_factory=dict)
 
@@ -131,6 +138,7 @@ class Session:
         with ExitStack() as stack:
             self._journal = stack.enter_context(Journal(datasets.cache_directory() / "runs" / f"{key}.jsonl"))
             stack.enter_context(self._alone())
+            steady = stack.enter_context(SteadyClock())
             self._began = time.monotonic()
             # The servers' directories are in it, too.
             self.directory = Path(tempfile.mkdtemp(prefix="arrowroot-lab-"))
@@ -149,6 +157,7 @@ class Session:
                 self.is_again,
                 self.only,
             )
+            self.summary.remarks += clock.remarks(self.store.newest(self.site), self.site)
             prepared = preparation.prepare()
             self.summary.n_known, self.summary.failures = prepared.n_known, prepared.failures
             for subject in prepared.decided:
@@ -166,6 +175,7 @@ class Session:
                 )
                 self._measure(prepared.subjects, prepared.cases)
                 self.summary.drawn = self._sparing.drawn()
+            self.summary.remarks += steady.remarks()
         return self.summary
 
     def _measure(self, subjects: list[Subject], chosen: list[Case]) -> None:

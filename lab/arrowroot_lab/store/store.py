@@ -169,6 +169,13 @@ class Store:
             rows = connection.execute(query).all()
         return any(asked.is_answered_by(json.loads(row.versions), row.dataset_file) for row in rows)
 
+    def newest(self, site: str) -> str | None:
+        """Return when the newest result of a site was complete; None if there is none."""
+        query = self._query(Filter(site=(site,)), [tables.result.c.created_at]).limit(1)
+        with told(self.place), self._engine.connect() as connection:
+            found: str | None = connection.execute(query).scalar()
+        return found
+
     def summaries(self, where: Filter | None = None, *, limit: int | None = None) -> list[Summary]:
         """Return the rows of the results that match, newest first."""
         names = [field.name for field in fields(Summary)]

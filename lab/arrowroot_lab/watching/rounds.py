@@ -232,6 +232,8 @@ class Watch:
             is_measured = any(result.outcome is Outcome.OK for result in summary.results)
             run = next((result.campaign["run"] for result in summary.results), None)
             troubles = list(summary.failures)
+            for text in summary.remarks:
+                self.tell(text)
             if summary.left:
                 troubles.append(f"{len(summary.left)} cases were not measured: {summary.why_left}")
             if run is None:
