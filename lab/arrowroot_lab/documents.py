@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: The version counts how often keys were added. A reader takes newer ones, too: it keeps what it does not know.
-FORM, FORM_VERSION = "arrowroot-lab/result", 1
+FORM, FORM_VERSION = "arrowroot-lab/result", 2
 
 #: Bounds of a document, as it may come from anywhere: its text, its depth, and its integers, which are SQL's.
 MAX_BYTES, MAX_DEPTH, MAX_INTEGER = 64 * 2**20, 40, 2**63 - 1
@@ -106,6 +106,12 @@ class Sample:
     wall_ns: int | None = None
     cpu_ns: int | None = None
     peak_rss_bytes: int | None = None
+    peak_virtual_bytes: int | None = None
+    #: User and system time of the whole job: its start is in it, other than in ``cpu_ns``.
+    user_ns: int | None = None
+    system_ns: int | None = None
+    #: The time within ``wall_ns`` in which a thread of it waited for a processor: the most of any of its threads.
+    queued_ns: int | None = None
     counters: Counters = field(default_factory=dict)
     #: Time of the control kernel just before, and just after.
     control_ns: tuple[int, int] | None = None
@@ -131,7 +137,8 @@ class Result:
 
     case: CaseDocument
     site: str
-    #: CPU model, cores, memory class, storage kind: what makes two machines the same for a history.
+    #: CPU model, cores, memory class, storage kind: what makes two machines the same for a history. ``shared``: others
+    #: used it meanwhile, which is another machine.
     machine: dict[str, Any]
     #: The versions of the engine ("engine": what people call it), its libraries and the server, and the commit.
     versions: dict[str, str]
@@ -180,6 +187,11 @@ class Result:
     def counted(self) -> list[Sample]:
         """The samples that figures are made of: those that ended well and undisturbed."""
         return [sample for sample in self.samples if sample.is_counted()]
+
+    @property
+    def is_shared(self) -> bool:
+        """True if it was measured on a node that others used meanwhile, where all samples count."""
+        return self.machine.get("shared") is True
 
     @property
     def version(self) -> str:
@@ -530,6 +542,7 @@ _SAMPLE_KEYS: dict[str, Callable[[Any, str], Any]] = {
     "wall_ns": _integer,
     "cpu_ns": _integer,
     "peak_rss_bytes": _integer,
+    **dict.fromkeys(("peak_virtual_bytes", "user_ns", "system_ns", "queued_ns"), _integer),
     "counters": _counters,
     "control_ns": _control,
     "readings": _of(_number),

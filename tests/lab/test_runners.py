@@ -48,7 +48,7 @@ def test_an_answer_comes_with_what_the_process_took(tmp_path):
     )
     assert asked.answer == GOOD
     assert asked.wall_ns > asked.answer["wall_ns"]
-    assert asked.cpu_ns > 0
+    assert asked.cpu_ns == asked.user_ns + asked.system_ns > 0
     assert asked.peak_rss_bytes > 50_000_000
 
 
@@ -367,6 +367,45 @@ def test_a_program_is_told_by_its_command_without_urls():
     answer = ask(registered().engines["program"].command(), "run", job).answer
     assert answer["details"]["command"] == job["command"]
     assert "SECRET" not in json.dumps(answer)
+
+
+MEMORY = """
+import mmap, sys, time
+held = mmap.mmap(-1, 700_000_000), bytearray(90_000_000)
+end = time.thread_time() + 0.3
+while time.thread_time() < end:
+    pass
+time.sleep(0.2)
+"""
+
+
+def test_a_program_tells_its_own_peaks_of_memory_and_times():
+    job = {"kind": "program", "urls": ["x"], "table": "T", "command": [sys.executable, "-c", MEMORY]}
+    asked = ask(registered().engines["program"].command(), "run", job)
+    assert asked.answer["peak_virtual_bytes"] > 700_000_000 > asked.answer["peak_rss_bytes"] > 90_000_000
+    assert asked.user_ns + asked.system_ns > 250_000_000
+    assert 0 <= asked.answer["queued_ns"] <= asked.answer["wall_ns"]
+
+
+def test_the_wait_for_a_processor_beside_others_is_told(tmp_path):
+    """Three busy processes beside it on one processor."""
+    program = """
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+sys.path.insert(0, RUNNERS)
+import process_line, subprocess
+watch = process_line.Stopwatch()
+others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+end = time.thread_time() + 0.5
+while time.thread_time() < end:
+    pass
+answer = watch.answer() | {"n_entries": 1}
+for other in others:
+    other.kill()
+print(json.dumps(answer))
+""".replace("RUNNERS", repr(str(REPOSITORY / "lab/arrowroot_lab/runners")))
+    answer = ask(runner(tmp_path, program), "run", {}).answer
+    assert 300_000_000 < answer["queued_ns"] <= answer["wall_ns"] - 400_000_000
+    assert answer["peak_virtual_bytes"] > answer["peak_rss_bytes"] > 1_000_000
 
 
 def test_a_program_that_fails_says_what_it_said(tree):

@@ -61,6 +61,7 @@ def test_samples_are_taken_in_turns_and_each_case_is_measured_once(campaign):
             assert 0 < sample.wall_ns < sample.readings["elapsed_ns"]
             assert len(sample.control_ns) == 2
             assert sample.counters["store"] == {"n_reads": 1}
+            assert sample.user_ns + sample.system_ns == sample.details["process_cpu_ns"]
     assert events[-1][3].share == 1.0
     summary, results = run(path)
     assert (len(summary.results), summary.n_known, len(results)) == (0, 4, 4)

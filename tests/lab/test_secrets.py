@@ -24,6 +24,7 @@ from arrowroot_lab.location import Location, guarded, hidden_in, whole
 from arrowroot_lab.redaction import redacted, secrets_of
 from arrowroot_lab.running.batch import settings
 from arrowroot_lab.store import Store, store
+from arrowroot_lab.store.migrations.versions import r0006_memory
 from arrowroot_lab.store.place import resolve, server_of, shown
 from arrowroot_lab.watching.commits import _git, branch_of
 from arrowroot_servers.process import free_port
@@ -546,6 +547,13 @@ def test_an_older_database_is_cleaned_once_and_its_series_go_on(tmp_path, monkey
                 older.put(result)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE arrowroot_lab_version SET version_num = '0004'")
+        for name in reversed(r0006_memory.VIEWS):
+            connection.execute(f"DROP VIEW {name}")
+        connection.execute("ALTER TABLE result DROP COLUMN node")
+        for name in r0006_memory.OF_SAMPLE:
+            connection.execute(f"ALTER TABLE sample DROP COLUMN {name}")
+        for name, query in r0006_memory.BEFORE.items():
+            connection.execute(f"CREATE VIEW {name} AS {query}")
         accepted = [told[0].series_id, "store.n_reads", "1", "2", 2.0, f"see https://me:{CANARY}@h", "2026"]
         connection.execute("INSERT INTO accepted VALUES (?, ?, ?, ?, ?, ?, ?)", accepted)
     assert CANARY.encode() in path.read_bytes()

@@ -47,8 +47,8 @@ SAID_CHARACTERS = 500
 #: Levels of a document above an answer in it, and some more.
 _LEVELS_ABOVE = 8
 
-_TIMES = ("wall_ns", "cpu_ns", "open_ns", "first_entry_ns")
-_COUNTS = ("n_entries", "values_bytes", "peak_rss_bytes")
+_TIMES = ("wall_ns", "cpu_ns", "open_ns", "first_entry_ns", "queued_ns")
+_COUNTS = ("n_entries", "values_bytes", "peak_rss_bytes", "peak_virtual_bytes")
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,15 @@ class Asked:
 
     answer: Answer
     wall_ns: int
-    #: User and system, children included.
-    cpu_ns: int
+    #: Children included.
+    user_ns: int
+    system_ns: int
     peak_rss_bytes: int
+
+    @property
+    def cpu_ns(self) -> int:
+        """User and system."""
+        return self.user_ns + self.system_ns
 
 
 def ask(
@@ -204,7 +210,8 @@ class _Process:
         asked = Asked(
             answer,
             self.end_ns - self._begin_ns,
-            int((usage.ru_utime + usage.ru_stime) * 1e9),
+            int(usage.ru_utime * 1e9),
+            int(usage.ru_stime * 1e9),
             usage.ru_maxrss * 1024,
         )
         wrong = _why_untrue(self._verb, self._job, asked)
@@ -318,6 +325,7 @@ def _why_no_times(asked: Asked) -> str | None:
     for key, part_ns in (
         ("open_ns", answer.get("open_ns", 0)),
         ("first_entry_ns", answer.get("first_entry_ns", 0)),
+        ("queued_ns", answer.get("queued_ns", 0)),
     ):
         if part_ns > wall_ns:
             return f"{key} is {part_ns}, more than wall_ns, which is {wall_ns}"

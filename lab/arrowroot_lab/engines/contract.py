@@ -87,6 +87,8 @@ class Answer(TypedDict, total=False):
     n_entries: int
     values_bytes: int
     peak_rss_bytes: int
+    peak_virtual_bytes: int
+    queued_ns: int  # a thread waited so long for a processor: the most of any thread, within wall_ns
     #: layer -> metric -> count: "application" and "store" have n_reads, n_bytes, n_vector_reads, busy_ns, ...
     counters: dict[str, dict[str, int]]
     #: column -> {n, sum, order}: campaigns/METHODOLOGY.md, "Checksum".

@@ -40,6 +40,7 @@ _SAMPLE = {
     "wall_ns": pa.int64(),
     "cpu_ns": pa.int64(),
     "peak_rss_bytes": pa.int64(),
+    **dict.fromkeys(("peak_virtual_bytes", "user_ns", "system_ns", "queued_ns"), pa.int64()),
     "n_entries": pa.int64(),
     "control_before_ns": pa.int64(),
     "control_after_ns": pa.int64(),

@@ -305,6 +305,8 @@ def perf(job: Job) -> Answer:
         [SimpleNamespace(**account) for account in report["accounts"][what]] for what in ("file", "scan")
     )
     add_counters(answer["counters"], layers_of(of_file, of_scan))
+    for key in ("queued_ns", "peak_virtual_bytes"):  # those of this process
+        answer.pop(key, None)
     return answer | {
         "wall_ns": figures["real_time_ns"],
         "cpu_ns": figures["cpu_time_ns"],

@@ -60,7 +60,7 @@ class Stopwatch:
     """Wall time, CPU time of all threads, and what the kernel says that this process read, since it was made."""
 
     def __init__(self) -> None:
-        self._io = read_io()
+        self._io, self._queued = read_io(), queued_ns()
         self._open_ns: int | None = None
         self._first_ns: int | None = None
         # The time of the CPU is taken within that of the clock: it is never more than the cores can have.
@@ -81,6 +81,7 @@ class Stopwatch:
         """Return the times so far, the peak of the memory, and the counters "process" and "device"."""
         cpu_ns = time.process_time_ns() - self._cpu
         wall_ns = time.perf_counter_ns() - self._wall
+        queued = max((ns - self._queued.get(task, 0) for task, ns in queued_ns().items()), default=0)
         counters: dict[str, dict[str, int]] = {}
         for key, value in read_io().items():
             layer, metric = _IO[key]
@@ -90,7 +91,9 @@ class Stopwatch:
             "wall_ns": wall_ns,
             "cpu_ns": cpu_ns,
             **{key: value for key, value in times.items() if value is not None},
-            "peak_rss_bytes": peak_rss_bytes(),
+            **memory_peaks(),
+            # Read around the time of the clock.
+            "queued_ns": min(wall_ns, queued),
             "counters": counters,
         }
 
@@ -114,15 +117,27 @@ def read_io(process: int | str = "self") -> dict[str, int]:
     return {key: int(found[key]) for key in _IO if key in found}
 
 
-def peak_rss_bytes() -> int:
-    """Return the high-water mark of the resident memory."""
-    import resource
+def queued_ns(process: int | str = "self") -> dict[str, int]:
+    """Return how long each thread of a process waited for a processor though it could run; empty: nobody knows."""
+    found = {}
+    for task in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        try:
+            found[task.parent.name] = int(task.read_text(encoding="ascii").split()[1])
+        except (OSError, IndexError, ValueError):  # it has ended meanwhile, or the kernel counts nothing
+            continue
+    return found
 
+
+def memory_peaks(process: int | str = "self") -> Answer:
+    """Return the high-water marks of the memory, resident and virtual; nothing where the kernel tells none."""
     try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace")
+        resident, virtual = (
+            int(status.partition(f"\n{name}:")[2].split()[0]) * 1024 for name in ("VmHWM", "VmPeak")
+        )
     except (OSError, IndexError, ValueError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return {}
+    return {"peak_rss_bytes": resident, "peak_virtual_bytes": virtual}
 
 
 def said_by_arrowroot(*arguments: str) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import select
 import shutil
 import signal
 import subprocess
@@ -21,9 +22,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
-    from .process_line import UnsupportedError, add_counters, begin, read_io, said_by_arrowroot, serve
+    from .process_line import (
+        UnsupportedError,
+        add_counters,
+        begin,
+        memory_peaks,
+        queued_ns,
+        read_io,
+        said_by_arrowroot,
+        serve,
+    )
 else:
-    from process_line import UnsupportedError, add_counters, begin, read_io, said_by_arrowroot, serve
+    from process_line import (
+        UnsupportedError,
+        add_counters,
+        begin,
+        memory_peaks,
+        queued_ns,
+        read_io,
+        said_by_arrowroot,
+        serve,
+    )
 
 if TYPE_CHECKING:
     from .process_line import Answer, Job
@@ -32,6 +51,8 @@ if TYPE_CHECKING:
 MEBIBYTE = 1 << 20
 SUFFIXES = {"fjr": ".xml", "trace": ".parquet", "json": ".json", "proc": ".txt"}
 SAID_BYTES = 2000
+#: The memory of a program is gone when it ends, so that its peak is looked at now and then.
+LOOK_MS = 50
 
 
 def identify(_: Job) -> Answer:
@@ -57,8 +78,8 @@ def run(job: Job) -> Answer:
             except OSError as error:
                 raise UnsupportedError(f"cannot run {command[0]}: {error.strerror}") from None
             # Its counts are there until it is waited for.
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            counted = read_io(process.pid)
+            peaks = peaks_until_its_end(process.pid)
+            counted, queued = read_io(process.pid), max(queued_ns(process.pid).values(), default=0)
             _, status, usage = os.wait4(process.pid, 0)
             wall_ns = time.perf_counter_ns() - begin_ns
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -67,7 +88,9 @@ def run(job: Job) -> Answer:
         answer = watch.answer() | {
             "wall_ns": wall_ns,
             "cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
+            **peaks,
             "peak_rss_bytes": usage.ru_maxrss * 1024,
+            "queued_ns": min(wall_ns, queued),
             "counters": {
                 "process": {"n_bytes": counted.get("rchar", 0), "n_reads": counted.get("syscr", 0)},
                 "device": {"n_bytes": counted.get("read_bytes", 0)},
@@ -75,11 +98,24 @@ def run(job: Job) -> Answer:
             # With its placeholders: URLs have tokens.
             "details": {"command": job["command"]},
         }
-        answer.pop("open_ns", None)
+        for key in ("open_ns", *({"peak_virtual_bytes"} - peaks.keys())):  # those of this process
+            answer.pop(key, None)
         add_statistics(answer, job, report)
         if job.get("trace") and report.exists():
             shutil.copyfile(report, job["trace"])
     return answer
+
+
+def peaks_until_its_end(pid: int) -> Answer:
+    """Wait for the end of a process, which is not reaped; return its peaks of memory, as they were just before."""
+    peaks = memory_peaks(pid)
+    ended = select.poll()
+    descriptor = os.pidfd_open(pid)
+    ended.register(descriptor, select.POLLIN)
+    while not ended.poll(LOOK_MS):
+        peaks = memory_peaks(pid) or peaks
+    os.close(descriptor)
+    return peaks
 
 
 def words(job: Job, report: Path) -> list[str]:

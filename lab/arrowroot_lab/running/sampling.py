@@ -153,6 +153,11 @@ def _fill(sample: Sample, asked: list[Asked]) -> None:
     cpu = [answer["cpu_ns"] for answer in answers if "cpu_ns" in answer]
     sample.cpu_ns = sum(cpu) if cpu else None
     sample.peak_rss_bytes = sum(one.answer.get("peak_rss_bytes", one.peak_rss_bytes) for one in asked)
+    sample.user_ns = sum(one.user_ns for one in asked)
+    sample.system_ns = sum(one.system_ns for one in asked)
+    if all("peak_virtual_bytes" in answer for answer in answers):
+        sample.peak_virtual_bytes = sum(answer["peak_virtual_bytes"] for answer in answers)
+    sample.queued_ns = max((answer["queued_ns"] for answer in answers if "queued_ns" in answer), default=None)
     counters: Counters = {}
     for answer in answers:
         for layer, metrics in answer.get("counters", {}).items():

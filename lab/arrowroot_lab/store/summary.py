@@ -55,6 +55,8 @@ class Summary:
     n_entries: int | None
     #: Workers by threads: the cores that the case may use.
     n_cores: int
+    #: "shared": others used it meanwhile, and all samples count.
+    node: str | None
     #: Hash of the whole fingerprint.
     environment_id: str
     #: The same for all results that are compared by engine, as they differ in nothing else; and so on. Versions are
@@ -117,6 +119,7 @@ def summary_of(result: Result, form_version: int = FORM_VERSION) -> Summary:
         peak_rss_bytes=max(peaks, default=None),
         n_entries=result.dataset.get("n_entries"),
         n_cores=int(case.get("threads") or 1) * int(case.get("workers") or 1),
+        node="shared" if result.is_shared else None,
         environment_id=key_of(result.environment),
         engine_group=_group(result, "engine"),
         storage_group=_group(result, "storage"),

@@ -47,6 +47,7 @@ result = Table(
     Column("peak_rss_bytes", BigInteger),
     Column("n_entries", BigInteger),
     Column("n_cores", Integer, nullable=False, server_default="1"),
+    Column("node", Text),
     *(
         Column(name, Text, nullable=False, server_default="")
         for name in ("environment_id", "engine_group", "storage_group", "strategy_group", "layout_group")
@@ -80,6 +81,10 @@ sample = Table(
     Column("wall_ns", BigInteger),
     Column("cpu_ns", BigInteger),
     Column("peak_rss_bytes", BigInteger),
+    Column("peak_virtual_bytes", BigInteger),
+    Column("user_ns", BigInteger),
+    Column("system_ns", BigInteger),
+    Column("queued_ns", BigInteger),
     Column("control_before_ns", BigInteger),
     Column("control_after_ns", BigInteger),
     Column("n_entries", BigInteger),
