@@ -166,6 +166,10 @@ soak-live-writer: build $(VENV)/.root ## look 2,000 times at a file that ROOT is
 soak-lab: build $(VENV)/.dependencies $(VENV)/.servers ## the laboratory's tests with those that take long: workers that are killed
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/lab $(PYTEST_ARGS)
 
+.PHONY: soak-shared
+soak-shared: build $(VENV)/.dependencies $(VENV)/.servers ## the laboratory on a node that others use: nights beside 4 and 14 busy processes, half an hour
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest -n 0 -s tests/lab/test_shared.py $(PYTEST_ARGS)
+
 .PHONY: soak-bounds
 soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='--seeds 500 --first 7')
 	$(BIN)/python -m tests.robustness.bounds

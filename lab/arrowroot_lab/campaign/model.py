@@ -246,6 +246,8 @@ class Campaign:
     #: "real", or "virtual first": all cells are predicted, only corners and disagreements are measured.
     mode: Literal["real", "virtual first"] = "real"
     limits: Limits = Limits()
+    #: Others use the node meanwhile: every sample counts, and results are marked.
+    is_shared: bool = False
     #: Hash of the text.
     text_hash: str = ""
 

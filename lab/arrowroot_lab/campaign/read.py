@@ -79,6 +79,7 @@ class _Reader:
             repeats=repeats,
             mode=cast("Any", mode),
             limits=limits,
+            is_shared=top.is_true("shared", default=site.is_shared),
             # A token that is renewed makes no other campaign, and a hash of a password could be tried for.
             text_hash=hashlib.sha256(redacted(text).encode()).hexdigest(),
         )

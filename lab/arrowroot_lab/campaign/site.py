@@ -71,6 +71,8 @@ class Site:
     store: Location | None = None
     cache: Path | None = None
     limits: Limits = _NO_LIMITS
+    #: Others use its nodes, too; a campaign may say otherwise.
+    is_shared: bool = False
     storages: dict[str, Storage] = field(default_factory=dict)
     batches: dict[str, Batch] = field(default_factory=dict)
 
@@ -176,6 +178,7 @@ def read_site(path: Path) -> Site:
         store=store,
         cache=cache if told_cache else None,
         limits=read_limits(top.table("limits"), _NO_LIMITS),
+        is_shared=top.is_true("shared"),
         storages={
             name: read_storage(table, name, may_be_site=False)
             for name, table in named_tables(top.table("storage"))

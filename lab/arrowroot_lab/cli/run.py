@@ -198,7 +198,8 @@ def _remarks(summary: Summary, campaign: Campaign) -> Iterator[str]:
     if n_disturbed := sum(bool(sample.disturbed) for sample in samples):
         yield (
             f"{n_disturbed} of {len(samples)} samples are kept and not counted, as the machine was busy. "
-            "If that is too many, end what runs beside, and measure once more: --again."
+            "If that is too many, end what runs beside, and measure once more: --again. If others use this node, too, "
+            "say 'shared = true' in the campaign or the site's file: then every sample counts."
         )
     if (few := few_repeats(campaign)) is not None:
         yield few

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome, version_text
 from arrowroot_lab.errors import RequestError
-from arrowroot_lab.statistics import CONFIDENCE, Comparison, Verdict, paired
+from arrowroot_lab.statistics import (
+    CONFIDENCE,
+    CONFIDENCE_SHARED,
+    LEAST_SHARED,
+    TOLERANCE_SHARED,
+    Comparison,
+    Verdict,
+    paired,
+)
 from arrowroot_lab.statistics import compare as judge
 
 from .metrics import STATISTICS, Metric, metric
@@ -37,6 +45,8 @@ MAX_RUNS = 20
 _COLUMNS = ("uuid", "run", "outcome", "reason", *SIDES.values(), *AXES)
 #: Forms of metrics that count something, of which zero is a value like others.
 _COUNTS = ("count", "bytes")
+#: Bounds of times in which others on the node are waited for.
+_SHARED = {"least": LEAST_SHARED, "tolerance": TOLERANCE_SHARED, "confidence": CONFIDENCE_SHARED}
 #: Alarming first.
 _ORDER = [Verdict.WORSE, Verdict.BETTER, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE]
 
@@ -141,6 +151,8 @@ def compare_measured(
         two = " and ".join(value for value in (before, now) if value) or f"more than one {by}"
         others = [axis for axis in SIDES if any(len(group) > 1 for group in _groups(found, axis)[0])]
         hint = f": write --by {' or --by '.join(others)}" if others and not (before or now) else ""
+        if len({one.axes.get("node") for one in found}) > 1:
+            hint += "; results of shared nodes are not compared with those of quiet ones"
         raise RequestError(
             f"no case was measured with {two}; there are {', '.join(order) or 'no results'}{hint}"
         )
@@ -223,8 +235,12 @@ def _compared(
     is_count = asked.form in _COUNTS
     pairs = paired(*taken, with_zeros=is_count)
     is_exact = all(pair.is_exact for pair in pairs)
+    is_wide = asked.has_waits and any(one.row.node for side in both for one in side)
     comparison = judge(
-        [pair.ratio for pair in pairs], is_lower_better=asked.is_lower_better, is_exact=is_exact
+        [pair.ratio for pair in pairs],
+        is_lower_better=asked.is_lower_better,
+        is_exact=is_exact,
+        **(_SHARED if is_wide else {}),
     )
     # From zero there is a verdict, and no ratio.
     comparison = replace(
@@ -350,6 +366,7 @@ def _table(
                 else f", of pairs taken in turns; each bound holds at {CONFIDENCE:.0%}."
             ),
             *_told_of_exact(compared),
+            *_told_of_nodes(compared, asked),
             *(f"Not enough, {n} of {len(compared)}: {reason}." for reason, n in reasons.most_common()),
             *(f"Skipped on one side, {n}: {reason}." for reason, n in skipped.most_common()),
         ),
@@ -367,6 +384,16 @@ def _told_of_exact(compared: Sequence[Compared]) -> list[str]:
     if not all(map(has_no_bounds, compared)):
         told += "; their bounds are the least and the most of the runs"
     return [f"{told}."]
+
+
+def _told_of_nodes(compared: Sequence[Compared], asked: Metric) -> list[str]:
+    n_shared = sum("node" in one.case for one in compared)
+    if not (n_shared and asked.has_waits):
+        return []
+    of_all = "All" if n_shared == len(compared) else f"{n_shared} of {len(compared)}"
+    wide = f"{LEAST_SHARED:.0%}, and bounds at {CONFIDENCE_SHARED:.1%}"
+    told = f"{of_all} are of shared nodes: there it takes {wide}, to be better or worse"
+    return [f"{told}. CPU time (--metric cpu_ns) and counts tell more."]
 
 
 def has_no_bounds(one: Compared) -> bool:

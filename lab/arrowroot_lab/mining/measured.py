@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from arrowroot_lab.store import Summary
 
 #: Words for results that are not simply ok, and what they mean.
-_BUSY, _VIRTUAL, _FEW = "busy", "virtual", "too few"
+_BUSY, _VIRTUAL, _FEW, _SHARED = "busy", "virtual", "too few", "shared"
 _MEANINGS = {
     _VIRTUAL: "virtual: replayed from one trace in virtual time; the CPU time in it was measured once.",
     _FEW: "too few: fewer samples count than were asked for, as the machine was busy.",
+    _SHARED: "shared: others used the node, too, and every sample counts; CPU time and counts tell more than the time.",
     _BUSY: "busy: no sample counts, as the machine was busy; the time is what they took all the same.",
 }
 
@@ -79,7 +80,7 @@ def _cells(one: Summary, spread: Spread, name: str) -> tuple[str, float | str | 
     if not one.wall_median_ns or spread.low_ns is None or spread.high_ns is None:
         about = None if spread.disturbed_ns is None else f"about {time_text(spread.disturbed_ns)}"
         return name, about, None, 0, _BUSY
-    verdict = _VIRTUAL if one.is_virtual else "ok" if one.reason is None else _FEW
+    verdict = _VIRTUAL if one.is_virtual else (one.node or "ok") if one.reason is None else _FEW
     share = (spread.high_ns - spread.low_ns) / one.wall_median_ns if one.n_counted > 1 else None
     return name, one.wall_median_ns, share, one.n_counted, verdict
 

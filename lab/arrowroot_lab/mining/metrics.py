@@ -29,12 +29,19 @@ class Metric:
     description: str
     is_lower_better: bool = True
 
+    @property
+    def has_waits(self) -> bool:
+        """True if what others do on a node is in it."""
+        return self.form in ("time", "share", "rate") and self.key not in _ITS_OWN
+
     def value(self, result: Result, sample: Sample) -> float | None:
         """Return the value of a sample; None if it does not tell it."""
         if self.key == "cpu_efficiency":
             if not sample.wall_ns or sample.cpu_ns is None:
                 return None
             return sample.cpu_ns / (sample.wall_ns * n_cores_asked(result))
+        if self.key == "unqueued_ns":
+            return None if sample.wall_ns is None else sample.wall_ns - (sample.queued_ns or 0)
         if self.key == "entries_per_s":
             n_entries = sample.details.get("n_entries", result.dataset.get("n_entries"))
             return n_entries / sample.wall_ns * 1e9 if sample.wall_ns and n_entries else None
@@ -72,8 +79,26 @@ METRICS: dict[str, Metric] = {
             "entries_per_s", "entries per second", "rate", "entries over wall time", is_lower_better=False
         ),
         Metric("peak_rss_bytes", "peak memory", "bytes", "peak resident memory of the process"),
+        Metric("peak_virtual_bytes", "virtual memory", "bytes", "peak of the virtual memory"),
+        Metric("user_ns", "user time", "time", "of the whole job, its start included"),
+        Metric("system_ns", "system time", "time", "of the whole job, its start included"),
+        Metric(
+            "unqueued_ns",
+            "wall time without queues",
+            "time",
+            "wall time, without what it waited for a processor, where that is known",
+        ),
     )
 }
+#: What is judged where no metric is asked for.
+JUDGED = ("wall_ns", "cpu_ns", "peak_rss_bytes", "peak_virtual_bytes")
+#: Times that other processes on the node hardly change.
+_ITS_OWN = ("cpu_ns", "user_ns", "system_ns")
+
+
+def judged(key: str, *, is_shared: bool) -> Metric:
+    """Return what results of several runs are judged by: on a shared node a wall time without its queues."""
+    return METRICS["unqueued_ns"] if is_shared and key == "wall_ns" else metric(key)
 
 
 def metric(key: str) -> Metric:

@@ -48,6 +48,7 @@ def _what(result: Result, place: str) -> ResultTable:
         "outcome": result.outcome.value,
         "reason": result.reason,
         "site": result.site,
+        "node": "shared: others used it, too; every sample counts" if result.is_shared else None,
         "case": result.case_id,
         "series": result.series_id,
         **flat({key: value for key, value in result.case.items() if key not in ("dataset", "layout")}),

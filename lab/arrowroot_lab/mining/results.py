@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from arrowroot_lab.store import Filter, Store, Summary
 
 #: What tells results apart, most telling first; each is a column of the view ``results``.
-AXES = ("campaign", "site", "dataset", "layout", "storage", "workload", "engine", "version", "strategy")
+AXES = (
+    "campaign",
+    "site",
+    "node",
+    "dataset",
+    "layout",
+    "storage",
+    "workload",
+    "engine",
+    "version",
+    "strategy",
+)
 #: Sizes in a name, as those of caches.
 _SIZE = re.compile(rf"\b\d+(\.\d+)? ({'|'.join(SIZES)})\b")
 #: Metrics whose figures the rows have already; those of others are made of the samples.
@@ -53,10 +64,8 @@ def table_of(found: Sequence[Summary]) -> ResultTable:
     busy = [one for one in found if one.outcome == "ok" and one.wall_median_ns is None and one.n_disturbed]
     if n_busy := len(busy):
         are = "result has no wall time" if n_busy == 1 else "results have no wall time"
-        notes = (
-            *notes,
-            f"{n_busy} {are}: the machine was busy, so no sample counts. --again measures once more.",
-        )
+        why = "the machine was busy, so no sample counts. --again measures once more"
+        notes = (*notes, f"{n_busy} {are}: {why}; 'shared = true' in the campaign counts every sample.")
     return ResultTable("Results", columns, rows, notes)
 
 

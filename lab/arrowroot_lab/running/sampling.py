@@ -85,8 +85,9 @@ class Sampler:
         if before_ns:
             sample.control_ns = (before_ns, self._control_ns())
             self.controls_ns += sample.control_ns
-        # A replay does not wait for the machine.
-        if sample.outcome is Outcome.OK and sample.control_ns and not subject.local:
+        # A replay does not wait for the machine, and on a node that others use all samples count.
+        is_judged = not (subject.local or subject.result.is_shared)
+        if sample.outcome is Outcome.OK and sample.control_ns and is_judged:
             sample.disturbed = disturbed(
                 sample.readings, used_ns, sample.control_ns, self._usual_control_ns()
             )

@@ -57,6 +57,11 @@ if TYPE_CHECKING:
 N_AGAIN = 2
 #: Not while most of so many samples, the last ones of the run, were disturbed: a busy machine gets no quieter by that.
 N_LAST = 12
+#: What helps then.
+SHARED = (
+    "others use this node; with 'shared = true' in the campaign or the site's file every sample counts, and CPU time "
+    "and counts are judged first"
+)
 
 
 class Keeper(Known, Protocol):
@@ -132,6 +137,7 @@ class Session:
         """
         self.summary = Summary()
         self._disturbed: deque[bool] = deque(maxlen=N_LAST)
+        self._has_suggested = False
         key = key_of(
             [str(self.campaign.path.resolve()), self.site, self.store.place, sorted(self.only or ())]
         )
@@ -366,6 +372,9 @@ class Session:
             if not subject.is_exact:
                 self._disturbed.append(is_disturbed)
             subject.is_patient = sum(self._disturbed) <= N_LAST // 2
+            if not (subject.is_patient or self._has_suggested):
+                self._has_suggested = True
+                self.progress("left", self.campaign.name, f"most samples do not count: {SHARED}")
             if subject.is_over or not (is_disturbed and subject.is_patient):
                 return
 

@@ -242,10 +242,12 @@ class Preparation:
         kept_to = (
             {} if (most := case.storage.limits.connections) is None else {"limits": {"connections": most}}
         )
+        # Nobody waits in virtual time.
+        is_shared = self.campaign.is_shared and case.storage.kind != "simulated"
         result = Result(
             case=document,
             site=self.site,
-            machine=coarse(machine),
+            machine={**coarse(machine), "shared": True} if is_shared else coarse(machine),
             versions={},
             dataset=found.identity.document(case.dataset.name),
             campaign=dict(self._of_campaign),

@@ -6,15 +6,27 @@ from .bounds import CONFIDENCE, bound_rank, least_n, median_bounds
 from .changes import LEAST_CHANGE, LEAST_HISTORY, Change, changes
 from .pairs import Pair, paired
 from .rises import LEAST_ROUNDS, WINDOW, Rise, middles, rises
-from .verdict import LEAST, TOLERANCE, Comparison, Verdict, compare
+from .verdict import (
+    CONFIDENCE_SHARED,
+    LEAST,
+    LEAST_SHARED,
+    TOLERANCE,
+    TOLERANCE_SHARED,
+    Comparison,
+    Verdict,
+    compare,
+)
 
 __all__ = [
     "CONFIDENCE",
+    "CONFIDENCE_SHARED",
     "LEAST",
     "LEAST_CHANGE",
     "LEAST_HISTORY",
     "LEAST_ROUNDS",
+    "LEAST_SHARED",
     "TOLERANCE",
+    "TOLERANCE_SHARED",
     "WINDOW",
     "Change",
     "Comparison",

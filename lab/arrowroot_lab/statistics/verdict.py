@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LEAST = 0.01
 #: *No difference*: it is smaller than this share, at CONFIDENCE.
 TOLERANCE = 0.03
+#: The same of times in which others on the node wait and are waited for, and the confidence of their bounds: loads of a
+#: node come and go, so that a turn is less like the next one.
+LEAST_SHARED, TOLERANCE_SHARED, CONFIDENCE_SHARED = 0.05, 0.10, 0.999
 
 
 class Verdict(str, Enum):

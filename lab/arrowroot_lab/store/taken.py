@@ -41,6 +41,8 @@ def taken_of(uuids: Sequence[str], key: str) -> Select[Any]:
         joined, value = joined.outerjoin(counter, is_it), counter.c.value
     elif key == "cpu_efficiency":
         value = cast(sample.c.cpu_ns, Float) / func.nullif(sample.c.wall_ns * result.c.n_cores, 0)
+    elif key == "unqueued_ns":
+        value = sample.c.wall_ns - func.coalesce(sample.c.queued_ns, 0)
     elif key == "entries_per_s":
         n_entries = func.nullif(func.coalesce(sample.c.n_entries, result.c.n_entries), 0)
         value = cast(n_entries, Float) / func.nullif(sample.c.wall_ns, 0) * 1e9

@@ -82,9 +82,8 @@ def check(
             else:
                 checked.findings.append(finding)
     if not checked.compared and not any(one.state is FindingState.ALARM for one in checked.findings):
-        raise RequestError(
-            f"{store.place}: nothing of run {old[:8]} was measured since; `lab run CAMPAIGN --again` does"
-        )
+        why = next((sides.why_none for sides in both if sides.why_none), "nothing of it was measured since")
+        raise RequestError(f"{store.place}: run {old[:8]}: {why}; `lab run CAMPAIGN --again` does")
     if suspects and confirming is not None:
         checked.findings += [_explained(one, known) for one in confirming.judge(suspects)]
     if accepts:

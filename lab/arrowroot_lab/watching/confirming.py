@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.campaign.matrix import cases
@@ -13,9 +12,10 @@ from arrowroot_lab.engines import builds
 from arrowroot_lab.engines.catalogue import engine_of
 from arrowroot_lab.errors import LabError, SkippedError
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
+from arrowroot_lab.mining.metrics import judged
 from arrowroot_lab.running.session import Session
 from arrowroot_lab.running.subjects import Engines
-from arrowroot_lab.statistics import paired
+from arrowroot_lab.statistics import LEAST, LEAST_SHARED, paired
 from arrowroot_lab.store import Taken
 
 from . import place_again
@@ -230,15 +230,16 @@ def _is_of_this_machine(result: Result) -> bool:
 
 def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: str) -> Finding:
     """The finding with what its pairs say."""
-    value = attrgetter(finding.name)
     for side in (before, now):
         if not side or side[0].outcome is not Outcome.OK:
             reason = why or (side[0].reason if side else "") or "it was not measured"
             return replace(finding, note=f"not confirmed: {reason}")
+    is_shared = now[0].is_shared
+    its = judged(finding.name, is_shared=is_shared)
     taken = [
         [
             (one.campaign.get("run"), [
-                Taken(sample.turn, sample.started_at, value(sample) if sample.is_counted() else None, None)
+                Taken(sample.turn, sample.started_at, its.value(one, sample) if sample.is_counted() else None, None)
                 for sample in one.samples
             ])
             for one in side
@@ -246,7 +247,7 @@ def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: s
         for side in (before, now)
     ]  # fmt: skip
     found = paired(*taken)
-    said = confirmed(found)
+    said = confirmed(found, LEAST_SHARED if is_shared and its.has_waits else LEAST)
     if said.low is None:
         n_turns = len({sample.turn for one in (*before, *now) for sample in one.samples})
         note = (

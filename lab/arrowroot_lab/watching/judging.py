@@ -9,9 +9,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome, in_utc
-from arrowroot_lab.mining.metrics import METRICS, metric
+from arrowroot_lab.mining.metrics import judged, metric
 from arrowroot_lab.mining.results import axes_of
-from arrowroot_lab.statistics import LEAST
+from arrowroot_lab.statistics import LEAST, LEAST_SHARED
 from arrowroot_lab.store import Filter, summary_of
 
 from .findings import Finding, FindingState, Kind
@@ -51,7 +51,7 @@ class Judge:
         if before.outcome is not Outcome.OK:
             return []
         if now is None:
-            state, note = FindingState.UNCHECKED, "not measured since the baseline"
+            state, note = FindingState.UNCHECKED, sides.why_none or "not measured since the baseline"
             if self.wants_all:
                 state, note = FindingState.ALARM, "the run has no result of it"
             return [_found(sides, Kind.OUTCOME, "outcome", state, before.outcome.value, None, note=note)]
@@ -185,7 +185,9 @@ def _time(sides: Sides, now: Result, key: str) -> list[Finding]:
     """A time that seems to be more than 1 % above: it was not measured in turns, so it is a suspicion."""
     if is_virtual(sides.before) or is_virtual(now):
         return []
-    old, new = ([value for value in METRICS[key].values(result) if value] for result in (sides.before, now))
+    # Results of one series are all of a shared node, or none is.
+    its = judged(key, is_shared=now.is_shared)
+    old, new = ([value for value in its.values(result) if value] for result in (sides.before, now))
     if not old or not new:
         if key != _TIMES[0]:  # said once
             return []
@@ -197,7 +199,7 @@ def _time(sides: Sides, now: Result, key: str) -> list[Finding]:
         ((statistic(old), statistic(new)) for statistic in (statistics.median, min)),
         key=lambda told: told[1] / told[0],
     )
-    if after / before <= 1 + LEAST:
+    if after / before <= 1 + (LEAST_SHARED if now.is_shared else LEAST):
         return []
     return [
         _found(sides, Kind.TIME, key, FindingState.SUSPECT, round(before), round(after), form="time",

@@ -28,14 +28,16 @@ class Confirmed:
     #: The median of the ratios, now over before, and its lower bound; None: there were too few pairs.
     ratio: float | None
     low: float | None
+    #: The share by which it must be worse.
+    least: float = LEAST
 
     @property
     def is_worse(self) -> bool:
-        """True if the bound is above 1 %."""
-        return self.low is not None and self.low > 1 + LEAST
+        """True if the bound is above that share: 1 %, on a shared node more."""
+        return self.low is not None and self.low > 1 + self.least
 
 
-def confirmed(pairs: Sequence[Pair]) -> Confirmed:
+def confirmed(pairs: Sequence[Pair], least: float = LEAST) -> Confirmed:
     """Judge the pairs of samples of one run, in the order of their turns.
 
     Of ``N_IN_PAIR`` turns after each other the least time of each side is taken; their ratios are the pairs.
@@ -48,5 +50,5 @@ def confirmed(pairs: Sequence[Pair]) -> Confirmed:
     ]
     bounds = median_bounds(ratios, CONFIDENCE)
     if bounds is None:
-        return Confirmed(len(ratios), None, None)
-    return Confirmed(len(ratios), median(ratios), bounds[0])
+        return Confirmed(len(ratios), None, None, least)
+    return Confirmed(len(ratios), median(ratios), bounds[0], least)

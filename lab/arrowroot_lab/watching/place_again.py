@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.metrics import judged as metric_of
 
 from .findings import FindingState
 
@@ -55,12 +56,16 @@ def judged(finding: Finding, before: Result, now: Result, again: Result | None, 
 
 
 def _most(result: Result, name: str) -> int:
-    return max((getattr(one, name) or 0 for one in result.counted()), default=0)
+    return round(max(_times(result, name), default=0))
 
 
 def _least(result: Result | None, name: str) -> int | None:
-    times: list[int | None] = [getattr(one, name) for one in result.counted()] if result else []
-    return min(filter(None, times), default=None)
+    times = list(filter(None, _times(result, name))) if result else []
+    return round(min(times)) if times else None
+
+
+def _times(result: Result, name: str) -> list[float]:
+    return metric_of(name, is_shared=result.is_shared).values(result)
 
 
 def _line(before: Result, now: Result) -> str:

@@ -29,6 +29,8 @@ class Sides:
     before: Result
     #: None: it was not measured since, or there are several versions and none is the one of before.
     now: Result | None
+    #: Why there is none, if it is known.
+    why_none: str = ""
 
     def changed(self) -> dict[str, tuple[Value, Value]]:
         """Return what differs besides what was measured: versions, the file's bytes, the runner."""
@@ -96,9 +98,27 @@ def matched(store: Store, where: Filter, baseline: str, run: str | None) -> list
     by_series: dict[str, list[Result]] = {}
     for result in before:
         by_series.setdefault(result.series_id, []).append(result)
+    elsewhere = _on_other_nodes(store, wanted, before) if not since.keys() >= by_series.keys() else {}
     return [
-        sides for key, results in by_series.items() for sides in _of_series(results, since.get(key, ()), run)
+        replace(sides, why_none=elsewhere.get(sides.before.case_id, "")) if sides.now is None else sides
+        for key, results in by_series.items()
+        for sides in _of_series(results, since.get(key, ()), run)
     ]
+
+
+def _on_other_nodes(store: Store, wanted: Filter, before: list[Result]) -> dict[str, str]:
+    """Cases that were measured on a shared node since, and on a quiet one in the baseline, or the other way round."""
+    was = {result.case_id: (result.is_shared, result.created_at) for result in before}
+    shared: dict[str, bool] = {}
+    for row in store.rows(wanted, ("case_id", "node", "created_at")):  # newest first
+        if row.case_id in was and row.created_at > was[row.case_id][1]:
+            shared.setdefault(row.case_id, bool(row.node))
+    nodes = "a quiet node", "a shared node"
+    return {
+        case: f"measured on {nodes[is_shared]} since, and on {nodes[was[case][0]]} in the baseline: not compared"
+        for case, is_shared in shared.items()
+        if is_shared != was[case][0]
+    }
 
 
 def _of_series(before: list[Result], since: Iterable[Result], run: str | None) -> list[Sides]:

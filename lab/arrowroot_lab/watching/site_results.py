@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_DAYS = 90
 _COLUMNS = (
     "id", "uuid", "series_id", "site", "storage", "dataset", "layout", "workload", "strategy", "engine", "version",
-    "run", "created_at", "wall_median_ns", "cpu_median_ns", "n_cores",
+    "node", "run", "created_at", "wall_median_ns", "cpu_median_ns", "cpu_minimum_ns", "n_cores",
 )  # fmt: skip
 
 
@@ -35,6 +35,7 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
         if one.trace is not None:
             virtual.add(one.uuid)
         controls[one.uuid] += [time for time in (one.control_before_ns, one.control_after_ns) if time]
+    walls = _without_queues(store, [row.id for row in rows if row.node])
     models = _models(store, {row.series_id: row.uuid for row in rows})
     layouts = defaultdict(set)
     for row in rows:
@@ -48,17 +49,29 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
             uuid=row.uuid,
             site=row.site,
             storage=row.storage,
-            case=" / ".join(filter(None, (row.dataset, layout, row.workload, row.strategy, cores))),
+            case=" / ".join(filter(None, (row.dataset, layout, row.workload, row.strategy, cores, row.node))),
             engine=row.engine,
             version=row.version,
             run=row.run,
             created_at=row.created_at,
-            wall_ns=row.wall_median_ns,
-            cpu_ns=row.cpu_median_ns,
+            wall_ns=walls.get(row.uuid, row.wall_median_ns),
+            cpu_ns=row.cpu_minimum_ns if row.node else row.cpu_median_ns,
             control_ns=statistics.median(controls[row.uuid]) if controls[row.uuid] else None,
             model=models.get(row.series_id),
             n_cores=row.n_cores,
         )
+
+
+def _without_queues(store: Store, keys: list[int]) -> dict[str, float]:
+    """The wall times of results of shared nodes, without what they waited for a processor, by UUID.
+
+    The least of each: others on the node make a sample slower, and none faster.
+    """
+    found: dict[str, list[float]] = defaultdict(list)
+    for one in store.flat("samples", ("uuid", "is_counted", "wall_ns", "queued_ns"), keys):
+        if one.is_counted and one.wall_ns is not None:
+            found[one.uuid].append(one.wall_ns - (one.queued_ns or 0))
+    return {uuid: min(walls) for uuid, walls in found.items()}
 
 
 def _models(store: Store, uuids: dict[str, str]) -> dict[str, str]:
