@@ -101,15 +101,20 @@ def test_a_count_that_varied_before_with_the_same_engine_is_no_exact_one(tmp_pat
         assert check(store, Filter(), old, run=new).of(FindingState.ALARM) == []
 
 
-def test_five_per_cent_of_memory_ring_and_one_per_cent_does_not(tmp_path):
+@pytest.mark.parametrize("key", ["peak_rss_bytes", "peak_virtual_bytes"])
+def test_five_per_cent_of_memory_ring_and_one_per_cent_does_not(tmp_path, key):
     def grown(factor):
-        return lambda sample: setattr(sample, "peak_rss_bytes", int(sample.peak_rss_bytes * factor))
+        return lambda sample: setattr(sample, key, int(sample.peak_rss_bytes * factor))
 
-    now = planted(planted(run_of(1, seed=2), 3, grown(1.05)), 4, grown(1.01))
-    store, (old, new) = stored(tmp_path, run_of(0), now)
+    before, now = run_of(0), run_of(1, seed=2)
+    for result in (*before, *now):
+        for sample in result.samples:
+            grown(1)(sample)
+    planted(planted(now, 3, grown(1.05)), 4, grown(1.01))
+    store, (old, new) = stored(tmp_path, before, now)
     with store:
         (alarm,) = check(store, Filter(), old, run=new).of(FindingState.ALARM)
-        assert (alarm.kind, alarm.uuid_now) == (Kind.MEMORY, now[3].uuid)
+        assert (alarm.kind, alarm.name, alarm.uuid_now) == (Kind.MEMORY, key, now[3].uuid)
         assert alarm.ratio == pytest.approx(1.05, abs=0.01)
 
 

@@ -35,9 +35,11 @@ from arrowroot_lab.mining import (
 )
 from arrowroot_lab.mining.exporting import export, export_directory
 from arrowroot_lab.mining.history import level_changes, lines
+from arrowroot_lab.mining.metrics import JUDGED
 from arrowroot_lab.pages.pictures import series_history
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter, Store
+from tests.command import run_here
 from tests.lab.made import ENGINES, STORAGES, WORKLOADS, Made, Noise
 from tests.recorded import session
 
@@ -288,6 +290,61 @@ def test_a_level_that_changed_is_marked_in_its_series_and_no_other_is(stepped):
     assert not level_changes([told, other], "2026-12").rows
     by_reads = history(stepped, Filter(engine=("arrowroot",)), key="store.n_reads")
     assert not any(one.change for one in by_reads.points)
+
+
+@pytest.fixture(scope="module")
+def hungrier(tmp_path_factory):
+    """Twenty nights of one engine in two versions, of which the newer one takes more of all but the wall time since."""
+    made = Made(
+        n_runs=20, engines=("root",), storages=("local",), workloads=("all columns",), with_trouble=False, speed={},
+        noise=Noise(0.01, outliers=0.0, run=0.0), days_between=1,
+    )  # fmt: skip
+    results = made.results()
+    runs = list(dict.fromkeys(one.campaign["run"] for one in results))
+    path = tmp_path_factory.mktemp("lab") / "lab.db"
+    with Store.open(path) as opened:
+        for one in results:
+            is_more = one.version == "6.40.00" and runs.index(one.campaign["run"]) >= 12
+            for sample in one.samples:
+                sample.peak_virtual_bytes = 3 * sample.peak_rss_bytes
+                for key, factor in (("cpu_ns", 1.04), ("peak_rss_bytes", 1.03), ("peak_virtual_bytes", 1.5)):
+                    setattr(sample, key, round(getattr(sample, key) * (factor if is_more else 1)))
+            opened.put(one)
+    return path
+
+
+def test_cpu_time_and_memory_are_judged_beside_the_wall_time(hungrier):
+    with Store.open(hungrier) as store:
+        since = Filter(since="2026-10-13")
+        table, (one,) = compare(store, since, by="version")
+        assert (one.comparison.verdict, one.is_worse) == (Verdict.NO_DIFFERENCE, True)
+        assert {key: said.verdict for key, said in one.also.items()} == dict.fromkeys(
+            JUDGED[1:], Verdict.WORSE
+        )
+        (told,) = [note for note in table.notes if note.startswith("CPU time")]
+        assert told.startswith("CPU time: 1 worse of 1; the case: 1.0")
+        # Who asks for a metric gets it alone.
+        _, (alone,) = compare(store, since, by="version", key="wall_ns")
+        assert (alone.also, alone.is_worse) == ({}, False)
+    asked = ("lab", "compare", "--since", "2026-10-13", "--fail", "--db", str(hungrier))
+    assert run_here(*asked).returncode == 1
+    assert run_here(*asked, "--metric", "wall_ns").returncode == 0
+
+
+def test_a_level_of_cpu_time_or_memory_that_changed_is_told_with_the_wall_time(hungrier):
+    with Store.open(hungrier) as store:
+        told = history(store, Filter())
+        assert not any(point.change for point in told.points)
+        assert [one.metric.key for one in told.also] == list(JUDGED[1:])
+        found = {row["metric"]: row["change"] for row in level_changes([told], "2026-10").records()}
+        assert found == {
+            "CPU time": pytest.approx(1.04, rel=0.01),
+            "peak memory": pytest.approx(1.03, rel=0.01),
+            "virtual memory": pytest.approx(1.5, rel=0.01),
+        }
+        assert any(
+            "CPU time (--metric cpu_ns): Change points: 2026-10-13" in note for note in told.table().notes
+        )
 
 
 def test_versions_that_come_back_have_a_line_each():

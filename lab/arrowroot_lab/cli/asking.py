@@ -93,7 +93,7 @@ def add_metric(parser: argparse.ArgumentParser) -> None:
         "--metric",
         default="wall_ns",
         metavar="NAME",
-        help=f"{', '.join(METRICS)}, or a counter as store.n_reads (default: wall_ns)",
+        help=f"{', '.join(METRICS)}, or a counter as store.n_reads (default: the wall time)",
     )
     parser.add_argument(
         "--statistic",

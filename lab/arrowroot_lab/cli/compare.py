@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED
 from arrowroot_lab.mining import compare
 from arrowroot_lab.mining.comparison import SIDES
-from arrowroot_lab.statistics import CONFIDENCE, LEAST, TOLERANCE, Verdict, least_n
+from arrowroot_lab.statistics import CONFIDENCE, LEAST, TOLERANCE, least_n
 
 from . import asking
 
@@ -22,6 +22,8 @@ that of two samples of the same turn of the same run; its median has bounds that
   better, worse    by more than {LEAST:.0%}
   no difference    less than {TOLERANCE:.0%}
   not enough       less than {least_n()} pairs, or they scatter: more repeats help
+
+Without --metric the wall time is shown, and the last lines say where CPU time or memory differs.
 
 examples:
   arrowroot lab compare                          newest versions by those before
@@ -41,8 +43,10 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--by", default="version", choices=list(SIDES), help="what differs (default: version)"
     )
-    parser.add_argument("--fail", action="store_true", help="exit code 1 if a case is worse")
+    parser.add_argument("--fail", action="store_true", help="exit code 1 if a case is worse, by any of these")
     asking.add_mining(parser)
+    # Without one CPU time and memory are judged, too.
+    parser.set_defaults(metric=None)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,5 +62,4 @@ def run(options: argparse.Namespace) -> int:
             statistic=options.statistic,
         )
     asking.tell(options, [table])
-    is_worse = any(one.comparison.verdict is Verdict.WORSE for one in compared)
-    return EXIT_FAILED if options.fail and is_worse else EXIT_DONE
+    return EXIT_FAILED if options.fail and any(one.is_worse for one in compared) else EXIT_DONE

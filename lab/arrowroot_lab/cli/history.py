@@ -29,6 +29,8 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     """Add the command."""
     parser = add("history", _DESCRIPTION, "how a series went on")
     asking.add_mining(parser)
+    # Without one the changes of CPU time and memory are told, too.
+    parser.set_defaults(metric=None)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome, version_text
@@ -20,7 +20,8 @@ from arrowroot_lab.statistics import (
 )
 from arrowroot_lab.statistics import compare as judge
 
-from .metrics import STATISTICS, Metric, metric
+from .format import shown
+from .metrics import JUDGED, STATISTICS, Metric, metric
 from .results import AXES, axes_of, layout_names, varying
 from .table import Column, ResultTable
 
@@ -75,6 +76,13 @@ class Compared:
     #: UUIDs of the newest result of each side.
     before_uuid: str
     now_uuid: str
+    #: Other metrics that are judged where none is asked for: key -> what their pairs say.
+    also: dict[str, Comparison] = field(default_factory=dict)
+
+    @property
+    def is_worse(self) -> bool:
+        """True if any of its metrics is."""
+        return any(one.verdict is Verdict.WORSE for one in (self.comparison, *self.also.values()))
 
 
 def compare(
@@ -84,7 +92,7 @@ def compare(
     by: str,
     before: str | None = None,
     now: str | None = None,
-    key: str = "wall_ns",
+    key: str | None = None,
     statistic: str = "median",
 ) -> tuple[ResultTable, list[Compared]]:
     """Compare the two sides in each case that both have.
@@ -95,7 +103,7 @@ def compare(
         by: version, engine, storage, strategy or layout
         before: what is judged by; None: the version before the newest one, else what was measured first
         now: what is judged; None: the newest version of each engine, else each of the others
-        key: the metric
+        key: the metric; None: the wall time, and the notes tell of CPU time and memory what differs
         statistic: of the figures that are shown; the verdicts are of the ratios of pairs
 
     Returns: a table with a row for each case, the alarming ones first; and what it is made of.
@@ -128,7 +136,7 @@ def compare_measured(
     by: str,
     before: str | None = None,
     now: str | None = None,
-    key: str = "wall_ns",
+    key: str | None = None,
     statistic: str = "median",
 ) -> tuple[ResultTable, list[Compared]]:
     """Do what ``compare`` does, with results that are at hand, newest first; their samples are read from the store."""
@@ -136,7 +144,7 @@ def compare_measured(
         raise RequestError(f"{by}: this cannot be compared; {', '.join(SIDES)} can")
     if statistic not in STATISTICS:
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
-    asked = metric(key)
+    asked, *further = [metric(one) for one in (JUDGED if key is None else (key,))]
     groups, order = _groups(found, by)
     before, now = (value and version_text(value) for value in (before, now))
     for value in (before, now):
@@ -160,10 +168,15 @@ def compare_measured(
     # A case that was never tried is no comparison; where there is nothing else, that is told.
     chosen = [one for one in chosen if not _why_skipped(one[1])] or chosen
     uuids = {one.row.uuid for _, both in chosen for side in both for one in side}
-    samples = store.taken(uuids, key)
-    compared = [
-        _compared(both, by, sides, samples, asked=asked, statistic=statistic) for sides, both in chosen
-    ]
+    samples = store.taken_by(uuids, [one.key for one in (asked, *further)])
+    compared = []
+    for sides, both in chosen:
+        of_asked, *of_further = (
+            _compared(both, by, sides, samples[one.key], asked=one, statistic=statistic)
+            for one in (asked, *further)
+        )
+        also = {one.key: told.comparison for one, told in zip(further, of_further, strict=True)}
+        compared.append(replace(of_asked, also=also))
     compared.sort(key=lambda one: (_ORDER.index(one.comparison.verdict), -_size(one)))
     return _table(compared, by, asked, statistic, skipped), compared
 
@@ -367,6 +380,7 @@ def _table(
             ),
             *_told_of_exact(compared),
             *_told_of_nodes(compared, asked),
+            *_told_of_others(compared, axes),
             *(f"Not enough, {n} of {len(compared)}: {reason}." for reason, n in reasons.most_common()),
             *(f"Skipped on one side, {n}: {reason}." for reason, n in skipped.most_common()),
         ),
@@ -394,6 +408,24 @@ def _told_of_nodes(compared: Sequence[Compared], asked: Metric) -> list[str]:
     wide = f"{LEAST_SHARED:.0%}, and bounds at {CONFIDENCE_SHARED:.1%}"
     told = f"{of_all} are of shared nodes: there it takes {wide}, to be better or worse"
     return [f"{told}. CPU time (--metric cpu_ns) and counts tell more."]
+
+
+def _told_of_others(compared: Sequence[Compared], axes: Sequence[str]) -> list[str]:
+    """A sentence for each other metric that differs somewhere: where most."""
+    told = []
+    for key in dict.fromkeys(key for one in compared for key in one.also):
+        differing = [one for one in compared if one.also[key].verdict in (Verdict.WORSE, Verdict.BETTER)]
+        if not differing:
+            continue
+        differing.sort(key=lambda one: (_ORDER.index(one.also[key].verdict), -(one.also[key].ratio or 0)))
+        counts = Counter(one.also[key].verdict.value for one in differing)
+        most = differing[0]
+        where = " / ".join(most.case[axis] for axis in axes if axis in most.case)
+        told.append(
+            f"{metric(key).title}: {', '.join(f'{n} {verdict}' for verdict, n in counts.items())} of {len(compared)}; "
+            f"{where or 'the case'}: {shown(most.also[key].ratio, 'ratio')} times (--metric {key})."
+        )
+    return told
 
 
 def has_no_bounds(one: Compared) -> bool:

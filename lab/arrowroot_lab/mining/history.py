@@ -10,7 +10,7 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import LEAST_HISTORY, changes, median_bounds
 
 from .environments import flat
-from .metrics import STATISTICS, Metric, metric
+from .metrics import JUDGED, STATISTICS, Metric, judged, metric
 from .results import AXES, axes_of, label, layout_names, telling
 from .table import Column, ResultTable
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from arrowroot_lab.documents import Result
-    from arrowroot_lab.store import Filter, Store, Summary
+    from arrowroot_lab.store import Filter, Store, Summary, Taken
 
 #: A point of fewer samples is too noisy to begin a series with, or to find changes by.
 LEAST_SAMPLES = 5
@@ -60,6 +60,8 @@ class History:
     metric: Metric
     statistic: str
     points: tuple[Point, ...]
+    #: The same by other metrics whose level changed, if none was asked for.
+    also: tuple[History, ...] = ()
 
     def table(self) -> ResultTable:
         """Return one row for each point."""
@@ -94,7 +96,11 @@ class History:
                 )
             )
         notes = [
-            self._told_of_changes(),
+            self.told_of_changes(),
+            *(
+                f"{one.metric.title} (--metric {one.metric.key}): {one.told_of_changes()}"
+                for one in self.also
+            ),
             "A ratio is over the last point of the same version; over the last point where a version is new.",
             "Points of different runs were not taken in turns: they may differ by the machine.",
             "`lab compare --by version` judges pairs.",
@@ -111,7 +117,8 @@ class History:
             tuple(notes),
         )
 
-    def _told_of_changes(self) -> str:
+    def told_of_changes(self) -> str:
+        """Return a sentence: where the level changed."""
         found = [point for point in self.points if point.change is not None]
         if found:
             told = ", ".join(
@@ -147,18 +154,24 @@ class History:
 def level_changes(told: Iterable[History], since: str) -> ResultTable:
     """Return one row for each change point since a date, newest first: series whose level is another one."""
     found = [
-        (one, point) for one in told for point in one.points if point.change and point.created_at >= since
+        (one, of_metric.metric, point)
+        for one in told
+        for of_metric in (one, *one.also)
+        for point in of_metric.points
+        if point.change and point.created_at >= since
     ]
-    found.sort(key=lambda item: item[1].created_at, reverse=True)
+    found.sort(key=lambda item: item[2].created_at, reverse=True)
     columns = (
         Column("change", "change", "ratio"),
+        Column("metric", "of"),
         Column("label", "series"),
         Column("version", "version"),
         Column("created_at", "since", "date"),
         Column("series_id", "key", "key"),
     )
     rows = tuple(
-        (point.change, one.label, point.version, point.created_at, one.series_id) for one, point in found
+        (point.change, of.title, one.label, point.version, point.created_at, one.series_id)
+        for one, of, point in found
     )
     note = (
         "The level from then on over the one before. No alarm: among some hundred histories one has such a change by "
@@ -209,8 +222,10 @@ def series(store: Store, where: Filter) -> ResultTable:
     return ResultTable("Series", columns, rows, notes)
 
 
-def history(store: Store, where: Filter, *, key: str = "wall_ns", statistic: str = "median") -> History:
+def history(store: Store, where: Filter, *, key: str | None = None, statistic: str = "median") -> History:
     """Return the points of the one series that matches.
+
+    key: the metric; None: the wall time (of a shared node without its queues), with the changes of CPU time and memory
 
     Raises: RequestError if none or several match, or there is no such metric or statistic.
     """
@@ -225,23 +240,42 @@ def history(store: Store, where: Filter, *, key: str = "wall_ns", statistic: str
 
 
 def history_of(
-    store: Store, found: Sequence[Summary], *, key: str = "wall_ns", statistic: str = "median"
+    store: Store, found: Sequence[Summary], *, key: str | None = None, statistic: str = "median"
 ) -> History:
-    """Return the points of one series, from its rows, oldest first.
+    """Return the points of one series, from its rows, oldest first; ``key`` as of ``history``.
 
     Raises: RequestError if there is no such metric or statistic.
     """
     if statistic not in STATISTICS:
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
-    asked, newest = metric(key), found[-1]
+    newest = found[-1]
+    keys = (key,) if key else [judged(one, is_shared=newest.node is not None).key for one in JUDGED]
+    samples = store.taken_by((one.uuid for one in found), keys)
+    asked, *others = map(metric, keys)
     axes = [axis for axis in axes_of(newest) if axis not in ("version", "campaign", "layout")]
-    points = tuple(_points(store, found, asked, statistic))
-    return History(newest.series_id, label(newest, axes), asked, statistic, points).with_changes()
+    points = tuple(_points(store, found, samples[asked.key], statistic))
+    of_others = (_other(one, found, samples[one.key], statistic) for one in others)
+    also = tuple(one for one in of_others if any(point.change for point in one.points))
+    told = History(newest.series_id, label(newest, axes), asked, statistic, points, also)
+    return told.with_changes()
 
 
-def _points(store: Store, found: Sequence[Summary], asked: Metric, statistic: str) -> Iterator[Point]:
+def _other(
+    asked: Metric, found: Sequence[Summary], samples: dict[str, list[Taken]], statistic: str
+) -> History:
+    """The points of another metric, without marks of what changed besides."""
+    points = []
+    for row in found:
+        values = tuple(one.value for one in samples[row.uuid] if one.value is not None)
+        figure = STATISTICS[statistic](list(values)) if values else None
+        points.append(Point(row.uuid, row.created_at, row.version, row.outcome, figure, values, None, ()))
+    return History(found[-1].series_id, "", asked, statistic, tuple(points)).with_changes()
+
+
+def _points(
+    store: Store, found: Sequence[Summary], samples: dict[str, list[Taken]], statistic: str
+) -> Iterator[Point]:
     """A run may measure several versions in turns, so each point follows the last one of its own version."""
-    samples = store.taken((one.uuid for one in found), asked.key)
     figures: dict[str, float | None] = {}
     follows: dict[str, Summary | None] = {}
     last: dict[str, Summary] = {}

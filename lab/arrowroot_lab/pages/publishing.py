@@ -317,7 +317,7 @@ class _Site:
         told = history_of(self.snapshot.store, group)
         last = group[-1]
         changes = [point for point in told.points if point.change is not None]
-        if changes:
+        if changes or told.also:
             self.histories.append(told)
         self._page(
             series_page(last.series_id),

@@ -212,15 +212,21 @@ class Store:
     def taken(self, uuids: Iterable[str], key: str) -> dict[str, list[Taken]]:
         """Return the samples of results, each with its value of a metric, in their order.
 
-        key: ``wall_ns``, ``cpu_ns``, ``peak_rss_bytes``, ``cpu_efficiency``, ``entries_per_s``, or a counter as
-            ``store.n_reads``
+        key: a metric (``mining/metrics.py``), or a counter as ``store.n_reads``
         """
-        found: dict[str, list[Taken]] = {uuid: [] for uuid in uuids}
-        keys = list(found)
+        return self.taken_by(uuids, (key,))[key]
+
+    def taken_by(self, uuids: Iterable[str], keys: Sequence[str]) -> dict[str, dict[str, list[Taken]]]:
+        """Return the same for several metrics, by their keys, at little more than the cost of one."""
+        wanted = list(dict.fromkeys(uuids))
+        found: dict[str, dict[str, list[Taken]]] = {key: {uuid: [] for uuid in wanted} for key in keys}
         with told(self.place), self._engine.connect() as connection:
-            for start in range(0, len(keys), _BATCH):
-                for uuid, *values in connection.execute(taken_of(keys[start : start + _BATCH], key)):
-                    found[uuid].append(Taken(*values))
+            for start in range(0, len(wanted), _BATCH):
+                for uuid, turn, at, trace, *values in connection.execute(
+                    taken_of(wanted[start : start + _BATCH], keys)
+                ):
+                    for key, value in zip(keys, values, strict=True):
+                        found[key][uuid].append(Taken(turn, at, value, trace))
         return found
 
     def results(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[Result]:

@@ -26,32 +26,43 @@ class Taken(NamedTuple):
     trace: str | None
 
 
-def taken_of(uuids: Sequence[str], key: str) -> Select[Any]:
-    """Return the query for the samples of some results, in their order; a row is a UUID and a ``Taken``."""
-    layer, _, name = key.partition(".")
-    value: ColumnElement[Any]
+def taken_of(uuids: Sequence[str], keys: Sequence[str]) -> Select[Any]:
+    """Return the query for the samples of some results, in their order.
+
+    A row is a UUID, turn, start and trace, and the value of each metric: None if the sample is not counted.
+    """
     joined: Any = result.join(sample, sample.c.result_id == result.c.id)
-    if name:
-        is_it = and_(
-            counter.c.result_id == sample.c.result_id,
-            counter.c.place == sample.c.place,
-            counter.c.layer == layer,
-            counter.c.name == name,
-        )
-        joined, value = joined.outerjoin(counter, is_it), counter.c.value
-    elif key == "cpu_efficiency":
-        value = cast(sample.c.cpu_ns, Float) / func.nullif(sample.c.wall_ns * result.c.n_cores, 0)
-    elif key == "unqueued_ns":
-        value = sample.c.wall_ns - func.coalesce(sample.c.queued_ns, 0)
-    elif key == "entries_per_s":
-        n_entries = func.nullif(func.coalesce(sample.c.n_entries, result.c.n_entries), 0)
-        value = cast(n_entries, Float) / func.nullif(sample.c.wall_ns, 0) * 1e9
-    else:
-        value = sample.c[key]
-    counted = case((sample.c.is_counted == 1, value), else_=null())
+    values: list[ColumnElement[Any]] = []
+    for key in keys:
+        layer, _, name = key.partition(".")
+        value: ColumnElement[Any]
+        if name:
+            of_key = counter.alias()
+            is_it = and_(
+                of_key.c.result_id == sample.c.result_id,
+                of_key.c.place == sample.c.place,
+                of_key.c.layer == layer,
+                of_key.c.name == name,
+            )
+            joined, value = joined.outerjoin(of_key, is_it), of_key.c.value
+        else:
+            value = _value(key)
+        values.append(case((sample.c.is_counted == 1, value), else_=null()))
     return (
-        select(result.c.uuid, sample.c.turn, sample.c.started_at, counted, sample.c.trace)
+        select(result.c.uuid, sample.c.turn, sample.c.started_at, sample.c.trace, *values)
         .select_from(joined)
         .where(result.c.uuid.in_(uuids))
         .order_by(sample.c.result_id, sample.c.place)
     )
+
+
+def _value(key: str) -> ColumnElement[Any]:
+    """The value of a metric that is no counter."""
+    if key == "cpu_efficiency":
+        return cast(sample.c.cpu_ns, Float) / func.nullif(sample.c.wall_ns * result.c.n_cores, 0)
+    if key == "unqueued_ns":
+        return sample.c.wall_ns - func.coalesce(sample.c.queued_ns, 0)
+    if key == "entries_per_s":
+        n_entries = func.nullif(func.coalesce(sample.c.n_entries, result.c.n_entries), 0)
+        return cast(n_entries, Float) / func.nullif(sample.c.wall_ns, 0) * 1e9
+    return sample.c[key]

@@ -29,6 +29,7 @@ LEAST_MEMORY = 0.03
 _SEPARATED = 0.9
 #: The times that are judged.
 _TIMES = ("wall_ns", "cpu_ns")
+_PEAKS = ("peak_rss_bytes", "peak_virtual_bytes")
 #: Layers that count what the kernel and the line do, too, which is never the same twice.
 _NOT_EXACT = ("process", "device")
 #: Samples that show that a count is the same each time.
@@ -164,19 +165,25 @@ def _values(sides: Sides, now: Result) -> list[Finding]:
 
 
 def _memory(sides: Sides, now: Result) -> list[Finding]:
-    """Peak memory whose median is more than 3 % above, and that is more in nine of ten pairs of samples."""
+    """Peaks of memory whose median is more than 3 % above, and that are more in nine of ten pairs of samples."""
+    if is_virtual(now):  # the memory of a replay is not that of reading
+        return []
+    return [one for key in _PEAKS for one in _peak(sides, now, key)]
+
+
+def _peak(sides: Sides, now: Result, key: str) -> list[Finding]:
     old, new = (
-        [sample.peak_rss_bytes for sample in _ended(result) if sample.peak_rss_bytes]  # none is 0
+        [peak for sample in _ended(result) if (peak := getattr(sample, key))]  # none is 0
         for result in (sides.before, now)
     )
-    if not old or not new or is_virtual(now):  # the memory of a replay is not that of reading
+    if not old or not new:
         return []
     before, after = statistics.median(old), statistics.median(new)
     more = sum(value > other for value in new for other in old) / (len(new) * len(old))
     if after <= before * (1 + LEAST_MEMORY) or more < _SEPARATED:
         return []
     return [
-        _found(sides, Kind.MEMORY, "peak_rss_bytes", FindingState.ALARM, round(before), round(after), form="bytes",
+        _found(sides, Kind.MEMORY, key, FindingState.ALARM, round(before), round(after), form="bytes",
                ratio=after / before)
     ]  # fmt: skip
 
