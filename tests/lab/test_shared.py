@@ -60,7 +60,7 @@ def test_a_busy_node_gets_no_sample_after_sample_but_a_suggestion(campaign):
     workloads = "".join(f'[workload.w{n}]\ncolumns = ["x"]\nentry_share = 0.{n}\n' for n in range(1, 4))
     events = []
     run(campaign(engine("a", can="read,entries"), workloads=workloads, repeats=7), events=events)
-    (told,) = [text for kind, _, text, _ in events if kind == "left"]
+    (told,) = [text for kind, _, text, _ in events if kind == "busy"]
     assert "'shared = true'" in told
 
 

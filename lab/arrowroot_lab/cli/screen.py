@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from arrowroot_lab.running.events import RunProgress
 
 #: Of events: what is not within a step; and what stays on a terminal, too.
-_STEPS = ("waiting", "turn", "case", "failed", "left", "retry")
-_STAYS = ("failed", "left", "retry")
+_STEPS = ("waiting", "turn", "case", "failed", "left", "retry", "busy")
+_STAYS = ("failed", "left", "retry", "busy")
 
 
 def show_line(line: str) -> None:

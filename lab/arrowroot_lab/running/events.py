@@ -38,7 +38,7 @@ class Tell(Protocol):
     """Takes what happens: a kind of event, what it is about, and a sentence."""
 
     def __call__(self, kind: str, about: str, text: str, /) -> None:
-        """Steps: waiting (for what is made once), turn, case, failed, left, retry.
+        """Steps: waiting (for what is made once), turn, case, failed, left, retry, busy (most samples do not count).
 
         Within steps: dataset, rehearsal, sample, disturbed, predicted, pause.
         """

@@ -374,7 +374,7 @@ class Session:
             subject.is_patient = sum(self._disturbed) <= N_LAST // 2
             if not (subject.is_patient or self._has_suggested):
                 self._has_suggested = True
-                self.progress("left", self.campaign.name, f"most samples do not count: {SHARED}")
+                self.progress("busy", self.campaign.name, f"most samples do not count: {SHARED}")
             if subject.is_over or not (is_disturbed and subject.is_patient):
                 return
 
