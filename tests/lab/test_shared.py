@@ -16,6 +16,7 @@ from arrowroot_lab.mining import compare
 from arrowroot_lab.mining.exporting import export
 from arrowroot_lab.mining.metrics import metric
 from arrowroot_lab.running import sampling
+from arrowroot_lab.scheduling.cells import cells_of
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.check import check
@@ -155,6 +156,8 @@ def test_what_others_take_on_the_node_is_no_change_of_a_wall_time(tmp_path):
         )
         assert old.wall_ns == pytest.approx(new.wall_ns)
         assert old.case.endswith("shared")
+        first, second = cells_of(store.results())
+        assert first.wall_ns == second.wall_ns
         # Stored as SQL has it, too.
         assert {one.value for one in store.taken([now[0].uuid], "unqueued_ns")[now[0].uuid]} == set(
             metric("unqueued_ns").values(now[0])

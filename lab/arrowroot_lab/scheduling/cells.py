@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.mining.metrics import METRICS, n_cores_asked
+from arrowroot_lab.mining.metrics import judged, n_cores_asked
 from arrowroot_lab.store import summary_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def cells_of(results: Iterable[Result]) -> list[Cell]:
 def _cell(result: Result) -> Cell | None:
     case, row = result.case, summary_of(result)
     workload: dict[str, Any] = case["workload"]
-    wall, cpu = (METRICS[key].figure(result) for key in ("wall_ns", "cpu_ns"))
+    wall, cpu = (judged(key, is_shared=result.is_shared).figure(result) for key in ("wall_ns", "cpu_ns"))
     n_entries = _median(sample.details.get("n_entries") for sample in result.counted()) or result.dataset.get(
         "n_entries"
     )
