@@ -147,6 +147,14 @@ def test_a_storage_of_the_site_is_that_of_its_file_under_the_campaigns_name(site
         read(campaign('kind = "site"'))
 
 
+def test_a_glob_means_all_storages_of_the_site_that_match_by_their_own_names(site, campaign):
+    site(WHOLE)
+    assert [one.name for one in read(campaign('kind = "site"\nstorage = "*i*"')).storages] == ["disk", "line"]
+    twice = 'kind = "site"\nstorage = "*"\n[storage.disk]\nkind = "site"'
+    with pytest.raises(CampaignError, match=r"storage\.disk: 'disk' is there more than once"):
+        read(campaign(twice))
+
+
 def test_no_campaign_gets_more_than_the_site_allows(site, campaign):
     told = campaign(top='[limits]\ntimeout = "20 s"\ndisk = "5 GB"\ntotal = "1 h"')
     site(WHOLE)

@@ -108,6 +108,10 @@ class Storage:
     #: Hash of the place, if another storage of the campaign differs from it by that alone (``matrix.told_apart``).
     place: str | None = None
 
+    def called(self) -> str:
+        """Its name."""
+        return self.name
+
     def figures(self, line: Line | None) -> dict[str, float]:
         """Return one of its lines as runners are told it (``contract.Job``), with the disk's read-ahead."""
         told = {"latency_ns": float(line.latency_ns), "bytes_per_s": line.bytes_per_s} if line else {}

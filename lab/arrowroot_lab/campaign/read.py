@@ -17,7 +17,7 @@ from arrowroot_lab.redaction import redacted
 
 from .keys import Faults, TomlTable, near
 from .matrix import AXES, cases, storage_key, told_apart
-from .model import Campaign, EngineChoice, Limits, Selection, Strategy, Workload
+from .model import Campaign, EngineChoice, Limits, Selection, Storage, Strategy, Workload
 from .providers import registered
 from .read_data import read_dataset, read_limits, read_storage
 from .read_workload import read_workloads
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MAX_CELLS = 20_000
 MAX_REPEATS = 10_000
 
-T = TypeVar("T", EngineChoice, Strategy, Workload)
+T = TypeVar("T", EngineChoice, Storage, Strategy, Workload)
 
 
 def read(path: Path | str) -> Campaign:
@@ -68,10 +68,13 @@ class _Reader:
             title=title,
             datasets=tuple(read_dataset(table, name, directory) for name, table in named["dataset"]),
             storages=told_apart(
-                [
-                    site.limited(site.resolved(read_storage(table, name), table), limits.storages)
-                    for name, table in named["storage"]
-                ]
+                _several(
+                    named["storage"],
+                    lambda table, name: [
+                        site.limited(one, limits.storages)
+                        for one in site.resolved(read_storage(table, name), table)
+                    ],
+                )
             ),
             engines=_several(named["engine"], self._engine),
             workloads=_several(named["workload"], lambda table, name: read_workloads(table, name, directory)),
@@ -168,7 +171,7 @@ class _Reader:
 
 
 def _several(named: list[tuple[str, TomlTable]], make: Callable[[TomlTable, str], list[T]]) -> tuple[T, ...]:
-    """All that the tables make; engines and strategies may make several of one table, and one of two tables."""
+    """All that the tables make; one table may make several, and two tables one: a fault."""
     found: dict[str, T] = {}
     for name, table in named:
         for value in make(table, name):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,20 +77,24 @@ class Site:
     storages: dict[str, Storage] = field(default_factory=dict)
     batches: dict[str, Batch] = field(default_factory=dict)
 
-    def resolved(self, storage: Storage, table: TomlTable) -> Storage:
+    def resolved(self, storage: Storage, table: TomlTable) -> list[Storage]:
         """Return a storage of a campaign; one of kind "site" as this site has it, under the campaign's name.
+
+        A glob means all storages of the site that match, under the site's names.
 
         table: the campaign's of it, where a storage that the site does not have is a fault.
         """
         if storage.kind != AT_SITE:
-            return storage
+            return [storage]
         called = storage.options["storage"]
         if (found := self.storages.get(called)) is not None:
-            return replace(found, name=storage.name)
+            return [replace(found, name=storage.name)]
+        if several := [one for name, one in self.storages.items() if fnmatchcase(name, called)]:
+            return several
         file = self.path or f"there is no {usual_path()}, and {VARIABLE} names no file"
         problem = f"site {self.name} has no storage {called!r} ({file})"
         table.fault("storage" if "storage" in table else "kind", problem)
-        return storage
+        return [storage]
 
     def limited(self, storage: Storage, most: StorageLimits) -> Storage:
         """Return a storage within the limits of whatever the site has at its host, and of all servers of others."""
