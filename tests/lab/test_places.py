@@ -81,6 +81,37 @@ def test_reports_of_places_fail_the_sites_that_are_ill(database, tmp_path):
     assert {case.attrib["name"] for case in suite} == {"CERN", "FNAL", "GLASGOW", "RAL"}
 
 
+def of_a_line_that_got_slower():
+    """A site whose storage is slower since its line is, with all that is measured beside it."""
+    hub = hubs.Hub(sites=("RAL",), faults=(hubs.Fault("storage", "RAL", 20, 1.0, "davs"),))
+    for one in hub.results():
+        if one.case["storage_name"] == "davs" and one.created_at >= "2026-10-21":
+            one.line.update(latency_before_ns=6.1e7, latency_after_ns=6.0e7, bytes_per_s_after=2e8)
+            one.versions["server"] = "5.7.0"
+            for sample in one.samples:
+                sample.counters = {"store": {"n_reads": 28, "n_bytes": 10_000_000}}
+                sample.control_ns = tuple(round(1.2 * time) for time in sample.control_ns)
+        yield one
+
+
+def test_the_evidence_of_an_alarm_is_in_each_report(tmp_path):
+    path, report, junit = tmp_path / "hub.db", tmp_path / "check.md", tmp_path / "check.xml"
+    with Store.open(Location(str(path))) as store:
+        for result in of_a_line_that_got_slower():
+            store.put(result)
+    done = check(path, "--as-of", "2026-10-29", "--json", "--markdown", report, "--junit", junit)
+    (alarm,) = json.loads(done.stdout)["alarms"]
+    assert alarm["place"] == "RAL, storage davs"
+    assert alarm["measured"]["davs"]["latency_ns"] == [2e7, 6e7]
+    assert alarm["measured"]["davs"]["n_requests"] == [42, 84]
+    expected = [
+        "round trip 20.0 ms -> 60.0 ms", "bytes a second 1.00 GB -> 200 MB", "requests 42 -> 84", "control kernel ",
+        "changed meanwhile: server - -> 5.7.0", "as before: bytes", "the other 3 series of the site: ",
+    ]  # fmt: skip
+    for told in ("; ".join(alarm["evidence"]), report.read_text(), junit.read_text().replace("&gt;", ">")):
+        assert [one for one in expected if one not in told] == []
+
+
 class Clock(datetime):
     """The morning after the last night but one."""
 
@@ -183,6 +214,8 @@ def test_a_line_that_got_slower_rings_in_the_next_round(tmp_path, monkeypatch):
         relay.link(60, 0)
         done = run_here(*once)
         assert done.returncode == 4, done.stdout + done.stderr
-        assert "also when measured again; the round trip was" in " ".join(done.stdout.split())
+        said = " ".join(done.stdout.split())
+        assert "also when measured again; round trip " in said
+        assert "; as before: " in said
         relay.link(0, 0)
         assert run_here(*once).returncode == 0

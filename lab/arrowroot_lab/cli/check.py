@@ -97,6 +97,7 @@ def _check_places(options: argparse.Namespace) -> int:
     from arrowroot_lab.mining import writing
     from arrowroot_lab.watching import telling_places
     from arrowroot_lab.watching.alarms import alarms
+    from arrowroot_lab.watching.evidence import with_evidence
     from arrowroot_lab.watching.site_results import site_results
 
     for name in ("accept", "take_back", "no_confirm", "file", "judged"):
@@ -111,7 +112,7 @@ def _check_places(options: argparse.Namespace) -> int:
         figures = list(site_results(store, asking.filter_from(options, store), at))
         if not figures:
             raise RequestError(f"{store.place}: no result of the 90 days before {at:%Y-%m-%d}")
-    found = alarms(figures, at)
+        found = with_evidence(alarms(figures, at), store)
     sites = sorted({one.site for one in figures})
     told = telling_places.table(found, len(sites))
     if options.markdown:

@@ -58,6 +58,8 @@ class PlaceAlarm:
     evidence: tuple[str, ...] = ()
     #: The results before and now, one of each series.
     uuids: tuple[tuple[str, str], ...] = ()
+    #: Storage -> figure -> (before, now): the line, counts, the control kernel (``evidence.py``).
+    measured: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -70,6 +72,10 @@ class PlaceAlarm:
             "seen": self.seen,
             "changed": {engine: list(versions) for engine, versions in self.changed.items()},
             "evidence": list(self.evidence),
+            "measured": {
+                storage: {name: list(sides) for name, sides in figures.items()}
+                for storage, figures in self.measured.items()
+            },
             "uuids": [list(both) for both in self.uuids],
         }
         return {key: value for key, value in told.items() if value not in (None, [], {})}
@@ -246,8 +252,6 @@ def _single(fault: list[SiteRise], heard: Sequence[SiteHistory]) -> PlaceAlarm:
         else:
             evidence.append(f"{engine} {before} -> {now} since, at no other site: pairs of both tell")
             state = PlaceState.SLOWER_ENGINE
-    if not changed:
-        evidence.append("versions as before")
     place = site if one.group.kind == "site" else f"{site}, {one.group.kind} {one.group.name}"
     return PlaceAlarm(
         state,

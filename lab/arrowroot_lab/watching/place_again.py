@@ -9,6 +9,7 @@ from arrowroot_lab.documents import Outcome
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.metrics import judged as metric_of
 
+from .evidence import sentences
 from .findings import FindingState
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ LEFT = (
     f"not confirmed: less than {LEAST_OF_PLACE:.0%}, or few ms, with the same engine: the nights that follow tell "
     "(`lab check`)"
 )
-#: A round trip that grew so many times speaks for the line.
-_LINE = 1.5
 
 
 def is_worth_it(finding: Finding) -> bool:
@@ -48,7 +47,7 @@ def judged(finding: Finding, before: Result, now: Result, again: Result | None, 
     ratio = min(later) / first
     if ratio > 1 + LEAST_OF_PLACE and min(later) > _most(before, finding.name):
         still = f"{shown(ratio, 'ratio')} times, also when measured again"
-        note = "; ".join(filter(None, (still, _line(before, again), "the engine is the same")))
+        note = "; ".join((still, *sentences([(before, again)]), "the engine is the same"))
         return replace(finding, state=FindingState.SLOWER_PLACE, ratio=ratio, note=note, uuid_now=again.uuid)
     return replace(
         finding, state=FindingState.CLEARED, note=f"{shown(ratio, 'ratio')} times when measured again"
@@ -66,13 +65,3 @@ def _least(result: Result | None, name: str) -> int | None:
 
 def _times(result: Result, name: str) -> list[float]:
     return metric_of(name, is_shared=result.is_shared).values(result)
-
-
-def _line(before: Result, now: Result) -> str:
-    """The round trip to the storage, if it tells something."""
-    old, new = (result.line.get("latency_after_ns") for result in (before, now))
-    if not old or not new:
-        return ""
-    if new > _LINE * old:
-        return f"the round trip was {shown(old, 'time')}, and is {shown(new, 'time')}"
-    return f"the round trip is as it was ({shown(new, 'time')})"

@@ -31,6 +31,7 @@ from .alarms import alarms
 from .check import check
 from .commits import has_paths
 from .confirming import Confirming
+from .evidence import with_evidence
 from .site_results import site_results
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ class Watch:
         at = _now()
         # The site is here, and a case that is new cannot be judged yet: neither is an alarm.
         found = alarms(site_results(store, Filter(site=(self.site,), campaign=(campaign,)), at), at)
-        return [one for one in found if one.ratios]
+        return with_evidence((one for one in found if one.ratios), store)
 
     def _baseline(self, store: Store) -> str | None:
         """The baseline that is remembered, if its results are still there."""
