@@ -34,6 +34,7 @@ http {{
   keepalive_requests 100000;
   {max_ranges}
   {long_headers}
+  {zone}
   client_body_temp_path {run}/t1;
   proxy_temp_path {run}/t2;
   fastcgi_temp_path {run}/t3;
@@ -43,7 +44,7 @@ http {{
     listen 127.0.0.1:{port}{ssl};
     {tls}
     root {root};
-    location / {{ {token} {writing} }}
+    location / {{ {token} {writing} {rates} }}
     {redirect}
   }}
   server {{
@@ -62,7 +63,8 @@ class Nginx(Server):
     None as nginx comes (no limit). certificates: TLS; a certificate of the authority is demanded unless a token is.
     token: demanded as a bearer token. redirect_to: requests below /redirect/ are sent there (307).
     long_headers: takes headers of 64 KiB, as uproot sends for many ranges; nginx as it comes takes 8. writing: the
-    methods of WebDAV besides reading, as ``PUT DELETE MOVE``.
+    methods of WebDAV besides reading, as ``PUT DELETE MOVE``. bytes_per_s: of each connection. requests_per_s: of each
+    client; those that are more wait.
     """
 
     def __init__(
@@ -75,6 +77,8 @@ class Nginx(Server):
         redirect_to: str | None = None,
         long_headers: bool = False,
         writing: str = "",
+        bytes_per_s: int | None = None,
+        requests_per_s: int | None = None,
     ) -> None:
         super().__init__("nginx")
         program = find_program("nginx", "nginx-light")
@@ -84,6 +88,9 @@ class Nginx(Server):
             f"ssl_certificate {certificates.server}; ssl_certificate_key {certificates.server_key}; "
             f"ssl_client_certificate {certificates.authority}; ssl_verify_client {'off' if token else 'on'};"
         )
+        rates = f"limit_rate {bytes_per_s};" if bytes_per_s else ""
+        if requests_per_s:
+            rates += " limit_req zone=clients burst=10000;"
         configuration = self.directory / "nginx.conf"
 
         def command() -> list[str]:
@@ -96,6 +103,10 @@ class Nginx(Server):
                 root=root,
                 max_ranges="" if max_ranges is None else f"max_ranges {max_ranges};",
                 long_headers="large_client_header_buffers 8 64k;" if long_headers else "",
+                zone=f"limit_req_zone $binary_remote_addr zone=clients:1m rate={requests_per_s}r/s;"
+                if requests_per_s
+                else "",
+                rates=rates,
                 ssl=" ssl" if tls else "",
                 tls=tls or "",
                 token=f'if ($http_authorization != "Bearer {token}") {{ return 401 "who are you?"; }}'

@@ -97,3 +97,14 @@ def campaign(tmp_path, tmp_path_factory, numbers, monkeypatch):
 def undisturbed(monkeypatch):
     """Samples count, whatever else the machine does."""
     monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
+
+
+@pytest.fixture
+def site_with_storages(tmp_path, monkeypatch):
+    """The site of this process has two storages: some campaigns are of whatever the site has."""
+    path = tmp_path / "site.toml"
+    storages = (
+        f'[storage.{name}]\nkind = "url"\nurl = "{name}://x.example/{{file}}"\n' for name in ("root", "http")
+    )
+    path.write_text(f'name = "test"\n{"".join(storages)}')
+    monkeypatch.setenv("ARROWROOT_SITE", str(path))

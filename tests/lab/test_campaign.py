@@ -67,6 +67,7 @@ def faults(reads):
 # Texts that are right.
 
 
+@pytest.mark.usefixtures("site_with_storages")
 @pytest.mark.parametrize("path", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda path: path.stem)
 def test_our_own_campaigns_are_right_and_make_cases(path):
     campaign = read(path)

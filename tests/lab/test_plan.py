@@ -288,7 +288,7 @@ DOCUMENTS = Path(__file__).parents[2] / "docs" / "lab"
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 
 
-@pytest.mark.usefixtures("campaign")
+@pytest.mark.usefixtures("campaign", "site_with_storages")
 @pytest.mark.parametrize("path", sorted(CAMPAIGNS.rglob("*.toml")), ids=lambda path: path.stem)
 def test_a_fresh_campaign_has_an_estimate_of_each_case(path, capsys):
     assert main(["plan", str(path), "--json"]) == 0

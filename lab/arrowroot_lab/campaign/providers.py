@@ -97,6 +97,9 @@ class Engine:
     reference: int | None = None
     #: The files that its program is made of.
     program: tuple[Path, ...] = ()
+    #: Names of its configuration file, for ``lab settings``: ``urls``, tables of URLs; ``strategy``, ``cache``, keys in
+    #: them; empty: it has none.
+    settings: dict[str, str] = field(default_factory=dict)
 
     def command(self, python: str | Path | None = None) -> list[str]:
         """Return what starts it, without a verb. ``python``: of the environment; None: this process's own."""
@@ -273,8 +276,14 @@ def _engine(table: TomlTable, name: str, families: dict[str, Family], here: Path
             _words(table, "files") if "files" in table else None,
             table.whole("reference", 1, 1, 1000) if "reference" in table else None,
             tuple(path for glob in _words(table, "program") for path in _parts(table, glob, here)),
+            _settings(table.table("settings")) if "settings" in table else {},
         ),
     )
+
+
+def _settings(table: TomlTable) -> dict[str, str]:
+    keys = ("urls", "strategy", "cache")
+    return _ended(table, {key: table.required(key, "its name in the configuration file") for key in keys})
 
 
 def _file_kind(table: TomlTable, name: str, here: Path) -> FileKind:

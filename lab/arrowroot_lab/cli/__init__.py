@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 #: In the order in which help lists them.
 COMMANDS = (
-    "plan", "push", "run", "show", "compare", "check", "watch", "wan", "history", "diff_env", "publish", "export",
-    "importing", "cache",
+    "plan", "push", "run", "show", "compare", "check", "watch", "wan", "settings", "history", "diff_env",
+    "publish", "export", "importing", "cache",
 )  # fmt: skip
 
 _DESCRIPTION = """\
