@@ -81,6 +81,9 @@ if "n_bytes" in told:
 # All jobs, or those whose first column is this one.
 told_wall_ns = told.get(f"wall_ns_of_{(job.get('columns') or [''])[0]}") or told.get("told_wall_ns")
 if told_wall_ns and not job.get("wants_checksum"):
+    if told_wall_ns.startswith("/"):  # a file that may have another one by now
+        with open(told_wall_ns) as file:
+            told_wall_ns = file.read()
     values["wall_ns"] = int(told_wall_ns)
 if told.get("n_entries") and not job.get("wants_checksum"):
     values["n_entries"] = int(told["n_entries"])

@@ -93,11 +93,8 @@ class Confirming:
         """Measure the cases of some findings once more: the engine is the same, so it is the place that is judged."""
         if not members:
             return []
-        befores = [sides.before for _, sides in members]
-        names = {result.case["engine"] for result in befores}
-        own = tuple(one for one in self.campaign.engines if one.name in names)
         try:
-            summary = self._run(replace(self._smaller(befores, own), repeats=self.campaign.repeats), befores)
+            summary = self.again([sides.before for _, sides in members])
         except LabError as error:
             return [replace(finding, note=f"not measured again: {error}") for finding, _ in members]
         why = summary.why_left or "; ".join(summary.failures)
@@ -107,6 +104,12 @@ class Confirming:
             newest = next((one for one in again if one.versions == sides.before.versions), None)
             told.append(place_again.judged(finding, sides.before, sides.now or sides.before, newest, why=why))
         return told
+
+    def again(self, befores: Sequence[Result]) -> Summary:
+        """Measure the cases of some results once more, with their engines as they are now. Raises: LabError."""
+        names = {result.case["engine"] for result in befores}
+        own = tuple(one for one in self.campaign.engines if one.name in names)
+        return self._run(replace(self._smaller(befores, own), repeats=self.campaign.repeats), befores)
 
     def _engines(self, sides: Sides) -> tuple[_Side, _Side]:
         """Return the engines of before and now. Raises: SkippedError if they are one, or one cannot be had."""

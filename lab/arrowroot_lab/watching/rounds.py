@@ -32,6 +32,7 @@ from .check import check
 from .commits import has_paths
 from .confirming import Confirming
 from .evidence import with_evidence
+from .places_again import PlacesAgain
 from .site_results import site_results
 
 if TYPE_CHECKING:
@@ -250,15 +251,19 @@ class Watch:
                     self.tell(f"run {run[:8]} is the baseline of all that follow")
                 return Round(None, tuple(troubles), is_measured)
             troubles += self._remember(baseline=before)
-            confirming = Confirming(store, campaign, self.site, progress, checkout, summary.drawn)
-            checked = check(
-                store,
-                Filter(site=(self.site,)),
-                before,
-                run=run,
-                confirming=confirming if self.confirms else None,
+            confirming = (
+                Confirming(store, campaign, self.site, progress, checkout, summary.drawn)
+                if self.confirms
+                else None
             )
-            return Round(checked, tuple(troubles), is_measured, tuple(self._places(store, campaign.name)))
+            checked = check(store, Filter(site=(self.site,)), before, run=run, confirming=confirming)
+            places = self._places(store, campaign.name)
+            if confirming:
+                again = PlacesAgain(confirming, checked.findings)
+                places = again.judge(places)
+                for text in again.gone:
+                    self.tell(text)
+            return Round(checked, tuple(troubles), is_measured, tuple(places))
 
     def _places(self, store: Store, campaign: str) -> list[PlaceAlarm]:
         """What of this site got slower since some nights, by all rounds of the campaign."""
