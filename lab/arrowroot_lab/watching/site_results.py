@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from .places import Figure
+from .sides import CONFIRMING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,15 +20,19 @@ if TYPE_CHECKING:
 MOST_DAYS = 90
 _COLUMNS = (
     "id", "uuid", "series_id", "site", "storage", "dataset", "layout", "workload", "strategy", "engine", "version",
-    "node", "run", "created_at", "wall_median_ns", "cpu_median_ns", "cpu_minimum_ns", "n_cores",
+    "node", "run", "created_at", "wall_median_ns", "cpu_median_ns", "cpu_minimum_ns", "n_cores", "campaign",
 )  # fmt: skip
 
 
 def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
-    """Yield the results of the last 90 days before a time; replays in virtual time have no place."""
+    """Yield the results of the last 90 days before a time.
+
+    Replays in virtual time have no place, and what a check has measured again is no round: it is of the same night.
+    """
     since = where.since or (at - timedelta(days=MOST_DAYS)).isoformat()[:10]
     until = where.until or (at + timedelta(seconds=1)).isoformat()[:19]
-    rows = store.rows(replace(where, since=since, until=until), _COLUMNS)
+    found = store.rows(replace(where, since=since, until=until), _COLUMNS)
+    rows = [row for row in found if not row.campaign.endswith(CONFIRMING.format(""))]
     controls: dict[str, list[float]] = defaultdict(list)
     virtual = set()
     asked = ("uuid", "control_before_ns", "control_after_ns", "trace")
