@@ -10,12 +10,14 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+import numpy as np
 import pytest
 
 import arrowroot
 from arrowroot_lab.documents import Outcome, Result, Sample
 from arrowroot_lab.location import Location
 from arrowroot_lab.mining import settings as mining
+from arrowroot_lab.runners import arrowroot_runner
 from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Store
@@ -49,6 +51,8 @@ class Run:
     site: str = "RAL"
     version: str = "0.2.0"
     place: str | None = None
+    #: Options of the default that a file set.
+    set_by_others: tuple[str, ...] = ()
     #: Workload -> factor of the last setting there.
     odd: tuple[tuple[str, float], ...] = ()
 
@@ -66,6 +70,7 @@ class Run:
                         started_at=_date(begin + timedelta(seconds=60 * turn + at)),
                         outcome=Outcome.OK,
                         wall_ns=int(2e9 * factor * noise.of_sample(draw)),
+                        details={"engine": {"set_by_others": dict.fromkeys(self.set_by_others, "1")}},
                     )
                     for turn in range(self.n_turns)
                 ]
@@ -210,6 +215,28 @@ def test_results_of_an_older_version_tell_nothing(settings):
         Run(((AUTO, 1.0), (TREECACHE, 0.5)), version="0.1.0"), Run(((AUTO, 1.0), (TREECACHE, 1.0)), day=3)
     )
     assert told is None
+
+
+def test_runs_in_which_a_file_set_options_of_the_default_are_left_out(settings):
+    spoilt = Run(((AUTO, 1.0), (TREECACHE, 0.5)), day=3, set_by_others=("prefetch",))
+    done, told = settings(Run(((AUTO, 1.0), (TREECACHE, 1.0))), spoilt)
+    assert told is None
+    assert "1 run is left out: auto was not as it comes, as a file or variable set prefetch." in " ".join(
+        done.stdout.split()
+    )
+    done, _ = settings(spoilt)
+    assert (done.returncode, "as a file or variable set prefetch" in done.stderr) == (2, True)
+
+
+def test_a_sample_tells_which_options_of_its_strategy_others_have_set(tmp_path, monkeypatch):
+    file, config = tmp_path / "n.root", tmp_path / "config.toml"
+    arrowroot.write(f"{file}:T", {"x": np.arange(100)})
+    config.write_text(f'timeout = 60\n[for."{tmp_path}/*"]\nprefetch = 3\nconnections = 7\n')
+    monkeypatch.setenv("ARROWROOT_CONFIG", str(config))
+    job = {"urls": [str(file)], "table": "T", "strategy": "auto", "options": {"connections": 5}}
+    assert arrowroot_runner.read(job)["details"] == {"set_by_others": {"prefetch": "3"}}
+    monkeypatch.delenv("ARROWROOT_CONFIG")
+    assert "details" not in arrowroot_runner.read(job)
 
 
 def test_a_file_of_another_hand_stays_and_one_of_before_is_said_to_be_old(settings, tmp_path):

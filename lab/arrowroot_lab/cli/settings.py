@@ -58,16 +58,17 @@ def run(options: argparse.Namespace) -> int:
     with asking.opened(options) as store:
         if site not in (known := store.names("site")):
             raise RequestError(f"{site}: no result is of this site; there are {', '.join(known) or 'none'}")
-        found = settings.advise(store, asking.filter_from(options, store))
+        found, notes = settings.advise(store, asking.filter_from(options, store))
     text = settings.config(found, site, now()[:10])
     if text:
         writing.to_file(place, text)
     if options.json:
         told = [one.document() for one in found]
-        document = {"form": JSON_FORM, "site": site, "file": str(place) if text else None, "storages": told}
+        written = str(place) if text else None
+        document = {"form": JSON_FORM, "site": site, "file": written, "storages": told, "notes": notes}
         print(json.dumps(document, indent=1))
         return EXIT_DONE
-    asking.tell_text([settings.table(found, site)])
+    asking.tell_text([settings.table(found, site, notes)])
     n_written = sum(map(settings.is_written, found))
     if text:
         print(f"\n{place}: settings of {n_written} storage{'s' if n_written > 1 else ''}")

@@ -35,7 +35,8 @@ HEAD = "# By arrowroot lab settings"
 #: What stands in the place of a secret, which nobody can set.
 _HIDDEN = "..."
 _COLUMNS = (
-    "uuid", "case_id", "run", "created_at", "version", "storage", "storage_kind", "strategy_group",
+    "uuid", "case_id", "run", "created_at", "version", "storage", "storage_kind", "strategy",
+    "strategy_group",
 )  # fmt: skip
 
 
@@ -100,33 +101,55 @@ def engine() -> Engine:
     return found
 
 
-def advise(store: Store, where: Filter) -> list[Advice]:
+def advise(store: Store, where: Filter) -> tuple[list[Advice], list[str]]:
     """Return the advice for each storage at which results compare settings; those of the newest version are taken.
 
     where: results of one site, by ``engine``
 
+    Returns: it, and sentences on what is left out.
     Raises: RequestError if there is none.
     """
-    found = [_advice(store, one) for one in _by_storage(store, where)]
-    if not any(found):
-        raise RequestError(
-            f"{store.place}: {', '.join(where.site)} has no results of {DEFAULT} and of other strategies in turns: "
-            "arrowroot lab run campaigns/settings.toml measures them at all of the site's storages"
-        )
-    return _without_conflicts([one for one in found if one])
-
-
-def _by_storage(store: Store, where: Filter) -> list[_Measured]:
     rows = [row for row in store.rows(where, _COLUMNS) if row.storage_kind != "simulated"]  # newest first
     groups: dict[str, list[Any]] = {}
     for row in rows:
         groups.setdefault(row.strategy_group, []).append(row)
     groups = {key: group for key, group in groups.items() if len({row.case_id for row in group}) > 1}
+    spoilt = _set_by_others(
+        store, [row for group in groups.values() for row in group if row.strategy == DEFAULT]
+    )
+    names = ", ".join(sorted({name for told in spoilt.values() for name in told}))
+    runs = f"{len(spoilt)} runs are" if len(spoilt) > 1 else "1 run is"
+    notes = [f"{runs} left out: {DEFAULT} was not as it comes, as a file or variable set {names}."]
+    groups = {key: [row for row in group if row.run not in spoilt] for key, group in groups.items()}
+    found = [told for one in _by_storage(store, groups) if (told := _advice(store, one))]
+    if not found:
+        raise RequestError(
+            f"{store.place}: {', '.join(where.site)} has no results of {DEFAULT} and of other strategies in turns: "
+            "arrowroot lab run campaigns/settings.toml measures them at all of the site's storages"
+            + (f"; {notes[0]}" if spoilt else "")
+        )
+    return _without_conflicts(found), notes if spoilt else []
+
+
+def _set_by_others(store: Store, rows: Iterable[Any]) -> dict[str, set[str]]:
+    """Runs in which options of the default were set by a configuration file or a variable: run -> which."""
+    found: dict[str, set[str]] = {}
+    for result in store.of(row.uuid for row in rows):
+        told = (sample.details.get("engine") for sample in result.samples)
+        names = {name for one in told if isinstance(one, dict) for name in one.get("set_by_others", ())}
+        if names:
+            found.setdefault(result.campaign.get("run") or "", set()).update(names)
+    return found
+
+
+def _by_storage(store: Store, groups: dict[str, list[Any]]) -> list[_Measured]:
     one_of_each = {row.case_id: row.uuid for group in groups.values() for row in group}
     cases = {one.case_id: one.case for one in store.of(one_of_each.values())}
     found: dict[tuple[str, str], _Measured] = {}
     newest: dict[str, str] = {}
     for key, group in groups.items():
+        if not group:
+            continue
         place = cases[group[0].case_id]["storage"]
         storage = key_of(place)
         if newest.setdefault(storage, group[0].version) != group[0].version:
@@ -242,8 +265,8 @@ def is_written(one: Advice) -> bool:
     return bool(one.options) and one.reason is None
 
 
-def table(found: Sequence[Advice], site: str) -> ResultTable:
-    """Return a row for each storage."""
+def table(found: Sequence[Advice], site: str, more: Sequence[str]) -> ResultTable:
+    """Return a row for each storage. ``more``: notes."""
     columns = (
         Column("storage", "storage"),
         Column("setting", "setting"),
@@ -259,7 +282,7 @@ def table(found: Sequence[Advice], site: str) -> ResultTable:
         gains = (one.gain, one.least_gain) if one.options else (None, None)
         n_pairs = one.comparison.n_pairs
         rows.append((one.storage, one.setting, *gains, n_pairs, one.n_cases, one.n_results, one.last))
-    notes = [f"{one.storage}: {one.reason}." for one in found if one.reason]
+    notes = [*(f"{one.storage}: {one.reason}." for one in found if one.reason), *more]
     n_settings = max(one.n_settings for one in found)
     program = f"{engine().name} {', '.join(sorted({one.version for one in found}))}"
     notes.append(

@@ -51,6 +51,10 @@ STORES = {"http": "http", "https": "http", "s3": "s3", "root": "xrootd", "roots"
 #: Readings of a table after the first, and for how long at least: the code of a reading comes into the caches of the
 #: processor by and by, and the median of five short ones is some per cent above that of seventy.
 N_LATER, LATER_NS = 5, 250_000_000
+#: Options of the storage that are a strategy's.
+STRATEGY_OPTIONS = (
+    "cache_size", "max_gap", "max_span", "prefetch", "learn_entries", "connections", "block_cache", "block_cache_size",
+)  # fmt: skip
 #: A line that costs nothing.
 NO_LINE = {"latency_ns": 0.0, "bytes_per_s": 1e12}
 
@@ -141,11 +145,24 @@ def read(job: Job) -> Answer:
         for i, of_pass in enumerate(passes):
             traces.record(trace_path(job["trace"], i), *of_pass, **more)
     answer |= {"n_entries": n_entries, "values_bytes": values_bytes}
+    if told := set_by_others(job):
+        answer["details"] = {"set_by_others": told}
     if not any("://" in url for url in job["urls"]):
         add_counters(answer["counters"], {"needed": needed(job, wanted)})
     if job.get("wants_checksum"):
         answer |= {"checksum": sums.told(), "details": {"unchecked": sorted(sums.unchecked)}}
     return answer
+
+
+def set_by_others(job: Job) -> dict[str, str]:
+    """Options of the strategy that the environment or a file sets, where the job leaves them to the strategy."""
+    configuration = getattr(arrowroot, "configuration", None)  # older versions have none
+    found = configuration(job["urls"][0], **storage_options(job)).options if configuration else ()
+    return {
+        one.name: str(one.value)
+        for one in found
+        if one.name in STRATEGY_OPTIONS and one.origin not in ("default", "argument", "URL")
+    }
 
 
 def needed(job: Job, wanted: Wanted) -> dict[str, int]:
