@@ -273,7 +273,6 @@ def table(found: Sequence[Advice], site: str, more: Sequence[str]) -> ResultTabl
         Column("gain", "time saved", "share"),
         Column("least_gain", "at least", "share"),
         Column("n_pairs", "pairs", "count"),
-        Column("n_cases", "cases", "count"),
         Column("n_results", "results", "count"),
         Column("last", "newest", "day"),
     )
@@ -281,7 +280,7 @@ def table(found: Sequence[Advice], site: str, more: Sequence[str]) -> ResultTabl
     for one in found:
         gains = (one.gain, one.least_gain) if one.options else (None, None)
         n_pairs = one.comparison.n_pairs
-        rows.append((one.storage, one.setting, *gains, n_pairs, one.n_cases, one.n_results, one.last))
+        rows.append((one.storage, one.setting, *gains, n_pairs, one.n_results, one.last))
     notes = [*(f"{one.storage}: {one.reason}." for one in found if one.reason), *more]
     n_settings = max(one.n_settings for one in found)
     program = f"{engine().name} {', '.join(sorted({one.version for one in found}))}"
