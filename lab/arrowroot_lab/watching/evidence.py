@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.metrics import METRICS
+from arrowroot_lab.store import Filter
 
-from .sides import Sides
+from .sides import CONFIRMING, Sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -47,10 +50,54 @@ def with_evidence(found: Iterable[PlaceAlarm], store: Store) -> list[PlaceAlarm]
     told = []
     for one in found:
         both = [(results[before], results[now]) for before, now in one.uuids]
+        again = times_again(store, one, [Sides(*sides) for sides in both])
         known = {version for versions in one.changed.values() for version in versions}
         more = sentences(both, known) if both else []
+        if again:
+            more.append(f"{shown(again.times, 'ratio')} times when measured again, {shown(again.at, 'date')}")
         told.append(replace(one, evidence=(*one.evidence, *more), measured=measured(both)))
     return told
+
+
+class Again(NamedTuple):
+    """What was measured again of a place."""
+
+    #: As long as before.
+    times: float
+    at: str
+
+
+def times_again(store: Store, alarm: PlaceAlarm, sides: Sequence[Sides]) -> Again | None:
+    """Return how slow a place is by what a check has measured again since it was seen; None: nothing was.
+
+    That is the median over the series; a result of another version is none.
+    """
+    if not (alarm.ratios and alarm.seen and sides):
+        return None
+    key, ratio = max(alarm.ratios.items(), key=lambda item: item[1])
+    where = Filter(
+        campaign=tuple({CONFIRMING.format(one.before.campaign["name"]) for one in sides}),
+        site=alarm.sites,
+        case=tuple({one.before.case_id for one in sides}),
+        outcome=("ok",),
+        since=alarm.seen,
+    )
+    found = list(store.results(where))  # newest first
+    told = []
+    for one in sides:
+        of_series = (
+            it
+            for it in found
+            if one.now
+            and (it.case_id, it.site, it.versions) == (one.now.case_id, one.now.site, one.now.versions)
+        )
+        newest = next(of_series, None)
+        values = [METRICS[key].figure(it) for it in (one.before, one.now, newest) if it]
+        if len(values) == 3 and all(values):
+            before, now, later = (value or 0.0 for value in values)
+            # Both tell the level of before, with the rise between them.
+            told.append(later / math.sqrt(before * now / ratio))
+    return Again(statistics.median(told), found[0].created_at) if told else None
 
 
 def measured(both: Iterable[Both]) -> Measured:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-import statistics
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import LabError
-from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.metrics import METRICS
-from arrowroot_lab.store import Filter
 
 from .alarms import PlaceAlarm, PlaceState
+from .evidence import times_again
 from .findings import FindingState, Kind
 from .judging import Judge
-from .sides import CONFIRMING, Sides
+from .sides import Sides
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from arrowroot_lab.documents import Result
 
     from .confirming import Confirming
     from .findings import Finding
@@ -45,11 +40,11 @@ class PlacesAgain:
         for alarm in alarms:
             found = self._of_engine(alarm) if alarm.state is PlaceState.SLOWER_ENGINE else alarm
             if found.state is PlaceState.SLOWER_PLACE:
-                still, note = self._of_place(found)
-                found = replace(found, evidence=(*found.evidence, note))
+                still, why = self._of_place(found)
                 if not still:
-                    self.gone.append(f"{found.place}: {note}")
+                    self.gone.append(f"{found.place}: it was slower, and is not when it is measured again")
                     continue
+                found = replace(found, evidence=(*found.evidence, why)) if why else found
             told.append(found)
         return told
 
@@ -91,56 +86,23 @@ class PlacesAgain:
         ]
 
     def _of_place(self, alarm: PlaceAlarm) -> tuple[bool, str]:
-        """Whether a place is still as slow, and a sentence on it; if nobody can tell, it is."""
+        """Whether a place is still as slow, and why nobody can tell; then it is."""
         sides = self._sides(alarm)
-        key, ratio = max(alarm.ratios.items(), key=lambda item: item[1])
-        told = _times(sides, self._before(alarm, sides), key, ratio)
-        if told is None or told <= math.sqrt(ratio):
+        ratio, store = max(alarm.ratios.values()), self.confirming.store
+        told = times_again(store, alarm, sides)
+        if told is None or told.times <= math.sqrt(ratio):
             try:
                 summary = self.confirming.again([one.before for one in sides])
             except LabError as error:
                 return True, f"not measured again: {error}"
-            told = _times(sides, summary.results, key, ratio)
+            told = times_again(store, alarm, sides)
             if told is None:
                 why = summary.why_left or "; ".join(summary.failures) or "no sample was undisturbed"
                 return True, f"not measured again: {why}"
-        if told > math.sqrt(ratio):
-            return True, f"still {shown(told, 'ratio')} times when measured again"
-        return False, f"{shown(told, 'ratio')} times when measured again: it has gone by"
+        return told.times > math.sqrt(ratio), ""
 
     def _sides(self, alarm: PlaceAlarm) -> list[Sides]:
         results = {
             one.uuid: one for one in self.confirming.store.of(uuid for both in alarm.uuids for uuid in both)
         }
         return [Sides(results[before], results[now]) for before, now in alarm.uuids]
-
-    def _before(self, alarm: PlaceAlarm, sides: Sequence[Sides]) -> list[Result]:
-        """What was measured again of it since it was seen."""
-        where = Filter(
-            campaign=(CONFIRMING.format(self.confirming.campaign.name),),
-            site=(self.confirming.site,),
-            case=tuple({one.before.case_id for one in sides}),
-            outcome=("ok",),
-            since=alarm.seen,
-        )
-        return list(self.confirming.store.results(where))
-
-
-def _times(sides: Iterable[Sides], again: Sequence[Result], key: str, ratio: float) -> float | None:
-    """How many times as long it takes as before, the median over the series; None: nobody knows.
-
-    again: newest first; a result of another version is none
-    """
-    told = []
-    figure = METRICS[key].figure
-    for one in sides:
-        versions = one.now.versions if one.now else {}
-        newest = next(
-            (it for it in again if it.case_id == one.before.case_id and it.versions == versions), None
-        )
-        values = [figure(it) for it in (one.before, one.now, newest) if it]
-        if len(values) == 3 and all(values):
-            before, now, later = (value or 0.0 for value in values)
-            # Both tell the level of before, with the rise between them.
-            told.append(later / math.sqrt(before * now / ratio))
-    return statistics.median(told) if told else None

@@ -263,14 +263,14 @@ class Watch:
                 places = again.judge(places)
                 for text in again.gone:
                     self.tell(text)
-            return Round(checked, tuple(troubles), is_measured, tuple(places))
+            return Round(checked, tuple(troubles), is_measured, tuple(with_evidence(places, store)))
 
     def _places(self, store: Store, campaign: str) -> list[PlaceAlarm]:
         """What of this site got slower since some nights, by all rounds of the campaign."""
         at = _now()
         # The site is here, and a case that is new cannot be judged yet: neither is an alarm.
         found = alarms(site_results(store, Filter(site=(self.site,), campaign=(campaign,)), at), at)
-        return with_evidence((one for one in found if one.ratios), store)
+        return [one for one in found if one.ratios]
 
     def _baseline(self, store: Store) -> str | None:
         """The baseline that is remembered, if its results are still there."""
