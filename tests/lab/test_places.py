@@ -108,7 +108,7 @@ def test_the_evidence_of_an_alarm_is_in_each_report(tmp_path):
     assert alarm["measured"]["davs"]["n_requests"] == [42, 84]
     expected = [
         "round trip 20.0 ms -> 60.0 ms", "bytes a second 1.00 GB -> 200 MB", "requests 42 -> 84", "control kernel ",
-        "changed meanwhile: server - -> 5.7.0", "as before: bytes", "the other 3 series of the site: ",
+        "changed meanwhile: server - -> 5.7.0", "as before: bytes", "the other 3 series of the site, by storage: root ",
     ]  # fmt: skip
     for told in ("; ".join(alarm["evidence"]), report.read_text(), junit.read_text().replace("&gt;", ">")):
         assert [one for one in expected if one not in told] == []

@@ -276,15 +276,17 @@ def _others_of_site(one: SiteRise) -> str:
     others = [at for at in range(len(one.history.rows)) if at not in one.rise.members]
     if not others:
         return "all series of the site rose" if len(one.rise.members) > 1 else ""
-    told = []
+    told: dict[str, list[float]] = {}
     for row in others:
         before, now = one.sides(row)
         if before and now and before.wall_ns and now.wall_ns:
-            told.append(now.wall_ns / before.wall_ns)
-    if not told:
-        return ""
+            told.setdefault(before.storage, []).append(now.wall_ns / before.wall_ns)
+    each = [f"{storage} {shown(statistics.median(ratios), 'ratio')}" for storage, ratios in told.items()]
+    n_others = sum(map(len, told.values()))
     return (
-        f"the other {len(told)} series of the site: {shown(statistics.median(told), 'ratio')} times as before"
+        f"the other {n_others} series of the site, by storage: {', '.join(each)} times as before"
+        if told
+        else ""
     )
 
 
