@@ -193,19 +193,22 @@ soak-faults: build $(VENV)/.dependencies ## plant faults, one at a time, and say
 
 # Zig links it. The codecs are left to the compiler of the machine: GCC's zstd is an eighth faster than that of zig's Clang.
 .PHONY: wheel
-wheel: $(VENV)/.wheel ## build the abi3 wheel and the laboratory's into dist, and try them in a clean environment
+wheel: $(VENV)/.wheel ## build the abi3 wheel, the laboratory's and the relay's into dist, and try them in a clean environment
 	@rm -f dist/*.whl
 	@echo 'arrowroot: the engine, for any Linux: 130 crates and the codecs in C (4 min)'
 	@ARROWROOT_COMMIT=$$(git rev-parse --short=12 HEAD) PATH=$(CURDIR)/$(BIN):$$PATH CC_$(subst -,_,$(HOST))=$(CC) \
 	  $(BIN)/maturin build $(PROFILE) $(LOCKED) $(QUIETLY) $(PORTABLE) --out dist
+	@$(if $(PORTABLE),PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build $(PROFILE) $(LOCKED) $(QUIETLY) $(PORTABLE) \
+	  --manifest-path crates/relay/Cargo.toml --out dist)
 	@$(PIP) wheel --no-deps --wheel-dir dist ./lab
 	@echo 'arrowroot: the wheels in a clean environment (30 s)'
-	@$(BIN)/python tools/check_wheel.py dist/arrowroot-*.whl dist/arrowroot_lab-*.whl
+	@$(BIN)/python tools/check_wheel.py dist/arrowroot-*.whl dist/arrowroot_lab-*.whl $(if $(PORTABLE),dist/arrowroot_relay-*.whl)
 
 .PHONY: sdist
 sdist: $(VENV)/.wheel ## build the sources as one archive each, and the laboratory's wheel, into dist
 	@rm -f dist/*.tar.gz
 	@$(BIN)/maturin sdist --out dist
+	@$(BIN)/maturin sdist --manifest-path crates/relay/Cargo.toml --out dist
 	@$(BIN)/python -m build --outdir dist lab
 
 .PHONY: fuzz

@@ -2,7 +2,7 @@
 
 ROOT wrote the file; the clean environment has the wheels and their dependencies only.
 
-usage: check_wheel.py WHEEL WHEEL_OF_THE_LABORATORY
+usage: check_wheel.py WHEEL WHEEL_OF_THE_LABORATORY [WHEEL_OF_THE_RELAY], which only Linux has
 """
 
 from __future__ import annotations
@@ -30,6 +30,15 @@ print("read", table.num_rows, "entries of", table.num_columns, "columns with arr
 """
 FILE = Path(__file__).parents[1] / "tests" / "fixtures" / "events.root"
 MOST_BYTES = 8_000_000
+#: The relay is a small program, and all that its wheel has.
+MOST_BYTES_OF_RELAY = 1_000_000
+RELAY = """
+from arrowroot_servers import Relay, relay_program
+with Relay(1) as relay:
+    relay.link(20, 100, handshake=True)
+    assert relay.counts().connections == 0
+print("the relay is", relay_program())
+"""
 
 
 def check_content(wheel: Path) -> None:
@@ -80,16 +89,31 @@ def check_laboratory(wheel: Path) -> None:
             sys.exit(f"check_wheel.py: {wheel.name}: {part} is missing")
 
 
+def check_relay(wheel: Path) -> None:
+    """Fail if the relay's wheel is for one Python, is large, or holds more than the program."""
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
+    if "-py3-none-" not in wheel.name or wheel.stat().st_size > MOST_BYTES_OF_RELAY:
+        sys.exit(
+            f"check_wheel.py: {wheel.name}, {wheel.stat().st_size:,} bytes: it is no small wheel of a program"
+        )
+    if [Path(name).name for name in names] != ["arrowroot-relay"]:
+        sys.exit(f"check_wheel.py: {wheel.name}: it holds {', '.join(names)}")
+
+
 def main() -> None:
     """Check the wheels named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("wheel", type=Path)
     parser.add_argument("laboratory", type=Path)
+    parser.add_argument("relay", type=Path, nargs="?")
     options = parser.parse_args()
     wheel, laboratory = options.wheel.resolve(), options.laboratory.resolve()
     check_content(wheel)
     audit(wheel)
     check_laboratory(laboratory)
+    if options.relay is not None:
+        check_relay(options.relay)
+        audit(options.relay)
     # Nothing of this environment or of the source tree may help.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
@@ -116,6 +140,10 @@ def main() -> None:
         run(
             "arrowroot", "lab", "publish", "pages", "--db", "lab.db"
         )  # of the classics, too, whose parts are no Python
+        if options.relay is not None:
+            relay = str(options.relay.resolve())
+            run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", relay)
+            run("python", "-c", RELAY)
     print(
         f"wheel: {wheel.relative_to(Path.cwd()) if wheel.is_relative_to(Path.cwd()) else wheel}, "
         f"{wheel.stat().st_size / 1e6:.1f} MB, and {laboratory.name} work in a clean environment"

@@ -66,13 +66,14 @@ def _reached(imports: Imports, start: Path) -> set[Path]:
 
 
 def of_crate(source: Path) -> Imports:
-    """Read which files of a crate import which: `source` is the folder of its `lib.rs`."""
+    """Read which files of a crate import which: `source` is the folder of its `lib.rs`, or of a program's `main.rs`."""
     modules: dict[Names, _Module] = {}
-    waiting: list[tuple[Names, Path]] = [((), source / "lib.rs")]
+    root = next(path for name in ("lib.rs", "main.rs") if (path := source / name).exists())
+    waiting: list[tuple[Names, Path]] = [((), root)]
     while waiting:
         name, file = waiting.pop()
         modules[name] = module = _Module(file)
-        folder = file.parent if file.name in ("lib.rs", "mod.rs") else file.with_suffix("")
+        folder = file.parent if file == root or file.name == "mod.rs" else file.with_suffix("")
         for child in module.children:
             beside = folder / f"{child}.rs"
             waiting.append(((*name, child), beside if beside.exists() else folder / child / "mod.rs"))
@@ -255,7 +256,8 @@ def _defining(modules: dict[str, _Imported], module: str, member: str) -> str | 
 def of_repository(root: Path = REPOSITORY) -> dict[str, Imports]:
     """Read the imports of each crate, by the name of its folder, and of the package, as `python/arrowroot`."""
     crates = {
-        crate.parents[1].name: of_crate(crate.parent) for crate in sorted(root.glob("crates/*/src/lib.rs"))
+        crate.parent.name: of_crate(crate.parent / "src")
+        for crate in sorted(root.glob("crates/*/Cargo.toml"))
     }
     return {**crates, "python/arrowroot": of_package(root / "python" / "arrowroot")}
 

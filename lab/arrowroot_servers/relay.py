@@ -1,4 +1,4 @@
-"""The relay between a client and a server: crates/storage/examples/relay, which explains its commands."""
+"""The relay between a client and a server: crates/relay, which explains its commands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-#: The program's sources, in a checkout.
-SOURCES = Path("crates", "storage", "examples", "relay")
+#: The program and its package.
+NAME = "arrowroot-relay"
+#: The checkout that this module is in, and the program's sources there; a wheel has none.
+CHECKOUT = Path(__file__).resolve().parents[2]
+SOURCES = CHECKOUT / "crates" / "relay" / "src"
 
 
 @dataclass(frozen=True)
@@ -104,37 +108,31 @@ class Relay:
 
 
 def relay_program() -> Path:
-    """Return the program, built if it is missing or older than its sources.
+    """Return the program: of a checkout, built if it is missing or older than its sources; else the installed one.
 
-    It is looked for in the checkout that this module, or else the current directory, is in; ``ARROWROOT_RELAY`` names
-    another one. Raises: NotInstalledError without a checkout, or without cargo to build it.
+    ``ARROWROOT_RELAY`` names another one. Raises: NotInstalledError.
     """
     if named := os.environ.get("ARROWROOT_RELAY"):
         return Path(named)
-    checkout = find_checkout()
-    program = (
-        Path(os.environ.get("CARGO_TARGET_DIR") or checkout / "target") / "release" / "examples" / "relay"
+    if SOURCES.is_dir():
+        return _built()
+    beside = str(Path(sys.executable).parent)
+    if found := shutil.which(NAME, path=beside) or shutil.which(NAME):
+        return Path(found)
+    raise NotInstalledError(
+        f"the relay, which makes the way to a server a slow line, is not installed: install the wheel of {NAME} for "
+        f"{sys.executable}, in a clone of arrowroot pip install ./crates/relay; or let ARROWROOT_RELAY name the program"
     )
-    newest = max(path.stat().st_mtime for path in (checkout / SOURCES).iterdir())
+
+
+def _built() -> Path:
+    program = Path(os.environ.get("CARGO_TARGET_DIR") or CHECKOUT / "target") / "release" / NAME
+    newest = max(path.stat().st_mtime for path in SOURCES.iterdir())
     if not program.exists() or program.stat().st_mtime < newest:
         cargo = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo" / "bin"))
         if cargo is None:
-            raise NotInstalledError(
-                f"the relay is not built, and there is no cargo to build it: {checkout / SOURCES}"
-            )
-        options = ["--release", "--quiet", "--package", "arrowroot-storage", "--example", "relay"]
-        subprocess.run([cargo, "build", *options], cwd=checkout, check=True)
+            raise NotInstalledError(f"the relay is not built, and there is no cargo to build it: {SOURCES}")
+        options = ["--release", "--quiet", "--package", NAME]
+        subprocess.run([cargo, "build", *options], cwd=CHECKOUT, check=True)
         program.touch()  # cargo may find nothing to do
     return program
-
-
-def find_checkout() -> Path:
-    """Return arrowroot's checkout. Raises: NotInstalledError if there is none."""
-    for start in (Path(__file__).resolve(), Path.cwd() / "here"):
-        for directory in start.parents:
-            if (directory / SOURCES).is_dir():
-                return directory
-    raise NotInstalledError(
-        "the relay, which makes the way to a server a slow line, is built in a checkout of arrowroot: "
-        "run this in one, or let ARROWROOT_RELAY name the program"
-    )

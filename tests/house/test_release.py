@@ -118,7 +118,7 @@ def test_the_sources_hold_what_builds_them(tmp_path):
 
 def test_no_page_and_no_message_has_people_install_a_name_that_is_not_reserved():
     """A name with an extra is of what is installed already: an index is not asked for it."""
-    pattern = r"(pip|conda|mamba) install ['\"]?arrowroot([-_]lab)?([^-_[a-z]|$)"
+    pattern = r"(pip|conda|mamba) install ['\"]?arrowroot([-_](lab|relay))?([^-_[a-z]|$)"
     pages = ("--", ":!tests", ":!CHANGELOG.md", ":!docs/releasing.md")
     command = ["git", "grep", "--extended-regexp", "--line-number", pattern, *pages]
     assert subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout == ""

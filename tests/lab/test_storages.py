@@ -20,7 +20,7 @@ from arrowroot_lab.errors import LabError, RefusedError, SkippedError
 from arrowroot_lab.location import Location
 from arrowroot_lab.machine import cold, proc
 from arrowroot_lab.storages import local, measure_line, opened, xrootd_line
-from arrowroot_servers import Nginx, NotInstalledError, Relay, XCache, XRootD
+from arrowroot_servers import Nginx, NotInstalledError, Relay, XCache, XRootD, relay_program
 from arrowroot_servers.process import find_program, free_port
 from tests.command import done_here
 from tests.servers.fixtures import installed
@@ -185,6 +185,30 @@ def test_a_server_that_is_not_installed_is_a_reason_to_skip(sample, monkeypatch)
         opened(Storage("h", "http"), [sample]),
     ):
         pass
+
+
+def test_the_relay_is_the_installed_one_where_there_is_no_checkout_and_without_it_lines_are_skipped(
+    sample, monkeypatch, tmp_path
+):
+    built = relay_program()
+    monkeypatch.setattr("arrowroot_servers.relay.SOURCES", tmp_path / "no checkout")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:{os.environ['PATH']}")
+    installed(lambda: find_program("nginx", "nginx-light"))
+    with (
+        pytest.raises(
+            SkippedError, match=r"storage h far: the relay, .* is not installed: install the wheel"
+        ),
+        opened(Storage("h far", "http", line=FAR), [sample]),
+    ):
+        pass
+    for directory in ("path", "bin"):  # beside this Python comes first
+        (tmp_path / directory).mkdir()
+        program = tmp_path / directory / "arrowroot-relay"
+        program.symlink_to(built)
+        assert relay_program() == program
+    with place_of(Storage("h far", "http", line=FAR), sample) as place:
+        assert place.line_figures()["latency_ns"] >= FAR.latency_ns
 
 
 def test_a_server_that_does_not_start_is_told(sample, monkeypatch):
