@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.location import Location
 
+    from .origin import Origin
+
 #: Entries one after the other, as GetEntry reads, or cluster by cluster, as columns are read best.
 Order = Literal["cluster", "entry"]
 
@@ -254,6 +256,12 @@ class Campaign:
     is_shared: bool = False
     #: Hash of the text.
     text_hash: str = ""
+    #: Of one that is in a repository: with the commit that ``path`` is of.
+    origin: Origin | None = None
+
+    def called(self) -> str:
+        """What it is read by again, without secrets."""
+        return str(self.origin or self.path)
 
 
 @dataclass(frozen=True)

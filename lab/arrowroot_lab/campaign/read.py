@@ -18,6 +18,7 @@ from arrowroot_lab.redaction import redacted
 from .keys import Faults, TomlTable, near
 from .matrix import AXES, cases, storage_key, told_apart
 from .model import Campaign, EngineChoice, Limits, Selection, Storage, Strategy, Workload
+from .origin import Origin
 from .providers import registered
 from .read_data import read_dataset, read_limits, read_storage
 from .read_workload import read_workloads
@@ -33,17 +34,17 @@ MAX_REPEATS = 10_000
 T = TypeVar("T", EngineChoice, Storage, Strategy, Workload)
 
 
-def read(path: Path | str) -> Campaign:
+def read(file: Path | str | Origin) -> Campaign:
     """Return the campaign of a file, with the storages and within the limits of the site that it is read at.
 
     Raises: CampaignError with the line and the dotted key of the first fault, of the campaign or of the site's file;
-        its text tells all of them.
+        its text tells all of them. Of a file in a repository also what ``Origin.fetched`` raises.
     """
-    path = Path(path)
+    path, origin = file.fetched() if isinstance(file, Origin) else (Path(file), None)
     text, faults, top = load(path, "campaign")
     campaign = _Reader(path, faults).campaign(top, text)
     faults.raise_them()
-    return campaign
+    return replace(campaign, origin=origin)
 
 
 class _Reader:

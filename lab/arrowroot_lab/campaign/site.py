@@ -76,6 +76,8 @@ class Site:
     is_shared: bool = False
     storages: dict[str, Storage] = field(default_factory=dict)
     batches: dict[str, Batch] = field(default_factory=dict)
+    #: Repositories whose campaigns are measured here: as these run commands, no others are.
+    trusted: tuple[str, ...] = ()
 
     def resolved(self, storage: Storage, table: TomlTable) -> list[Storage]:
         """Return a storage of a campaign; one of kind "site" as this site has it, under the campaign's name.
@@ -189,6 +191,7 @@ def read_site(path: Path) -> Site:
             for name, table in named_tables(top.table("storage"))
         },
         batches={name: _batch(table, name) for name, table in named_tables(top.table("batch"))},
+        trusted=top.texts("trusted") if "trusted" in top else (),
     )
     top.end()
     faults.raise_them()

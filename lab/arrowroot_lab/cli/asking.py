@@ -21,6 +21,7 @@ from arrowroot_lab.store.filters import NAMES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arrowroot_lab.campaign.origin import Origin
     from arrowroot_lab.mining import ResultTable
 
 #: The beginning of a date as documents write it.
@@ -57,6 +58,27 @@ def source(text: str) -> Path:
     if location.is_url and not os.path.lexists(text):
         raise argparse.ArgumentTypeError(f"{location}: expected a file on this machine, and no URL")
     return Path(text)
+
+
+def add_campaign(parser: argparse.ArgumentParser) -> None:
+    """Add the campaign that a command is about."""
+    parser.add_argument(
+        "campaign",
+        metavar="CAMPAIGN",
+        type=_campaign,
+        help="a TOML file, or one of a commit, REPO[@BRANCH]:PATH, of a repository that the site's file trusts",
+    )
+
+
+def _campaign(text: str) -> Path | Origin:
+    """Return the campaign that is named; a URL is one of a repository, or none."""
+    from arrowroot_lab.campaign.origin import given
+
+    try:
+        found = given(text)
+    except RequestError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return source(text) if isinstance(found, Path) else found
 
 
 def add_site(parser: argparse.ArgumentParser) -> None:

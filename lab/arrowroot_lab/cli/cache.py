@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Directories of the cache whose entries are kept.
-_ROOMS = ("datasets", "environments")
+_ROOMS = ("datasets", "environments", "campaigns")
 
 _DESCRIPTION = """\
-Lists what the laboratory has made once and keeps: datasets of recipes, and environments of other versions of engines.
+Lists what the laboratory has made once and keeps: datasets of recipes, environments of other versions of engines, and
+campaigns of commits.
 What is removed is made again when a campaign needs it.
 
 examples:
@@ -30,7 +31,7 @@ examples:
 
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = add("cache", _DESCRIPTION, "what is kept of datasets and environments")
+    parser = add("cache", _DESCRIPTION, "what is kept of datasets, environments and campaigns")
     parser.add_argument("--remove", choices=[*_ROOMS, "all"], help="remove it")
     parser.add_argument("--json", action="store_true", help="as JSON")
 

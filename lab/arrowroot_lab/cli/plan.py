@@ -50,7 +50,7 @@ _OF_STORAGES = (
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = add("plan", _DESCRIPTION, "the cases of a campaign, and how long they take")
-    parser.add_argument("campaign", metavar="CAMPAIGN", type=asking.source, help="a TOML file")
+    asking.add_campaign(parser)
     parser.add_argument("--no-predict", action="store_true", help="only from results, without predictions")
     asking.add_site(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")

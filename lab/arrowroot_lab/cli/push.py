@@ -39,7 +39,7 @@ interrupted: the next push goes on with what was begun.
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = add("push", _DESCRIPTION, "put datasets onto storages, and prove that they are there")
-    parser.add_argument("campaign", metavar="CAMPAIGN", type=asking.source, help="a TOML file")
+    asking.add_campaign(parser)
     parser.add_argument(
         "--storage", action="append", default=[], metavar="GLOB", help="only storages whose names match"
     )

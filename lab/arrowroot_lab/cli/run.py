@@ -46,7 +46,7 @@ or the campaign is at fault; 130 interrupted.
 def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     command = add("run", _DESCRIPTION, "measure what is not measured yet")
-    command.add_argument("campaign", metavar="CAMPAIGN", type=asking.source, help="a TOML file")
+    asking.add_campaign(command)
     command.add_argument(
         "--case",
         action="append",

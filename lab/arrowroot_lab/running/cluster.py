@@ -12,11 +12,11 @@ import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.campaign.matrix import cases, host_of
 from arrowroot_lab.campaign.model import StorageLimits
+from arrowroot_lab.campaign.origin import given
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.campaign.site import here
 from arrowroot_lab.documents import Outcome, decode, encode
@@ -121,7 +121,7 @@ def run_there(
     except (OSError, ValueError, TimeoutError) as error:
         raise RequestError(f"{address}: no scheduler of Dask answers there: {error}") from None
     errand = Errand(
-        str(campaign.path.resolve()),
+        campaign.origin.whole() if campaign.origin else str(campaign.path.resolve()),
         campaign.text_hash,
         store.place,
         measured_in(store),
@@ -195,7 +195,7 @@ def _reached(server: str | None) -> Store | None:
 
 def _measured(errand: Errand, kept: WorkerStore) -> dict[str, Any]:
     try:
-        campaign = read(Path(errand.path))
+        campaign = read(given(errand.path))
     except RequestError as error:
         return {"fault": f"on a worker: {error}"}
     if campaign.text_hash != errand.text_hash:

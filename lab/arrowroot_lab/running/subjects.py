@@ -258,7 +258,7 @@ class Preparation:
         result.command = [
             "arrowroot-lab",
             "run",
-            str(self.campaign.path),
+            self.campaign.called(),
             "--case",
             f"{result.case_id}{version}",
             "--again",
@@ -268,13 +268,16 @@ class Preparation:
     @cached_property
     def _of_campaign(self) -> dict[str, Any]:
         """The campaign as its results keep it: the name, the place, the text's hash, the commit, and the run."""
-        path = self.campaign.path
+        path, origin = self.campaign.path, self.campaign.origin
         told = {
             "name": self.campaign.name,
             "path": str(path),
             "hash": self.campaign.text_hash,
             "run": self.run,
         }
+        if origin is not None:
+            of_commit = {"path": origin.path, "commit": origin.name, "is_dirty": False}
+            return {**told, **of_commit, "repository": str(origin.repository)}
         directory = path.resolve().parent
         commit = _git(directory, "rev-parse", "HEAD")
         if not commit:

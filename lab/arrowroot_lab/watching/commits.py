@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.campaign.datasets import cache_directory
+from arrowroot_lab.campaign.git import git, is_place
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.location import Location
@@ -17,11 +16,8 @@ from arrowroot_lab.location import Location
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TIMEOUT_S = 600
 #: A URL up to its host.
 _HOST = re.compile(r"[\w+.-]+://[^/]*")
-#: ``git@host:path``, as git takes it.
-_OF_SSH = re.compile(r"[^/:]+@[^/:]+:.+")
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Branch:
     def newest(self) -> str:
         """Return the commit. Raises: LabError if the repository cannot be read, or has no such branch."""
         reference = f"refs/heads/{self.name}" if self.name else "HEAD"
-        said = _git("ls-remote", "--", self.repository, reference, place=self.repository)
+        said = git("ls-remote", "--", self.repository, reference, place=self.repository)
         for line in said.splitlines():
             commit, _, name = line.partition("\t")
             if name == reference:
@@ -48,8 +44,8 @@ class Branch:
         if not here.is_dir():
             here = cache_directory() / "repositories" / key_of(self.repository)
             here.mkdir(parents=True, exist_ok=True)
-            _git("init", "--quiet", "--bare", "--", str(here))
-            _git(
+            git("init", "--quiet", "--bare", "--", str(here))
+            git(
                 "-C",
                 str(here),
                 "fetch",
@@ -66,7 +62,7 @@ def has_paths(repository: Path, commit: str, paths: Sequence[str]) -> bool:
     """True if all of the paths are in a commit."""
     try:
         for path in paths:
-            _git("-C", str(repository), "cat-file", "-e", f"{commit}:{path}")
+            git("-C", str(repository), "cat-file", "-e", f"{commit}:{path}")
     except LabError:
         return False
     return True
@@ -75,43 +71,10 @@ def has_paths(repository: Path, commit: str, paths: Sequence[str]) -> bool:
 def branch_of(text: str) -> Branch:
     """Return the branch of ``REPO`` or ``REPO:BRANCH``. Raises: RequestError if it is none."""
     repository, separator, name = text.rpartition(":")
-    is_place = Path(repository).is_dir() or "://" in repository or _OF_SSH.fullmatch(repository) is not None
     # The colon of `https://host` names no branch, nor does that of a port: `ssh://host:22/repository`.
     is_port = _HOST.fullmatch(repository) is not None and name[:1].isdecimal()
-    if not (separator and is_place) or Path(text).is_dir() or name.startswith("/") or is_port:
+    if not (separator and is_place(repository)) or Path(text).is_dir() or name.startswith("/") or is_port:
         repository, name = text, ""
     if not repository or repository.startswith("-") or name.startswith("-"):
         raise RequestError(f"--on-commit {text}: expected REPO or REPO:BRANCH, as .:main")
     return Branch(Location(repository), name or None)
-
-
-def _git(*arguments: str, place: Location | None = None) -> str:
-    """Return what git says; it asks nobody for a password.
-
-    place: of the repository, among the arguments. All users see those: git finds the whole one in its environment.
-    """
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
-    if place is not None and place != place.whole():
-        n = int(environment.get("GIT_CONFIG_COUNT") or 0)
-        environment |= {
-            "GIT_CONFIG_COUNT": str(n + 1),
-            f"GIT_CONFIG_KEY_{n}": f"url.{place.whole()}.insteadOf",
-            f"GIT_CONFIG_VALUE_{n}": str(place),
-        }
-    try:
-        done = subprocess.run(
-            ["git", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment,
-            timeout=_TIMEOUT_S,
-        )
-    except OSError as error:
-        raise LabError(f"git cannot be started: {error.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise LabError(f"git {arguments[0]}: no answer within {_TIMEOUT_S} s") from None
-    if done.returncode:
-        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise LabError(f"git: {said[:500]}")
-    return done.stdout

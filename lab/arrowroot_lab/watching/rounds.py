@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.campaign.datasets import cache_directory
@@ -37,9 +38,9 @@ from .site_results import site_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
-    from pathlib import Path
 
     from arrowroot_lab.campaign.model import Campaign
+    from arrowroot_lab.campaign.origin import Origin
     from arrowroot_lab.location import Location
     from arrowroot_lab.running.events import RunProgress
 
@@ -99,7 +100,8 @@ class Watch:
     the newest one was tried.
     """
 
-    path: Path
+    #: Of one in a repository each round measures the newest commit.
+    path: Path | Origin
     db: Location | None
     site: str
     #: Takes sentences for people.
@@ -120,7 +122,8 @@ class Watch:
     def alone(self) -> Iterator[None]:
         """Be the only process that watches. Raises: RequestError if there is another one."""
         with Store.open(self.db) as store:
-            key = key_of([str(self.path.resolve()), self.site, store.place])
+            path = str(self.path.resolve() if isinstance(self.path, Path) else self.path)
+            key = key_of([path, self.site, store.place])
             if self.baseline:
                 from .sides import run_of
 
