@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_MISSING, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 #: Of ``check``, of places: 1 is a slower engine.
 EXIT_SLOWER_PLACE, EXIT_SILENT, EXIT_UNKNOWN = 4, 5, 6
 
@@ -105,6 +105,10 @@ class TimedOutError(RunnerError):
 
 class SkippedError(LabError):
     """Nothing was tried: the engine cannot do it, or is not there. The reason is kept."""
+
+
+class MissingError(SkippedError):
+    """What was asked for is not on this machine: an engine, a program of a storage, what makes a dataset."""
 
 
 class StoreError(LabError):

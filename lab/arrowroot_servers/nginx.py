@@ -81,7 +81,7 @@ class Nginx(Server):
         requests_per_s: int | None = None,
     ) -> None:
         super().__init__("nginx")
-        program = find_program("nginx", "nginx-light")
+        program = self.program()
         if certificates:
             self.scheme = "https"
         tls = certificates and (
@@ -121,6 +121,11 @@ class Nginx(Server):
             return [program, "-c", str(configuration), "-e", str(self.directory / "error.log")]
 
         self.start(command)
+
+    @staticmethod
+    def program() -> str:
+        """Return its program. Raises: NotInstalledError."""
+        return find_program("nginx", "nginx-light")
 
     def logs(self) -> list[Path]:
         """The requests, and complaints."""

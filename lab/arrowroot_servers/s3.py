@@ -45,11 +45,7 @@ class S3(Server):
         secret_key: str = "secret-of-tests",  # noqa: S107 - of a server for a test, on the loopback
         trace: bool = True,
     ) -> None:
-        program = CACHE / f"versitygw-{VERSION}" / "versitygw"
-        if not program.exists():
-            raise NotInstalledError(
-                f"versitygw {VERSION} is not in {program.parent}: tools/versitygw.sh builds it (Go)"
-            )
+        program = self.program()
         super().__init__("s3")
         self.access_key, self.secret_key = access_key, secret_key
         store, metadata = self.directory / "store", self.directory / "metadata"
@@ -62,13 +58,23 @@ class S3(Server):
 
         def command() -> list[str]:
             return [
-                str(program), "--port", f"127.0.0.1:{self.port}", "--region", REGION, "--keep-alive",
+                program, "--port", f"127.0.0.1:{self.port}", "--region", REGION, "--keep-alive",
                 *(("--log-level", "debug") if trace else ("--quiet",)),
                 "posix", "--sidecar", str(metadata), "--io-buffer-size", str(IO_BUFFER_BYTES), str(store),
             ]  # fmt: skip
 
         self.start(command, env=os.environ | settings)
         self._call("PUT", f"/{BUCKET}")
+
+    @staticmethod
+    def program() -> str:
+        """Return its program. Raises: NotInstalledError."""
+        program = CACHE / f"versitygw-{VERSION}" / "versitygw"
+        if not program.exists():
+            raise NotInstalledError(
+                f"versitygw {VERSION} is not in {program.parent}: in a clone, tools/versitygw.sh builds it (Go)"
+            )
+        return str(program)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -7,8 +7,8 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-from .process import Server, find_program
-from .xrootd import as_nobody, find_plugin, preloaded
+from .process import Server
+from .xrootd import XRootD, as_nobody, find_plugin, preloaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,11 +43,9 @@ class XCache(Server):
     scheme = "root"
 
     def __init__(self, origin_port: int, *, block_bytes: int = 1 << 20, prefetch: int = 0) -> None:
-        for name in ("libXrdPss-5.so", "libXrdPfc-5.so"):
-            find_plugin(name)
+        program = self.program()
         super().__init__("xcache")
         self.data.mkdir()
-        program = find_program("xrootd", "xrootd-server")
         path = self.directory / "xrootd.cfg"
         disk = shutil.disk_usage(self.directory)
         # Purging keeps to marks of the whole disk's use: they lie above all that is free now.
@@ -70,6 +68,13 @@ class XCache(Server):
 
         self._command = command
         self._begin()
+
+    @staticmethod
+    def program() -> str:
+        """Return its program. Raises: NotInstalledError, also without a plug-in that it needs."""
+        for name in ("libXrdPss-5.so", "libXrdPfc-5.so"):
+            find_plugin(name)
+        return XRootD.program()
 
     def _begin(self) -> None:
         environment = os.environ | {"LD_PRELOAD": str(preloaded("loopback"))}

@@ -103,7 +103,7 @@ class XRootD(Server):
             )
         if redirect_to:
             configuration += f"\nxrootd.redirect 127.0.0.1:{redirect_to} /\n"
-        program = find_program("xrootd", "xrootd-server")
+        program = self.program()
         path = self.directory / "xrootd.cfg"
 
         def command() -> list[str]:
@@ -118,6 +118,11 @@ class XRootD(Server):
             return as_nobody(self.directory, command) if os.geteuid() == 0 else command
 
         self.start(command, env=os.environ | {"LD_PRELOAD": str(preloaded("loopback"))}, cwd=self.directory)
+
+    @staticmethod
+    def program() -> str:
+        """Return its program. Raises: NotInstalledError."""
+        return find_program("xrootd", "xrootd-server")
 
     def url(self, path: str, port: int | None = None) -> str:
         """Return the URL of a file; the second slash makes the path absolute."""
@@ -181,7 +186,7 @@ def as_nobody(directory: Path, command: list[str]) -> list[str]:
 
 def find_plugin(name: str) -> Path:
     """Return the path of one of xrootd's plug-ins. Raises: NotInstalledError if it is nowhere beside its program."""
-    prefix = Path(find_program("xrootd", "xrootd-server")).resolve().parents[1]
+    prefix = Path(XRootD.program()).resolve().parents[1]
     for directory in (prefix / "lib64", *sorted((prefix / "lib").glob("*-linux-gnu")), prefix / "lib"):
         if (directory / name).exists():
             return directory / name

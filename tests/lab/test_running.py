@@ -8,6 +8,7 @@ import statistics
 import sys
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from arrowroot_lab import documents
 from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.campaign.read import read
+from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.errors import RequestError
@@ -24,6 +26,7 @@ from arrowroot_lab.running import checking, predicting, sampling, virtual_first
 from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.sides import matched, run_of
+from arrowroot_servers import NotInstalledError
 from tests.lab.running import (
     CASES,
     LOCAL,
@@ -339,6 +342,47 @@ def test_what_cannot_be_done_is_skipped_with_its_reason(campaign):
     assert "cannot run" in reasons["missing"]
     assert not summary.has_failed
     assert len(run(path)[1]) == 2
+
+
+def test_what_was_asked_for_and_is_not_here_is_told_by_plan_and_run_and_exits_with_three(
+    campaign, monkeypatch, capsys, tmp_path
+):
+    """Another strategy than an engine has is no such thing: a matrix has such cells."""
+
+    def not_here(name, package):
+        raise NotInstalledError(f"{name} is not installed: apt install {package}")
+
+    monkeypatch.setattr("arrowroot_servers.nginx.find_program", not_here)
+    made = '[dataset.made]\nscript = "make.py"\ntable = "T"\nneeds = ["python3", "json", "no_such_thing"]\n'
+    path = campaign(
+        engine("simple", can="read") + '[engine.missing]\ncommand = ["/no/such/program"]\n',
+        storages=LOCAL + '[storage.web]\nkind = "http"\n' + made,
+        workloads='[workload.all]\ncolumns = ["x"]\n[workload.order]\norder = "entry"\n', repeats=1,
+    )  # fmt: skip
+    (path.parent / "make.py").touch()
+    database = ["--db", str(tmp_path / "lab.db"), "--json"]
+    of_script = (
+        "dataset made: its script needs no_such_thing, which is no program on the PATH, and no module of"
+    )
+    reasons = {
+        "cannot run program: No such file or directory": 4,
+        "storage web: nginx is not installed: apt install nginx-light": 1,
+        f"{of_script} {sys.executable}": 8,
+    }
+    for _ in range(2):  # the second run has known all of it, and says so once more
+        assert main(["plan", str(path), "--no-predict", *database]) == 0
+        planned = json.loads(capsys.readouterr().out)["cases"]
+        assert Counter(one["reason"] for one in planned if one["is_missing"]) == reasons
+        unable = [one["case"] for one in planned if one["state"] == "cannot" and not one["is_missing"]]
+        assert unable == [f"numbers / {storage} / simple / order / auto" for storage in ("here", "web")]
+        assert main(["run", str(path), *database]) == 3
+        told = json.loads(capsys.readouterr().out)
+        assert {one["reason"]: one["n_cases"] for one in told["missing"]} == reasons
+    assert main(["run", str(path), *database[:2], "--case", "numbers / here / simple / *"]) == 0
+    assert main(["plan", str(path), "--no-predict", *database[:2]]) == 0
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert "8 not here: dataset made: its script needs no_such_thing" in said
+    assert "2 cannot: simple cannot do it: order:entry" in said
 
 
 def test_no_cold_read_from_memory(campaign, numbers, tmp_path):

@@ -6,14 +6,16 @@ import fcntl
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.errors import CampaignError, LabError
+from arrowroot_lab.errors import CampaignError, LabError, MissingError
 from arrowroot_lab.location import whole
 from arrowroot_lab.quantities import size_text
 
@@ -65,13 +67,24 @@ def find(campaign: Campaign, dataset: Dataset) -> FoundDataset | None:
     return FoundDataset(dataset, files, identity) if identity else None
 
 
+def check_needs(dataset: Dataset) -> None:
+    """Raise MissingError if a program or a module of Python that a dataset's script needs is not on this machine."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    for name in dataset.needs:
+        if shutil.which(name, path=path) is None and (not name.isidentifier() or find_spec(name) is None):
+            raise MissingError(
+                f"dataset {dataset.name}: its script needs {name}, which is no program on the PATH, and no module of "
+                f"{sys.executable}"
+            )
+
+
 def make(campaign: Campaign, dataset: Dataset) -> FoundDataset:
     """Return a dataset, made first if its recipe was not followed yet.
 
     Of several processes one makes it, and the others wait. Whoever is killed leaves nothing under its name.
 
-    Raises: CampaignError if there are no such files; LabError if the recipe fails, or if it takes more space than the
-        campaign's limit allows, or than there is.
+    Raises: CampaignError if there are no such files; MissingError as `check_needs`; LabError if the recipe fails, or if
+        it takes more space than the campaign's limit allows, or than there is.
     """
     if dataset.recipe is None:
         files = _listed(campaign, dataset)
@@ -119,6 +132,7 @@ def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
         for path in directory.parent.glob(f"{directory.name}.making-*"):
             shutil.rmtree(path, ignore_errors=True)
         if not _made(directory):
+            check_needs(dataset)
             making = Path(tempfile.mkdtemp(prefix=f"{directory.name}.making-", dir=directory.parent))
             try:
                 command = filled(recipe.command, directory=str(making), table=dataset.table)

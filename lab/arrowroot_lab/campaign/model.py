@@ -47,6 +47,8 @@ class Dataset:
     #: A path or glob, relative to the campaign's file; None if there is a recipe.
     files: str | None = None
     recipe: Recipe | None = None
+    #: Programs and modules of Python without which its script makes nothing.
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ def read_dataset(table: TomlTable, name: str, directory: Path) -> Dataset:
             recipe = resolve_name(recipes[source])(table.table(source))
     if "script" in table:
         recipe = _script(table, directory)
-    for key in ("arguments", "size", "entries"):
+    needs = table.texts("needs") if "needs" in table else ()
+    for key in ("arguments", "size", "entries", "needs"):
         if key in table and "script" not in table:
             table.fault(key, "this is a script's, and there is none")
     usual = recipe.table if recipe is not None else None
@@ -64,7 +65,7 @@ def read_dataset(table: TomlTable, name: str, directory: Path) -> Dataset:
     for source in (*sources, "arguments", "size", "entries"):
         table.raw(source)
     table.end()
-    return Dataset(name, whole(name_in_files), files, recipe)
+    return Dataset(name, whole(name_in_files), files, recipe, needs)
 
 
 def _script(table: TomlTable, directory: Path) -> Recipe:

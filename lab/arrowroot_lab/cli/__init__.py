@@ -2,8 +2,8 @@
 
 Others register theirs as entry points of the group ``arrowroot_lab.commands``.
 
-Exit codes: 0 done; 1 something failed, or is worse than asked; 2 the request or the campaign is at fault; 130
-interrupted.
+Exit codes: 0 done; 1 something failed, or is worse than asked; 2 the request or the campaign is at fault; 3 something
+that was asked for cannot be had; 130 interrupted.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 JSON_FORM = "arrowroot-lab.plan/1"
 _DESCRIPTION = """\
 Lists the cases of a campaign: which are measured already at this site, by these versions, of these files; how long the
-others will take, and what that is told from; and what a round takes of each storage. Nothing is made or measured.
+others will take, and what that is told from; what a round takes of each storage; and what is not here: an engine, a
+program of a storage, what makes a dataset. Nothing is made or measured.
 
 examples:
   arrowroot lab plan campaigns/quick.toml
@@ -150,12 +152,12 @@ def _takes(made: Plan) -> ResultTable:
 
 
 def _reasons(made: Plan) -> list[str]:
-    """Why cases cannot be measured, each once."""
-    reasons: dict[str, int] = {}
-    for one in made.planned:
-        if one.state == "cannot":
-            reasons[one.reason] = reasons.get(one.reason, 0) + 1
-    return [f"{n} cannot: {reason}" for reason, n in reasons.items()]
+    """Why cases cannot be measured, each once; of what is not on this machine a run will say so by its exit code."""
+    reasons = Counter((one.reason, one.is_missing) for one in made.planned if one.state == "cannot")
+    return [
+        f"{n} {'not here' if is_missing else 'cannot'}: {reason}"
+        for (reason, is_missing), n in reasons.items()
+    ]
 
 
 def _sum(made: Plan) -> str:
@@ -215,7 +217,7 @@ def _document(made: Plan) -> dict[str, Any]:
         ],
         "cases": [
             {**_cells(one), "names": one.case.names(), "case_id": one.case_id,
-             "is_corner": one.is_corner}
+             "is_corner": one.is_corner, "is_missing": one.is_missing}
             for one in made.planned
         ],
     }  # fmt: skip

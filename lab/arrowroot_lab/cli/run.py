@@ -9,7 +9,7 @@ import textwrap
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISSING
 from arrowroot_lab.mining.writing import WIDTH, clean
 
 from . import asking
@@ -39,7 +39,8 @@ examples:
   arrowroot lab run campaigns/storages.toml --batch slurm     by jobs
 
 Exit codes: 0 all that was asked is measured, or waits for a limit; 1 a case failed, or a storage refused; 2 the request
-or the campaign is at fault; 130 interrupted.
+or the campaign is at fault; 3 an engine, a storage or a dataset that was asked for cannot be had on this machine
+(`lab plan` says so before); 130 interrupted.
 """
 
 
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(summary, campaign, place)
         _print_next(summary, options.db)
-    return EXIT_FAILED if summary.has_failed else EXIT_DONE
+    return EXIT_FAILED if summary.has_failed else EXIT_MISSING if summary.missing else EXIT_DONE
 
 
 def _by_workers(
@@ -139,6 +140,7 @@ def _document(summary: Summary, name: str, place: str) -> dict[str, Any]:
         "left": summary.left,
         "why_left": summary.why_left,
         "remarks": summary.remarks,
+        "missing": [{"reason": reason, "n_cases": n} for reason, n in summary.missing.items()],
         "results": [
             {
                 "uuid": result.uuid,
@@ -177,6 +179,8 @@ def _print(summary: Summary, campaign: Campaign, place: str) -> None:
     print(f"{place}: {', '.join(told) or 'nothing to do'}{told_of_run}")
     for text in summary.failures:
         print(clean(f"failed: {text}"))
+    for reason, n in summary.missing.items():
+        print(clean(f"not measured: {n} {'cases' if n > 1 else 'case'}: {reason}"))
     for result in summary.results:
         if result.outcome.value in ("failed", "timed out"):
             print(clean(f"{result.outcome.value}: {shlex.join(result.command)}: {result.reason}"))

@@ -159,7 +159,7 @@ def run_there(
                     completed.add(following)
         finally:
             client.cancel([future for future in futures if not future.done()])
-    if chosen and not (summary.results or summary.n_known or summary.failures):
+    if chosen and not (summary.results or summary.n_known or summary.failures or summary.missing):
         raise RequestError(f"{campaign.path}: no case is {' or '.join(chosen)}; `lab plan` lists them")
     return summary
 
@@ -222,7 +222,7 @@ def _measured(errand: Errand, kept: WorkerStore) -> dict[str, Any]:
         return {"failures": [str(error)], "documents": kept.documents}
     except Exception as error:  # noqa: BLE001 - the journal has what is in the documents as stored
         return {"failures": [_failure(error)], "documents": kept.documents}
-    told = ("n_known", "failures", "left", "why_left", "remarks", "drawn")
+    told = ("n_known", "failures", "left", "why_left", "remarks", "drawn", "missing")
     return {"documents": kept.documents, **{name: getattr(summary, name) for name in told}}
 
 
@@ -267,3 +267,4 @@ def _take(summary: Summary, store: Store, told: dict[str, Any], show: Show, stat
     summary.why_left = told.get("why_left") or summary.why_left
     summary.remarks += [one for one in told.get("remarks", []) if one not in summary.remarks]
     summary.drawn |= told.get("drawn", {})
+    summary.missing.update(told.get("missing", {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import LabError, SkippedError, as_lab_errors
+from arrowroot_lab.errors import LabError, MissingError, as_lab_errors
 from arrowroot_lab.quantities import size_text
 from arrowroot_lab.storages import opened
 
@@ -38,7 +38,7 @@ class Places:
     def open(self, subject: Subject) -> None:
         """Give a case its place, and note the place's versions and line.
 
-        Raises: SkippedError if a program is missing; LabError if a server does not start. Neither is tried twice.
+        Raises: MissingError if a program is missing; LabError if a server does not start. Neither is tried twice.
         """
         key = (subject.case.storage.name, subject.case.dataset.name)
         if key not in self._places:
@@ -54,7 +54,7 @@ class Places:
                 self._places[key] = error
         found = self._places[key]
         if isinstance(found, LabError):
-            raise SkippedError(str(found)) if isinstance(found, SkippedError) else LabError(str(found))
+            raise MissingError(str(found)) if isinstance(found, MissingError) else LabError(str(found))
         subject.place = found
         subject.result.versions.update(found.versions)
         subject.result.line.update(_named(self._before[key], "before"))

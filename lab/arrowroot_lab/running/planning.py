@@ -14,7 +14,7 @@ from arrowroot_lab.documents import Outcome, case_id
 from arrowroot_lab.engines import builds
 from arrowroot_lab.engines.ask import TIMEOUT_S
 from arrowroot_lab.engines.catalogue import engine_of
-from arrowroot_lab.errors import LabError, SkippedError
+from arrowroot_lab.errors import LabError, MissingError, SkippedError
 from arrowroot_lab.statistics import least_n
 from arrowroot_lab.store import Filter
 
@@ -50,6 +50,8 @@ class Planned:
     state: State
     #: Why it is in this state, if that does not go without saying.
     reason: str = ""
+    #: It cannot be measured, as its engine, its storage or what makes its dataset is not on this machine.
+    is_missing: bool = False
     case_id: str | None = None
     is_corner: bool = False
     #: The predicted time of one sample, and what it was predicted from.
@@ -128,7 +130,12 @@ def plan(campaign: Campaign, store: Store | None, site: str, *, tell: Tell, pred
                 engines.command(engine)
         subjects = {one.label: one for one in prepared.subjects + prepared.decided}
         for one in made.planned:
-            _judge(one, subjects.get(one.case.label()), campaign, there, engines)
+            if one.case.dataset.name in there:
+                _judge(one, subjects.get(one.case.label()), engines)
+            else:
+                _judge_without_data(one, preparation, engines)
+            if one.state == "to measure" and campaign.mode == "virtual first" and not one.is_corner:
+                one.state = "predicted first"
         _tell_from_results(made, store, site, there)
         if predicts:
             _tell_from_predictions(made, prepared.subjects, Path(directory), there, tell)
@@ -209,20 +216,27 @@ class _EnginesHere(Engines):
         return found
 
 
-def _judge(
-    one: Planned, subject: Subject | None, campaign: Campaign, there: Collection[str], engines: _EnginesHere
-) -> None:
-    """Say what a run would do; a case without a subject is measured, or its dataset is not there."""
-    if one.case.dataset.name not in there:
-        one.state, one.reason = "to measure", "its dataset is made first"
-    elif subject is None:
+def _judge_without_data(one: Planned, preparation: Preparation, engines: _EnginesHere) -> None:
+    """Say what a run would do with a case whose dataset is made first."""
+    one.state, one.reason = "to measure", "its dataset is made first"
+    try:
+        datasets.check_needs(one.case.dataset)
+        preparation.check_here(one.case)
+    except MissingError as error:
+        if one.case.engine.called() not in engines.to_make:
+            one.state, one.reason, one.is_missing = "cannot", str(error), True
+    except LabError:
+        return  # the run tells what is broken
+
+
+def _judge(one: Planned, subject: Subject | None, engines: _EnginesHere) -> None:
+    """Say what a run would do with a case whose dataset is there; one without a subject is measured."""
+    if subject is None:
         one.state = "measured"
     elif subject.result.outcome is Outcome.OK or one.case.engine.called() in engines.to_make:
         one.state, one.reason = "to measure", subject.result.reason or ""
     else:
-        one.state, one.reason = "cannot", subject.result.reason or ""
-    if one.state == "to measure" and campaign.mode == "virtual first" and not one.is_corner:
-        one.state = "predicted first"
+        one.state, one.reason, one.is_missing = "cannot", subject.result.reason or "", subject.is_missing
 
 
 def _tell_from_results(made: Plan, store: Store | None, site: str, there: dict[str, FoundDataset]) -> None:

@@ -6,7 +6,7 @@ import fcntl
 import os
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from arrowroot_lab.errors import (
     DocumentError,
     KnownUuidError,
     LabError,
+    MissingError,
     RefusedError,
     RunnerError,
     StoreError,
@@ -93,6 +94,8 @@ class Summary:
     remarks: list[str] = field(default_factory=list)
     #: By host the bytes that were drawn.
     drawn: dict[str, float] = field(default_factory=dict)
+    #: Why cases that were asked for cannot be measured on this machine -> how many.
+    missing: Counter[str] = field(default_factory=Counter)
 
     @property
     def has_failed(self) -> bool:
@@ -166,6 +169,7 @@ class Session:
             self.summary.remarks += clock.remarks(self.store.newest(self.site), self.site)
             prepared = preparation.prepare()
             self.summary.n_known, self.summary.failures = prepared.n_known, prepared.failures
+            self.summary.missing = prepared.missing
             for subject in prepared.decided:
                 self.keep(subject)
             self._resume(prepared)
@@ -242,6 +246,8 @@ class Session:
             subject.is_left = True
         except LabError as error:
             subject.end(outcome_of(error), str(error))
+            if isinstance(error, MissingError):
+                self.summary.missing[str(error)] += 1
             self._finish(subject)
 
     def _rehearse(self, subject: Subject) -> None:

@@ -51,6 +51,8 @@ class Subject:
     cut: str | None = None
     #: Its samples wait for the next run.
     is_left: bool = False
+    #: Its engine, or a program of its storage, is not on this machine.
+    is_missing: bool = False
     #: The times that samples took in this run, with all around them.
     took_ns: list[int] = field(default_factory=list)
 

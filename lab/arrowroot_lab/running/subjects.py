@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -22,9 +23,17 @@ from arrowroot_lab.documents import Outcome, Result, case_id, from_json, to_json
 from arrowroot_lab.engines.ask import ask
 from arrowroot_lab.engines.builds import environment
 from arrowroot_lab.engines.catalogue import engine_of, why_not
-from arrowroot_lab.errors import DocumentError, LabError, RequestError, RunnerError, SkippedError
+from arrowroot_lab.errors import (
+    DocumentError,
+    LabError,
+    MissingError,
+    RequestError,
+    RunnerError,
+    SkippedError,
+)
 from arrowroot_lab.location import whole
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
+from arrowroot_lab.storages import check_here
 
 from .sparing import beyond_limits
 from .subject import Subject
@@ -144,6 +153,8 @@ class Prepared:
     n_known: int = 0
     #: Datasets that are not there, and why: their cases have no key yet.
     failures: list[str] = field(default_factory=list)
+    #: Why cases cannot be measured on this machine -> how many.
+    missing: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -171,7 +182,7 @@ class Preparation:
         Raises: CampaignError; RequestError if no case is chosen, or if a result of one could not be kept.
         """
         prepared = Prepared()
-        found: dict[str, FoundDataset | None] = {}
+        found: dict[str, FoundDataset | LabError] = {}
         for case in cases(self.campaign):
             if self.only is not None and case.label() not in self.only:
                 continue
@@ -184,28 +195,52 @@ class Preparation:
                 except RequestError:
                     raise
                 except LabError as error:
-                    found[name] = None
-                    prepared.failures.append(str(error))
+                    found[name] = error
+                    if not isinstance(error, MissingError):
+                        prepared.failures.append(str(error))
             there = found[name]
-            if there is None:
+            if isinstance(there, LabError):
+                if isinstance(there, MissingError) and self._may_be_chosen(case):
+                    prepared.missing[str(there)] += 1
                 continue
             document = case_document(case, there.identity)
             if self.chosen and not any(_is_chosen(case, document, glob) for glob in self.chosen):
                 continue
             prepared.cases.append(case)
             self._add(prepared, case, there, document)
-        if not prepared.cases and not prepared.failures and self.only is None:
+        if not (prepared.cases or prepared.failures or prepared.missing) and self.only is None:
             raise RequestError(
                 f"{self.campaign.path}: no case is {' or '.join(self.chosen) or 'there'}; `lab plan` lists them"
             )
         return prepared
 
+    def check_here(self, case: Case) -> None:
+        """Raise MissingError if the engine of a case, or a program of its storage, is not here; LabError if broken."""
+        self._identified(case)
+        self._check_storage(case)
+
+    def _identified(self, case: Case) -> tuple[Answer, dict[str, str]]:
+        """What the engine of a case says of itself, and its versions."""
+        try:
+            return self.engines.identified(case.engine), self.engines.versions(case.engine)
+        except SkippedError as error:
+            raise MissingError(str(error)) from None
+
+    def _check_storage(self, case: Case) -> None:
+        if self.campaign.mode == "real":  # else a prediction may be all that is wanted
+            check_here(case.storage)
+
+    def _may_be_chosen(self, case: Case) -> bool:
+        """True if a case without a dataset, and so without a key, may be one that is chosen."""
+        return not self.chosen or any(
+            fnmatchcase(case.label(), glob) or _KEY.fullmatch(glob) for glob in self.chosen
+        )
+
     def _add(self, prepared: Prepared, case: Case, found: FoundDataset, document: CaseDocument) -> None:
         subject = self._subject(case, found, document)
         result = subject.result
         try:
-            answer = self.engines.identified(case.engine)
-            result.versions = self.engines.versions(case.engine)
+            answer, result.versions = self._identified(case)
             subject.can = frozenset(answer["can"])
             can = subject.engine.can or subject.can
             reason = why_not(case.engine.called(), can, case) or beyond_limits(case)
@@ -217,10 +252,15 @@ class Preparation:
                 subject.n_wanted = 1
             subject.command = self.engines.command(case.engine)
             subject.job = self._job(case, found)
+            if self.is_again or not self.known.has(result):
+                self._check_storage(case)
         except RequestError:
             raise
         except LabError as error:
             subject.end(Outcome.SKIPPED if isinstance(error, SkippedError) else Outcome.FAILED, str(error))
+            subject.is_missing = isinstance(error, MissingError)
+            if subject.is_missing:
+                prepared.missing[str(error)] += 1
         try:
             from_json(to_json(result))
         except DocumentError as error:

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from .place import Place
 
 
+def check_here(storage: Storage) -> None:
+    """Raise MissingError if a program that a storage needs is not on this machine."""
+    if storage.kind not in ("local", "url", "simulated"):
+        from . import served
+
+        served.check_here(storage)
+
+
 @contextmanager
 def opened(storage: Storage, files: Sequence[Path], show: Show = lambda *_: None) -> Iterator[Place]:
     """Make a storage that offers files; all that was made for it is gone after the block, however it ends.
@@ -28,7 +36,7 @@ def opened(storage: Storage, files: Sequence[Path], show: Show = lambda *_: None
     The files are put onto a storage that may be written, unless they are there, and proved to be
     identical; they stay. show: takes how far that is.
 
-    Raises: SkippedError if a program that it needs is not installed; LabError if a server does not start, or if files
+    Raises: MissingError if a program that it needs is not installed; LabError if a server does not start, or if files
         cannot be put.
     """
     with ExitStack() as stack:

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.errors import LabError, SkippedError
-from arrowroot_servers import S3, Nginx, NotInstalledError, Relay, Server, XCache, XRootD
+from arrowroot_lab.errors import LabError, MissingError
+from arrowroot_servers import S3, Nginx, NotInstalledError, Relay, Server, XCache, XRootD, relay_program
 from arrowroot_servers.process import find_program
 from arrowroot_servers.s3 import VERSION as S3_VERSION
 from arrowroot_servers.s3 import signed
@@ -29,14 +29,32 @@ if TYPE_CHECKING:
 
 #: A whole file goes through a cache in this time, or the storage is not to be had.
 FILL_TIMEOUT_S = 600.0
+#: The program of the server of each kind of storage.
+_PROGRAMS = {"http": Nginx.program, "s3": S3.program, "xcache": XCache.program, "xrootd": XRootD.program}
 #: Requests for a file in the log of a server; of XRootD those that open or read.
 _REQUESTS = ("GET", "HEAD", "open", "stat", "read", "readv", "pgread")
 #: So long the cache may take to write to its disk what it has in memory.
 _SETTLE_S = 30.0
 
 
+def check_here(storage: Storage) -> None:
+    """Raise MissingError if a program that a storage needs is not on this machine."""
+    try:
+        _PROGRAMS[storage.kind]()
+        if storage.line or storage.origin_line:
+            relay_program()
+        if storage.is_cache_warm:
+            _copier()
+    except NotInstalledError as error:
+        raise MissingError(f"storage {storage.name}: {error}") from None
+
+
+def _copier() -> str:
+    return find_program("xrdcp", "xrootd-client")
+
+
 def serve(storage: Storage, files: Sequence[Path], stack: ExitStack) -> Place:
-    """Start what a storage needs; ``stack`` ends it. Raises: SkippedError without a program; LabError."""
+    """Start what a storage needs; ``stack`` ends it. Raises: MissingError without a program; LabError."""
     try:
         offered = _offered(files, stack)
         root = offered[0].parents[1]
@@ -51,7 +69,7 @@ def serve(storage: Storage, files: Sequence[Path], stack: ExitStack) -> Place:
             server = stack.enter_context(Nginx(root, long_headers=True))
         return _Served(storage, files, offered, server, _relay_of(storage.line, server.port, stack))
     except NotInstalledError as error:
-        raise SkippedError(f"storage {storage.name}: {error}") from None
+        raise MissingError(f"storage {storage.name}: {error}") from None
     except (RuntimeError, OSError, subprocess.SubprocessError) as error:
         raise LabError(f"storage {storage.name}: {error}") from error
 
@@ -177,7 +195,7 @@ class _Cached(_Served):
         origin = stack.enter_context(XRootD(offered[0].parents[1], trace=False))
         self._origin = origin
         self._origin_relay = _relay_of(storage.origin_line, origin.port, stack)
-        self._copier = find_program("xrdcp", "xrootd-client") if storage.is_cache_warm else ""
+        self._copier = _copier() if storage.is_cache_warm else ""
         self._stack = stack
         self._cache = stack.enter_context(
             XCache(

@@ -234,6 +234,8 @@ class Watch:
             before = self._baseline(store) or _newest_run(store, campaign.name, self.site)
             progress = Progress(self.show)
             summary = Session(campaign, store, self.site, progress, is_again=True, checkout=checkout).run()
+            for reason, n in summary.missing.items():
+                self.tell(f"not measured: {n} {'cases' if n > 1 else 'case'}: {reason}")
             is_measured = any(result.outcome is Outcome.OK for result in summary.results)
             run = next((result.campaign["run"] for result in summary.results), None)
             troubles = list(summary.failures)
