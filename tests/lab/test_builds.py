@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import signal
 import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from arrowroot_lab.campaign.datasets import cache_directory
 from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.cli import main
-from arrowroot_lab.engines import builds
+from arrowroot_lab.engines import builds, elsewhere
 from arrowroot_lab.errors import SkippedError
+from arrowroot_lab.running.subjects import Engines
 from tests.lab.running import PATIENCE_S, wait_until
 
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -134,6 +138,106 @@ def test_what_cannot_be_built_or_is_not_there_is_a_reason_to_skip(repository, ca
 def test_without_a_version_it_is_the_environment_of_this_process(cache):
     assert str(builds.environment(EngineChoice("uproot")).python) == sys.executable
     assert not cache.exists()
+
+
+#: A runner that tells what it finds, and where it runs.
+RUNNER = """
+import json, sys
+import engine_of_tests
+versions = {"Engine": engine_of_tests.version(), "python": sys.executable}
+print(json.dumps({"name": "engine", "versions": versions, "can": ["read"]}))
+"""
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """Ask an engine with a version of it what it is, as a run does."""
+    (tmp_path / "runner.py").write_text(RUNNER)
+    own = registered().engines["uproot"]
+    family = replace(own.family, prefix={"PYTHONPATH": "{prefix}/lib"})
+    mine = replace(
+        own, family=family, words=("{python}", str(tmp_path / "runner.py")), program=(tmp_path / "runner.py",)
+    )
+    monkeypatch.setitem(registered().engines, "uproot", mine)
+    return lambda version: Engines(lambda *_: None, tmp_path).versions(EngineChoice("uproot", version))
+
+
+def installed_below(prefix, version):
+    """Install the engine of tests below a prefix: its program tells the version, and not the directory."""
+    for name in ("bin", "lib"):
+        (prefix / name).mkdir(parents=True)
+    (prefix / "bin" / "engine-config").write_text(f"#!/bin/sh\necho {version}\n")
+    (prefix / "bin" / "engine-config").chmod(0o755)
+    (prefix / "lib" / "engine_of_tests.py").write_text(
+        "import subprocess\ndef version():\n    return subprocess.check_output(['engine-config'], text=True).strip()\n"
+    )
+    return prefix
+
+
+def program(directory, name, script):
+    directory.mkdir(exist_ok=True)
+    (directory / name).write_text(f"#!/bin/sh\n{script}\n")
+    (directory / name).chmod(0o755)
+
+
+def test_a_prefix_is_a_version_that_its_own_program_tells(told, tmp_path, cache):
+    old = installed_below(tmp_path / "root-master", "6.41.01+0123456789ab")
+    new = installed_below(tmp_path / "root-6.40", "6.41.01+ba9876543210")
+    assert told(str(old)) == {"Engine": "6.41.01+0123456789ab", "python": sys.executable}
+    assert told(str(new))["Engine"] == "6.41.01+ba9876543210"
+    # A Python of its own is that of the engine.
+    (old / "bin" / "python3").symlink_to(sys.executable)
+    assert told(str(old))["python"] == str(old / "bin" / "python3")
+    with pytest.raises(SkippedError, match="there is no directory /opt/nowhere"):
+        told("/opt/nowhere")
+    assert not cache.exists()
+
+
+def test_packages_of_conda_are_installed_once_and_a_missing_conda_is_named(
+    told, tmp_path, monkeypatch, cache
+):
+    with pytest.raises(SkippedError, match="conda:engine=6: micromamba or mamba or conda is not installed"):
+        told("conda:engine=6")
+    installed = installed_below(tmp_path / "channel", "6.32.02")
+    log = tmp_path / "log"
+    # conda create --yes --quiet --prefix PLACE ...
+    made = f'echo "$@" >> {log}; cp -r {installed} "$5"; ln -s {sys.executable} "$5/bin/python"'
+    program(tmp_path / "path", "conda", made)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:{os.environ['PATH']}")
+    for _ in range(2):
+        versions = told("conda:engine=6.32,numpy")
+        assert versions["Engine"] == "6.32.02"
+        assert versions["python"].startswith(str(cache / "environments"))
+    assert [line.split()[5:] for line in log.read_text().splitlines()] == [
+        ["--channel", "conda-forge", "--override-channels", "engine=6.32", "numpy", "python"]
+    ]
+
+
+@pytest.mark.parametrize("kind", elsewhere.CONTAINERS)
+def test_a_container_gets_the_files_and_variables_of_this_machine_and_a_missing_program_is_named(
+    told, tmp_path, monkeypatch, kind
+):
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path / "path"))
+        with pytest.raises(SkippedError, match=f"{kind}:org/image:6.36: {kind} is not installed"):
+            told(f"{kind}:org/image:6.36")
+    inside = installed_below(tmp_path / "image", "6.36.00")
+    # All that stands before the image is for the program; what follows it runs there.
+    script = f'while [ "$1" != org/image:6.36 ]; do echo "$1" >> {tmp_path}/log; shift; done; shift\n'
+    found = f"PYTHONPATH={inside}/lib PATH={inside}/bin:{Path(sys.executable).parent}:$PATH"
+    program(tmp_path / "path", kind, f'{script}exec env {found} "$@"')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:{os.environ['PATH']}")
+    monkeypatch.setenv("AWS_REGION", "r")
+    assert told(f"{kind}:org/image:6.36")["Engine"] == "6.36.00"
+    options = (tmp_path / "log").read_text().splitlines()
+    bound = {
+        option.partition("=")[2].partition(":")[0]
+        for option in options
+        if option.startswith(("--bind", "--volume"))
+    }
+    assert {str(tmp_path), str(Path.cwd()), "/tmp", str(cache_directory())} <= bound  # noqa: S108
+    assert "/usr" not in bound
+    assert ("--env=AWS_REGION" in options) is (kind != "apptainer")
 
 
 @pytest.fixture

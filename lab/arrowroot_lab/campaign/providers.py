@@ -74,6 +74,8 @@ class Family:
     #: What pip installs of a version, which is ``{version}`` in it; empty: no version can be had.
     install: tuple[str, ...] = ()
     commits: Commits | None = None
+    #: Variables by which a Python finds what is installed below the prefix ``{prefix}``.
+    prefix: dict[str, str] = field(default_factory=dict)
     #: The time that an environment takes to be made.
     made_ns: float = 60e9
     #: Scheme of URLs -> round trips until a file is open, for predictions.
@@ -238,6 +240,7 @@ def _family(table: TomlTable, name: str) -> Family:
             _cost(table.table("cost")),
             _words(table, "install"),
             commits,
+            _plain(table.table("prefix"), str),
             table.parsed("made", Family.made_ns, parse_time_ns),
             _plain(table.table("open_requests"), int),
         ),

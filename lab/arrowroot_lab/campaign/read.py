@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 MAX_CELLS = 20_000
 MAX_REPEATS = 10_000
 
+#: A commit, a version of a package or a prefix; packages of conda; an image of a container.
+_VERSION = re.compile(
+    r"(?!-)[\w.+/~^@{}-]{1,200}|conda:[\w][\w.+=,!*-]{1,200}|(apptainer|docker|podman):[\w./][\w./:@+-]{1,300}"
+)
+
 T = TypeVar("T", EngineChoice, Storage, Strategy, Workload)
 
 
@@ -114,8 +119,10 @@ class _Reader:
                 "versions", "an engine with a command of its own has no versions here: its command says which"
             )
         for version in versions:
-            if version and (version.startswith("-") or not re.fullmatch(r"[\w.+/~^@{}-]{1,100}", version)):
-                table.fault("versions", f"{version!r} is neither a commit nor a version")
+            if version and not _VERSION.fullmatch(version):
+                table.fault(
+                    "versions", f"{version!r} is no commit, version, prefix, conda package or container"
+                )
         table.end()
         return [EngineChoice(chosen, version, command) for version in versions]
 

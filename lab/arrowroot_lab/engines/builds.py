@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,14 @@ from arrowroot_lab.campaign.providers import filled, registered
 from arrowroot_lab.canonical import key_of
 from arrowroot_lab.errors import LabError, SkippedError
 
+from . import elsewhere
 from .catalogue import engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from arrowroot_lab.campaign.model import EngineChoice
-    from arrowroot_lab.campaign.providers import Commits, Family
+    from arrowroot_lab.campaign.providers import Commits, Engine, Family
 
 #: A commit is built in some minutes on two cores; what takes longer waits for something that does not come.
 TIMEOUT_S = 3600.0
@@ -40,18 +41,22 @@ _SHARED, _SOURCE = "shared", "source"
 class Environment:
     """A Python with one version of one engine."""
 
-    #: Its name in the cache; empty: the environment of this process.
+    #: Its name in the cache; empty: the environment of this process, or one that somebody else has made.
     name: str
     python: Path
-    #: The version that was asked for: the commit, or the package's.
+    #: The version that was asked for: the commit, or the package's; empty: its program says it.
     versions: dict[str, str]
     n_bytes: int = 0
+    #: Words before a command that starts in it.
+    before: tuple[str, ...] = ()
 
 
 def environment(
     choice: EngineChoice, *, checkout: Path | None = None, tell: Callable[[str], None] = lambda _: None
 ) -> Environment:
     """Return the environment of an engine: this process's own for one without a version; else made, unless it is there.
+
+    A prefix and a container are there, or not.
 
     Of several processes one makes it, and the others wait.
 
@@ -61,15 +66,19 @@ def environment(
     Raises: SkippedError if there is no such version, or if it cannot be built or installed.
     """
     wanted = _wanted(choice, checkout)
-    if wanted is None:
-        return Environment("", Path(sys.executable), {})
-    return _kept(wanted, lambda: tell(f"{wanted.title}: once, it may take minutes"))
+    if isinstance(wanted, Environment):
+        return wanted
+    made = _kept(wanted, lambda: tell(f"{wanted.title}: once, it may take minutes"))
+    return replace(made, before=wanted.before)
 
 
 def find(choice: EngineChoice, *, checkout: Path | None = None) -> Environment | None:
     """Return the environment of an engine, None if it is not made yet. Raises: SkippedError as `environment` does."""
     wanted = _wanted(choice, checkout)
-    return Environment("", Path(sys.executable), {}) if wanted is None else _read(directory() / wanted.name)
+    if isinstance(wanted, Environment):
+        return wanted
+    made = _read(directory() / wanted.name)
+    return made and replace(made, before=wanted.before)
 
 
 @dataclass(frozen=True)
@@ -79,14 +88,19 @@ class _Wanted:
     name: str
     title: str
     versions: dict[str, str]
+    #: Makes it in a directory, with ``bin/python``.
     make: Callable[[Path], None]
+    before: tuple[str, ...] = ()
 
 
-def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | None:
-    """The environment of an engine with a version; None without one. Each version of Python has its own."""
+def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | Environment:
+    """The environment of an engine, or how it is made. Each version of Python has its own."""
     if choice.version is None:
-        return None
-    family = engine_of(choice).family
+        return Environment("", Path(sys.executable), {})
+    engine = engine_of(choice)
+    family = engine.family
+    if (elsewhere_ := elsewhere.kind_of(choice.version)) is not None:
+        return _elsewhere(engine, *elsewhere_)
     python = key_of([sys.version_info[:2], sys.executable])[:6]
     if (commits := family.commits) is not None:
         repository = checkout or find_checkout(family)
@@ -95,7 +109,7 @@ def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | None:
             f"{family.name}-{commit[:12]}-{python}",
             f"building {family.name} {choice.version} ({commit[:12]})",
             {family.name: commit},
-            lambda python: _build(repository, commit, python, commits),
+            lambda place: _build(repository, commit, _virtual(place), commits),
         )
     if not family.install:
         raise SkippedError(f"{choice.name} has no versions that could be installed: leave them out")
@@ -104,7 +118,27 @@ def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | None:
         f"{family.name}-{choice.version}-{python}".replace("/", "-"),
         f"installing {family.name} {choice.version}",
         {family.name: choice.version},
-        lambda python: _install(python, *packages),
+        lambda place: _install(_virtual(place), *packages),
+    )
+
+
+def _elsewhere(engine: Engine, kind: str, told: str) -> _Wanted | Environment:
+    variables = engine.family.prefix
+    if kind == "prefix":
+        prefix = Path(told).expanduser()
+        words = elsewhere.prefix_words(prefix, variables)
+        return Environment("", elsewhere.python_of(prefix), {}, before=words)
+    if kind != "conda":
+        words = elsewhere.container_words(kind, told, engine.program)
+        return Environment("", Path("python3"), {}, before=words)
+    name = f"{engine.family.name}-conda-{key_of(told)[:12]}"
+    place = directory() / name
+    return _Wanted(
+        name,
+        f"installing {told} by conda",
+        {},
+        lambda place: _run(elsewhere.conda_words(told, place), f"conda:{told}"),
+        elsewhere.prefix_words(place, variables),
     )
 
 
@@ -147,12 +181,15 @@ def _kept(wanted: _Wanted, tell: Callable[[], None]) -> Environment:
         tell()
         shutil.rmtree(place, ignore_errors=True)
         try:
-            # The pip of this environment installs into others: a pip of their own would take longer than all else.
-            _run([sys.executable, "-m", "venv", "--without-pip", str(place)], "making a virtual environment")
-            python = place / "bin" / "python"
-            wanted.make(python)
-            made = Environment(wanted.name, python, wanted.versions, size_of(place))
-            text = json.dumps({**asdict(made), "python": str(python)})
+            wanted.make(place)
+            made = Environment(wanted.name, place / "bin" / "python", wanted.versions, size_of(place))
+            told = {
+                "name": made.name,
+                "python": str(made.python),
+                "versions": made.versions,
+                "n_bytes": made.n_bytes,
+            }
+            text = json.dumps(told)
             unfinished = place / f"{_MADE}.new"
             unfinished.write_text(text)
             unfinished.replace(place / _MADE)
@@ -160,6 +197,15 @@ def _kept(wanted: _Wanted, tell: Callable[[], None]) -> Environment:
             shutil.rmtree(place, ignore_errors=True)
             raise
     return made
+
+
+def _virtual(place: Path) -> Path:
+    """Make a virtual environment, and return its Python.
+
+    The pip of this environment installs into others: a pip of their own would take longer than all else.
+    """
+    _run([sys.executable, "-m", "venv", "--without-pip", str(place)], "making a virtual environment")
+    return place / "bin" / "python"
 
 
 def _read(place: Path) -> Environment | None:

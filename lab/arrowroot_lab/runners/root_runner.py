@@ -71,8 +71,15 @@ def identify(_: Job) -> Answer:
         can.append("threads")
     if READER == "ttreereader" and not HAS_PERFSTATS:
         can.append("write")
-    versions = {"ROOT": str(root().gROOT.GetVersion()), "python": platform.python_version()}
+    versions = {"ROOT": _version(), "python": platform.python_version()}
     return {"name": "ROOT", "versions": versions, "can": can}
+
+
+def _version() -> str:
+    """ROOT's own version; of one between releases, whose last number is odd, with its commit, 6.41.01+0123456789ab."""
+    version, commit = (str(told) for told in (root().gROOT.GetVersion(), root().gROOT.GetGitCommit()))
+    is_release = int(version.rpartition(".")[2]) % 2 == 0
+    return version if is_release or not commit else f"{version}+{commit[:12]}"
 
 
 def run(job: Job) -> Answer:

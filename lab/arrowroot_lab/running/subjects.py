@@ -83,7 +83,8 @@ class Engines:
             return by_this_python(beside(self.directory, chosen.command))
         if chosen.version is None:
             return engine.command()
-        return engine.command(self._environment(chosen).python)
+        made = self._environment(chosen)
+        return [*made.before, *engine.command(made.python)]
 
     def versions(self, chosen: EngineChoice) -> dict[str, str]:
         """Return the versions of an engine and its libraries; of a commit that was built the whole commit."""

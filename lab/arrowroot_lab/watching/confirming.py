@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.engines import builds
 from arrowroot_lab.engines.catalogue import engine_of
+from arrowroot_lab.engines.elsewhere import kind_of
 from arrowroot_lab.errors import LabError, SkippedError
 from arrowroot_lab.machine.fingerprint import coarse, fingerprint
 from arrowroot_lab.mining.metrics import judged
@@ -133,22 +135,28 @@ class Confirming:
                 f"only {', '.join(sorted(changed))} changed, and no environment is made with what it was before"
             )
         engines = Engines(self.progress, self.campaign.path.parent, checkout=self.checkout)
-        here = EngineChoice(own.name)
-        try:
-            versions_here = engines.versions(here)
-        except LabError:
-            versions_here = {}
-        old = self._again(sides.before, here, versions_here)
-        new = self._again(sides.now, here, versions_here)
+        here = self._here(own.name, engines)
+        old, new = (self._again(result, own.name, here) for result in (sides.before, sides.now))
         if old.choice == new.choice:
             raise _SameEngineError("the engine is the same")
         return old, new
 
-    def _again(self, result: Result, here: EngineChoice, versions_here: dict[str, str]) -> _Side:
+    def _here(self, name: str, engines: Engines) -> list[_Side]:
+        """The engines of a name that nobody has to build: the installed one, the campaign's prefixes and the like."""
+        choices = [EngineChoice(name), *(one for one in self.campaign.engines if one.name == name)]
+        found = []
+        for choice in choices:
+            if choice.version is None or kind_of(choice.version):
+                with suppress(LabError):
+                    found.append(_Side(choice, engines.versions(choice)))
+        return found
+
+    def _again(self, result: Result, name: str, here: Sequence[_Side]) -> _Side:
         """Return the engine of a result. Raises: SkippedError if it cannot be started any more."""
-        if versions_here and versions_here.items() <= result.versions.items():
-            return _Side(here, versions_here)
-        family = engine_of(here).family
+        for side in here:
+            if side.versions.items() <= result.versions.items():
+                return side
+        family = engine_of(EngineChoice(name)).family
         version = result.versions.get("commit") or result.versions.get(family.name)
         if version is None:
             raise SkippedError(f"result {result.uuid[:8]} does not tell a version of {family.name}")
@@ -158,7 +166,7 @@ class Confirming:
             )
         if family.commits and not (len(version) >= 7 and set(version) <= _HEXADECIMAL):
             raise SkippedError(f"{family.name} {version} is no commit, and cannot be built again")
-        choice = EngineChoice(here.name, version)
+        choice = EngineChoice(name, version)
         made = builds.environment(
             choice, checkout=self.checkout, tell=lambda text: self.progress("waiting", choice.called(), text)
         )
