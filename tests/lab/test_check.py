@@ -461,6 +461,45 @@ def environment(commit, **told):
     (place / "made.json").write_text(json.dumps(made))
 
 
+@pytest.mark.usefixtures("two_commits")
+@pytest.mark.parametrize("is_place", [False, True])
+def test_an_engine_given_as_a_command_is_blamed_by_the_version_it_tells_unless_its_storage_is_slower_for_all(
+    tmp_path, capsys, is_place
+):
+    arrowroot.write(f"{tmp_path / 'n.root'}:T", {"x": np.arange(100)})
+    path, database = tmp_path / "c.toml", ["--db", str(tmp_path / "lab.db")]
+    quick, slow = 10_000_000, 25_000_000
+
+    def run(version, time_ns, time_of_other_ns):
+        told = {"cmsRun": (version, time_ns), "other": ("1", time_of_other_ns)}
+        words = {
+            name: json.dumps(
+                [sys.executable, str(FAKE), f"version={one}", f"told_wall_ns={ns}", f"seconds={ns / 1e9}"]
+            )
+            for name, (one, ns) in told.items()
+        }
+        path.write_text(
+            'repeats = 3\n[dataset.n]\nfiles = "n.root"\ntable = "T"\n[storage.here]\nkind = "local"\n'
+            '[workload.all]\ncolumns = ["x"]\n'
+            + "".join(f"[engine.{name}]\ncommand = {command}\n" for name, command in words.items())
+        )
+        assert main(["run", str(path), *database, "--again"]) == 0
+
+    run("CMSSW_14_0_1", quick, quick)
+    with Store.open(tmp_path / "lab.db") as store:
+        baseline = next(row.run for row in store.rows(None, ("run",)))
+    run("CMSSW_14_0_2", slow, slow if is_place else quick)
+    capsys.readouterr()
+    assert main(["check", "--baseline", baseline, *database, "--json"]) == (4 if is_place else 1)
+    told = json.loads(capsys.readouterr().out)["findings"]
+    findings = {one["axes"]["engine"]: one for one in told if one["name"] == "wall_ns"}
+    assert set(findings) == ({"cmsRun", "other"} if is_place else {"cmsRun"})
+    found = findings["cmsRun"]
+    assert found["state"] == ("slower place" if is_place else "alarm")
+    assert found["note"].startswith("2.50 times, also when measured again; ")
+    assert "the engine says fake CMSSW_14_0_2, and said fake CMSSW_14_0_1" in found["note"]
+
+
 def test_planted_three_per_cent_of_time_ring_once_pairs_confirm_them(
     tmp_path, two_commits, monkeypatch, capsys
 ):

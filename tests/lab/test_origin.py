@@ -103,6 +103,10 @@ def test_what_a_commit_says_is_measured_with_the_files_beside_it_and_its_results
     git(repository, "branch", "--quiet", "-D", "other")
     assert main([*two.command[1:], "--db", database]) == 0
     assert results(database)[-1].campaign["commit"] == second
+    # A check measures again by the campaign of the commit, and not by the path in it.
+    capsys.readouterr()
+    assert main(["check", "--baseline", two.campaign["run"], "--db", database]) == 0
+    assert "is not there" not in capsys.readouterr().err
 
 
 def test_each_round_of_a_watch_measures_the_newest_commit_of_the_branch(repository, tmp_path, capsys):

@@ -195,6 +195,26 @@ def test_a_version_that_one_site_alone_has_is_blamed_and_ends_with_it():
     assert planted_places.rung(hub, 26) == []
 
 
+def test_an_engine_given_as_a_command_is_the_slower_engine_by_the_version_that_it_tells(tmp_path):
+    """Its program names its releases as it likes, and nobody can build them again."""
+    hub = hubs.Hub(
+        sites=("A", "B"),
+        faults=(hubs.Fault("engine", "A", 20, 0.2),),
+        versions={0: "CMSSW_14_0_1", 20: "CMSSW_14_0_2"},
+    )
+    database = tmp_path / "lab.db"
+    with Store.open(Location(str(database))) as store:
+        for one in hub.results():
+            one.case["engine"] = "cmsRun"
+            one.versions = {"CMSSW": one.versions["engine"], "python": "3.9.14"}
+            store.put(one)
+    done = check(database, "--as-of", "2026-10-26", "--json")
+    (alarm,) = json.loads(done.stdout)["alarms"]
+    assert (done.returncode, alarm["state"], alarm["sites"]) == (1, "slower engine", ["A", "B"])
+    before, now = alarm["changed"]["cmsRun"]
+    assert ("CMSSW_14_0_1" in before, "CMSSW_14_0_2" in now) == (True, True)
+
+
 def test_a_storage_that_is_measured_no_more_is_silent():
     figures = [
         one

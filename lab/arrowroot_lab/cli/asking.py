@@ -65,12 +65,12 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "campaign",
         metavar="CAMPAIGN",
-        type=_campaign,
+        type=campaign,
         help="a TOML file, or one of a commit, REPO[@BRANCH]:PATH, of a repository that the site's file trusts",
     )
 
 
-def _campaign(text: str) -> Path | Origin:
+def campaign(text: str) -> Path | Origin:
     """Return the campaign that is named; a URL is one of a repository, or none."""
     from arrowroot_lab.campaign.origin import given
 

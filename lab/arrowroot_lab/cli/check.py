@@ -68,7 +68,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--file",
         metavar="CAMPAIGN",
-        type=asking.source,
+        type=asking.campaign,
         help="of the confirming run (default: where the campaign's results say it is)",
     )
     parser.add_argument(
@@ -190,14 +190,19 @@ def _take_back(store: Store, name: str) -> None:
 
 def _confirming(store: Store, options: argparse.Namespace) -> Confirming | None:
     """Return what measures again, from the campaign's file; None if that is not there: then nobody can."""
+    from arrowroot_lab.campaign.origin import Origin
     from arrowroot_lab.campaign.read import read
+    from arrowroot_lab.location import Location
     from arrowroot_lab.running.events import Progress
     from arrowroot_lab.store import Filter
     from arrowroot_lab.watching.confirming import Confirming
 
     first = next(iter(store.results(Filter(run=(f"{run_of(store, options.baseline)}*",)), limit=1)))
-    path = Path(options.file or first.campaign.get("path") or "")
-    if not path.is_file():
+    told = first.campaign
+    path = options.file or Path(told.get("path") or "")
+    if not options.file and (repository := told.get("repository")):
+        path = Origin(Location(repository), str(path), told.get("commit"))
+    if isinstance(path, Path) and not path.is_file():
         if options.file:
             raise RequestError(f"{path}: this campaign is not there")
         problem = f"{path}: the campaign is not there, so times are not confirmed; --file names it"

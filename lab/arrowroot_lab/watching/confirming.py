@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 _HEXADECIMAL = frozenset("0123456789abcdef")
 
 
-class _SameEngineError(SkippedError):
-    """Both results are of one engine: the place became slower, if anything did."""
+class _MeasureAgainError(SkippedError):
+    """No pairs can be had: both results are of one engine, or nobody can build the one of before."""
 
 
 class _Side(NamedTuple):
@@ -76,11 +75,11 @@ class Confirming:
         for finding, sides in suspects:
             try:
                 old, new = self._engines(sides)
-            except _SameEngineError:
+            except _MeasureAgainError as error:
                 if place_again.is_worth_it(finding):
                     same.append((finding, sides))
                 else:
-                    told.append(replace(finding, note=place_again.LEFT))
+                    told.append(replace(finding, note=place_again.LEFT.format(error)))
                 continue
             except LabError as error:
                 told.append(replace(finding, note=f"not confirmed: {error}"))
@@ -103,9 +102,10 @@ class Confirming:
         told = []
         for finding, sides in members:
             again = [one for one in summary.results if one.case_id == sides.before.case_id]
-            newest = next((one for one in again if one.versions == sides.before.versions), None)
-            told.append(place_again.judged(finding, sides.before, sides.now or sides.before, newest, why=why))
-        return told
+            now = sides.now or sides.before
+            newest = next((one for one in again if one.versions == now.versions), None)
+            told.append(place_again.judged(finding, sides.before, now, newest, why=why))
+        return place_again.blamed(told)
 
     def again(self, befores: Sequence[Result]) -> Summary:
         """Measure the cases of some results once more, with their engines as they are now. Raises: LabError."""
@@ -125,38 +125,30 @@ class Confirming:
         kind, names = "versions.", list(sides.changed())
         changed = {name.removeprefix(kind) for name in names if name.startswith(kind)}
         if not changed:
-            raise _SameEngineError("the engine is the same")
-        if own.command:
-            raise SkippedError(
-                "its engine is a command of the campaign: which one it was before nobody knows"
-            )
+            raise _MeasureAgainError("the same engine")
+        if own.command or (own.version and kind_of(own.version)):
+            raise _MeasureAgainError("an engine whose version of before nobody can build")
         if not {name.lower() for name in changed} & {"engine", "commit", engine_of(own).family.name}:
             raise SkippedError(
                 f"only {', '.join(sorted(changed))} changed, and no environment is made with what it was before"
             )
         engines = Engines(self.progress, self.campaign.path.parent, checkout=self.checkout)
-        here = self._here(own.name, engines)
-        old, new = (self._again(result, own.name, here) for result in (sides.before, sides.now))
+        here = EngineChoice(own.name)
+        try:
+            versions_here = engines.versions(here)
+        except LabError:
+            versions_here = {}
+        old = self._again(sides.before, here, versions_here)
+        new = self._again(sides.now, here, versions_here)
         if old.choice == new.choice:
-            raise _SameEngineError("the engine is the same")
+            raise _MeasureAgainError("the same engine")
         return old, new
 
-    def _here(self, name: str, engines: Engines) -> list[_Side]:
-        """The engines of a name that nobody has to build: the installed one, the campaign's prefixes and the like."""
-        choices = [EngineChoice(name), *(one for one in self.campaign.engines if one.name == name)]
-        found = []
-        for choice in choices:
-            if choice.version is None or kind_of(choice.version):
-                with suppress(LabError):
-                    found.append(_Side(choice, engines.versions(choice)))
-        return found
-
-    def _again(self, result: Result, name: str, here: Sequence[_Side]) -> _Side:
+    def _again(self, result: Result, here: EngineChoice, versions_here: dict[str, str]) -> _Side:
         """Return the engine of a result. Raises: SkippedError if it cannot be started any more."""
-        for side in here:
-            if side.versions.items() <= result.versions.items():
-                return side
-        family = engine_of(EngineChoice(name)).family
+        if versions_here and versions_here.items() <= result.versions.items():
+            return _Side(here, versions_here)
+        family = engine_of(here).family
         version = result.versions.get("commit") or result.versions.get(family.name)
         if version is None:
             raise SkippedError(f"result {result.uuid[:8]} does not tell a version of {family.name}")
@@ -166,7 +158,7 @@ class Confirming:
             )
         if family.commits and not (len(version) >= 7 and set(version) <= _HEXADECIMAL):
             raise SkippedError(f"{family.name} {version} is no commit, and cannot be built again")
-        choice = EngineChoice(name, version)
+        choice = EngineChoice(here.name, version)
         made = builds.environment(
             choice, checkout=self.checkout, tell=lambda text: self.progress("waiting", choice.called(), text)
         )

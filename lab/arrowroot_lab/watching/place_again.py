@@ -1,4 +1,8 @@
-"""A time that grew with the same engine: the place is measured again, as nobody can measure it as it was."""
+"""A time that grew where no pairs can be had: it is measured again, as nobody can measure it as it was.
+
+With the same engine it is the place that is judged. An engine that nobody can build, as a command of the campaign or a
+prefix, is blamed by the version that it tells, unless the place became slower for engines that did not change.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from .evidence import sentences
 from .findings import FindingState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arrowroot_lab.documents import Result
 
     from .findings import Finding
@@ -22,7 +28,7 @@ LEAST_OF_PLACE = 0.2
 #: What a process waits for its turn is as much, on a machine that others use.
 _LEAST_NS = 4_000_000
 LEFT = (
-    f"not confirmed: less than {LEAST_OF_PLACE:.0%}, or few ms, with the same engine: the nights that follow tell "
+    f"not confirmed: less than {LEAST_OF_PLACE:.0%}, or few ms, with {{}}: the nights that follow tell "
     "(`lab check`)"
 )
 
@@ -47,11 +53,33 @@ def judged(finding: Finding, before: Result, now: Result, again: Result | None, 
     ratio = min(later) / first
     if ratio > 1 + LEAST_OF_PLACE and min(later) > _most(before, finding.name):
         still = f"{shown(ratio, 'ratio')} times, also when measured again"
-        note = "; ".join((still, *sentences([(before, again)]), "the engine is the same"))
-        return replace(finding, state=FindingState.SLOWER_PLACE, ratio=ratio, note=note, uuid_now=again.uuid)
+        is_same = before.version == again.version
+        engine = (
+            "the engine is the same"
+            if is_same
+            else f"the engine says {again.version}, and said {before.version}"
+        )
+        note = "; ".join((still, *sentences([(before, again)]), engine))
+        state = FindingState.SLOWER_PLACE if is_same else FindingState.ALARM
+        return replace(finding, state=state, ratio=ratio, note=note, uuid_now=again.uuid)
     return replace(
         finding, state=FindingState.CLEARED, note=f"{shown(ratio, 'ratio')} times when measured again"
     )
+
+
+def blamed(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings, of which those of engines that changed are the place's where it is slower for others, too."""
+    places = {one.axes["storage"] for one in findings if one.state is FindingState.SLOWER_PLACE}
+    return [
+        replace(
+            one,
+            state=FindingState.SLOWER_PLACE,
+            note=f"{one.note}; so it is with engines that did not change",
+        )
+        if one.state is FindingState.ALARM and one.axes["storage"] in places
+        else one
+        for one in findings
+    ]
 
 
 def _most(result: Result, name: str) -> int:
