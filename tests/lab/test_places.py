@@ -16,7 +16,7 @@ from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.location import Location
 from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.store import Store
-from arrowroot_lab.watching.alarms import PlaceState
+from arrowroot_lab.watching.alarms import Fault, PlaceState
 from arrowroot_servers import Nginx, Relay
 from tests.command import run_here
 from tests.lab import hubs, planted_places
@@ -41,11 +41,11 @@ def test_each_fault_of_the_planted_hub_rings_in_time_and_names_its_place(databas
     done = check(database, "--as-of", "2026-10-29", "--json")
     told = json.loads(done.stdout)
     assert done.returncode == told["exit_code"] == 4
-    assert [(one["state"], one["place"]) for one in told["alarms"]] == [
-        ("slower place", "RAL, storage davs"),
-        ("slower place", "CERN"),
-        ("slower place", "FNAL"),
-        ("silent", "GLASGOW"),
+    assert [(one["state"], one["place"], one.get("fault")) for one in told["alarms"]] == [
+        ("slower place", "RAL, storage davs", "storage"),
+        ("slower place", "CERN", "node"),
+        ("slower place", "FNAL", "line or storage"),
+        ("silent", "GLASGOW", None),
     ]
     ral, cern, fnal, _ = told["alarms"]
     assert ral["ratios"]["wall_ns"] == pytest.approx(2, rel=0.05)
@@ -178,10 +178,11 @@ def test_one_fault_at_all_sites_is_one_alarm():
         sites=("A", "B", "C", "D"), faults=(hubs.Fault("engine", "A", 20, 0.2),), versions={0: "1"}
     )
     (alarm,) = planted_places.rung(hub, 24)
-    assert (alarm.state, alarm.sites) == (PlaceState.SLOWER_PLACE, hub.sites)
+    assert (alarm.state, alarm.fault, alarm.sites) == (PlaceState.SLOWER_PLACE, Fault.CENTRAL, hub.sites)
     hub.versions = {0: "1", 20: "2"}
     (alarm,) = planted_places.rung(hub, 24)
-    assert (alarm.state, alarm.place) == (PlaceState.SLOWER_ENGINE, "root 2, at 4 sites")
+    assert (alarm.state, alarm.fault) == (PlaceState.SLOWER_ENGINE, Fault.ENGINE)
+    assert alarm.place == "root 2, at 4 sites"
 
 
 def test_a_version_that_one_site_alone_has_is_blamed_and_ends_with_it():

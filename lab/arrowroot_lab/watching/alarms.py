@@ -37,6 +37,21 @@ class PlaceState(str, Enum):
     UNKNOWN = "unknown"
 
 
+class Fault(str, Enum):
+    """Whose fault it is, as far as results tell it."""
+
+    ENGINE = "engine"
+    STORAGE = "storage"
+    #: CPU time rose in all that a site measures.
+    NODE = "node"
+    #: All of a site rose, and its CPU time did not.
+    LINE = "line or storage"
+    #: One case at one site: what it reads, and how.
+    CASE = "case"
+    #: At most sites, and no version changed with it.
+    CENTRAL = "central"
+
+
 @dataclass(frozen=True)
 class PlaceAlarm:
     """One fault, as far as the results of sites tell it."""
@@ -46,6 +61,8 @@ class PlaceAlarm:
     place: str
     #: The sites that show it.
     sites: tuple[str, ...]
+    #: None: nobody can tell, as of a place that is silent.
+    fault: Fault | None = None
     #: ``wall_ns`` and ``cpu_ns`` -> how many times what it was.
     ratios: dict[str, float] = field(default_factory=dict)
     #: The beginning of the first round that shows it, and of that in which it was seen; dates of the last results of
@@ -67,6 +84,7 @@ class PlaceAlarm:
             "state": self.state.value,
             "place": self.place,
             "sites": list(self.sites),
+            "fault": self.fault and self.fault.value,
             "ratios": self.ratios,
             "since": self.since,
             "seen": self.seen,
@@ -224,12 +242,12 @@ def _common(faults: list[list[SiteRise]], kind: str, name: str, n_could: int) ->
     if changes and (most := changes.most_common(1)[0])[1] >= _SHARE_OF_SITES * len(ones):
         engine, (before, now) = most[0]
         return PlaceAlarm(
-            PlaceState.SLOWER_ENGINE, f"{engine} {now}, at {len(sites)} sites", sites, ratios, *dates,
+            PlaceState.SLOWER_ENGINE, f"{engine} {now}, at {len(sites)} sites", sites, Fault.ENGINE, ratios, *dates,
             {engine: (before, now)}, (f"{engine} {before} -> {now} since", share), uuids,
         )  # fmt: skip
     what = {"site": "all that is measured", "engine": f"engine {name}"}.get(kind, f"{kind} {name}")
     return PlaceAlarm(
-        PlaceState.SLOWER_PLACE, f"{len(sites)} sites, {what}", sites, ratios, *dates, {},
+        PlaceState.SLOWER_PLACE, f"{len(sites)} sites, {what}", sites, Fault.CENTRAL, ratios, *dates, {},
         (share, "no version changed with it: a central service, or data that all read"), uuids,
     )  # fmt: skip
 
@@ -257,6 +275,7 @@ def _single(fault: list[SiteRise], heard: Sequence[SiteHistory]) -> PlaceAlarm:
         state,
         place,
         (site,),
+        Fault.ENGINE if state is PlaceState.SLOWER_ENGINE else _fault(one.group.kind, ratios),
         ratios,
         one.since,
         one.seen,
@@ -264,6 +283,12 @@ def _single(fault: list[SiteRise], heard: Sequence[SiteHistory]) -> PlaceAlarm:
         tuple(filter(None, evidence)),
         _uuids(one),
     )
+
+
+def _fault(kind: str, ratios: dict[str, float]) -> Fault:
+    if kind == "site":
+        return Fault.NODE if "cpu_ns" in ratios else Fault.LINE
+    return {"storage": Fault.STORAGE, "engine": Fault.ENGINE}.get(kind, Fault.CASE)
 
 
 def _has_version(history: SiteHistory, engine: str, version: str) -> bool:

@@ -40,10 +40,22 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
     columns = (
         Column("state", "state"),
         Column("place", "place"),
-        Column("ratio", "how much"),
+        Column("fault", "fault"),
+        Column("wall_ratio", "time", "ratio"),
+        Column("cpu_ratio", "CPU", "ratio"),
         Column("since", "since", "day"),
     )
-    rows = tuple((one.state.value, one.place, _much(one), one.since) for one in found)
+    rows = tuple(
+        (
+            one.state.value,
+            one.place,
+            one.fault and one.fault.value,
+            one.ratios.get("wall_ns"),
+            one.ratios.get("cpu_ns"),
+            one.since,
+        )
+        for one in found
+    )
     notes = [f"{one.place}: {'; '.join(one.evidence)}." for one in found if one.evidence]
     return ResultTable(title(found, n_sites), columns, rows, tuple(notes))
 
