@@ -275,6 +275,24 @@ def test_a_page_that_nobody_has_made_anew_says_so(page, tmp_path, request):
     assert age == ("50 days" if has_script else "10 days")
 
 
+@pytest.mark.parametrize(
+    "page", [{"script": False}, {"script": True}], indirect=True, ids=["without", "with"]
+)
+def test_what_is_folded_is_printed_and_opened_by_a_link_into_it(page, site, request):
+    seen = "document.getElementById('matrix-0-numbers').checkVisibility({contentVisibilityAuto: true})"
+    page.goto(address(site, "campaign"))
+    assert not page.evaluate(seen)
+    page.emulate_media(media="print")
+    assert page.evaluate(seen)
+    page.emulate_media(media="screen")
+    if request.node.callspec.params["page"]["script"]:  # of a browser that does not know this style
+        for event, is_seen in (("beforeprint", True), ("afterprint", False)):
+            page.evaluate(f"dispatchEvent(new Event('{event}'))")
+            assert page.evaluate(seen) == is_seen
+    page.goto(f"{address(site, 'campaign')}#matrix-0-numbers")
+    assert page.evaluate(seen)
+
+
 class _Strict(SimpleHTTPRequestHandler):
     def end_headers(self):
         policy = (

@@ -382,6 +382,24 @@ def test_a_first_run_is_on_the_first_page_with_its_figures_and_nothing_before_it
     assert "is the fastest" not in campaign
 
 
+def test_runs_are_folded_by_month_with_the_newest_open_and_long_tables_are_folded(tmp_path):
+    made = Made(storages=("local", "nginx", "xrootd"), n_runs=3, days_between=30, with_trouble=False)
+    with Store.open(tmp_path / "lab.db") as store:
+        for one in made.results():
+            store.put(one)
+        publish(store, tmp_path / "pages", at=NOW + timedelta(days=60))
+    page = Page(tmp_path / "pages" / "campaigns" / "storages.html")
+    months = re.findall(r"<details( open)?><summary>(20[0-9-]+: \d+ runs?)</summary>", page.source)
+    assert months == [(" open", "2026-11: 1 run"), ("", "2026-10: 2 runs")]
+    n_rows = len(page.records("results"))
+    assert n_rows > 40
+    folded = page.source.index(f"<summary>All {n_rows} rows</summary>")
+    assert folded < page.source.index('id="results"') < page.source.index("</details>", folded)
+    few = Page(next((tmp_path / "pages" / "series").iterdir()))
+    assert "All results" in few.words()
+    assert "rows</summary>" not in few.source
+
+
 def test_cases_that_share_little_are_in_one_figure(tmp_path):
     made = Made(engines=("uproot",), storages=("local", "nginx"), n_runs=1, with_trouble=False).results()[:4]
     with Store.open(tmp_path / "lab.db") as store:

@@ -36,7 +36,9 @@ _WORDS = {
 }
 #: Longer texts are broken into lines.
 _LONG = 28
-_SIGNS = {"good": "\N{CHECK MARK}", "bad": "\N{BALLOT X}"}
+#: A table of more rows is folded.
+MAX_ROWS = 40
+_SIGNS = {"good": "\N{CHECK MARK}", "watch": "!", "bad": "\N{BALLOT X}"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ class Linked:
     name: str
     #: (place of the row, key of the column) -> where it leads, from the root of the site.
     links: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    #: The same -> ``good``, ``watch`` or ``bad``: what no word of ``_WORDS`` says.
+    looks: Mapping[tuple[int, str], str] = field(default_factory=dict)
+
+    @property
+    def is_long(self) -> bool:
+        """True if it is folded, so that what follows is seen, too."""
+        return len(self.table.rows) > MAX_ROWS
 
 
 def slug(name: str) -> str:

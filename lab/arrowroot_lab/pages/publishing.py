@@ -58,8 +58,6 @@ FIRST = "index.html"
 N_RUNS = 5
 #: Of more values of an axis each is compared with the first alone, not with each other.
 MAX_EACH_WITH_EACH = 4
-#: A table of a classic that has more rows is folded.
-_MAX_ROWS = 40
 
 
 @dataclass(frozen=True)
@@ -208,7 +206,6 @@ class _Site:
             "answer": answers(found),
             "shown": [self._shown(figure, "last-figure")] if figure else [],
             "table": Linked(table, "last", links),
-            "is_folded": len(found) > _MAX_ROWS,
         }
 
     def _stories(self) -> list[_Story]:
@@ -237,7 +234,9 @@ class _Site:
             n_disturbed=_n_disturbed(found),
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
-            runs=runs,
+            last=all_results[0],
+            months=_months(runs),
+            n_sites=len({one.site for one in all_results}),
             matrix=[
                 self._shown(each, f"matrix-{place}") for place, each in enumerate([figure] if figure else [])
             ],
@@ -423,6 +422,14 @@ def _pairs(found: Sequence[Measured], axis: str) -> tuple[list[tuple[str, str]],
     )
     return list(pairs), is_each
 
+def _months(runs: dict[str, list[Summary]]) -> dict[str, list[tuple[str, list[Summary]]]]:
+    """The runs of each month, the newest first."""
+    months: dict[str, list[tuple[str, list[Summary]]]] = {}
+    for run, found in runs.items():
+        months.setdefault(found[0].created_at[:7], []).append((run, found))
+    return months
+
+
 
 def _links_of(compared: Sequence[Compared]) -> dict[tuple[int, str], str]:
     """The links of a table of comparisons: each figure leads to the newest result that it is of."""
@@ -439,7 +446,8 @@ def _date(at: datetime) -> str:
 
 def _folded(table: ResultTable, name: str) -> tuple[Linked, str]:
     """Return a table of a classic, and what is seen of it while it is folded; "": it is short, and is not."""
-    n_rows = len(table.rows)
-    if n_rows <= _MAX_ROWS:
-        return Linked(table, name), ""
-    return Linked(replace(table, notes=()), name), " ".join((f"{table.title}: {n_rows} rows.", *table.notes))
+    linked = Linked(table, name)
+    if not linked.is_long:
+        return linked, ""
+    told = " ".join((f"{table.title}: {len(table.rows)} rows.", *table.notes))
+    return Linked(replace(table, notes=()), name), told

@@ -1,5 +1,5 @@
 // Ages as of now, not as of when the page was made; a word where the laboratory itself has become silent, and one where
-// a table is wider than its place.
+// a table is wider than its place. What is folded is opened for printing.
 "use strict";
 (function () {
   const spans = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
@@ -22,6 +22,14 @@
     for (const { target } of changes) target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth;
   });
   for (const table of document.querySelectorAll(".scroll")) seen.observe(table);
+  let opened = [];
+  addEventListener("beforeprint", function () {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", function () {
+    for (const one of opened) one.open = false;
+  });
   const stale = document.getElementById("stale");
   if (stale !== null) {
     stale.hidden = gone < 2 * 86400;
