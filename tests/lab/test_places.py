@@ -139,7 +139,15 @@ class Clock(datetime):
 def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch):
     monkeypatch.setattr("arrowroot_lab.cli.show.datetime", Clock)
     done = run_here("lab", "show", "--overview", "--db", str(database))
-    assert done.stdout.splitlines()[0] == "3 slower place, 1 silent: 4 sites, each against its nights before"
+    first, *lines = done.stdout.splitlines()
+    assert first == "3 places are slower, 1 place is silent: 4 sites, each against its nights before"
+    assert max(map(len, lines)) <= 80
+    table = [line.split() for line in lines[lines.index("Sites") + 2 :][:6]]
+    assert table[0] == ["site", "state", "root", "davs", "newest", "missed", "failed"]
+    assert [row[0] for row in table[2:]] == ["RAL", "CERN", "FNAL", "GLASGOW"]
+    assert float(table[2][3]) == pytest.approx(2, rel=0.05)
+    assert (table[3][2], float(table[3][3])) == ("CPU", pytest.approx(1.15, rel=0.03))
+    assert table[5][1:] == ["silent", "-", "-", "5", "days", "4", "0"]
 
 
 def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatch):

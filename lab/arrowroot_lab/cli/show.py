@@ -71,17 +71,18 @@ def _check(options: argparse.Namespace) -> None:
             raise RequestError(f"{told[0]}: --document is shown as it is")
 
 
-def _places(store: Store, where: Filter) -> ResultTable:
-    """Return which places got slower, or are silent: what is to be read first."""
+def _overview(store: Store, where: Filter) -> list[ResultTable]:
+    """Return which places got slower, or are silent: what is to be read first; all sites; and what is new."""
     from arrowroot_lab.watching import telling_places
-    from arrowroot_lab.watching.alarms import alarms
     from arrowroot_lab.watching.site_results import site_results
+    from arrowroot_lab.watching.sites import sites
 
     at = datetime.now(timezone.utc)
-    figures = list(site_results(store, where, at))
-    # A place that is too young to be judged is nothing that is wrong.
-    found = [one for one in alarms(figures, at) if one.since]
-    return telling_places.table(found, len({one.site for one in figures}))
+    found = overview(store, where, at=at)
+    told = sites(site_results(store, where, at), at, found.n_failed)
+    n_sites = len(told.table.rows)
+    ill = telling_places.table(told.alarms, n_sites)
+    return [ill, *([told.table] if n_sites > 1 else []), *found.tables()]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,8 +95,7 @@ def run(options: argparse.Namespace) -> int:
         if options.result:
             tables = report(store.result(options.result), store.place)
         elif options.overview:
-            where = asking.filter_from(options, store)
-            tables = [_places(store, where), *overview(store, where).tables()]
+            tables = _overview(store, asking.filter_from(options, store))
         elif options.matrix:
             where = asking.filter_from(options, store)
             tables = [

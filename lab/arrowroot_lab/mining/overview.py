@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from .results import named, telling
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from arrowroot_lab.store import Store, Summary
 
@@ -44,6 +44,8 @@ class Overview:
     old: ResultTable
     #: All that ``changed`` was chosen from, in its order; it is not in ``tables``.
     compared: tuple[Compared, ...] = ()
+    #: By site and storage, how many of the newest results are in ``failed``.
+    n_failed: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def tables(self) -> list[ResultTable]:
         """All of them, in the order in which they are to be read."""
@@ -80,12 +82,14 @@ def _overview(
     limit_s = timedelta(days=old_days).total_seconds()
     old = [one for one in newest if age_s(one.created_at, at) > limit_s]
     changed, compared = _changed(store, recent)
+    failed = [one for one in newest if one.outcome in _BAD]
     return Overview(
         _campaigns(newest, at),
-        _listed("Failed", [one for one in newest if one.outcome in _BAD], at),
+        _listed("Failed", failed, at),
         changed,
         _old(f"Not measured for {old_days} days", old, at),
         tuple(compared),
+        Counter((one.site, one.storage) for one in failed),
     )
 
 

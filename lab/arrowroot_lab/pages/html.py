@@ -92,7 +92,8 @@ def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup
     for place, row in enumerate(table.rows):
         parts.append("<tr>")
         for column, value in zip(table.columns, row, strict=True):
-            parts.append(_cell(value, column.form, linked.links.get((place, column.key)), root))
+            at = place, column.key
+            parts.append(_cell(value, column.form, linked.links.get(at), linked.looks.get(at, ""), root))
         parts.append("</tr>")
     if not table.rows:
         parts.append(f'<tr><td colspan="{max(len(table.columns), 1)}">none</td></tr>')
@@ -100,9 +101,9 @@ def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup
     return Markup("".join(parts + notes))  # noqa: S704 - all that came from outside is escaped above
 
 
-def _cell(value: Any, form: str, href: str | None, root: str) -> str:
+def _cell(value: Any, form: str, href: str | None, look: str, root: str) -> str:
     whole = plain(shown(value, form))
-    look = _WORDS.get(whole, "") if form == "text" else ""
+    look = look or (_WORDS.get(whole, "") if form == "text" else "")
     text: str = escape(whole)
     if value is not None and not isinstance(value, str):
         text = f'<data value="{value!r}"{" data-age" if form == "age" else ""}>{text}</data>'
@@ -116,7 +117,7 @@ def _cell(value: Any, form: str, href: str | None, root: str) -> str:
 
 
 def _look(form: str, look: str) -> str:
-    look = "number" if form in _NUMBERS else look
+    look = f"number {look}".rstrip() if form in _NUMBERS else look
     return f' class="{look}"' if look else ""
 
 

@@ -21,6 +21,8 @@ from arrowroot_lab.mining.overview import OLD_DAYS, overview_of
 from arrowroot_lab.mining.report import again
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
 from arrowroot_lab.statistics import Verdict
+from arrowroot_lab.watching import telling_places
+from arrowroot_lab.watching.sites import TO_WATCH, sites
 
 from . import pictures
 from .html import Linked, render, slug
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.mining import Compared, History
     from arrowroot_lab.mining.table import ResultTable
     from arrowroot_lab.store import Store, Summary
+    from arrowroot_lab.watching.alarms import PlaceAlarm
 
 #: Where one begins to read.
 FIRST = "index.html"
@@ -121,6 +124,9 @@ class _Site:
         self.root, self.snapshot, self.classics, self.n_pages = root, snapshot, classics, 0
         #: The series with change points; filled while they are written.
         self.histories: list[History] = []
+        self.found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
+        self.places = sites(snapshot.figures, snapshot.at, self.found.n_failed)
+        self.series_ids = {one.uuid: one.series_id for one in snapshot.summaries}
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
         navigation += [("Classics", classics_page())] if classics else []
         self.common = {
@@ -157,8 +163,7 @@ class _Site:
         self.n_pages += 1
 
     def _overview(self) -> None:
-        snapshot = self.snapshot
-        found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
+        snapshot, found, places = self.snapshot, self.found, self.places
         verdicts = Counter(one.comparison.verdict.value for one in found.compared)
         changed = [one for one in found.compared if one.comparison.verdict.value in ("better", "worse")]
         new = news(snapshot.summaries)
@@ -181,6 +186,11 @@ class _Site:
             n_working=sum(row["what"] == "works again" for row in new.records()),
             levels=self._linked(levels, "levels"),
             n_levels=len({row["series_id"] for row in levels.records()}),
+            n_rose=len({row["series_id"] for row in levels.records() if row["change"] >= TO_WATCH}),
+            places=places,
+            ill=telling_places.headline(places.alarms),
+            ills=self._ills(),
+            sites=self._sites(),
             failed=self._linked(found.failed, "failed"),
             old=self._linked(found.old, "old"),
             n_last=sum(
@@ -190,6 +200,31 @@ class _Site:
             stories=self._stories(),
             classics_page=classics_page(),
         )
+
+    def _ills(self) -> list[tuple[PlaceAlarm, str | None]]:
+        """The alarms, each with the page of a series that shows it."""
+        return [(one, self._series_of(one.uuids[0][1]) if one.uuids else None) for one in self.places.alarms]
+
+    def _sites(self) -> Linked:
+        """The table of sites; each level leads to a series that it is of."""
+        links = {
+            at: page
+            for at, cell in self.places.cells.items()
+            if cell.uuid and (page := self._series_of(cell.uuid))
+        }
+        looks = {at: cell.look for at, cell in self.places.cells.items() if cell.look}
+        return Linked(self.places.table, "sites", links, looks)
+
+    def _silent_place(self, one: Summary) -> str | None:
+        """The place of a result, with the day since when it is silent; None: it is heard of."""
+        for place in (one.site, f"{one.site}, storage {one.storage}"):
+            if place in self.places.silent:
+                return f"{place}, silent since {self.places.silent[place]}"
+        return None
+
+    def _series_of(self, uuid: str) -> str | None:
+        series_id = self.series_ids.get(uuid)
+        return series_page(series_id) if series_id else None
 
     def _last_run(self) -> dict[str, Any] | None:
         """The figures of the newest command: the answer, a picture, and a table; None without results."""
@@ -230,7 +265,8 @@ class _Site:
             "campaign.html",
             name,
             ends=Counter(one.outcome for one in found),
-            answers=answers(found),
+            answers=answers([one for one in found if not self._silent_place(one)]),
+            silent=sorted({place for one in found if (place := self._silent_place(one))}),
             n_disturbed=_n_disturbed(found),
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
@@ -393,6 +429,14 @@ class _Site:
         return _Shown(name, figure, self._linked(figure.table, f"{name}-numbers"))
 
 
+def _months(runs: dict[str, list[Summary]]) -> dict[str, list[tuple[str, list[Summary]]]]:
+    """The runs of each month, the newest first."""
+    months: dict[str, list[tuple[str, list[Summary]]]] = {}
+    for run, found in runs.items():
+        months.setdefault(found[0].created_at[:7], []).append((run, found))
+    return months
+
+
 def _n_disturbed(found: Sequence[Summary]) -> int:
     return sum(one.outcome == "ok" and not has_time(one) for one in found)
 
@@ -421,14 +465,6 @@ def _pairs(found: Sequence[Measured], axis: str) -> tuple[list[tuple[str, str]],
         for before in names[: place if len(names) <= MAX_EACH_WITH_EACH else min(place, 1)]
     )
     return list(pairs), is_each
-
-def _months(runs: dict[str, list[Summary]]) -> dict[str, list[tuple[str, list[Summary]]]]:
-    """The runs of each month, the newest first."""
-    months: dict[str, list[tuple[str, list[Summary]]]] = {}
-    for run, found in runs.items():
-        months.setdefault(found[0].created_at[:7], []).append((run, found))
-    return months
-
 
 
 def _links_of(compared: Sequence[Compared]) -> dict[tuple[int, str], str]:

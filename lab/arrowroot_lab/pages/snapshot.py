@@ -12,6 +12,8 @@ from arrowroot_lab.mining.measured import Spread, spread_of
 from arrowroot_lab.mining.metrics import metric
 from arrowroot_lab.mining.results import axes_of, label, named, natural, varying
 from arrowroot_lab.runs import command_of
+from arrowroot_lab.store import Filter
+from arrowroot_lab.watching.site_results import site_results
 
 from .html import slug
 
@@ -58,12 +60,14 @@ class Snapshot:
         at: the moment, UTC: ages are counted to it
         summaries: all rows, newest first
         facts: by UUID; filled while the series are written
+        figures: what the alarms of places are made of
     """
 
     def __init__(self, store: Store, at: datetime) -> None:
         self.store, self.at = store, at
         self.summaries = named(store.summaries())
         self.facts: dict[str, Facts] = {}
+        self.figures = list(site_results(store, Filter(), at))
 
     @property
     def campaigns(self) -> list[str]:

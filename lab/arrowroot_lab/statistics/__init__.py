@@ -5,7 +5,7 @@ from __future__ import annotations
 from .bounds import CONFIDENCE, bound_rank, least_n, median_bounds
 from .changes import LEAST_CHANGE, LEAST_HISTORY, Change, changes
 from .pairs import Pair, paired
-from .rises import LEAST_ROUNDS, WINDOW, Rise, middles, rises
+from .rises import LEAST_ROUNDS, MOST_ROUNDS, WINDOW, Rise, middles, rises
 from .verdict import (
     CONFIDENCE_SHARED,
     LEAST,
@@ -25,6 +25,7 @@ __all__ = [
     "LEAST_HISTORY",
     "LEAST_ROUNDS",
     "LEAST_SHARED",
+    "MOST_ROUNDS",
     "TOLERANCE",
     "TOLERANCE_SHARED",
     "WINDOW",

@@ -105,8 +105,11 @@ def alarms(figures: Iterable[Figure], at: datetime | None = None) -> list[PlaceA
     figures: results of all sites, of some months; those that are not ok have no times
     at: when it is asked; None: now
     """
-    at = at or datetime.now(timezone.utc)
-    all_of = histories(figures)
+    return alarms_of(histories(figures), at or datetime.now(timezone.utc))
+
+
+def alarms_of(all_of: Sequence[SiteHistory], at: datetime) -> list[PlaceAlarm]:
+    """Return the same of histories that are at hand."""
     silent = [one for history in all_of for one in _silent(history, at)]
     quiet = {one.sites[0] for one in silent if one.place == one.sites[0]}
     heard = [history for history in all_of if history.site not in quiet]
@@ -129,7 +132,7 @@ def silent_places(figures: Iterable[Figure], at: datetime) -> dict[str, str]:
 def _of_site(history: SiteHistory) -> list[list[SiteRise]]:
     """What rose at a site and goes on: a list of each fault, by both metrics, and of all storages if all rose."""
     faults: list[list[SiteRise]] = []
-    opened = [one for one in history.rises() if one.is_open]
+    opened = [one for one in history.rises if one.is_open]
     storages = set(history.storages())
     for metric in ("wall_ns", "cpu_ns"):
         ones = [one for one in opened if one.metric == metric]
@@ -335,12 +338,12 @@ def _uuids(one: SiteRise) -> tuple[tuple[str, str], ...]:
 
 def _silent(history: SiteHistory, at: datetime) -> list[PlaceAlarm]:
     """A site that missed two rounds; a storage of it that did, though others were measured."""
-    if len(history.rounds) < _LEAST_OF_RHYTHM:
+    n_missed = missed_rounds(history, at)
+    if n_missed is None:
         return []
-    rhythm = rhythm_s(history.rounds)
     last = history.rounds[-1]
-    every = f"it usually measures every {shown(rhythm * 1e9, 'time')}"
-    if (at - _time(last)).total_seconds() / rhythm >= N_MISSED + _LATE:
+    every = f"it usually measures every {shown(rhythm_s(history.rounds) * 1e9, 'time')}"
+    if n_missed >= N_MISSED:
         return [_quiet(history, history.site, last, f"nothing since {last[:16].replace('T', ' ')}; {every}")]
     found = []
     for storage in history.storages():
@@ -359,6 +362,14 @@ def _silent(history: SiteHistory, at: datetime) -> list[PlaceAlarm]:
 
 def _quiet(history: SiteHistory, place: str, last: str, why: str) -> PlaceAlarm:
     return PlaceAlarm(PlaceState.SILENT, place, (history.site,), since=last, seen=last, evidence=(why,))
+
+
+def missed_rounds(history: SiteHistory, at: datetime) -> int | None:
+    """Return how many rounds a site has missed by its own rhythm; None: it has none yet."""
+    if len(history.rounds) < _LEAST_OF_RHYTHM:
+        return None
+    elapsed_s = (at - _time(history.rounds[-1])).total_seconds()
+    return max(0, int(elapsed_s / rhythm_s(history.rounds) - _LATE))
 
 
 def _unknown(history: SiteHistory, silent: Container[str]) -> list[PlaceAlarm]:

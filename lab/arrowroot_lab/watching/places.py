@@ -10,16 +10,17 @@ import math
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from arrowroot_lab.mining.history import lines
 from arrowroot_lab.runs import command_of
-from arrowroot_lab.statistics import middles, rises
+from arrowroot_lab.statistics import LEAST_ROUNDS, MOST_ROUNDS, WINDOW, middles, rises
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from arrowroot_lab.statistics import Rise
 
@@ -145,23 +146,46 @@ class SiteHistory:
         found: dict[Group, list[int]] = {}
         for kind in ("site", "storage", "engine", "case", "series"):
             for at, row in enumerate(self.rows):
-                name = {"site": self.site, "series": _label(row)}.get(kind) or getattr(row, kind)
-                found.setdefault(Group(kind, name), []).append(at)
+                found.setdefault(Group(kind, self._name(kind, row)), []).append(at)
         first: dict[tuple[int, ...], Group] = {}
         for group, rows in found.items():
             first.setdefault(tuple(rows), group)
         return {group: list(rows) for rows, group in first.items()}
 
+    def members(self, group: Group) -> list[int]:
+        """Return the rows of a group, of this site or another one."""
+        return [at for at, row in enumerate(self.rows) if self._name(group.kind, row) == group.name]
+
+    def _name(self, kind: str, row: Row) -> str:
+        return {"site": self.site, "series": _label(row)}.get(kind) or str(getattr(row, kind))
+
+    @cached_property
     def rises(self) -> list[SiteRise]:
-        """Return what rose, by wall time and by CPU time, ended or not."""
+        """What rose, by wall time and by CPU time, ended or not."""
         groups = self.groups()
         return [
             SiteRise(self, one.group, metric, one)
-            for metric, logs in self._logs().items()
+            for metric, logs in self._logs.items()
             for one in rises(logs, groups)
             if isinstance(one.group, Group)
         ]
 
+    def level(self, rows: Sequence[int], metric: str) -> float | None:
+        """Return the median of the last three rounds of some series over their usual level; None: too few rounds."""
+        logs = self._logs[metric]
+        usual = np.isfinite(logs)
+        usual[:, -WINDOW:] = False
+        for one in self.rises:
+            if one.metric == metric:
+                usual[list(one.rise.members), one.rise.begin : one.rise.end] = False
+        usual &= usual[:, ::-1].cumsum(axis=1)[:, ::-1] <= MOST_ROUNDS
+        before = middles(np.where(usual, logs, np.nan), axis=1)
+        before[usual.sum(axis=1) < LEAST_ROUNDS] = np.nan
+        over = (middles(logs[:, -WINDOW:], axis=1) - before)[list(rows)]
+        told = over[np.isfinite(over)]
+        return math.exp(float(np.median(told))) if len(told) else None
+
+    @cached_property
     def _logs(self) -> dict[str, Array]:
         """Logarithms of both times by row and round, as if all had been measured on the same kind of machine."""
         shape = len(self.rows), len(self.rounds)

@@ -24,6 +24,12 @@ _EXITS = {
     PlaceState.SILENT: EXIT_SILENT,
     PlaceState.UNKNOWN: EXIT_UNKNOWN,
 }
+_SAID = {
+    PlaceState.SLOWER_ENGINE: ("engine", "slower"),
+    PlaceState.SLOWER_PLACE: ("place", "slower"),
+    PlaceState.SILENT: ("place", "silent"),
+    PlaceState.UNKNOWN: ("place", "not judged yet"),
+}
 _TIMES = {"wall_ns": "time", "cpu_ns": "CPU time"}
 
 
@@ -63,9 +69,17 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
 def title(found: Sequence[PlaceAlarm], n_sites: int) -> str:
     """Return the sentence that says it all."""
     sites = f"{n_sites} site{'s' if n_sites != 1 else ''}"
+    return f"{headline(found) or 'no alarm'}: {sites}, each against its nights before"
+
+
+def headline(found: Sequence[PlaceAlarm]) -> str:
+    """Return how many places are ill, and how; "": none is."""
     counts = Counter(one.state for one in found)
-    told = ", ".join(f"{counts[state]} {state.value}" for state in PlaceState if counts[state])
-    return f"{told or 'no alarm'}: {sites}, each against its nights before"
+    return ", ".join(
+        f"{n} {what}{'s are' if n > 1 else ' is'} {how}"
+        for state, (what, how) in _SAID.items()
+        if (n := counts[state])
+    )
 
 
 def document(found: Sequence[PlaceAlarm], n_sites: int) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""Pages of a hub: which site is ill, since when, whose fault it is, and all sites beside each other."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from arrowroot_lab.pages import publish
+from arrowroot_lab.store import Store
+from tests.lab import hubs
+
+from .parsed_pages import Page
+
+N_NIGHTS = 16
+#: The noon after the last night.
+NOON = hubs.FIRST_NIGHT + timedelta(days=N_NIGHTS - 1, hours=10)
+
+
+def published(directory, at=NOON, **told):
+    """The pages of a hub that is made."""
+    hub = hubs.Hub(n_nights=N_NIGHTS, **told)
+    with Store.open(directory / "hub.db") as store:
+        for result in hub.results():
+            store.put(result)
+        publish(store, directory / "pages", at=at)
+    return directory / "pages"
+
+
+@pytest.fixture(scope="module")
+def ill(tmp_path_factory):
+    faults = (
+        hubs.Fault("storage", "RAL", 12, 1.0, "davs"),
+        hubs.Fault("cpu", "CERN", 12, 0.4),
+        hubs.Fault("silent", "GLASGOW", 12),
+    )
+    versions = {0: "6.38.00", 8: "6.40.00"}
+    return published(
+        tmp_path_factory.mktemp("ill"),
+        sites=("CERN", "FNAL", "GLASGOW", "RAL"),
+        faults=faults,
+        versions=versions,
+    )
+
+
+def test_the_first_screen_says_which_place_is_ill_since_when_by_how_much_and_whose_fault(ill):
+    page = Page(ill / "index.html")
+    words = page.words()
+    assert "2 places are slower, 1 place is silent; no case fails" in words
+    assert "Nothing fails" not in words
+    assert "RAL, storage davs takes 2.0" in words
+    assert "times as long since 2026-10-13, 3 days ago. Fault: storage." in words
+    assert "times the CPU time since 2026-10-13, 3 days ago. Fault: node." in words
+    assert "GLASGOW is silent since 2026-10-12" in words
+    assert "Nothing: each series" not in words
+
+
+def test_each_site_has_its_levels_against_its_own_history_its_age_and_failures(ill):
+    page = Page(ill / "index.html")
+    ral, cern, glasgow, fnal = page.records("sites")
+    assert [one["site"] for one in (ral, cern, glasgow, fnal)] == ["RAL", "CERN", "GLASGOW", "FNAL"]
+    assert (ral["storage root"], ral["storage davs"]) == (
+        pytest.approx(1, abs=0.05),
+        pytest.approx(2, rel=0.05),
+    )
+    assert cern["storage davs"].startswith("CPU 1.4") or cern["storage davs"].startswith("CPU 1.3")
+    assert (glasgow["state"], glasgow["n_missed"], glasgow["storage davs"]) == ("silent", 3, None)
+    assert (fnal["state"], fnal["n_missed"], fnal["n_failed"]) == ("ok", 0, 0)
+    # Ill and well differ by a sign, too, and a level leads to a series that shows it.
+    texts = [cell["text"] for row in page.tables["sites"]["rows"] for cell in row]
+    assert sum(text.startswith("\N{BALLOT X} ") for text in texts) == 7
+    assert (ill / page.hrefs("sites", "storage davs")[0]).is_file()
+
+
+def test_a_silent_site_has_no_part_in_what_a_campaign_recommends(ill):
+    words = Page(ill / "campaigns" / "sites.html").words()
+    told = re.search(r'Of the storages "\w+" is the fastest in \d of (\d+) cases', words)
+    assert told is not None
+    assert told[1] == "9"  # three workloads at the three sites that are heard of
+    assert "Left out there: GLASGOW, silent since 2026-10-12." in words
+
+
+def test_a_level_that_is_no_alarm_yet_is_not_called_nothing(tmp_path):
+    fault = hubs.Fault("storage", "A", N_NIGHTS - 2, 1.0, "davs")
+    words = Page(published(tmp_path, sites=("A", "B"), faults=(fault,)) / "index.html").words()
+    assert (
+        "No alarm yet, but 1 level is high: A, storage davs at 1.996 times its usual level; no case fails"
+        in words
+    )
+    assert "Nothing fails" not in words
+
+
+def test_one_site_that_is_well_has_a_calm_page_and_silence_of_all_blames_none(tmp_path):
+    pages = published(tmp_path, sites=("A",))
+    page = Page(pages / "index.html")
+    assert "sites" not in page.tables
+    assert "Nothing fails" in page.words()
+    with Store.open(tmp_path / "hub.db") as store:
+        publish(store, pages, at=NOON + timedelta(days=9))
+        page = Page(pages / "index.html")
+        assert "silent" not in page.words()
+        for result in hubs.Hub(seed=2, sites=("B",), n_nights=N_NIGHTS).results():
+            store.put(result)
+        publish(store, pages, at=NOON + timedelta(days=9))
+    words = Page(pages / "index.html").words()
+    assert "No site is heard of for two of its rounds: this hub gets no results" in words
