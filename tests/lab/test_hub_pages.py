@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import statistics
 from datetime import timedelta
 
 import pytest
 
 from arrowroot_lab.pages import publish
-from arrowroot_lab.store import Store
+from arrowroot_lab.store import Filter, Store
+from tests.command import run_here
 from tests.lab import hubs
 
 from .parsed_pages import Page
@@ -105,3 +108,30 @@ def test_one_site_that_is_well_has_a_calm_page_and_silence_of_all_blames_none(tm
         publish(store, pages, at=NOON + timedelta(days=9))
     words = Page(pages / "index.html").words()
     assert "No site is heard of for two of its rounds: this hub gets no results" in words
+
+
+def test_sites_are_compared_by_their_nearest_nights_and_told_that_they_never_take_turns(ill):
+    done = run_here("lab", "compare", "--by", "site", "FNAL", "--db", str(ill.parent / "hub.db"), "--json")
+    told = json.loads(done.stdout)
+    rows = {(one["site_now"], one["storage"], one["workload"], one["version"]): one for one in told["rows"]}
+    assert len(rows) == 3 * 2 * 3 * 2  # sites, storages, workloads, versions
+    told_of = {"GLASGOW": set(), "CERN": set(), "RAL": set()}
+    for one in rows.values():
+        told_of[one["site_now"]].add((one["version"], one["n_pairs"]))
+    assert told_of["RAL"] == told_of["CERN"] == {("6.38.00", 8), ("6.40.00", 8)}
+    assert told_of["GLASGOW"] == {("6.38.00", 8), ("6.40.00", 4)}
+    assert {one["verdict"] for one in rows.values() if one["n_pairs"] == 4} == {"not enough"}
+    with Store.open(ill.parent / "hub.db") as store:
+        documents = list(store.results(Filter(storage=("root",))))
+    nights = {}
+    for one in documents:
+        if one.case["workload_name"] == "all" and one.version == "6.38.00" and one.site in ("RAL", "FNAL"):
+            wall = statistics.median(sample.wall_ns for sample in one.samples)
+            nights.setdefault(one.created_at[:10], {})[one.site] = wall
+    ratios = sorted(one["RAL"] / one["FNAL"] for one in nights.values())
+    row = rows["RAL", "root", "all", "6.38.00"]
+    assert row["ratio"] == pytest.approx(statistics.median(ratios))
+    assert row["ratio_low"] <= ratios[0] * 1.0001
+    notes = " ".join(told["notes"])
+    assert "Sites never take turns" in notes
+    assert "Not enough, 6 of 36: 4 nights; a bound at 99% needs 7." in notes

@@ -7,6 +7,7 @@ import math
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +21,10 @@ from arrowroot_lab.statistics import (
     bound_rank,
     changes,
     compare,
+    compare_nights,
     least_n,
     median_bounds,
+    nearest,
 )
 from arrowroot_lab.statistics import paired as paired_samples
 from arrowroot_lab.store import Taken
@@ -269,3 +272,25 @@ def test_the_document_says_what_is_measured():
     ]
     short = planted.HISTORIES[-1]
     assert f"| {short.title} | {planted.cells_of(short)} |" in lines
+
+
+def test_rounds_of_two_sites_are_compared_with_the_nearest_night_and_each_once():
+    before = [("2026-10-01T02:00:00Z", 1.0), ("2026-10-02T02:00:00Z", 2.0), ("2026-10-05T02:00:00Z", 4.0)]
+    now = [("2026-10-01T20:00:00Z", 3.0), ("2026-10-02T03:00:00Z", 4.0), ("2026-10-07T03:00:00Z", 9.0)]
+    # The night of the second is nearer to the third, which leaves the first to the first; the last is of no night.
+    assert nearest(before, now) == [3.0, 2.0]
+    assert nearest(before, []) == []
+
+
+def test_nights_that_are_alike_have_wider_bounds_so_that_equal_sites_are_rarely_told_apart():
+    draw = np.random.default_rng(1)
+    n_told = n_without = 0
+    for _ in range(400):
+        logs = draw.normal(0, 0.07, 50)
+        for night in range(1, 50):
+            logs[night] = 0.5 * logs[night - 1] + math.sqrt(0.75) * logs[night]
+        ratios = np.exp(logs[20:]).tolist()
+        n_told += compare_nights(ratios, is_lower_better=True).verdict is not Verdict.NOT_ENOUGH
+        n_without += compare(ratios).verdict is not Verdict.NOT_ENOUGH
+    assert n_told <= 8 < n_without
+    assert compare_nights([1.2] * 7, is_lower_better=True).verdict is Verdict.WORSE

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED
 from arrowroot_lab.mining import compare
-from arrowroot_lab.mining.comparison import SIDES
+from arrowroot_lab.mining.comparison import AXES_TO_COMPARE
 from arrowroot_lab.statistics import CONFIDENCE, LEAST, TOLERANCE, least_n
 
 from . import asking
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = f"""\
 Compares two versions, engines, storages, strategies or layouts in each case that both were measured in. A ratio is
-that of two samples of the same turn of the same run; its median has bounds that hold at {CONFIDENCE:.0%} each.
+that of two samples of the same turn of the same run; its median has bounds that hold at {CONFIDENCE:.0%} each. Sites
+never run in turns: a ratio is that of the medians of two nights, the nearest to each other.
 
   better, worse    by more than {LEAST:.0%}
   no difference    less than {TOLERANCE:.0%}
@@ -29,6 +30,7 @@ examples:
   arrowroot lab compare                          newest versions by those before
   arrowroot lab compare --by engine other mine   mine, judged by the other
   arrowroot lab compare --by storage local --metric store.n_bytes
+  arrowroot lab compare --by site CERN   the other sites, judged by CERN
   arrowroot lab compare --campaign nightly --fail   exit code 1 if any is worse
 """
 
@@ -41,7 +43,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     )
     parser.add_argument("now", nargs="?", metavar="NOW", help="what is judged (default: all others)")
     parser.add_argument(
-        "--by", default="version", choices=list(SIDES), help="what differs (default: version)"
+        "--by", default="version", choices=AXES_TO_COMPARE, help="what differs (default: version)"
     )
     parser.add_argument("--fail", action="store_true", help="exit code 1 if a case is worse, by any of these")
     asking.add_mining(parser)

@@ -1,7 +1,11 @@
-"""Two versions, engines, storages or strategies side by side: verdicts of pairs that were taken in turns."""
+"""Two versions, engines, storages, strategies or sites side by side: verdicts of pairs that were taken in turns.
+
+Sites never take turns: they are compared by their nearest nights.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -16,6 +20,8 @@ from arrowroot_lab.statistics import (
     TOLERANCE_SHARED,
     Comparison,
     Verdict,
+    compare_nights,
+    nearest,
     paired,
 )
 from arrowroot_lab.statistics import compare as judge
@@ -40,14 +46,23 @@ SIDES = {
     "strategy": "strategy_group",
     "layout": "layout_group",
 }
+#: The same, and what never runs in turns: it is compared by its nights.
+AXES_TO_COMPARE = (*SIDES, "site")
 #: Pairs are of so many runs, the newest ones that have both sides: what was a year ago is another machine's.
 MAX_RUNS = 20
+#: Sites are compared by their newest rounds: what was a month ago is another night's.
+_N_NIGHTS = 10
 #: The columns that a comparison asks of a row; ``Measured`` has all of them.
-_COLUMNS = ("uuid", "run", "outcome", "reason", *SIDES.values(), *AXES)
+_COLUMNS = ("uuid", "run", "created_at", "outcome", "reason", "n_cores", *SIDES.values(), *AXES)
 #: Forms of metrics that count something, of which zero is a value like others.
 _COUNTS = ("count", "bytes")
 #: Bounds of times in which others on the node are waited for.
 _SHARED = {"least": LEAST_SHARED, "tolerance": TOLERANCE_SHARED, "confidence": CONFIDENCE_SHARED}
+_OF_NIGHTS = (
+    f": the median over the {_N_NIGHTS} newest nights, each round over the nearest one of the other site. Sites never "
+    "take turns: machines, lines and what else happens there are in it. "
+    f"Each bound holds at {CONFIDENCE:.0%}, and is wider where nights are alike."
+)
 #: Alarming first.
 _ORDER = [Verdict.WORSE, Verdict.BETTER, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE]
 
@@ -100,7 +115,7 @@ def compare(
     Args:
         store: where from
         where: which results
-        by: version, engine, storage, strategy or layout
+        by: version, engine, storage, strategy, layout or site
         before: what is judged by; None: the version before the newest one, else what was measured first
         now: what is judged; None: the newest version of each engine, else each of the others
         key: the metric; None: the wall time, and the notes tell of CPU time and memory what differs
@@ -140,8 +155,8 @@ def compare_measured(
     statistic: str = "median",
 ) -> tuple[ResultTable, list[Compared]]:
     """Do what ``compare`` does, with results that are at hand, newest first; their samples are read from the store."""
-    if by not in SIDES:
-        raise RequestError(f"{by}: this cannot be compared; {', '.join(SIDES)} can")
+    if by not in AXES_TO_COMPARE:
+        raise RequestError(f"{by}: this cannot be compared; {', '.join(AXES_TO_COMPARE)} can")
     if statistic not in STATISTICS:
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
     asked, *further = [metric(one) for one in (JUDGED if key is None else (key,))]
@@ -151,13 +166,15 @@ def compare_measured(
         if value is not None and value not in order:
             raise RequestError(f"{by} {value}: no such results; there are {', '.join(order) or 'none'}")
     chosen = [
-        (sides, [_newest(one, _shared_runs(group, sides)) for one in (group[sides[0]], group[sides[1]])])
+        (sides, _both(group, sides, by))
         for group in groups
         for sides in _sides([value for value in order if value in group], by, before, now, order)
     ]
     if not chosen:
         two = " and ".join(value for value in (before, now) if value) or f"more than one {by}"
-        others = [axis for axis in SIDES if any(len(group) > 1 for group in _groups(found, axis)[0])]
+        others = [
+            axis for axis in AXES_TO_COMPARE if any(len(group) > 1 for group in _groups(found, axis)[0])
+        ]
         hint = f": write --by {' or --by '.join(others)}" if others and not (before or now) else ""
         if len({one.axes.get("node") for one in found}) > 1:
             hint += "; results of shared nodes are not compared with those of quiet ones"
@@ -198,7 +215,7 @@ def _groups(found: Sequence[Measured], by: str) -> tuple[list[dict[str, list[Mea
         if value is None:
             continue
         values[value] = values.pop(value, None)  # at the end stands what came up first
-        group = getattr(one.row, SIDES[by])
+        group = _shared_by_sites(one) if by == "site" else getattr(one.row, SIDES[by])
         if not group:  # an older laboratory was still writing when the database was brought up to date
             continue
         version = one.axes["version"]
@@ -206,6 +223,20 @@ def _groups(found: Sequence[Measured], by: str) -> tuple[list[dict[str, list[Mea
             continue  # of each engine its newest version
         groups.setdefault(group, {}).setdefault(value, []).append(one)
     return list(groups.values()), list(reversed(values))
+
+
+def _shared_by_sites(one: Measured) -> str:
+    """The key of what sites have in common: all that is asked, whatever their machines are."""
+    asked = [value for axis, value in one.axes.items() if axis not in ("site", "campaign")]
+    return json.dumps([*asked, one.row.n_cores])
+
+
+def _both(group: dict[str, list[Measured]], sides: tuple[str, str], by: str) -> list[list[Measured]]:
+    """The results of both sides that are compared."""
+    both = [group[side] for side in sides]
+    if by == "site":
+        return [side[:_N_NIGHTS] for side in both]
+    return [_newest(side, _shared_runs(group, sides)) for side in both]
 
 
 def _shared_runs(group: dict[str, list[Measured]], sides: tuple[str, str]) -> list[str]:
@@ -244,32 +275,12 @@ def _compared(
     statistic: str,
 ) -> Compared:
     first, second = both
-    taken = [[(one.row.run, samples[one.row.uuid]) for one in side] for side in both]
-    is_count = asked.form in _COUNTS
-    pairs = paired(*taken, with_zeros=is_count)
-    is_exact = all(pair.is_exact for pair in pairs)
-    is_wide = asked.has_waits and any(one.row.node for side in both for one in side)
-    comparison = judge(
-        [pair.ratio for pair in pairs],
-        is_lower_better=asked.is_lower_better,
-        is_exact=is_exact,
-        **(_SHARED if is_wide else {}),
-    )
-    # From zero there is a verdict, and no ratio.
-    comparison = replace(
-        comparison,
-        ratio=_finite(comparison.ratio),
-        low=_finite(comparison.low),
-        high=_finite(comparison.high),
-    )
     figures = []
-    for side in taken:
-        values = [sample.value for _, of_result in side for sample in of_result if sample.value is not None]
+    for side in both:
+        values = [value for one in side for value in _values(samples[one.row.uuid])]
         figures.append(STATISTICS[statistic](values) if values else None)
-    if not pairs:
-        comparison = replace(comparison, reason=_why_unpaired(both, figures, is_count=is_count))
-    elif not is_exact and all(sample.trace for side in taken for _, told in side for sample in told):
-        comparison = replace(comparison, reason="in virtual time, each from a trace of its own")
+    judged = _judged_by_nights if by == "site" else _judged_by_pairs
+    comparison = judged(both, samples, asked, statistic, figures)
     return Compared(
         case={
             axis: value
@@ -289,6 +300,67 @@ def _compared(
     )
 
 
+def _values(taken: Iterable[Taken]) -> list[float]:
+    return [sample.value for sample in taken if sample.value is not None]
+
+
+def _judged_by_nights(
+    both: list[list[Measured]],
+    samples: dict[str, list[Taken]],
+    asked: Metric,
+    statistic: str,
+    figures: list[float | None],
+) -> Comparison:
+    """What the nearest rounds of two sites allow to say, which never run in turns."""
+    rounds = [
+        [
+            (one.row.created_at, figure)
+            for one in side
+            if (values := _values(samples[one.row.uuid])) and (figure := STATISTICS[statistic](values)) > 0
+        ]
+        for side in both
+    ]
+    ratios = nearest(*rounds)
+    if ratios:
+        return compare_nights(ratios, is_lower_better=asked.is_lower_better)
+    why = _why_no_figure(both, figures) or "no rounds of both are within a day"
+    return replace(judge([]), reason=why)
+
+
+def _judged_by_pairs(
+    both: list[list[Measured]],
+    samples: dict[str, list[Taken]],
+    asked: Metric,
+    statistic: str,
+    figures: list[float | None],
+) -> Comparison:
+    """What the pairs of samples that were taken in turns allow to say."""
+    del statistic
+    taken = [[(one.row.run, samples[one.row.uuid]) for one in side] for side in both]
+    is_count = asked.form in _COUNTS
+    pairs = paired(*taken, with_zeros=is_count)
+    is_exact = all(pair.is_exact for pair in pairs)
+    is_wide = asked.has_waits and any(one.row.node for side in both for one in side)
+    comparison = judge(
+        [pair.ratio for pair in pairs],
+        is_lower_better=asked.is_lower_better,
+        is_exact=is_exact,
+        **(_SHARED if is_wide else {}),
+    )
+    # From zero there is a verdict, and no ratio.
+    comparison = replace(
+        comparison,
+        ratio=_finite(comparison.ratio),
+        low=_finite(comparison.low),
+        high=_finite(comparison.high),
+    )
+    if not pairs:
+        return replace(comparison, reason=_why_unpaired(both, figures, is_count=is_count))
+    if not is_exact and all(sample.trace for side in taken for _, told in side for sample in told):
+        return replace(comparison, reason="in virtual time, each from a trace of its own")
+    return comparison
+
+
 def _finite(value: float | None) -> float | None:
     return None if value == math.inf else value
 
@@ -301,12 +373,19 @@ def _why_skipped(both: list[list[Measured]]) -> str | None:
     return None
 
 
-def _why_unpaired(both: list[list[Measured]], figures: list[float | None], *, is_count: bool) -> str:
+def _why_no_figure(both: list[list[Measured]], figures: list[float | None]) -> str | None:
     for side, figure in zip(both, figures, strict=True):
         if figure is None:
             row = side[0].row
             ended = "" if row.outcome == Outcome.OK.value else f" {row.outcome}"
             return f"{row.engine}{ended}: {row.reason or 'no sample is counted'}"
+    return None
+
+
+def _why_unpaired(both: list[list[Measured]], figures: list[float | None], *, is_count: bool) -> str:
+    why = _why_no_figure(both, figures)
+    if why is not None:
+        return why
     first, second = ({one.row.run for one in side if one.row.run} for side in both)
     if not first & second:
         return "never measured in turns: no run has both"
@@ -350,7 +429,7 @@ def _table(
         ),
         Column(f"{asked.key}_now", titles[0], asked.form),
         Column(f"{asked.key}_before", titles[1], asked.form),
-        Column("n_pairs", "pairs", "count"),
+        Column("n_pairs", "nights" if by == "site" else "pairs", "count"),
     )
     rows = tuple(
         (
@@ -374,7 +453,9 @@ def _table(
             *notes,
             "Ratios are of what is judged over what it is judged by"
             + (
-                "."
+                _OF_NIGHTS
+                if by == "site"
+                else "."
                 if all(one.comparison.is_exact for one in compared)
                 else f", of pairs taken in turns; each bound holds at {CONFIDENCE:.0%}."
             ),

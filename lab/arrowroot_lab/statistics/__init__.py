@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .bounds import CONFIDENCE, bound_rank, least_n, median_bounds
 from .changes import LEAST_CHANGE, LEAST_HISTORY, Change, changes
+from .nights import compare_nights, nearest
 from .pairs import Pair, paired
 from .rises import LEAST_ROUNDS, MOST_ROUNDS, WINDOW, Rise, middles, rises
 from .verdict import (
@@ -37,9 +38,11 @@ __all__ = [
     "bound_rank",
     "changes",
     "compare",
+    "compare_nights",
     "least_n",
     "median_bounds",
     "middles",
+    "nearest",
     "paired",
     "rises",
 ]

@@ -83,18 +83,25 @@ def _tamed(logs: Sequence[float], noise: float) -> list[float]:
 
 
 def _likeness(logs: Sequence[float]) -> float:
-    """By how much more a level of neighbours that are alike varies than their differences tell: 1 or more.
+    """By how much more a level of neighbours that are alike varies than their differences tell: 1 or more."""
+    alike = likeness(logs)
+    return math.sqrt((1 + alike) / (1 - alike)) / math.sqrt(1 - alike)
+
+
+def likeness(logs: Sequence[float]) -> float:
+    """Return how much alike neighbours are: 0, they are not, to 0.8.
 
     Of points that are not alike, one difference takes half of the next one back; a change of level is in one alone.
     """
     steps = [new - old for old, new in pairwise(logs)]
+    if not steps:
+        return 0.0
     most = 3 * statistics.median(map(abs, steps)) / _OF_DIFFERENCES
     steps = [min(max(step, -most), most) for step in steps]
     squares = sum(step * step for step in steps)
     back = sum(one * next_one for one, next_one in pairwise(steps)) / squares if squares else -0.5
     # Few points seem alike by chance.
-    alike = min(max(1 + 2 * back, 0.0), _MOST_ALIKE) * len(logs) / (len(logs) + _OF_CHANCE)
-    return math.sqrt((1 + alike) / (1 - alike)) / math.sqrt(1 - alike)
+    return min(max(1 + 2 * back, 0.0), _MOST_ALIKE) * len(logs) / (len(logs) + _OF_CHANCE)
 
 
 def _segmented(logs: Sequence[float], noise: float) -> list[int]:

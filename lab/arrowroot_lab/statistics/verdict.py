@@ -55,6 +55,8 @@ def compare(
     tolerance: float = TOLERANCE,
     confidence: float = CONFIDENCE,
     is_exact: bool = False,
+    widening: float = 1.0,
+    of: str = "pairs",
 ) -> Comparison:
     """Return what the ratios of pairs, now over before, allow to say.
 
@@ -63,14 +65,17 @@ def compare(
     pairs are not enough: there are fewer than 7, or they scatter too much.
 
     is_exact: the ratios are those of virtual time, each of two replays of one trace: there is no noise to be bounded.
+    widening: the bounds are so many times as far from the median, as ratios that are alike tell less than others
+    of: what the ratios are of, for people
     """
     is_exact = is_exact and bool(ratios)
     bounds = (min(ratios), max(ratios)) if is_exact else median_bounds(ratios, confidence)
     if bounds is None:
-        few = f"{len(ratios)} pairs; a bound at {confidence:.0%} needs {least_n(confidence)}"
-        middle = statistics.median(ratios) if ratios else None
-        return Comparison(Verdict.NOT_ENOUGH, len(ratios), middle, None, None, few)
-    low, high = bounds
+        few = f"{len(ratios)} {of}; a bound at {confidence:.0%} needs {least_n(confidence)}"
+        told = statistics.median(ratios) if ratios else None
+        return Comparison(Verdict.NOT_ENOUGH, len(ratios), told, None, None, few)
+    middle = statistics.median(ratios)
+    low, high = (middle * (bound / middle) ** widening if widening > 1 else bound for bound in bounds)
     reason: str | None = None
     if low > 1 + least:
         verdict = Verdict.WORSE if is_lower_better else Verdict.BETTER
@@ -83,6 +88,6 @@ def compare(
         reason = (
             "in virtual time, and its runs do not agree"
             if is_exact
-            else "the pairs scatter too much; more repeats narrow the bounds"
+            else f"the {of} scatter too much; more {'repeats' if of == 'pairs' else of} narrow the bounds"
         )
-    return Comparison(verdict, len(ratios), statistics.median(ratios), low, high, reason, is_exact)
+    return Comparison(verdict, len(ratios), middle, low, high, reason, is_exact)
