@@ -24,6 +24,7 @@ from arrowroot_lab.store import Store
 
 from .made import Made
 from .parsed_pages import a_classic
+from .test_hub_pages import ILL, published
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MISSING = [
@@ -75,6 +76,11 @@ def site(tmp_path_factory):
             "classics": "classics/index.html",
             "root": directory / "pages",
         }
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    return published(tmp_path_factory.mktemp("hub"), **ILL)
 
 
 KINDS = ("overview", "campaign", "series", "result", "failed", "compare", "classic", "classics")
@@ -193,6 +199,25 @@ def test_pages_of_the_kept_results_fit_the_screen_and_have_legible_figures(page,
         )
         assert max(cards, default=0) <= 0, name
     assert page.troubles == []
+
+
+@pytest.mark.parametrize(
+    "page", [{"screen": "telephone", "scheme": "dark"}, {"screen": "wide"}], indirect=True, ids=SCREENS
+)
+def test_pages_of_a_hub_fit_the_screen_and_begin_with_the_places_that_are_ill(page, hub):
+    from axe_playwright_python.sync_playwright import Axe
+
+    for name in ("index.html", "campaigns/sites.html"):
+        page.goto((hub / name).as_uri())
+        widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert widths[0] <= widths[1], name
+        assert check_figures(page, name) > 30, name
+        found = Axe().run(page).response["violations"]
+        assert [(name, one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+    page.goto((hub / "index.html").as_uri())
+    for words in ("RAL, storage davs", "CERN", "GLASGOW"):
+        box = page.locator(".ills li", has_text=words).bounding_box()
+        assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 
 @pytest.mark.parametrize("page", [{"screen": screen} for screen in SCREENS], indirect=True, ids=SCREENS)

@@ -21,30 +21,32 @@ N_NIGHTS = 16
 NOON = hubs.FIRST_NIGHT + timedelta(days=N_NIGHTS - 1, hours=10)
 
 
-def published(directory, at=NOON, **told):
-    """The pages of a hub that is made."""
+def published(directory, without=lambda _: False, **told):
+    """The pages of a hub that is made, without some of its results."""
     hub = hubs.Hub(n_nights=N_NIGHTS, **told)
     with Store.open(directory / "hub.db") as store:
         for result in hub.results():
-            store.put(result)
-        publish(store, directory / "pages", at=at)
+            if not without(result):
+                store.put(result)
+        publish(store, directory / "pages", at=NOON)
     return directory / "pages"
+
+
+#: A slow storage, a slow node and a silent site.
+ILL = {
+    "sites": ("CERN", "FNAL", "GLASGOW", "RAL"),
+    "faults": (
+        hubs.Fault("storage", "RAL", 12, 1.0, "davs"),
+        hubs.Fault("cpu", "CERN", 12, 0.4),
+        hubs.Fault("silent", "GLASGOW", 12),
+    ),
+    "versions": {0: "6.38.00", 8: "6.40.00"},
+}
 
 
 @pytest.fixture(scope="module")
 def ill(tmp_path_factory):
-    faults = (
-        hubs.Fault("storage", "RAL", 12, 1.0, "davs"),
-        hubs.Fault("cpu", "CERN", 12, 0.4),
-        hubs.Fault("silent", "GLASGOW", 12),
-    )
-    versions = {0: "6.38.00", 8: "6.40.00"}
-    return published(
-        tmp_path_factory.mktemp("ill"),
-        sites=("CERN", "FNAL", "GLASGOW", "RAL"),
-        faults=faults,
-        versions=versions,
-    )
+    return published(tmp_path_factory.mktemp("ill"), **ILL)
 
 
 def test_the_first_screen_says_which_place_is_ill_since_when_by_how_much_and_whose_fault(ill):
@@ -74,6 +76,34 @@ def test_each_site_has_its_levels_against_its_own_history_its_age_and_failures(i
     texts = [cell["text"] for row in page.tables["sites"]["rows"] for cell in row]
     assert sum(text.startswith("\N{BALLOT X} ") for text in texts) == 7
     assert (ill / page.hrefs("sites", "storage davs")[0]).is_file()
+
+
+def test_wall_time_and_efficiency_are_shown_by_site_and_version_for_each_test(ill):
+    page = Page(ill / "campaigns" / "sites.html")
+    told = {
+        (name, one["site"], one["version"]): one
+        for name in page.tables
+        if name.startswith("by-site")
+        for one in page.records(name)
+    }
+    assert len(told) == 6 * 4 * 2  # tests, sites, versions
+    assert {site for _, site, _ in told} == {"CERN", "FNAL", "GLASGOW, silent", "RAL"}
+    with Store.open(ill.parent / "hub.db") as store:
+        results = list(
+            store.results(Filter(storage=("davs",), workload=("all",), site=("RAL",), version=("6.40.00",)))
+        )
+    walls = [statistics.median(sample.wall_ns for sample in one.samples) for one in results]
+    cpus = [statistics.median(sample.cpu_ns for sample in one.samples) for one in results]
+    figures = re.findall(r'<figure id="(by-site-\d)">\s*<figcaption><h3>([^<]*)', page.source)
+    name = {title.rpartition(": ")[2]: f"{figure}-numbers" for figure, title in figures}["davs / all"]
+    row = told[name, "RAL", "6.40.00"]
+    assert row["wall_ns"] == pytest.approx(statistics.median(walls), abs=1)
+    assert (row["wall_ns_low"], row["wall_ns_high"]) == pytest.approx((min(walls), max(walls)), abs=1)
+    shares = statistics.median(cpu / wall for cpu, wall in zip(cpus, walls, strict=True))
+    assert row["cpu_efficiency"] == pytest.approx(shares)
+    assert row["n_nights"] == 8
+    assert "Wall time by storage" not in page.words()
+    assert "The last run" not in Page(ill / "index.html").words()
 
 
 def test_a_silent_site_has_no_part_in_what_a_campaign_recommends(ill):

@@ -43,7 +43,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     )
     parser.add_argument("now", nargs="?", metavar="NOW", help="what is judged (default: all others)")
     parser.add_argument(
-        "--by", default="version", choices=AXES_TO_COMPARE, help="what differs (default: version)"
+        "--by",
+        default="version",
+        choices=AXES_TO_COMPARE,
+        metavar="AXIS",
+        help=f"what differs: {', '.join(AXES_TO_COMPARE)} (default: version)",
     )
     parser.add_argument("--fail", action="store_true", help="exit code 1 if a case is worse, by any of these")
     asking.add_mining(parser)

@@ -51,7 +51,7 @@ AXES_TO_COMPARE = (*SIDES, "site")
 #: Pairs are of so many runs, the newest ones that have both sides: what was a year ago is another machine's.
 MAX_RUNS = 20
 #: Sites are compared by their newest rounds: what was a month ago is another night's.
-_N_NIGHTS = 10
+N_NIGHTS = 10
 #: The columns that a comparison asks of a row; ``Measured`` has all of them.
 _COLUMNS = ("uuid", "run", "created_at", "outcome", "reason", "n_cores", *SIDES.values(), *AXES)
 #: Forms of metrics that count something, of which zero is a value like others.
@@ -59,7 +59,7 @@ _COUNTS = ("count", "bytes")
 #: Bounds of times in which others on the node are waited for.
 _SHARED = {"least": LEAST_SHARED, "tolerance": TOLERANCE_SHARED, "confidence": CONFIDENCE_SHARED}
 _OF_NIGHTS = (
-    f": the median over the {_N_NIGHTS} newest nights, each round over the nearest one of the other site. Sites never "
+    f": the median over the {N_NIGHTS} newest nights, each round over the nearest one of the other site. Sites never "
     "take turns: machines, lines and what else happens there are in it. "
     f"Each bound holds at {CONFIDENCE:.0%}, and is wider where nights are alike."
 )
@@ -235,7 +235,7 @@ def _both(group: dict[str, list[Measured]], sides: tuple[str, str], by: str) -> 
     """The results of both sides that are compared."""
     both = [group[side] for side in sides]
     if by == "site":
-        return [side[:_N_NIGHTS] for side in both]
+        return [side[:N_NIGHTS] for side in both]
     return [_newest(side, _shared_runs(group, sides)) for side in both]
 
 

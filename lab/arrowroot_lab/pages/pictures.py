@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,18 @@ from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.history import Mark, Moment
 from arrowroot_lab.figures.history import history as history_figure
 from arrowroot_lab.figures.matrix import Axis, Cell, matrix
+from arrowroot_lab.figures.places import AtSite, by_site
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
-from arrowroot_lab.mining.comparison import has_no_bounds
+from arrowroot_lab.mining.comparison import N_NIGHTS, has_no_bounds
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.mining.results import label
+from arrowroot_lab.mining.results import label, natural
 from arrowroot_lab.mining.table import Column
 
 from .snapshot import Facts, Snapshot, axes, has_time, why_no_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from arrowroot_lab.documents import Result
     from arrowroot_lab.figures.figure import Figure
@@ -91,18 +93,30 @@ def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
         both = [one for one in found if not one.is_virtual], [one for one in found if one.is_virtual]
         return [told for part in both if (told := _bars_of(part, snapshot, "Wall time"))]
     caption = "Bars are medians of the counted samples, whiskers go from the least to the most."
-    return [
-        bars(
-            f"{title}: {name}" if name else title,
-            caption,
-            data,
-            WALL,
-            group=(group or "dataset").capitalize(),
-            series=" / ".join(programs) or "engine",
-        )
-        for name, data in list(parts.items())[:MAX_FIGURES]
-        if any(bar.value is not None for bar in data)  # without any, the matrix says why
-    ]
+    return _first(
+        [
+            bars(
+                f"{title}: {name}" if name else title,
+                caption,
+                data,
+                WALL,
+                group=(group or "dataset").capitalize(),
+                series=" / ".join(programs) or "engine",
+            )
+            for name, data in parts.items()
+            if any(bar.value is not None for bar in data)  # without any, the matrix says why
+        ]
+    )
+
+
+def _first(figures: list[Figure]) -> list[Figure]:
+    """The first figures; the last of them says what is left out."""
+    n_left = len(figures) - MAX_FIGURES
+    if n_left <= 0:
+        return figures
+    last = figures[MAX_FIGURES - 1]
+    told = f"{last.caption} There are {n_left} more of its kind, whose numbers the table of results has."
+    return [*figures[: MAX_FIGURES - 1], replace(last, caption=told)]
 
 
 def run_bars(found: Sequence[Summary], snapshot: Snapshot) -> Figure | None:
@@ -153,6 +167,76 @@ def _why_not(one: Summary, facts: Facts | None) -> str:
     return f"{about}{why_no_time(one)}: {one.reason or 'no reason told'}"
 
 
+def by_site_and_version(found: Sequence[Summary], silent: Container[str]) -> list[Figure]:
+    """Return wall time and CPU efficiency by site and version, a figure for each test, those of most sites first.
+
+    found: of a campaign, newest first
+    silent: sites that nothing is heard of
+    """
+    measured = [one for one in found if not one.is_virtual]
+    sites = sorted({one.site for one in measured}, key=natural)
+    if len(sites) < 2:
+        return []
+    _, others = axes(measured)
+    tests: dict[str, list[Summary]] = {}
+    names = [axis for axis in (*others, "strategy") if axis != "site"]
+    names = [axis for axis in names if len({getattr(one, axis) for one in measured}) > 1]
+    for one in measured:
+        tests.setdefault(label(one, names), []).append(one)
+    caption = (
+        f"Medians of the {N_NIGHTS} newest nights of each version, whiskers from the least to the most. Sites never "
+        "run in turns: machines, lines and loads are in it."
+    )
+    if len(measured) < len(found):
+        caption += " Replays in virtual time are left out."
+    ordered = sorted(tests.items(), key=lambda test: (-len({one.site for one in test[1]}), natural(test[0])))
+    return [
+        by_site(
+            f"Wall time and CPU efficiency by site and version{f': {name}' if name else ''}",
+            caption,
+            _at_sites(of_test, sites, silent),
+        )
+        for name, of_test in ordered
+    ]
+
+
+def _at_sites(found: Sequence[Summary], sites: Sequence[str], silent: Container[str]) -> list[AtSite]:
+    """Each version at each site, those that are not there, too."""
+    engines = {one.engine for one in found}
+    cells: dict[tuple[str, str], list[Summary]] = {}
+    for one in found:
+        version = f"{one.engine} {one.version}" if len(engines) > 1 else one.version
+        cells.setdefault((one.site, version), []).append(one)
+    versions = sorted({version for _, version in cells}, key=natural)
+    return [
+        _at_site(f"{site}, silent" if site in silent else site, version, cells.get((site, version), []))
+        for site in sites
+        for version in versions
+    ]
+
+
+def _at_site(site: str, version: str, found: Sequence[Summary]) -> AtSite:
+    timed = [one for one in found if has_time(one)][:N_NIGHTS]
+    if not timed:
+        why = f"{why_no_time(found[0])}: {found[0].reason or 'no reason told'}" if found else ""
+        return AtSite(site, version, None, note=why)
+    walls = [one.wall_median_ns for one in timed if one.wall_median_ns]
+    shares = [
+        one.cpu_median_ns / (one.wall_median_ns * one.n_cores)
+        for one in timed
+        if one.cpu_median_ns and one.wall_median_ns
+    ]
+    return AtSite(
+        site,
+        version,
+        statistics.median(walls),
+        min(walls),
+        max(walls),
+        statistics.median(shares) if shares else None,
+        len(timed),
+    )
+
+
 def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
     """Return CPU efficiency against the round trip, a figure for each workload that was measured at two or more."""
     programs, others = axes(found)
@@ -184,7 +268,7 @@ def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> li
                 from_zero=True,
             )
         )
-    return figures[:MAX_FIGURES]
+    return _first(figures)
 
 
 def series_history(told: History) -> Figure:

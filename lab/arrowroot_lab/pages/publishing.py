@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 FIRST = "index.html"
 #: Pairs are looked for in what so many of the newest commands have measured of a campaign.
 N_RUNS = 5
+#: So many pictures of a campaign by site are seen at once, on its page and on the first one.
+N_BY_SITE = 2
 #: Of more values of an axis each is compared with the first alone, not with each other.
 MAX_EACH_WITH_EACH = 4
 
@@ -133,6 +135,7 @@ class _Site:
             "version": arrowroot_lab.__version__,
             "made_at": _date(snapshot.at),
             "now": snapshot.at,
+            "n_by_site": N_BY_SITE,
             "n_commit": N_COMMIT,
             "place": place,
             "navigation": navigation,
@@ -227,17 +230,25 @@ class _Site:
         return series_page(series_id) if series_id else None
 
     def _last_run(self) -> dict[str, Any] | None:
-        """The figures of the newest command: the answer, a picture, and a table; None without results."""
+        """The figures of the newest command, or of its campaign if that has several sites; None without results."""
         run = next(iter(runs_of(self.snapshot.summaries).values()), None)
         if run is None:
             return None
         found = in_order(run)
+        if by_site := self._by_site(found[0].campaign):
+            return {
+                "campaign": found[0].campaign,
+                "page": campaign_page(found[0].campaign),
+                "by_site": by_site[:N_BY_SITE],
+                "n_by_site": len(by_site),
+            }
         figure = pictures.run_bars(found, self.snapshot)
         table = replace(measured_table(found, self.snapshot.facts), title="The last run")
         links = {(place, "case"): result_page(one.uuid) for place, one in enumerate(found)}
         return {
             "campaign": found[0].campaign,
             "page": campaign_page(found[0].campaign),
+            "by_site": [],
             "answer": answers(found),
             "shown": [self._shown(figure, "last-figure")] if figure else [],
             "table": Linked(table, "last", links),
@@ -258,7 +269,9 @@ class _Site:
         runs = runs_of(all_results)
         failed = [one for one in found if one.outcome in BAD]
         figure = pictures.campaign_matrix(found, self.snapshot)
-        by_storage = pictures.campaign_bars(found, self.snapshot)
+        by_site = self._by_site(name)
+        # Of several sites these would be a part of the same.
+        by_storage = [] if by_site else pictures.campaign_bars(found, self.snapshot)
         by_trip = pictures.efficiency_by_round_trip(found, self.snapshot)
         self._page(
             campaign_page(name),
@@ -276,11 +289,17 @@ class _Site:
             matrix=[
                 self._shown(each, f"matrix-{place}") for place, each in enumerate([figure] if figure else [])
             ],
+            by_site=by_site,
             bars=[self._shown(each, f"bars-{place}") for place, each in enumerate(by_storage)],
             efficiency=[self._shown(each, f"efficiency-{place}") for place, each in enumerate(by_trip)],
             comparisons=self._comparisons(name, runs),
             results=self._linked(table_of(found), "results"),
         )
+
+    def _by_site(self, campaign: str) -> list[_Shown]:
+        """The pictures of a campaign by site and version; none of a single site."""
+        found = pictures.by_site_and_version(self.snapshot.of_campaign(campaign), self.places.silent)
+        return [self._shown(each, f"by-site-{place}") for place, each in enumerate(found)]
 
     def _comparisons(
         self, campaign: str, runs: dict[str, list[Summary]]
