@@ -400,6 +400,23 @@ def test_runs_are_folded_by_month_with_the_newest_open_and_long_tables_are_folde
     assert "rows</summary>" not in few.source
 
 
+def test_figures_that_are_left_out_are_counted(tmp_path):
+    made = Made(engines=("uproot",), storages=("local", "nginx"), n_runs=1, with_trouble=False).results()[::3]
+    with Store.open(tmp_path / "lab.db") as store:
+        for one in made:
+            for place in range(8):
+                case = {
+                    **one.case,
+                    "workload_name": f"workload {place}",
+                    "workload": {"kind": "read", "n": place},
+                }
+                store.put(replace(one, case=case, uuid=str(uuid.uuid4())))
+        publish(store, tmp_path / "pages", at=NOW)
+    page = Page(tmp_path / "pages" / "campaigns" / "storages.html")
+    assert len([name for name in page.tables if name.startswith("bars-")]) == 6
+    assert "There are 2 more of its kind" in page.words()
+
+
 def test_cases_that_share_little_are_in_one_figure(tmp_path):
     made = Made(engines=("uproot",), storages=("local", "nginx"), n_runs=1, with_trouble=False).results()[:4]
     with Store.open(tmp_path / "lab.db") as store:

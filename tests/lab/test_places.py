@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -17,6 +17,7 @@ from arrowroot_lab.location import Location
 from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.store import Store
 from arrowroot_lab.watching.alarms import Fault, PlaceState
+from arrowroot_lab.watching.sites import sites
 from arrowroot_servers import Nginx, Relay
 from tests.command import run_here
 from tests.lab import hubs, planted_places
@@ -148,6 +149,50 @@ def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch)
     assert float(table[2][3]) == pytest.approx(2, rel=0.05)
     assert (table[3][2], float(table[3][3])) == ("CPU", pytest.approx(1.15, rel=0.03))
     assert table[5][1:] == ["silent", "-", "-", "5", "days", "4", "0"]
+
+
+def all_sites(figures, hours=10, **failed):
+    """The table of sites as of so many hours after the last night began: rows by site."""
+    at = hubs.FIRST_NIGHT + timedelta(days=29, hours=hours)
+    told = sites(figures, at, {(site, "davs"): n for site, n in failed.items()})
+    return told, {row["site"]: row for row in told.table.records()}
+
+
+def test_sites_of_many_storages_share_a_column_for_those_of_one_site_alone():
+    hub = hubs.Hub(
+        sites=tuple(f"S{at}" for at in range(8)), faults=(hubs.Fault("storage", "S3", 20, 1.0, "davs"),)
+    )
+    figures = [
+        replace(one, storage=f"SE of {one.site}") if one.storage == "davs" else one for one in hub.figures()
+    ]
+    told, rows = all_sites(figures)
+    assert [column.title for column in told.table.columns[2:4]] == ["root", "other storages"]
+    assert rows["S3"]["other storages"] == pytest.approx(2, rel=0.05)
+    assert next(iter(rows)) == "S3"
+
+
+def test_what_rose_alone_has_a_column_that_says_so():
+    figures = [
+        replace(one, wall_ns=1.5 * one.wall_ns)
+        if (one.site, one.case) == ("B", "all") and one.created_at > "2026-10-20"
+        else one
+        for one in hubs.Hub(sites=("A", "B")).figures()
+    ]
+    told, rows = all_sites(figures)
+    assert [one.place for one in told.alarms] == ["B, case all"]
+    assert told.table.columns[4].title == "case all"
+    assert rows["B"]["case all"] == pytest.approx(1.5, rel=0.05)
+    looks = {(row, key): cell.look for (row, key), cell in told.cells.items() if cell.look == "bad"}
+    assert looks.keys() == {(0, "state"), (0, "case all")}
+
+
+def test_a_site_that_fails_or_is_late_says_so():
+    told, rows = all_sites(hubs.Hub(sites=("A", "B")).figures(), A=2)
+    assert (rows["A"]["state"], rows["A"]["n_failed"]) == ("failing", 2)
+    assert rows["A"]["storage davs"].endswith(", 2 failed")
+    assert (told.alarms, rows["B"]["state"]) == ([], "ok")
+    _, rows = all_sites(hubs.Hub(sites=("A", "B")).figures(), hours=40)
+    assert (rows["B"]["state"], rows["B"]["n_missed"]) == ("late", 1)
 
 
 def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatch):

@@ -93,7 +93,8 @@ def by_site(title: str, caption: str, found: Sequence[AtSite]) -> Figure:
         end = drawing.width - _room(found, "cpu_efficiency", "share")
         efficiency = linear([1.0, *shares], middle + 8, end, "share", from_zero=True)
         y_scale = linear((), top + height, top, "count", from_zero=True)
-        used = draw_x_axis(drawing, Frame(x, y_scale), _WALL.title, 3 if is_narrow else 5)
+        title_of_times = f"{_WALL.title}, logarithmic" if is_far else _WALL.title
+        used = draw_x_axis(drawing, Frame(x, y_scale), title_of_times, 3 if is_narrow else 5)
         draw_x_axis(drawing, Frame(efficiency, y_scale), _EFFICIENCY.title, 2 if is_narrow else 4)
         y = top
         for name, of_site in sites.items():

@@ -16,7 +16,9 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import (
     CONFIDENCE,
     CONFIDENCE_SHARED,
+    LEAST,
     LEAST_SHARED,
+    TOLERANCE,
     TOLERANCE_SHARED,
     Comparison,
     Verdict,
@@ -57,7 +59,8 @@ _COLUMNS = ("uuid", "run", "created_at", "outcome", "reason", "n_cores", *SIDES.
 #: Forms of metrics that count something, of which zero is a value like others.
 _COUNTS = ("count", "bytes")
 #: Bounds of times in which others on the node are waited for.
-_SHARED = {"least": LEAST_SHARED, "tolerance": TOLERANCE_SHARED, "confidence": CONFIDENCE_SHARED}
+_SHARED = (LEAST_SHARED, TOLERANCE_SHARED, CONFIDENCE_SHARED)
+_QUIET = (LEAST, TOLERANCE, CONFIDENCE)
 _OF_NIGHTS = (
     f": the median over the {N_NIGHTS} newest nights, each round over the nearest one of the other site. Sites never "
     "take turns: machines, lines and what else happens there are in it. "
@@ -341,11 +344,14 @@ def _judged_by_pairs(
     pairs = paired(*taken, with_zeros=is_count)
     is_exact = all(pair.is_exact for pair in pairs)
     is_wide = asked.has_waits and any(one.row.node for side in both for one in side)
+    least, tolerance, confidence = _SHARED if is_wide else _QUIET
     comparison = judge(
         [pair.ratio for pair in pairs],
         is_lower_better=asked.is_lower_better,
         is_exact=is_exact,
-        **(_SHARED if is_wide else {}),
+        least=least,
+        tolerance=tolerance,
+        confidence=confidence,
     )
     # From zero there is a verdict, and no ratio.
     comparison = replace(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.mining import Column, ResultTable
 from arrowroot_lab.mining.format import age_s, shown
+from arrowroot_lab.mining.results import natural
 
 from .alarms import PlaceState, alarms_of, missed_rounds
 from .places import histories
@@ -78,7 +79,7 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
     ]
     rank = {site: place for place, one in reversed([*enumerate(every)]) for site in one.sites}
     order = {"bad": 0, "watch": 1}
-    told.sort(key=lambda row: (order.get(row[1]["state"].look, 2), rank.get(row[0], 0), row[0]))
+    told.sort(key=lambda row: (order.get(row[1]["state"].look, 2), rank.get(row[0], 0), natural(row[0])))
     columns = (
         Column("site", "site"),
         Column("state", "state"),
