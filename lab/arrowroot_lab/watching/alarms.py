@@ -304,16 +304,17 @@ def _others_of_site(one: SiteRise) -> str:
     others = [at for at in range(len(one.history.rows)) if at not in one.rise.members]
     if not others:
         return "all series of the site rose" if len(one.rise.members) > 1 else ""
-    told: dict[str, list[float]] = {}
-    for row in others:
-        before, now = one.sides(row)
-        if before and now and before.wall_ns and now.wall_ns:
-            told.setdefault(before.storage, []).append(now.wall_ns / before.wall_ns)
-    each = [f"{storage} {shown(statistics.median(ratios), 'ratio')}" for storage, ratios in told.items()]
-    n_others = sum(map(len, told.values()))
+    storages = dict.fromkeys(one.history.rows[at].storage for at in others)
+    levels = {
+        storage: one.history.level(
+            [at for at in others if one.history.rows[at].storage == storage], "wall_ns"
+        )
+        for storage in storages
+    }
+    each = [f"{storage} {shown(level, 'ratio')}" for storage, level in levels.items() if level is not None]
     return (
-        f"the other {n_others} series of the site, by storage: {', '.join(each)} times as before"
-        if told
+        f"the other {len(others)} series of the site, by storage: {', '.join(each)} times as before"
+        if each
         else ""
     )
 
