@@ -21,9 +21,9 @@ N_NIGHTS = 16
 NOON = hubs.FIRST_NIGHT + timedelta(days=N_NIGHTS - 1, hours=10)
 
 
-def published(directory, without=lambda _: False, **told):
+def published(directory, without=lambda _: False, n_nights=N_NIGHTS, **told):
     """The pages of a hub that is made, without some of its results."""
-    hub = hubs.Hub(n_nights=N_NIGHTS, **told)
+    hub = hubs.Hub(n_nights=n_nights, **told)
     with Store.open(directory / "hub.db") as store:
         for result in hub.results():
             if not without(result):
@@ -122,6 +122,27 @@ def test_a_level_that_is_no_alarm_yet_is_not_called_nothing(tmp_path):
         in words
     )
     assert "Nothing fails" not in words
+
+
+def test_a_level_that_rose_where_nobody_can_judge_places_yet_is_not_called_nothing(tmp_path):
+    fault = hubs.Fault("storage", "A", 6, 1.0, "davs")
+    words = Page(published(tmp_path, n_nights=10, sites=("A",), faults=(fault,)) / "index.html").words()
+    assert "The level of 3 series rose by 20 % or more in the last 30 days; no case fails" in words
+    assert "Nothing fails" not in words
+
+
+def test_many_sites_that_are_well_are_folded_behind_those_that_are_ill(tmp_path):
+    pages = published(
+        tmp_path,
+        without=lambda one: one.case["storage_name"] != "davs" or one.case["workload_name"] != "all",
+        sites=tuple(f"S{at}" for at in range(16)),
+        faults=(hubs.Fault("site", "S10", 12, 1.0),),
+    )
+    page = Page(pages / "index.html")
+    assert [one["site"] for one in page.records("sites")] == ["S10"]
+    assert [one["site"] for one in page.records("sites-well")] == [f"S{at}" for at in range(16) if at != 10]
+    folded = page.source.index("<summary>15 other sites, of which none is ill</summary>")
+    assert folded < page.source.index('id="sites-well"') < page.source.index("</details>", folded)
 
 
 def test_one_site_that_is_well_has_a_calm_page_and_silence_of_all_blames_none(tmp_path):

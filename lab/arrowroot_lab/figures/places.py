@@ -138,5 +138,5 @@ class _Lane:
         drawing.marker(x(one.wall_ns), self.y, self.style, said)
         drawing.text(max(x(one.wall_ns), x(high)) + 8, baseline, shown(one.wall_ns, "time"), look="strong")
         if one.cpu_efficiency is not None:
-            drawing.marker(efficiency(one.cpu_efficiency), self.y, self.style, said)
+            drawing.marker(efficiency(one.cpu_efficiency), self.y, self.style)
             drawing.text(efficiency(one.cpu_efficiency) + 8, baseline, shown(one.cpu_efficiency, "share"))

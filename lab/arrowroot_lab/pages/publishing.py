@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 FIRST = "index.html"
 #: Pairs are looked for in what so many of the newest commands have measured of a campaign.
 N_RUNS = 5
+#: Of more sites those that are well are folded.
+MOST_SITES = 15
 #: So many pictures of a campaign by site are seen at once, on its page and on the first one.
 N_BY_SITE = 2
 #: Of more values of an axis each is compared with the first alone, not with each other.
@@ -208,15 +210,22 @@ class _Site:
         """The alarms, each with the page of a series that shows it."""
         return [(one, self._series_of(one.uuids[0][1]) if one.uuids else None) for one in self.places.alarms]
 
-    def _sites(self) -> Linked:
-        """The table of sites; each level leads to a series that it is of."""
-        links = {
-            at: page
-            for at, cell in self.places.cells.items()
-            if cell.uuid and (page := self._series_of(cell.uuid))
-        }
-        looks = {at: cell.look for at, cell in self.places.cells.items() if cell.look}
-        return Linked(self.places.table, "sites", links, looks)
+    def _sites(self) -> list[Linked]:
+        """The table of sites; of many those that are well have one of their own. Each level leads to a series of it."""
+        cells, table = self.places.cells, self.places.table
+        n = len(table.rows)
+        n_ill = sum(cells[row, "state"].look in ("bad", "watch") for row in range(n))
+        parts = [("sites", 0, n)] if n <= MOST_SITES else [("sites", 0, n_ill), ("sites-well", n_ill, n)]
+        found = []
+        for name, begin, end in (part for part in parts if part[1] < part[2]):
+            own = {(row - begin, key): cell for (row, key), cell in cells.items() if begin <= row < end}
+            links = {
+                at: page for at, cell in own.items() if cell.uuid and (page := self._series_of(cell.uuid))
+            }
+            looks = {at: cell.look for at, cell in own.items() if cell.look}
+            notes = table.notes if end == n else ()
+            found.append(Linked(replace(table, rows=table.rows[begin:end], notes=notes), name, links, looks))
+        return found
 
     def _silent_place(self, one: Summary) -> str | None:
         """The place of a result, with the day since when it is silent; None: it is heard of."""
