@@ -186,6 +186,12 @@ def test_what_rose_alone_has_a_column_that_says_so():
     assert looks.keys() == {(0, "state"), (0, "case all")}
 
 
+def test_the_level_of_a_rise_that_is_long_is_over_the_nights_before_it():
+    hub = hubs.Hub(sites=("A", "B"), faults=(hubs.Fault("storage", "A", 12, 1.0, "davs"),))
+    _, rows = all_sites(hub.figures())
+    assert rows["A"]["storage davs"] == pytest.approx(2, rel=0.05)
+
+
 def test_a_site_that_fails_or_is_late_says_so():
     told, rows = all_sites(hubs.Hub(sites=("A", "B")).figures(), A=2)
     assert (rows["A"]["state"], rows["A"]["n_failed"]) == ("failing", 2)
