@@ -39,6 +39,8 @@ class AtSite:
     cpu_efficiency: float | None = None
     n_nights: int = 0
     note: str = ""
+    #: What is to be said of the site itself: "silent".
+    word: str = ""
 
 
 def by_site(title: str, caption: str, found: Sequence[AtSite]) -> Figure:
@@ -68,7 +70,7 @@ def by_site(title: str, caption: str, found: Sequence[AtSite]) -> Figure:
                 one.high,
                 one.cpu_efficiency,
                 one.n_nights,
-                one.note or None,
+                ", ".join(filter(None, (one.word, one.note))) or None,
             )
             for of_site in sites.values()
             for one in of_site
@@ -77,7 +79,8 @@ def by_site(title: str, caption: str, found: Sequence[AtSite]) -> Figure:
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
         top = (draw_key(drawing, versions, 0) if len(versions) > 1 else 0.0) + 6
-        height = sum(_GAP + _LANE * len(of_site) for of_site in sites.values())
+        n_lanes = {name: max(len(of_site), 1 + bool(of_site[0].word)) for name, of_site in sites.items()}
+        height = sum(_GAP + _LANE * n for n in n_lanes.values())
         names = max((text_width(name, SMALL, is_bold=True) for name in sites), default=0.0) + 12
         left = min(names, drawing.width * _NAMES)
         middle = left + (drawing.width - left) * _TIMES
@@ -99,11 +102,12 @@ def by_site(title: str, caption: str, found: Sequence[AtSite]) -> Figure:
         y = top
         for name, of_site in sites.items():
             drawing.text(2, y + _LANE - 3, name, look="strong", width=left - 8)
-            for one in of_site:
-                lane = _Lane(drawing, y + _LANE / 2, versions.index(one.version), middle - left)
+            if word := of_site[0].word:
+                drawing.text(2, y + 2 * _LANE - 3, word, look="bad", width=left - 8)
+            for place, one in enumerate(of_site):
+                lane = _Lane(drawing, y + (place + 0.5) * _LANE, versions.index(one.version), middle - left)
                 lane.draw(one, x, efficiency)
-                y += _LANE
-            y += _GAP
+            y += _GAP + n_lanes[name] * _LANE
         return used
 
     return drawn(title, caption, table, draw)

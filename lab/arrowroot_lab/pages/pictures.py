@@ -209,7 +209,9 @@ def _at_sites(found: Sequence[Summary], sites: Sequence[str], silent: Container[
         cells.setdefault((one.site, version), []).append(one)
     versions = sorted({version for _, version in cells}, key=natural)
     return [
-        _at_site(f"{site}, silent" if site in silent else site, version, cells.get((site, version), []))
+        replace(
+            _at_site(site, version, cells.get((site, version), [])), word="silent" if site in silent else ""
+        )
         for site in sites
         for version in versions
     ]
