@@ -192,6 +192,17 @@ def test_the_level_of_a_rise_that_is_long_is_over_the_nights_before_it():
     assert rows["A"]["storage davs"] == pytest.approx(2, rel=0.05)
 
 
+def test_a_single_site_is_measured_by_hand_perhaps_and_is_not_called_silent():
+    figures = [
+        one
+        for one in hubs.Hub(sites=("A",)).figures()
+        if one.storage == "root" or one.created_at < "2026-10-20"
+    ]
+    told, rows = all_sites(figures, hours=200)
+    assert told.alarms == []
+    assert (rows["A"]["state"], told.is_deaf) == ("late", False)
+
+
 def test_a_site_that_fails_or_is_late_says_so():
     told, rows = all_sites(hubs.Hub(sites=("A", "B")).figures(), A=2)
     assert (rows["A"]["state"], rows["A"]["n_failed"]) == ("failing", 2)

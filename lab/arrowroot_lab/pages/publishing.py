@@ -130,6 +130,7 @@ class _Site:
         self.histories: list[History] = []
         self.found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
         self.places = sites(snapshot.figures, snapshot.at, self.found.n_failed)
+        self.by_site: dict[str, list[_Shown]] = {}
         self.series_ids = {one.uuid: one.series_id for one in snapshot.summaries}
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
         navigation += [("Classics", classics_page())] if classics else []
@@ -306,9 +307,13 @@ class _Site:
         )
 
     def _by_site(self, campaign: str) -> list[_Shown]:
-        """The pictures of a campaign by site and version; none of a single site."""
-        found = pictures.by_site_and_version(self.snapshot.of_campaign(campaign), self.places.silent)
-        return [self._shown(each, f"by-site-{place}") for place, each in enumerate(found)]
+        """The pictures of a campaign by site and version; none of a single site. Two pages have them."""
+        if campaign not in self.by_site:
+            found = pictures.by_site_and_version(self.snapshot.of_campaign(campaign), self.places.silent)
+            self.by_site[campaign] = [
+                self._shown(each, f"by-site-{place}") for place, each in enumerate(found)
+            ]
+        return self.by_site[campaign]
 
     def _comparisons(
         self, campaign: str, runs: dict[str, list[Summary]]

@@ -42,7 +42,8 @@ class SiteCell(NamedTuple):
 class Sites:
     """All sites at one moment; ``cells`` are those of the table, by row and key of the column."""
 
-    #: What is wrong; a place that is too young to be judged is nothing that is wrong.
+    #: What is wrong; a place that is too young to be judged is nothing that is wrong. A single site may be measured by
+    #: hand, and is never silent.
     alarms: list[PlaceAlarm]
     table: ResultTable
     cells: Mapping[tuple[int, str], SiteCell]
@@ -68,7 +69,8 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
     n_failed: by site and storage, how many cases fail now
     """
     all_of = histories(figures)
-    every = alarms_of(all_of, at)
+    is_alone = len(all_of) == 1
+    every = [one for one in alarms_of(all_of, at) if not (is_alone and one.state is PlaceState.SILENT)]
     tests = _tests(all_of)
     told = [
         (
@@ -90,7 +92,7 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
     )
     note = (
         "A level is the median of the last three rounds over the usual one, the median of the 30 rounds before; "
-        "missed: rounds, by the site's own rhythm."
+        "CPU: of the CPU time, where that alone rose; missed: rounds, by the site's own rhythm."
     )
     return Sites(
         [one for one in every if one.since],
