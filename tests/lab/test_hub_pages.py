@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -114,14 +114,36 @@ def test_a_silent_site_has_no_part_in_what_a_campaign_recommends(ill):
     assert "Left out there: GLASGOW, silent since 2026-10-12." in words
 
 
-def test_a_level_that_is_no_alarm_yet_is_not_called_nothing(tmp_path):
-    fault = hubs.Fault("storage", "A", N_NIGHTS - 2, 1.0, "davs")
-    words = Page(published(tmp_path, sites=("A", "B"), faults=(fault,)) / "index.html").words()
-    assert (
-        "No alarm yet, but 1 level is high: A, storage davs at 1.996 times its usual level; no case fails"
-        in words
+class Noon(datetime):
+    """The noon after the last night."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return NOON.astimezone(tz)
+
+
+def test_a_level_that_is_no_alarm_yet_is_not_called_nothing_and_what_is_missing_is_named(
+    tmp_path, monkeypatch
+):
+    pages = published(
+        tmp_path,
+        without=lambda one: one.site == "B" and one.case["storage_name"] == "davs",
+        sites=("A", "B"),
+        faults=(hubs.Fault("storage", "A", N_NIGHTS - 2, 1.0, "davs"),),
     )
-    assert "Nothing fails" not in words
+    page = Page(pages / "index.html")
+    high = "A, storage davs at 1.996 times its usual level"
+    assert f"No alarm yet, but 1 level is high: {high}; no case fails" in page.words()
+    assert "Nothing fails" not in page.words()
+    assert [one["storage davs"] for one in page.records("sites")] == [pytest.approx(1.996, abs=0.001), None]
+    campaign = Page(pages / "campaigns" / "sites.html")
+    pictured = [one for at in range(6) for one in campaign.records(f"by-site-{at}-numbers")]
+    assert [one["site"] for one in pictured] == ["A", "B"] * 6
+    assert sum(one["wall_ns"] is None for one in pictured) == 3  # workloads
+    assert "6.38.00: not measured" in campaign.words()
+    monkeypatch.setattr("arrowroot_lab.cli.show.datetime", Noon)
+    done = run_here("lab", "show", "--overview", "--db", str(tmp_path / "hub.db"))
+    assert f"No alarm yet, but high: {high}." in " ".join(done.stdout.split())
 
 
 def test_a_level_that_rose_where_nobody_can_judge_places_yet_is_not_called_nothing(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,8 @@ def _overview(store: Store, where: Filter) -> list[ResultTable]:
     told = sites(site_results(store, where, at), at, found.n_failed)
     n_sites = len(told.table.rows)
     ill = telling_places.table(told.alarms, n_sites)
+    if told.to_watch:
+        ill = replace(ill, notes=(*ill.notes, f"No alarm yet, but high: {'; '.join(told.to_watch)}."))
     return [ill, *([told.table] if n_sites > 1 else []), *found.tables()]
 
 
