@@ -76,6 +76,9 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
         "ls table.parquet",
         "show run7.root:h -o h.png",
         "head only.root",
+        "convert run7.root:Events",
+        "run7.root:Events->Draw(nMuon)",
+        "run7.root:Events->Print()",
     ],
 )
 def test_the_line_that_is_answered_runs(

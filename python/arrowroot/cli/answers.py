@@ -7,6 +7,7 @@ import re
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
+import arrowroot
 from arrowroot import split_url
 from arrowroot._hints import near
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 #: Commands of others, and the line to write.
 _COMMANDS = {
     "list dir keys content info rootls browse count rowcount nrows stat size du": "arrowroot ls run7.root",
-    "cat print dump more less rootprint": "arrowroot head run7.root:Events",
+    "cat dump more less": "arrowroot head run7.root:Events",
     "scan": "arrowroot head run7.root:Events -c COLUMNS --filter CONDITION",
-    "tree describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
+    "tree print rootprint describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
     "draw plot hist histogram rootdraw": "arrowroot show run7.root:h_pt",
     "cp copy rootcp": "arrowroot convert run7.root run8.root",
     "export parquet": "arrowroot convert run7.root:Events run7.parquet",
@@ -35,6 +36,11 @@ _COMMANDS = {
     "optimize optimise": "arrowroot tune run7.root:Events",
 }
 _N_NAMED = 2
+#: The line that has what was not typed.
+_NEEDED = {
+    "convert": "arrowroot convert run7.root:Events events.parquet",
+    "index": "arrowroot index run7.root -o index.parquet",
+}
 #: Options of others, and those of ours.
 _OPTIONS = {
     "-j --jobs --nthreads --n-threads -t": "--threads N",
@@ -81,6 +87,20 @@ def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
     # Most words of three letters come near one.
     hint = near(word, [one for one in commands if len(word) > 3 or one[:2] == word[:2]])
     return f"there is no command {word!r}{hint or ': arrowroot --help lists them'}"
+
+
+def for_method(word: str, commands: Iterable[str]) -> str:
+    """Return the answer to a method of ROOT behind a file: ``run7.root:Events->Draw("pt")``."""
+    file, _, call = word.partition("->")
+    method, _, arguments = call.partition("(")
+    typed = [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|([^",\s)]+)', arguments)]
+    return for_command(method.lower(), [file, *typed], commands)
+
+
+def for_needed(command: str, typed: Sequence[str]) -> str | None:
+    """Return the line to write for a command without all that it needs; None: its help says more."""
+    files = [one for one in typed if looks_like_file(one)]
+    return _of_file(_NEEDED[command], files[:1]) if command in _NEEDED and files else None
 
 
 def for_option(
@@ -136,7 +156,19 @@ def _of_file(line: str, typed: Sequence[str]) -> str:
 def merged(files: Sequence[str], output: str) -> str:
     """Return the line of Python that makes one file of several."""
     some = ", ".join(f'"{file}"' for file in files[:_N_NAMED]) + ", ..." * (len(files) > _N_NAMED)
-    return f'write in Python ar.write("{output}:Events", ar.scan([{some}], tree="Events"))'
+    tree = _tree_in(files[0]) if files else "Events"
+    return f'write in Python ar.write("{output}:{tree}", ar.scan([{some}], tree="{tree}"))'
+
+
+def _tree_in(file: str) -> str:
+    """The first tree of a local file, or the name that most have."""
+    if not os.path.exists(file):  # noqa: PTH110 - as above
+        return "Events"
+    try:
+        with arrowroot.open(file) as opened:
+            return next(iter(opened.trees), "Events")
+    except (arrowroot.ArrowrootError, OSError):
+        return "Events"
 
 
 def for_rest(command: argparse.ArgumentParser, unknown: Sequence[str], words: Sequence[str]) -> str:

@@ -116,8 +116,12 @@ def _show(
     width = _width(options)
     style = terminal.Style(sys.stdout)
     which = "last" if options.command == "tail" else "first"
-    said = f"the {which} {format_count(len(numbers))} of {format_count(tree.num_entries)} entries"
-    said += f" for which {printable(options.filter)}" if options.filter is not None else ""
+    n_shown, n_all = format_count(len(numbers)), format_count(tree.num_entries)
+    said = f"the {which} {n_shown} of {n_all} entries"
+    if options.filter is not None:
+        is_all = len(numbers) < options.n_entries
+        shown = f"the {which} {n_shown}" if not is_all else f"all {n_shown}" if numbers else "no"
+        said = f"{shown} entries for which {printable(options.filter)}, of {n_all} in the tree"
     print(style.headed(printable(tree.location), said))
     if not paths:
         print("(no readable columns)")

@@ -126,7 +126,7 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
         _print_json(file, keys, trees, summaries, is_alone=is_alone)
     else:
         if path is None or not is_alone:
-            _print_heading(file)
+            _print_heading(file, keys)
         _print_text(path, keys, trees, summaries, options, is_alone=is_alone)
     if failed:
         raise failed[0]
@@ -136,10 +136,11 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
         raise CorruptFileError(f"{file.url}: the file is damaged, and keys may be lost: {file.damage}")
 
 
-def _print_heading(file: File) -> None:
+def _print_heading(file: File, keys: Sequence[Key]) -> None:
     style = terminal.Style(sys.stdout)
     cut = f", cut short by {format_bytes(file.missing_bytes)}" if file.missing_bytes else ""
-    recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
+    how = "its keys were found by walking the records" if keys else "no key is in what is there of it"
+    recovered = f", recovered ({how})" if file.was_recovered else ""
     said = f"{format_bytes(file.size_bytes)}, ROOT {file.root_version}, default {file.compression}{cut}{recovered}"
     print(style.headed(printable(file.url), said))
 

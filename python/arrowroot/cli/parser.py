@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import arrowroot
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study, parser_write
-from arrowroot.cli.answers import for_command, for_option, for_rest, looks_like_file
+from arrowroot.cli.answers import for_command, for_method, for_needed, for_option, for_rest, looks_like_file
 from arrowroot.cli.arguments import (
     JSON_HELP,
     OBJECT_HELP,
@@ -138,11 +138,16 @@ examples:
 class Parser(argparse.ArgumentParser):
     """A parser with our form of errors and help."""
 
+    #: What was typed behind the command.
+    typed: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, as for all other errors."""
         if (letter := re.search("ignored explicit argument '(.)", message)) is not None:
             self.exit(EXIT_USAGE, f"arrowroot: {for_rest(self, [f'-{letter[1]}'], [])}\n")
-        self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(message)} (try: {self.prog} --help)\n")
+        line = for_needed(self.prog.rpartition(" ")[2], self.typed) if "are required" in message else None
+        said = f"{message}: write {line}" if line else message
+        self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(said)} (try: {self.prog} --help)\n")
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -224,7 +229,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         if words[1:] and words[1] in commands:
             answer = f"the command comes first: write arrowroot {words[1]} {first}"
             whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(answer)}\n")
+        if "->" in first:
+            whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_method(first, commands))}\n")
         words.insert(0, "ls")
+    if isinstance(command := commands.get(words[0]), Parser):
+        command.typed = words[1:]
     options, unknown = whole.parse_known_args(words)
     if unknown:
         command = commands[options.command]
