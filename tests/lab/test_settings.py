@@ -266,7 +266,7 @@ def _real(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("_real")
 def test_a_storage_that_counts_requests_is_read_as_much_faster_with_the_file_as_it_says(tmp_path):
-    place = installed(lambda: planted_settings.Planted("", 5, 400, {"max_ranges": 1, "requests_per_s": 15}))
+    place = installed(lambda: planted_settings.Planted("", 5, 400, {"max_ranges": 1, "requests_per_s": 8}))
     few = '[[include]]\nstrategy = ["auto", "readahead 64 MiB"]\nworkload = "10 columns"\n'
     told = planted_settings.tried(place, tmp_path, repeats=7, more=few, n_pairs=5)
     assert 'strategy = "readahead"\ncache_size = 67108864\n' in told.config
