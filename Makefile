@@ -204,6 +204,12 @@ wheel: $(VENV)/.wheel ## build the abi3 wheel, the laboratory's and the relay's 
 	@echo 'arrowroot: the wheels in a clean environment (30 s)'
 	@$(BIN)/python tools/check_wheel.py dist/arrowroot-*.whl dist/arrowroot_lab-*.whl $(if $(PORTABLE),dist/arrowroot_relay-*.whl)
 
+# RELOCATABLE_PYTHON: of a prefix of its own, as those of pyenv, conda and python-build-standalone are.
+.PHONY: relocatable
+relocatable: wheel ## a directory and tarball with arrowroot, the laboratory and a Python of its own in dist, for jobs (WITH='uproot root')
+	@$(or $(RELOCATABLE_PYTHON),$$($(BIN)/python -c 'import os, sys; print(os.path.realpath(sys.executable))')) \
+	  tools/relocatable.py dist/arrowroot-lab dist/*.whl $(WITH)
+
 .PHONY: sdist
 sdist: $(VENV)/.wheel ## build the sources as one archive each, and the laboratory's wheel, into dist
 	@rm -f dist/*.tar.gz

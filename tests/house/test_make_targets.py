@@ -180,6 +180,25 @@ def test_make_wheel_builds_for_old_systems_and_judges_the_wheel():
     assert build < of_relay < judge
 
 
+def test_make_relocatable_installs_the_wheels_and_what_is_asked_for():
+    lines = make(
+        "--dry-run", "relocatable", "WITH=uproot", "RELOCATABLE_PYTHON=/opt/bin/python3"
+    ).splitlines()
+    told = " ".join(lines[-2:]).replace("\\", "").split()
+    assert told == ["/opt/bin/python3", "tools/relocatable.py", "dist/arrowroot-lab", "dist/*.whl", "uproot"]
+
+
+def test_a_python_of_the_system_is_not_copied(tmp_path):
+    told = "import runpy, sys; sys.base_prefix = '/usr'; sys.argv = ['', sys.argv[1]]; "
+    told += f"runpy.run_path({str(REPOSITORY / 'tools' / 'relocatable.py')!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", told, tmp_path / "out"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "the Python of /usr cannot be copied" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="builds for minutes: make wheel")
 def test_make_wheel_makes_wheels_that_work_in_a_clean_environment():
     assert re.search(r"wheel: dist/arrowroot-.*, \d\.\d MB, .* work in a clean environment$", make("wheel"))

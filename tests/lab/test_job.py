@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -47,7 +48,22 @@ columns = ["run"]
 """
 
 
-def test_a_round_writes_to_its_scratch_directory_alone_and_needs_no_network(tmp_path):
+def relocated(to: Path) -> Path:
+    """An installation with a Python of its own, at another place than it was made at."""
+    subprocess.run(["make", "relocatable"], cwd=REPOSITORY, check=True)
+    return Path(shutil.move(REPOSITORY / "dist" / "arrowroot-lab", to))
+
+
+@pytest.mark.parametrize(
+    "is_relocated",
+    [
+        False,
+        pytest.param(
+            True, marks=pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="builds for minutes")
+        ),
+    ],
+)
+def test_a_round_writes_to_its_scratch_directory_alone_and_needs_no_network(tmp_path, is_relocated):
     sealing = ["unshare", "--map-root-user", "--mount", "--net"]
     if shutil.which("unshare") is None or subprocess.run([*sealing, "true"], check=False).returncode:
         pytest.skip("this user may make no namespaces")
@@ -58,7 +74,8 @@ def test_a_round_writes_to_its_scratch_directory_alone_and_needs_no_network(tmp_
         CAMPAIGN if shutil.which("nginx") else CAMPAIGN.replace('[storage.server]\nkind = "http"\n', "")
     )
     place.write_text(storages)
-    job = ["sh", str(tmp_path / "job.sh"), str(Path(sys.prefix)), str(place)]
+    installation = relocated(tmp_path / "moved") if is_relocated else Path(sys.prefix)
+    job = ["sh", str(tmp_path / "job.sh"), str(installation), str(place)]
     done = subprocess.run(
         [*sealing, "sh", "-c", SEALED, "sealed", str(scratch), *job],
         env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": str(scratch), "HOME": str(Path.home())},
