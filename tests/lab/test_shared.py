@@ -49,6 +49,9 @@ def test_every_sample_counts_once_and_results_are_marked(campaign, tmp_path):
     database = ("--db", str(path.with_suffix(".db")))
     assert "node shared" in run_here("lab", "show", *database).stdout
     assert "others used it, too" in run_here("lab", "show", result.uuid, *database).stdout
+    assert run_here("lab", "publish", str(tmp_path / "pages"), *database).returncode == 0
+    assert "node shared" in (tmp_path / "pages" / "campaigns" / "c.html").read_text()
+    assert "others used it, too" in (tmp_path / "pages" / "results" / f"{result.uuid}.html").read_text()
     with Store.open(path.with_suffix(".db")) as store:
         export(store, None, tmp_path / "out.csv", "samples")
     head, *rows = (tmp_path / "out.csv").read_text().splitlines()
