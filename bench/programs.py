@@ -1,7 +1,7 @@
 """Compiles the generators, ROOT as a peer and the limit; quick when it is done.
 
 ROOT is the wheel of this environment (``make bench`` installs it). Each program is compiled anew when a source or its
-command changes.
+command changes. ``python -m bench.programs NAME`` compiles one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arrowroot_servers import NotInstalledError, find_program
 
 from .paths import BIN, PROGRAMS, RELEASE, REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 HEADERS = {
     "libdeflate.h": "libdeflate-dev", "zstd.h": "libzstd-dev", "lz4.h": "liblz4-dev", "lzma.h": "liblzma-dev",
@@ -26,13 +30,16 @@ WITH_ROOT = (
 )  # fmt: skip
 #: Vectors of objects need a dictionary of their class.
 WITH_OBJECTS = ("read_aod", "generate_aod")
+#: It decompresses, by the codecs' own libraries.
+LIMIT = "limit_read"
+ALL = (*WITH_ROOT, *WITH_OBJECTS, LIMIT)
 LIBRARIES = (
     "Core", "RIO", "Tree", "TreePlayer", "ROOTNTuple", "ROOTNTupleUtil", "ROOTVecOps", "Hist", "MathCore",
     "Net", "Thread", "Imt",
 )  # fmt: skip
 
 
-def prepare() -> None:
+def prepare(wanted: Collection[str] = ALL) -> None:
     """Compile what is missing or changed. Raises: NotInstalledError without a compiler, ROOT or a codec's library."""
     BIN.mkdir(parents=True, exist_ok=True)
     compiler = [find_program(os.environ.get("CXX", "g++"), "g++"), "-std=c++17", "-pthread"]
@@ -42,11 +49,6 @@ def prepare() -> None:
         raise NotInstalledError(
             f"ROOT is not in this environment: {sys.executable} -m pip install --group root"
         )
-    for header, package in HEADERS.items():
-        done = subprocess.run([compiler[0], "-E", "-x", "c++", "-"], input=f"#include <{header}>\n", text=True,
-                              capture_output=True, check=False)  # fmt: skip
-        if done.returncode:
-            raise NotInstalledError(f"{header} is missing: apt install {package}")
     include = f"-I{root / 'include'}"
     with_root = [*compiler, "-O2", include]
     paths = (root / "lib", site / "root.libs", BIN)
@@ -54,27 +56,27 @@ def prepare() -> None:
         f"-L{root / 'lib'}", f"-L{BIN}", *(f"-Wl,-rpath,{path}" for path in paths), "-Wl,--allow-shlib-undefined",
         *(f"-l{name}" for name in LIBRARIES),
     ]  # fmt: skip
-    for name in WITH_ROOT:
+    for name in (one for one in WITH_ROOT if one in wanted):
         _build(name, [*with_root, _source(name), "-o", _made(name), *linked])
-    environment = os.environ | {"LD_LIBRARY_PATH": f"{root / 'lib'}:{site / 'root.libs'}"}
-    # The dictionary's second file is named after the first, and found by that name: it is made in its place.
-    _build("AodDict.cxx", [str(root / "bin" / "rootcling"), "-f", str(BIN / "AodDict.cxx"), include, "Aod.h",
-                           "AodLinkDef.h"], environment)  # fmt: skip
-    library = [
-        *with_root,
-        "-fPIC",
-        "-shared",
-        f"-I{PROGRAMS}",
-        str(BIN / "AodDict.cxx"),
-        "-o",
-        _made("libAod.so"),
-    ]
-    _build("libAod.so", [*library, *linked])
-    for name in WITH_OBJECTS:
-        _build(name, [*with_root, _source(name), "-o", _made(name), "-Wl,--no-as-needed", "-lAod", *linked])
-    codecs = ["-ldeflate", "-lzstd", "-llz4", "-llzma"]
-    native = [*compiler, "-O3", "-march=native", include]  # its header of JSON
-    _build("limit_read", [*native, _source("limit_read"), "-o", _made("limit_read"), *codecs])
+    if of_objects := [one for one in WITH_OBJECTS if one in wanted]:
+        environment = os.environ | {"LD_LIBRARY_PATH": f"{root / 'lib'}:{site / 'root.libs'}"}
+        # The dictionary's second file is named after the first, and found by that name: it is made in its place.
+        _build("AodDict.cxx", [str(root / "bin" / "rootcling"), "-f", str(BIN / "AodDict.cxx"), include, "Aod.h",
+                               "AodLinkDef.h"], environment)  # fmt: skip
+        sources = [f"-I{PROGRAMS}", str(BIN / "AodDict.cxx")]
+        _build("libAod.so", [*with_root, "-fPIC", "-shared", *sources, "-o", _made("libAod.so"), *linked])
+        for name in of_objects:
+            of_dictionary = ["-Wl,--no-as-needed", "-lAod", *linked]
+            _build(name, [*with_root, _source(name), "-o", _made(name), *of_dictionary])
+    if LIMIT in wanted:
+        for header, package in HEADERS.items():
+            done = subprocess.run([compiler[0], "-E", "-x", "c++", "-"], input=f"#include <{header}>\n", text=True,
+                                  capture_output=True, check=False)  # fmt: skip
+            if done.returncode:
+                raise NotInstalledError(f"{header} is missing: apt install {package}")
+        codecs = ["-ldeflate", "-lzstd", "-llz4", "-llzma"]
+        native = [*compiler, "-O3", "-march=native", include]  # its header of JSON
+        _build(LIMIT, [*native, _source(LIMIT), "-o", _made(LIMIT), *codecs])
 
 
 def build_examples(package: str, *names: str) -> list[Path]:
@@ -114,8 +116,13 @@ def _build(name: str, command: list[str], environment: dict[str, str] | None = N
 
 
 def main() -> None:
-    """Compile all that the campaigns of the documents' figures ask for."""
-    prepare()
+    """Compile the programs that are named, else all that the campaigns of the documents' figures ask for."""
+    try:
+        prepare(sys.argv[1:] or ALL)
+    except NotInstalledError as error:
+        sys.exit(str(error))
+    if sys.argv[1:]:
+        return
     build_examples("arrowroot", "page_limit", "write_limit")
     build_examples("arrowroot-writer", "write_columns", "parallel_output")
     build_examples("arrowroot-storage", "account_cost")

@@ -1,17 +1,20 @@
 """Compiled programs as engines of the laboratory (docs/lab/runners.md): ``native.py WAY run|identify``.
 
 ROOT's fast ways to read, and the limits: ``campaigns/METHODOLOGY.md`` says what those are. The programs are compiled by
-``python -m bench.programs``; they get the job as they know it, with what ``data.py`` has told of the file.
+``python -m bench.programs``, or when one is needed first; they get the job as they know it, with what ``data.py`` has
+told of the file.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from bisect import bisect_left
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,10 +26,12 @@ if TYPE_CHECKING:
 Job = dict[str, Any]
 Answer = dict[str, Any]
 
+#: With the programs' sources; a commit that is measured as a campaign of a repository has them, too.
+REPOSITORY = Path(__file__).resolve().parents[2]
 #: ROOT's and the limits', and cargo's examples.
 PLACES = (
     Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arrowroot-bench") / "bin",
-    Path(os.environ.get("CARGO_TARGET_DIR") or Path(__file__).parents[2] / "target") / "release" / "examples",
+    Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target") / "release" / "examples",
 )
 #: Passes of a limit in one process, of which the median counts; of all columns of a large file less.
 N_PASSES, N_PASSES_OF_ALL, N_PASSES_OF_PAGES = 7, 3, 5
@@ -51,16 +56,36 @@ WAYS = {
 
 
 def program(name: str) -> str:
-    """Return the path of a program. Raises: UnsupportedError if it was not compiled."""
-    found = next((place / name for place in PLACES if (place / name).exists()), None)
-    if found is None:
-        raise UnsupportedError(f"{PLACES[0] / name} is not there: python -m bench.programs compiles it")
-    return str(found.resolve())
+    """Return the path of a program, compiled if it is missing. Raises: UnsupportedError if it cannot be."""
+    check(name)
+    if _found(name) is None:
+        command = [sys.executable, "-m", "bench.programs", name]
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UnsupportedError(f"{name} does not compile: {done.stderr.strip().splitlines()[-1]}")
+    return str((_found(name) or PLACES[0] / name).resolve())
+
+
+def check(name: str) -> None:
+    """Raise UnsupportedError if a program was not compiled, and cannot be when it is needed."""
+    if _found(name) is not None:
+        return
+    if not (REPOSITORY / "bench" / "programs" / f"{name}.cxx").exists():
+        raise UnsupportedError(
+            f"{name} is not in {PLACES[0]}: python -m bench.programs compiles it in a clone of arrowroot, with cargo"
+        )
+    compiler = os.environ.get("CXX", "g++")
+    if shutil.which(compiler) is None or find_spec("ROOT") is None:
+        raise UnsupportedError(f"{name} is not compiled yet, which needs {compiler} and the package ROOT")
+
+
+def _found(name: str) -> Path | None:
+    return next((place / name for place in PLACES if (place / name).exists()), None)
 
 
 def identify(way: Way) -> Answer:
     """Say what this is."""
-    program(way.program)
+    check(way.program)
     return {"name": WAY, "versions": versions("root"), "can": ["read", "strategy:auto", *way.can]}
 
 

@@ -189,12 +189,22 @@ WRITERS: dict[str, Callable[[Asked], Answer]] = {
 }  # fmt: skip
 
 
+#: What was compiled for a writer: without it there is none.
+COMPILED = {
+    "arrowroot-memory": (EXAMPLES / "write_columns",), "limit": (EXAMPLES / "write_columns", EXAMPLES / "write_limit"),
+    "root-ttree": (PROGRAMS / "write_columns",), "root-rntuple": (PROGRAMS / "write_columns",),
+    "root-rntuple-parallel": (PROGRAMS / "write_columns",),
+}  # fmt: skip
+
+
 def identify(_: Job) -> Answer:
     """Say what this is."""
     from importlib.metadata import version
 
     from arrowroot_lab.runners import arrowroot_runner, root_runner
 
+    for path in COMPILED.get(WRITER, ()):
+        program(path)
     if WRITER.startswith("root"):
         versions = {"ROOT": root_runner.version_of_wheel()}
     elif WRITER == "uproot":

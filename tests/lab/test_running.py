@@ -359,6 +359,15 @@ def test_what_was_asked_for_and_is_not_here_is_told_by_plan_and_run_and_exits_wi
         storages=LOCAL + '[storage.web]\nkind = "http"\n' + made,
         workloads='[workload.all]\ncolumns = ["x"]\n[workload.order]\norder = "entry"\n', repeats=1,
     )  # fmt: skip
+    program = (
+        '[engine.program]\n[workload.p]\nkind = "program"\ncommand = ["true"]\nneeds = ["no_such_thing"]\n'
+    )
+    apart = (
+        '[[exclude]]\nengine = "program"\nworkload = ["all", "order"]\n'
+        '[[exclude]]\nengine = ["simple", "missing"]\nworkload = "p"\n'
+        '[[exclude]]\ndataset = "made"\nworkload = "p"\n'
+    )
+    path.write_text(path.read_text() + program + apart)
     (path.parent / "make.py").touch()
     database = ["--db", str(tmp_path / "lab.db"), "--json"]
     of_script = (
@@ -368,11 +377,13 @@ def test_what_was_asked_for_and_is_not_here_is_told_by_plan_and_run_and_exits_wi
         "cannot run program: No such file or directory": 4,
         "storage web: nginx is not installed: apt install nginx-light": 1,
         f"{of_script} {sys.executable}": 8,
+        f"workload p: its command {of_script.partition(' script ')[2]} {sys.executable}": 2,
     }
     for _ in range(2):  # the second run has known all of it, and says so once more
         assert main(["plan", str(path), "--no-predict", *database]) == 0
         planned = json.loads(capsys.readouterr().out)["cases"]
-        assert Counter(one["reason"] for one in planned if one["is_missing"]) == reasons
+        told = [(one["case"], one["reason"]) for one in planned if one["is_missing"]]
+        assert Counter(reason for _, reason in told) == reasons, told
         unable = [one["case"] for one in planned if one["state"] == "cannot" and not one["is_missing"]]
         assert unable == [f"numbers / {storage} / simple / order / auto" for storage in ("here", "web")]
         assert main(["run", str(path), *database]) == 3

@@ -25,7 +25,7 @@ from .providers import FileKind, filled, kind_of
 from .site import here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from .model import Campaign, Dataset, Recipe
 
@@ -67,14 +67,16 @@ def find(campaign: Campaign, dataset: Dataset) -> FoundDataset | None:
     return FoundDataset(dataset, files, identity) if identity else None
 
 
-def check_needs(dataset: Dataset) -> None:
-    """Raise MissingError if a program or a module of Python that a dataset's script needs is not on this machine."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    for name in dataset.needs:
+def check_needs(what: str, needs: Sequence[str]) -> None:
+    """Raise MissingError if a program or a module of Python that something needs is not on this machine."""
+    usual = os.environ.get("PATH", os.defpath)
+    path = os.pathsep.join(
+        (str(Path(sys.executable).parent), usual, "/usr/sbin")
+    )  # where Debian keeps servers
+    for name in needs:
         if shutil.which(name, path=path) is None and (not name.isidentifier() or find_spec(name) is None):
             raise MissingError(
-                f"dataset {dataset.name}: its script needs {name}, which is no program on the PATH, and no module of "
-                f"{sys.executable}"
+                f"{what} needs {name}, which is no program on the PATH, and no module of {sys.executable}"
             )
 
 
@@ -132,7 +134,7 @@ def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
         for path in directory.parent.glob(f"{directory.name}.making-*"):
             shutil.rmtree(path, ignore_errors=True)
         if not _made(directory):
-            check_needs(dataset)
+            check_needs(f"dataset {dataset.name}: its script", dataset.needs)
             making = Path(tempfile.mkdtemp(prefix=f"{directory.name}.making-", dir=directory.parent))
             try:
                 command = filled(recipe.command, directory=str(making), table=dataset.table)

@@ -171,6 +171,8 @@ class Workload:
     report: str | None = None
     #: About how long a sample of a "program" takes, for plans; None: nobody says.
     about_ns: int | None = None
+    #: Programs and modules of Python without which the command of a "program" does not work.
+    needs: tuple[str, ...] = ()
     #: "write" has layout, compression and other settings.
     settings: dict[str, Any] = field(default_factory=dict)
 

@@ -49,11 +49,12 @@ def read_workloads(table: TomlTable, name: str, directory: Path) -> list[Workloa
         values["command"] = _command(table)
         values["report"] = table.one_of("report", "proc", REPORTS)
         values["about_ns"] = table.parsed("takes", None, parse_time_ns)
+        values["needs"] = table.texts("needs") if "needs" in table else ()
         for key in _NOT_OF_PROGRAMS:
             if key in table:
                 table.fault(key, "a program says itself what it reads")
     else:
-        for key in ("command", "report", "takes"):
+        for key in ("command", "report", "takes", "needs"):
             if key in table:
                 table.raw(key)
                 table.fault(key, f'only workloads of the kind "program" have a {key}, not {kind!r}')

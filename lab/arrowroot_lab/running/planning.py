@@ -220,11 +220,11 @@ def _judge_without_data(one: Planned, preparation: Preparation, engines: _Engine
     """Say what a run would do with a case whose dataset is made first."""
     one.state, one.reason = "to measure", "its dataset is made first"
     try:
-        datasets.check_needs(one.case.dataset)
+        datasets.check_needs(f"dataset {one.case.dataset.name}: its script", one.case.dataset.needs)
         preparation.check_here(one.case)
-    except MissingError as error:
+    except SkippedError as error:
         if one.case.engine.called() not in engines.to_make:
-            one.state, one.reason, one.is_missing = "cannot", str(error), True
+            one.state, one.reason, one.is_missing = "cannot", str(error), isinstance(error, MissingError)
     except LabError:
         return  # the run tells what is broken
 

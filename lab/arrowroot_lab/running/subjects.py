@@ -216,18 +216,28 @@ class Preparation:
         return prepared
 
     def check_here(self, case: Case) -> None:
-        """Raise MissingError if the engine of a case, or a program of its storage, is not here; LabError if broken."""
-        self._identified(case)
-        self._check_storage(case)
+        """Raise MissingError if the engine of a case, or a program of its storage, is not here.
 
-    def _identified(self, case: Case) -> tuple[Answer, dict[str, str]]:
-        """What the engine of a case says of itself, and its versions."""
+        Raises: SkippedError if the engine cannot do the case; LabError if it is broken.
+        """
+        self._check_engine(case, self._identified(case))
+        self._check_machine(case)
+
+    def _identified(self, case: Case) -> frozenset[str]:
+        """What the engine of a case says that it can."""
         try:
-            return self.engines.identified(case.engine), self.engines.versions(case.engine)
+            self.engines.versions(case.engine)
+            return frozenset(self.engines.identified(case.engine)["can"])
         except SkippedError as error:
             raise MissingError(str(error)) from None
 
-    def _check_storage(self, case: Case) -> None:
+    def _check_engine(self, case: Case, can: frozenset[str]) -> None:
+        reason = why_not(case.engine.called(), engine_of(case.engine).can or can, case) or beyond_limits(case)
+        if reason:
+            raise SkippedError(reason)
+
+    def _check_machine(self, case: Case) -> None:
+        datasets.check_needs(f"workload {case.workload.name}: its command", case.workload.needs)
         if self.campaign.mode == "real":  # else a prediction may be all that is wanted
             check_here(case.storage)
 
@@ -241,12 +251,9 @@ class Preparation:
         subject = self._subject(case, found, document)
         result = subject.result
         try:
-            answer, result.versions = self._identified(case)
-            subject.can = frozenset(answer["can"])
-            can = subject.engine.can or subject.can
-            reason = why_not(case.engine.called(), can, case) or beyond_limits(case)
-            if reason:
-                raise SkippedError(reason)
+            subject.can = self._identified(case)
+            result.versions = self.engines.versions(case.engine)
+            self._check_engine(case, subject.can)
             if not subject.engine.reads(found.kind):
                 raise SkippedError(f"{case.engine.called()} reads no files of the kind {found.kind.name}")
             if subject.is_exact:
@@ -254,7 +261,7 @@ class Preparation:
             subject.command = self.engines.command(case.engine)
             subject.job = self._job(case, found)
             if self.is_again or not self.known.has(result):
-                self._check_storage(case)
+                self._check_machine(case)
         except RequestError:
             raise
         except LabError as error:
