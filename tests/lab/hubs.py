@@ -135,7 +135,12 @@ def _result(one: Figure, draw: random.Random) -> Result:
     wall, cpu, control = one.wall_ns or 0.0, one.cpu_ns or 0.0, int(one.control_ns or 0)
     middle = one.created_at.replace("+00:00", "Z")
     counters = {"store": {"n_reads": 14, "n_bytes": 10_000_000}}
+    readings = {
+        "load_1_minute": round(draw.uniform(0.5, 4), 2), "elapsed_ns": wall,
+        "network_in_bytes": 1e7, "network_out_bytes": 1e5,
+    }  # fmt: skip
     told = {"outcome": Outcome.OK, "control_ns": (control, control), "details": {"n_entries": 1000}}
+    told["readings"] = readings
     factors = [1 + draw.gauss(0, 0.002) for _ in range(20)]
     return Result(
         case={

@@ -224,8 +224,10 @@ class Made:
                 },
                 control_ns=(10_000_000, 17_000_000 if disturbed else 10_050_000),
                 readings={
-                    "load_1": round(draw.uniform(0.1, 1.5), 2),
-                    "steal_share": 0.3 if disturbed else 0.0,
+                    "load_1_minute": round(draw.uniform(0.1, 1.5), 2),
+                    "elapsed_ns": float(wall_ns),
+                    "network_in_bytes": float(n_bytes),
+                    "network_out_bytes": 1e4,
                 },
                 disturbed=["steal: 30 % of the time was another machine's"] if disturbed else [],
             )

@@ -24,12 +24,13 @@ from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.location import Location, guarded, hidden_in, whole
 from arrowroot_lab.redaction import redacted, secrets_of
 from arrowroot_lab.running.batch import settings
-from arrowroot_lab.store import Store, store
-from arrowroot_lab.store.migrations.versions import r0006_memory
-from arrowroot_lab.store.place import resolve, server_of, shown
+from arrowroot_lab.store import Store
+from arrowroot_lab.store.place import engine_of, resolve, server_of, shown
+from arrowroot_lab.store.schema import upgrade
 from arrowroot_lab.watching.commits import branch_of
 from arrowroot_servers.process import free_port
 from tests.lab.made import Made
+from tests.lab.older import put_older
 from tests.lab.running import calls, engine
 
 CANARY = "Hush7Fg2LantErn"
@@ -534,27 +535,20 @@ def test_jobs_of_a_batch_system_get_their_lines_whole_and_nothing_of_the_environ
     assert f"export BEARER_TOKEN={CANARY}" in settings(batch)["job_script_prologue"]
 
 
-def test_an_older_database_is_cleaned_once_and_its_series_go_on(tmp_path, monkeypatch):
+def test_an_older_database_is_cleaned_once_and_its_series_go_on(tmp_path):
     path = tmp_path / "lab.db"
     told = Made(n_runs=2, engines=("root",)).results()
     for result in told:
         result.case["workload"]["command"] = ["read", "--password", CANARY, f"https://me:{CANARY}@h/x"]
         for sample in result.samples:
             sample.reason = f"Authorization: Bearer {CANARY}"
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "redacted", lambda document: document)
-        with Store.open(path) as older:
-            for result in told:
-                older.put(result)
+    database = engine_of(resolve(path))
+    with database.connect().execution_options(writes=True) as connection, connection.begin():
+        upgrade(connection, "0004")
+        for result in told:
+            put_older(connection, result)
+    database.dispose()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE arrowroot_lab_version SET version_num = '0004'")
-        for name in reversed(r0006_memory.VIEWS):
-            connection.execute(f"DROP VIEW {name}")
-        connection.execute("ALTER TABLE result DROP COLUMN node")
-        for name in r0006_memory.OF_SAMPLE:
-            connection.execute(f"ALTER TABLE sample DROP COLUMN {name}")
-        for name, query in r0006_memory.BEFORE.items():
-            connection.execute(f"CREATE VIEW {name} AS {query}")
         accepted = [told[0].series_id, "store.n_reads", "1", "2", 2.0, f"see https://me:{CANARY}@h", "2026"]
         connection.execute("INSERT INTO accepted VALUES (?, ?, ?, ?, ?, ?, ?)", accepted)
     assert CANARY.encode() in path.read_bytes()

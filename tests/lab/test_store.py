@@ -20,15 +20,17 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import event, text
 
-from arrowroot_lab.documents import Outcome, decode, encode, to_json
+from arrowroot_lab.documents import Outcome, decode, to_json
 from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.mining.metrics import METRICS, metric
 from arrowroot_lab.running.journal import Journal
-from arrowroot_lab.store import Accepted, Filter, Store, summary_of, tables
+from arrowroot_lab.store import Accepted, Filter, Store, summary_of
 from arrowroot_lab.store.place import engine_of, resolve, server_of, shown
 from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
+from arrowroot_lab.store.summary import load_of, network_of
 from arrowroot_lab.store.tables import metadata
 from tests.lab.made import FORMS, Made
+from tests.lab.older import put_older
 from tests.lab.running import PATIENCE_S
 from tests.lab.writers import put_all
 
@@ -280,12 +282,6 @@ def test_tables_are_what_the_migrations_make(store):
 
 def test_database_of_an_older_laboratory_is_brought_up_to_date_by_whoever_reads_it(place):
     """At the first step nothing that comparisons ask was in columns."""
-    older = {
-        "n_cores",
-        "node",
-        "environment_id",
-        *(f"{axis}_group" for axis in ("engine", "storage", "strategy", "layout")),
-    }
     kept = Made().results()[:40]
     for number, result in enumerate(kept):
         for sample in result.samples:
@@ -294,13 +290,7 @@ def test_database_of_an_older_laboratory_is_brought_up_to_date_by_whoever_reads_
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         upgrade(connection, "0001")
         for result in kept:
-            row = {name: value for name, value in vars(summary_of(result)).items() if name not in older}
-            key = connection.execute(tables.result.insert().returning(tables.result.c.id), row).scalar_one()
-            connection.execute(tables.document.insert(), {"result_id": key, "text": encode(result)})
-            for number, sample in enumerate(result.samples):
-                row = {"turn": sample.turn, "started_at": sample.started_at, "outcome": sample.outcome.value}
-                row |= {"is_counted": int(sample.is_counted()), "wall_ns": sample.wall_ns}
-                connection.execute(tables.sample.insert(), {"result_id": key, "place": number, **row})
+            put_older(connection, result)
     engine.dispose()
     with Store.open(place, must_exist=True) as store:
         for row in rows(store, "SELECT * FROM results"):
@@ -309,8 +299,14 @@ def test_database_of_an_older_laboratory_is_brought_up_to_date_by_whoever_reads_
                 key: value for key, value in told.items() if key != "stored_at"
             }
         for number, result in enumerate(kept):
-            found = rows(store, "SELECT n_entries FROM samples WHERE uuid = :uuid", uuid=result.uuid)
-            assert [row["n_entries"] for row in found] == [number] * len(result.samples)
+            found = rows(
+                store,
+                "SELECT n_entries, load_1_minute, network_bytes_per_s FROM samples WHERE uuid = :uuid ORDER BY place",
+                uuid=result.uuid,
+            )
+            assert [tuple(row.values()) for row in found] == [
+                (number, load_of(sample), network_of(sample)) for sample in result.samples
+            ]
     with Store.open(place) as store:
         assert store.put(RESULTS[50])
 
@@ -331,12 +327,7 @@ def test_versions_of_an_older_database_are_those_that_people_call_them(place):
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         upgrade(connection, "0003")
         for result, version in zip(kept, raw, strict=True):
-            row = {**vars(summary_of(result)), "version": version}
-            del row["node"]
-            key = connection.execute(tables.result.insert().returning(tables.result.c.id), row).scalar_one()
-            connection.execute(tables.document.insert(), {"result_id": key, "text": encode(result)})
-            newest = {name: row[name] for name in ("series_id", "version", "campaign", "created_at", "uuid")}
-            connection.execute(tables.newest.insert(), {"result_id": key, **newest})
+            put_older(connection, result, version=version)
     engine.dispose()
     with Store.open(place, must_exist=True) as store:
         found = {one.uuid: one for one in store.summaries()}

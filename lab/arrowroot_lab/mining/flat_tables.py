@@ -26,10 +26,16 @@ _SUMMARY = {
     if field.name.endswith("_at")
     else pa.int64()
     if "int" in str(field.type)
+    else pa.float64()
+    if "float" in str(field.type)
     else pa.string()
     for field in fields(Summary)
 }
-_LABELS = {"uuid": pa.string(), "created_at": _DATE, **dict.fromkeys(AXES, pa.string())}
+_LABELS = {
+    "uuid": pa.string(),
+    "created_at": _DATE,
+    **dict.fromkeys((*AXES, "storage_kind", "cpu_model"), pa.string()),
+}
 _SAMPLE = {
     "place": pa.int64(),
     "turn": pa.int64(),
@@ -45,6 +51,9 @@ _SAMPLE = {
     "control_before_ns": pa.int64(),
     "control_after_ns": pa.int64(),
     "trace": pa.string(),
+    "load_1_minute": pa.float64(),
+    "network_bytes_per_s": pa.int64(),
+    "round_trip_ns": pa.int64(),
 }
 _COUNTER = {
     "uuid": pa.string(),

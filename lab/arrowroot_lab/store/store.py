@@ -22,7 +22,7 @@ from .faults import told
 from .filters import Filter
 from .place import engine_of, resolve, server_of, shown
 from .schema import REVISION, bring_up_to_date, check_foreign, revision_of
-from .summary import Summary, summary_of
+from .summary import Summary, load_of, network_of, summary_of
 from .taken import Taken, taken_of
 
 if TYPE_CHECKING:
@@ -485,6 +485,8 @@ def _sample_row(key: int, place: int, sample: Any) -> dict[str, Any]:
         "control_after_ns": after,
         "n_entries": _integer(sample.details.get("n_entries")),
         "trace": str(sample.details["trace"]) if "trace" in sample.details else None,
+        "load_1_minute": load_of(sample),
+        "network_bytes_per_s": network_of(sample),
     }
 
 

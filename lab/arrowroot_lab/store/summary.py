@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.documents import FORM_VERSION, NOT_HASHED, in_utc, now
+from arrowroot_lab.documents import FORM_VERSION, MAX_INTEGER, NOT_HASHED, in_utc, now
 from arrowroot_lab.quantities import exact_size_text
 
 if TYPE_CHECKING:
-    from arrowroot_lab.documents import Result
+    from arrowroot_lab.documents import Result, Sample
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,14 @@ class Summary:
     storage_group: str
     strategy_group: str
     layout_group: str
+    #: Readings, None where they were not taken: the kind of CPU, the round trip to the storage, and medians of all
+    #: samples of how many processes the node had to run, of the bytes that it sent and received, the loopback apart,
+    #: and of the control kernel.
+    cpu_model: str | None = None
+    round_trip_ns: int | None = None
+    load_1_minute: float | None = None
+    network_bytes_per_s: int | None = None
+    control_ns: int | None = None
 
     @property
     def is_virtual(self) -> bool:
@@ -125,7 +133,48 @@ def summary_of(result: Result, form_version: int = FORM_VERSION) -> Summary:
         storage_group=_group(result, "storage"),
         strategy_group=_group(result, "strategy"),
         layout_group=_group(result, "layout"),
+        **readings_of(result),
     )
+
+
+def readings_of(result: Result) -> dict[str, Any]:
+    """Return what the row of a result has of its machine, its node and its line."""
+    cpu = result.machine.get("cpu") or result.environment.get("cpu")
+    loads = [load for sample in result.samples if (load := load_of(sample)) is not None]
+    controls = [time for sample in result.samples if sample.control_ns for time in sample.control_ns if time]
+    traffic = [rate for sample in result.samples if (rate := network_of(sample)) is not None]
+    return {
+        "cpu_model": str(cpu) if cpu else None,
+        "round_trip_ns": round_trip_of(result),
+        "load_1_minute": statistics.median(loads) if loads else None,
+        "network_bytes_per_s": _median(traffic),
+        "control_ns": _median(controls),
+    }
+
+
+def round_trip_of(result: Result) -> int | None:
+    """Return the round trip to the storage, as it was before the samples, else after them; None: not measured."""
+    told = [result.line.get(f"latency_{when}_ns") for when in ("before", "after")]
+    return _whole(next((one for one in told if one is not None), None))
+
+
+def load_of(sample: Sample) -> float | None:
+    """Return the load of the node at the end of a sample, of the last minute."""
+    load = sample.readings.get("load_1_minute")
+    return float(load) if load is not None else None
+
+
+def network_of(sample: Sample) -> int | None:
+    """Return the bytes a second that the node sent and received during a sample; None: not read."""
+    both = [sample.readings.get(f"network_{way}_bytes") for way in ("in", "out")]
+    elapsed_ns = sample.readings.get("elapsed_ns")
+    told = [one for one in both if one is not None]
+    return _whole(sum(told) / elapsed_ns * 1e9) if elapsed_ns and told else None
+
+
+def _whole(value: float | None) -> int | None:
+    """A reading as a database takes it; None if it is more than that, as only a document of others tells."""
+    return round(value) if value is not None and abs(value) <= MAX_INTEGER else None
 
 
 def _group(result: Result, axis: str) -> str:

@@ -52,6 +52,11 @@ result = Table(
         Column(name, Text, nullable=False, server_default="")
         for name in ("environment_id", "engine_group", "storage_group", "strategy_group", "layout_group")
     ),
+    Column("cpu_model", Text),
+    Column("round_trip_ns", BigInteger),
+    Column("load_1_minute", Float),
+    Column("network_bytes_per_s", BigInteger),
+    Column("control_ns", BigInteger),
     Index("result_uuid", "uuid", unique=True),
     Index("result_series", "series_id", "created_at"),
     Index("result_case", "case_id", "site"),
@@ -89,6 +94,8 @@ sample = Table(
     Column("control_after_ns", BigInteger),
     Column("n_entries", BigInteger),
     Column("trace", Text),
+    Column("load_1_minute", Float),
+    Column("network_bytes_per_s", BigInteger),
     sqlite_with_rowid=False,
 )
 

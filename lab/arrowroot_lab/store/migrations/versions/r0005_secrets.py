@@ -18,8 +18,6 @@ branch_labels = None
 depends_on = None
 
 _BATCH = 200
-#: Columns that later steps add.
-_LATER = ("node",)
 _RESULT = sa.table("result", *(sa.column(name) for name in ("id", "series_id", "stored_at")))
 _DOCUMENT = sa.table("document", sa.column("result_id"), sa.column("text"))
 _SAMPLE = sa.table("sample", *(sa.column(name) for name in ("result_id", "place", "reason")))
@@ -67,8 +65,9 @@ def _replace(connection: sa.Connection, key: int, document: dict[str, object]) -
         sa.select(_RESULT.c.series_id, _RESULT.c.stored_at).where(_RESULT.c.id == key)
     ).one()
     told = {**asdict(summary_of(result, document["version"])), "stored_at": before.stored_at}  # type: ignore[arg-type]
-    for name in _LATER:
-        del told[name]
+    # Later steps add more of them, and fill these.
+    known = {column["name"] for column in sa.inspect(connection).get_columns("result")}
+    told = {name: value for name, value in told.items() if name in known}
     columns = sa.table("result", sa.column("id"), *map(sa.column, told))
     connection.execute(columns.update().where(columns.c.id == key).values(told))
     connection.execute(_DOCUMENT.update().where(_DOCUMENT.c.result_id == key).values(text=text_of(document)))
