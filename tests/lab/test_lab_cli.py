@@ -55,6 +55,8 @@ ALL = [
     ["show", "--overview"],
     ["show", "--matrix", "engine"],
     ["show", "--matrix", "storage", "--metric", "cpu_efficiency", "--statistic", "minimum"],
+    ["show", "--matrix", "storage_kind", "--cpu-model", "*EPYC*", "--reading", "load_1_minute<1.2"],
+    ["show", "--reading", "round_trip_ns>=10 ms", "--reading", "network_bytes_per_s<10 GB/s"],
     ["compare"],
     ["compare", "--by", "engine", "uproot", "arrowroot"],
     ["history"],

@@ -18,7 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import arrowroot_lab
 from arrowroot_lab.documents import Outcome
+from arrowroot_lab.errors import RequestError
 from arrowroot_lab.mining import (
     Column,
     ResultTable,
@@ -624,3 +626,40 @@ def test_csv_json_and_markdown_have_all_cells(noisy):
     assert json.loads(writing.as_json([table]))["rows"] == table.records()
     assert len(writing.markdown(table).splitlines()) == 4 + len(table.rows) + 2 * len(table.notes)
     assert writing.text(ResultTable("t", (), ())) == "t\n\nnothing\n"
+
+
+def test_readings_are_columns_of_exports_axes_filters_and_metrics(tmp_path):
+    made = Made(
+        n_runs=1, n_samples=2, storages=("local", "xrootd-50ms"), engines=("root",), with_trouble=False
+    )
+    results = made.results()
+    for result in results[::2]:
+        result.machine = {**result.machine, "cpu": "Other CPU"}
+        for sample in result.samples:
+            sample.readings["load_1_minute"] = 5.0
+    with Store.open(tmp_path / "lab.db") as opened:
+        for result in results:
+            opened.put(result)
+        busy = opened.summaries(Filter(cpu_model=("Other*",), reading=(("load_1_minute", ">=", 2.0),)))
+        assert {one.uuid for one in busy} == {one.uuid for one in results[::2]}
+        assert not opened.count(Filter(reading=(("round_trip_ns", ">", 1e9),)))
+        (row,) = matrix(opened, Filter(workload=("all columns",), version=("6.40*",)), across="cpu_model",
+                        key="load_1_minute").records()[:1]  # fmt: skip
+        assert row["load_1_minute:Other CPU"] == 5.0
+        trips = matrix(opened, Filter(engine=("root",)), across="storage_kind", key="round_trip_ns")
+        told = {round(one.line["latency_before_ns"]) for one in results}
+        kinds = [place for place, one in enumerate(trips.columns) if one.key.startswith("round_trip_ns:")]
+        assert {row[place] for row in trips.rows for place in kinds} - {None} == told
+        with pytest.raises(RequestError, match="is not judged"):
+            compare(opened, Filter(), by="version", key="load_1_minute")
+    frame = arrowroot_lab.results(tmp_path / "lab.db", each="sample", storage_kind="xrootd")
+    assert set(frame["cpu_model"]) == {"Other CPU", "AMD EPYC 7B13"}
+    for one in frame.to_dict("records"):
+        result = next(result for result in results if result.uuid == one["uuid"])
+        sample = result.samples[one["place"]]
+        assert one["load_1_minute"] == sample.readings["load_1_minute"]
+        rate = sample.readings["network_in_bytes"] + sample.readings["network_out_bytes"]
+        assert one["network_bytes_per_s"] == round(rate / sample.readings["elapsed_ns"] * 1e9)
+        assert one["round_trip_ns"] == round(result.line["latency_before_ns"])
+    each = arrowroot_lab.results(tmp_path / "lab.db", reading=[("load_1_minute", "<", 2.0)])
+    assert set(each["uuid"]) == {one.uuid for one in results[1::2]}

@@ -22,7 +22,7 @@ from sqlalchemy import event, text
 
 from arrowroot_lab.documents import Outcome, decode, to_json
 from arrowroot_lab.errors import RequestError, StoreError
-from arrowroot_lab.mining.metrics import METRICS, metric
+from arrowroot_lab.mining.metrics import METRICS, READINGS, metric
 from arrowroot_lab.running.journal import Journal
 from arrowroot_lab.store import Accepted, Filter, Store, summary_of
 from arrowroot_lab.store.place import engine_of, resolve, server_of, shown
@@ -341,7 +341,7 @@ def test_versions_of_an_older_database_are_those_that_people_call_them(place):
     assert newest == {one.uuid for one in of_each.values()}
 
 
-KEYS = (*METRICS, "store.n_reads", "store.wait_ns", "nowhere.n_reads")
+KEYS = (*METRICS, *READINGS, "store.n_reads", "store.wait_ns", "nowhere.n_reads")
 
 
 def test_samples_have_the_values_of_each_metric(store):

@@ -14,18 +14,25 @@ from arrowroot_lab.documents import Outcome
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.location import Location
 from arrowroot_lab.mining import writing
-from arrowroot_lab.mining.metrics import METRICS, STATISTICS
+from arrowroot_lab.mining.metrics import METRICS, READINGS, STATISTICS
+from arrowroot_lab.quantities import parse_rate, parse_time_ns
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.store.filters import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from arrowroot_lab.campaign.origin import Origin
     from arrowroot_lab.mining import ResultTable
 
 #: The beginning of a date as documents write it.
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T[\d:.]*Z?)?)?)?")
+_BOUND = re.compile(r"(?P<name>\w+)\s*(?P<sign>[<>]=?)\s*(?P<value>.+)")
+_PARSED: dict[str, Callable[[str], float]] = {
+    "round_trip_ns": parse_time_ns,
+    "load_1_minute": float,
+    "network_bytes_per_s": parse_rate,
+}
 #: The filters by names and by keys.
 _FILTERS = (*NAMES, "series", "case")
 
@@ -100,6 +107,10 @@ def add_filters(parser: argparse.ArgumentParser, *, without: Sequence[str] = ())
     told: dict[str, dict[str, Any]] = {name: {"metavar": "NAMES", "default": ""} for name in NAMES}
     for name in ("series", "case"):
         told[name] = {"metavar": "NAMES", "default": "", "help": f"beginning of its key ({name}_id)"}
+    told["reading"] = {
+        "metavar": "BOUND", "action": "append", "type": _bound, "default": [],
+        "help": "load_1_minute<2, round_trip_ns>=10ms, network_bytes_per_s<100MB/s; may be repeated",
+    }  # fmt: skip
     told["since"] = {"metavar": "DATE", "help": "measured then or later, UTC: 2026-01-31, or 2026-01"}
     told["until"] = {"metavar": "DATE", "help": "measured before"}
     for name, option in told.items():
@@ -115,7 +126,7 @@ def add_metric(parser: argparse.ArgumentParser) -> None:
         "--metric",
         default="wall_ns",
         metavar="NAME",
-        help=f"{', '.join(METRICS)}, or a counter as store.n_reads (default: the wall time)",
+        help=f"{', '.join((*METRICS, *READINGS))}, or a counter as store.n_reads (default: the wall time)",
     )
     parser.add_argument(
         "--statistic",
@@ -148,7 +159,7 @@ def opened(options: argparse.Namespace) -> Store:
 
 def told_filters(options: argparse.Namespace) -> list[str]:
     """Return the filters that the options tell."""
-    names = [name for name in (*_FILTERS, "since", "until") if getattr(options, name)]
+    names = [name for name in (*_FILTERS, "reading", "since", "until") if getattr(options, name)]
     return [_option(name) for name in names]
 
 
@@ -177,7 +188,7 @@ def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filte
             if not store.count(Filter(**alone)):
                 there = ", ".join(store.names(name)[:20]) or "none"
                 raise RequestError(f"{_option(name)} {one}: no result has it; there are {there}")
-    return Filter(**told, since=options.since, until=options.until, **more)
+    return Filter(**told, reading=tuple(options.reading), since=options.since, until=options.until, **more)
 
 
 def tell(options: argparse.Namespace, tables: Sequence[ResultTable]) -> None:
@@ -206,7 +217,22 @@ def _site(text: str) -> str:
 
 def _option(name: str) -> str:
     """The option of a filter: ``--site`` is the site's file, in the commands that measure."""
-    return "--at-site" if name == "site" else f"--{name}"
+    return "--at-site" if name == "site" else f"--{name.replace('_', '-')}"
+
+
+def _bound(text: str) -> tuple[str, str, float]:
+    """A reading, a sign and a value with its unit."""
+    match = _BOUND.fullmatch(text)
+    if match is None or match["name"] not in READINGS:
+        raise argparse.ArgumentTypeError(
+            f"{text}: expected one of {', '.join(READINGS)}, one of < <= > >=, and a value: load_1_minute<2"
+        )
+    name, value = match["name"], match["value"]
+    try:
+        bound = _PARSED[name](value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}") from None
+    return name, match["sign"], bound
 
 
 def _alternatives(told: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from arrowroot_lab.statistics import (
 from arrowroot_lab.statistics import compare as judge
 
 from .format import shown
-from .metrics import JUDGED, STATISTICS, Metric, metric
+from .metrics import JUDGED, READINGS, STATISTICS, Metric, metric
 from .results import AXES, axes_of, layout_names, varying
 from .table import Column, ResultTable
 
@@ -162,6 +162,10 @@ def compare_measured(
         raise RequestError(f"{by}: this cannot be compared; {', '.join(AXES_TO_COMPARE)} can")
     if statistic not in STATISTICS:
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
+    if key in READINGS:
+        raise RequestError(
+            f"{key}: a reading explains figures and is not judged: `lab show --matrix site --metric {key}`"
+        )
     asked, *further = [metric(one) for one in (JUDGED if key is None else (key,))]
     groups, order = _groups(found, by)
     before, now = (value and version_text(value) for value in (before, now))

@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Any
 from arrowroot_lab.errors import RequestError
 
 from .metrics import metric
-from .results import AXES, axes_of, figures, label, named, natural, varying
+from .results import axes_of, figures, label, named, natural, varying
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
     from arrowroot_lab.store import Filter, Store, Summary
 
 #: What can stand across: an engine stands there with its version.
-ACROSS = ("engine", "storage", "workload", "strategy", "site", "dataset", "layout")
+ACROSS = (
+    "engine",
+    "storage",
+    "workload",
+    "strategy",
+    "site",
+    "dataset",
+    "layout",
+    "storage_kind",
+    "cpu_model",
+)
 
 
 def matrix(
@@ -57,7 +67,5 @@ def matrix(
 
 
 def _head(summary: Summary, across: str, differing: list[str]) -> str:
-    axes = [
-        axis for axis in AXES if axis == across or (across == "engine" and axis == "version" in differing)
-    ]
-    return label(summary, axes).replace(" / ", " ")
+    axes = [across, "version"] if across == "engine" and "version" in differing else [across]
+    return label(summary, axes).replace(" / ", " ") or "unknown"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.errors import RequestError
+from arrowroot_lab.store.summary import load_of, network_of, round_trip_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,8 @@ class Metric:
             return sample.cpu_ns / (sample.wall_ns * n_cores_asked(result))
         if self.key == "unqueued_ns":
             return None if sample.wall_ns is None else sample.wall_ns - (sample.queued_ns or 0)
+        if self.key in READINGS:
+            return _READ[self.key](result, sample)
         if self.key == "entries_per_s":
             n_entries = sample.details.get("n_entries", result.dataset.get("n_entries"))
             return n_entries / sample.wall_ns * 1e9 if sample.wall_ns and n_entries else None
@@ -101,18 +104,34 @@ def judged(key: str, *, is_shared: bool) -> Metric:
     return METRICS["unqueued_ns"] if is_shared and key == "wall_ns" else metric(key)
 
 
+#: What was read of the node and of the line while a sample was taken: it explains a figure, and is none.
+READINGS: dict[str, Metric] = {
+    one.key: one
+    for one in (
+        Metric("round_trip_ns", "round trip", "time", "to the storage, measured before the samples"),
+        Metric("load_1_minute", "load", "count", "processes that the node had to run in the last minute"),
+        Metric("network_bytes_per_s", "network", "bytes", "bytes a second that the node sent and received"),
+    )
+}
+_READ: dict[str, Callable[[Result, Sample], float | None]] = {
+    "round_trip_ns": lambda result, _: round_trip_of(result),
+    "load_1_minute": lambda _, sample: load_of(sample),
+    "network_bytes_per_s": lambda _, sample: network_of(sample),
+}
+
+
 def metric(key: str) -> Metric:
     """Return the metric of a key; a counter is ``LAYER.NAME``, as ``store.n_reads``.
 
     Raises: RequestError if there is none.
     """
-    known = METRICS.get(key)
+    known = METRICS.get(key) or READINGS.get(key)
     if known is not None:
         return known
     layer, _, name = key.partition(".")
     if not (layer and name):
         raise RequestError(
-            f"{key}: no such metric; there are {', '.join(METRICS)}, and counters as store.n_reads"
+            f"{key}: no such metric; there are {', '.join((*METRICS, *READINGS))}, and counters as store.n_reads"
         )
     title = f"{layer} {name.removesuffix('_ns').removesuffix('_bytes')}"
     return Metric(key, title, _form(name), f"counter of the layer {layer}")

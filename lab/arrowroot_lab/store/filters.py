@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,18 @@ from arrowroot_lab.documents import version_text
 from .tables import result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy import ColumnElement
 
 #: What can be filtered by; each is a column of the view ``results``.
 NAMES = (
-    "campaign", "run", "site", "engine", "version", "dataset", "layout", "storage", "workload", "strategy", "outcome",
+    "campaign", "run", "site", "engine", "version", "dataset", "layout", "storage", "storage_kind", "workload",
+    "strategy", "cpu_model", "outcome",
 )  # fmt: skip
+_BOUNDS: dict[str, Callable[[Any, float], ColumnElement[bool]]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,9 +39,13 @@ class Filter:
     dataset: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     storage: tuple[str, ...] = ()
+    storage_kind: tuple[str, ...] = ()
     workload: tuple[str, ...] = ()
     strategy: tuple[str, ...] = ()
+    cpu_model: tuple[str, ...] = ()
     outcome: tuple[str, ...] = ()
+    #: Bounds of readings, as ``("load_1_minute", "<", 2.0)``: results that did not take one do not match.
+    reading: tuple[tuple[str, str, float], ...] = ()
     #: Beginnings of the keys of series and cases, of at least 4 digits.
     series: tuple[str, ...] = ()
     case: tuple[str, ...] = ()
@@ -49,7 +60,7 @@ class Filter:
     def narrows(self) -> bool:
         """True if the newest result that matches may not be the newest of its series, or version and campaign."""
         apart = ("outcome",) if self.newest else ("outcome", "version", "campaign")
-        return any(getattr(self, name) for name in (*NAMES, "since", "until") if name not in apart)
+        return any(getattr(self, name) for name in (*NAMES, "reading", "since", "until") if name not in apart)
 
     def conditions(self, dialect: str) -> ColumnElement[bool]:
         """The condition on the rows of ``result``, but for ``newest``."""
@@ -60,6 +71,7 @@ class Filter:
                 globs = [version_text(glob) for glob in globs]
             if globs:
                 told.append(or_(*(_matches(result.c[name], glob, dialect) for glob in globs)))
+        told += [_BOUNDS[sign](result.c[name], bound) for name, sign, bound in self.reading]
         for column, beginnings in ((result.c.series_id, self.series), (result.c.case_id, self.case)):
             if beginnings:
                 told.append(or_(*(_matches(column, f"{beginning}*", dialect) for beginning in beginnings)))

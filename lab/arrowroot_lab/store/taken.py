@@ -65,4 +65,4 @@ def _value(key: str) -> ColumnElement[Any]:
     if key == "entries_per_s":
         n_entries = func.nullif(func.coalesce(sample.c.n_entries, result.c.n_entries), 0)
         return cast(n_entries, Float) / func.nullif(sample.c.wall_ns, 0) * 1e9
-    return sample.c[key]
+    return sample.c[key] if key in sample.c else result.c[key]
