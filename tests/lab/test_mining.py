@@ -35,9 +35,11 @@ from arrowroot_lab.mining import (
     series,
     writing,
 )
+from arrowroot_lab.mining.comparison import compare_measured, measured_of
 from arrowroot_lab.mining.exporting import export, export_directory
 from arrowroot_lab.mining.history import level_changes, lines
 from arrowroot_lab.mining.metrics import JUDGED
+from arrowroot_lab.mining.results import named
 from arrowroot_lab.pages.pictures import series_history
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter, Store
@@ -663,3 +665,23 @@ def test_readings_are_columns_of_exports_axes_filters_and_metrics(tmp_path):
         assert one["round_trip_ns"] == round(result.line["latency_before_ns"])
     each = arrowroot_lab.results(tmp_path / "lab.db", reading=[("load_1_minute", "<", 2.0)])
     assert set(each["uuid"]) == {one.uuid for one in results[1::2]}
+
+
+def test_versions_are_judged_by_runs_that_had_both_however_long_one_went_on_alone(tmp_path):
+    made = Made(n_runs=90, days_between=1, storages=("local", "nginx"), engines=("root",), n_samples=3,
+                workloads=("all columns",), with_trouble=False, noise=QUIET)  # fmt: skip
+    results = made.results()
+    with Store.open(tmp_path / "lab.db") as opened:
+        for place, one in enumerate(results):
+            if one.version == "6.40.00" or place < 4 * 8:
+                opened.put(one)
+        for by in ("version", "storage"):
+            table, compared = compare(opened, Filter(), by=by)
+            found = compare_measured(opened, measured_of(named(opened.summaries())), by=by)
+            assert (table, compared) == found
+        _, compared = compare(opened, Filter(), by="version")
+        assert [(one.comparison.n_pairs, one.comparison.verdict) for one in compared] == [
+            (24, Verdict.WORSE)
+        ] * 2
+        # Those of many runs are of the newest ones that have pairs enough.
+        assert {one.comparison.n_pairs for one in compare(opened, Filter(), by="storage")[1]} == {60, 24}

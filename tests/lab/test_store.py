@@ -362,6 +362,36 @@ def test_samples_have_the_values_of_each_metric(store):
     assert store.taken([], "wall_ns") == {}
 
 
+def test_the_newest_results_of_a_series_and_version_are_found_by_one_of_them(store):
+    made = [*Made(seed=2, n_samples=1).results(), *Made(seed=3, campaign="other", n_samples=1).results()]
+    for result in made:
+        store.put(result)
+    heads = store.rows(Filter(newest_versions=True, campaign=("storages",)), ("id", "series_id", "version"))
+    until = "2026-10-12"
+    where = Filter(engine=("root", "uproot"))
+    for n, end in ((2, None), (1, until), (None, until), (None, None)):
+        expected = []
+        for head in heads:
+            same = [
+                one.uuid
+                for one in sorted(made, key=lambda one: one.created_at, reverse=True)
+                if (one.series_id, one.version, one.campaign["name"])
+                == (head.series_id, head.version, "storages")
+                and (end is None or one.created_at <= end)
+                and one.case["engine"] in where.engine
+            ]
+            expected += same[:n]
+        found = store.newest_of([head.id for head in heads], where, ("uuid",), n, end)
+        assert sorted(row.uuid for row in found) == sorted(expected)
+    spans = store.spans(where)
+    first = next(head for head in heads if (head.series_id, head.version) in spans)
+    dates = [
+        one.created_at for one in made if (one.series_id, one.version) == (first.series_id, first.version)
+    ]
+    assert spans[first.series_id, first.version] == (len(dates), min(dates))
+    assert sum(n for n, _ in spans.values()) == store.count(where)
+
+
 def test_database_of_a_newer_laboratory_is_refused_and_left_alone(place):
     Store.open(place).close()
     engine = engine_of(resolve(place))

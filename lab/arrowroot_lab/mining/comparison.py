@@ -9,6 +9,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import Outcome, version_text
@@ -34,7 +35,7 @@ from .results import AXES, axes_of, layout_names, varying
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Row
 
@@ -51,11 +52,21 @@ SIDES = {
 #: The same, and what never runs in turns: it is compared by its nights.
 AXES_TO_COMPARE = (*SIDES, "site")
 #: Pairs are of so many runs, the newest ones that have both sides: what was a year ago is another machine's.
-MAX_RUNS = 20
+#: Fewer do if they have so many pairs, which tell a per cent where there is little noise.
+MAX_RUNS, MAX_PAIRS = 20, 70
 #: Sites are compared by their newest rounds: what was a month ago is another night's.
 N_NIGHTS = 10
 #: The columns that a comparison asks of a row; ``Measured`` has all of them.
-_COLUMNS = ("uuid", "run", "created_at", "outcome", "reason", "n_cores", *SIDES.values(), *AXES)
+_COLUMNS = (
+    "id", "uuid", "created_at", "run", "outcome", "reason", "n_counted", "n_cores", *SIDES.values(), *AXES,
+)  # fmt: skip
+#: So many of the newest results of each side, of the time when there were both, are looked at for such runs; a run may
+#: take so long.
+_LOOKED_AT, _MOST_OF_RUN = 40, timedelta(days=2)
+_OF_SIDE = (
+    "uuid", "created_at", "run", "outcome", "reason", "n_counted", "engine", "series_id", "version",
+    "campaign", "node",
+)  # fmt: skip
 #: Forms of metrics that count something, of which zero is a value like others.
 _COUNTS = ("count", "bytes")
 #: Bounds of times in which others on the node are waited for.
@@ -76,6 +87,10 @@ class Measured:
 
     row: Any
     axes: dict[str, str]
+
+
+#: The two values that are compared, and the results of each, newest first.
+_Case = tuple[tuple[str, str], list[list[Measured]]]
 
 
 @dataclass(frozen=True)
@@ -127,19 +142,49 @@ def compare(
     Returns: a table with a row for each case, the alarming ones first; and what it is made of.
     Raises: RequestError if there is no such axis, value, metric or statistic, or nothing to compare.
     """
-    return compare_measured(
-        store, measured(store, where), by=by, before=before, now=now, key=key, statistic=statistic
-    )
-
-
-def measured(store: Store, where: Filter) -> list[Measured]:
-    """Return the results that match, newest first, with what several comparisons ask of them."""
-    rows = store.rows(where, _COLUMNS)
+    asked = _asked(by, key, statistic)
+    rows = store.rows(replace(where, newest_versions=True), _COLUMNS)
     names = layout_names(rows)
-    return [
+    newest = [
         Measured(row, {**axes, "layout": names[row.layout]} if "layout" in (axes := axes_of(row)) else axes)
         for row in rows
     ]
+    firsts = {key: first for key, (_, first) in store.spans(where).items()}
+    chosen = _chosen(newest, by, before, now, firsts)
+    return _judged(store, _in_turns(store, where, chosen), by, asked, statistic)
+
+
+def _in_turns(store: Store, where: Filter, chosen: Sequence[_Case]) -> list[_Case]:
+    """Return cases whose sides are of newest results, each with what else was measured of it while there were both."""
+    asked: dict[str | None, dict[int, Measured]] = {}
+    for _, sides in chosen:
+        ends = [side[0].row.created_at for side in sides]
+        last = _later(min(ends))
+        for side, end in zip(sides, ends, strict=True):
+            # Most are measured to this day; of one that went on alone the newest results have no pairs.
+            asked.setdefault(last if end > last else None, {}).update({one.row.id: one for one in side})
+    # What is chosen by other things than its series may be older than the newest of it.
+    n = None if where.run or where.outcome or where.reading or where.until else _LOOKED_AT
+    found: dict[tuple[str, ...], dict[str, Measured]] = {}
+    for until, like in asked.items():
+        axes = {_key(one.row): one.axes for one in like.values()}
+        for row in store.newest_of(like, where, _OF_SIDE, n, until):
+            found.setdefault(_key(row), {})[row.uuid] = Measured(row, axes[_key(row)])
+    return [(values, [_whole(side, found) for side in sides]) for values, sides in chosen]
+
+
+def _whole(side: Sequence[Measured], found: dict[tuple[str, ...], dict[str, Measured]]) -> list[Measured]:
+    """The newest results of a side and all others that were found of it, newest first."""
+    ones = {one.row.uuid: one for head in side for one in (head, *found.get(_key(head.row), {}).values())}
+    return sorted(ones.values(), key=lambda one: str(one.row.created_at), reverse=True)
+
+
+def _key(row: Any) -> tuple[str, ...]:
+    return row.series_id, row.version, row.campaign
+
+
+def _later(date: str) -> str:
+    return (datetime.fromisoformat(date.replace("Z", "+00:00")) + _MOST_OF_RUN).isoformat()
 
 
 def measured_of(rows: Iterable[Summary | Row[Any]]) -> list[Measured]:
@@ -158,6 +203,12 @@ def compare_measured(
     statistic: str = "median",
 ) -> tuple[ResultTable, list[Compared]]:
     """Do what ``compare`` does, with results that are at hand, newest first; their samples are read from the store."""
+    asked = _asked(by, key, statistic)
+    return _judged(store, _chosen(found, by, before, now), by, asked, statistic)
+
+
+def _asked(by: str, key: str | None, statistic: str) -> list[Metric]:
+    """Return the metric that is judged, and others that notes tell of."""
     if by not in AXES_TO_COMPARE:
         raise RequestError(f"{by}: this cannot be compared; {', '.join(AXES_TO_COMPARE)} can")
     if statistic not in STATISTICS:
@@ -166,21 +217,34 @@ def compare_measured(
         raise RequestError(
             f"{key}: a reading explains figures and is not judged: `lab show --matrix site --metric {key}`"
         )
-    asked, *further = [metric(one) for one in (JUDGED if key is None else (key,))]
-    groups, order = _groups(found, by)
+    return [metric(one) for one in (JUDGED if key is None else (key,))]
+
+
+def _chosen(
+    found: Sequence[Measured],
+    by: str,
+    before: str | None,
+    now: str | None,
+    firsts: Mapping[tuple[str, str], str] | None = None,
+) -> list[_Case]:
+    """Return both values of each case that has two, and the results of each, newest first.
+
+    firsts: (series, version) -> when it was measured first, if not all of its results are in ``found``
+    """
+    groups, order = _groups(found, by, firsts or {})
     before, now = (value and version_text(value) for value in (before, now))
     for value in (before, now):
         if value is not None and value not in order:
             raise RequestError(f"{by} {value}: no such results; there are {', '.join(order) or 'none'}")
     chosen = [
-        (sides, _both(group, sides, by))
+        (sides, [group[sides[0]], group[sides[1]]])
         for group in groups
         for sides in _sides([value for value in order if value in group], by, before, now, order)
     ]
     if not chosen:
         two = " and ".join(value for value in (before, now) if value) or f"more than one {by}"
         others = [
-            axis for axis in AXES_TO_COMPARE if any(len(group) > 1 for group in _groups(found, axis)[0])
+            axis for axis in AXES_TO_COMPARE if any(len(group) > 1 for group in _groups(found, axis, {})[0])
         ]
         hint = f": write --by {' or --by '.join(others)}" if others and not (before or now) else ""
         if len({one.axes.get("node") for one in found}) > 1:
@@ -188,6 +252,15 @@ def compare_measured(
         raise RequestError(
             f"no case was measured with {two}; there are {', '.join(order) or 'no results'}{hint}"
         )
+    return chosen
+
+
+def _judged(
+    store: Store, cases: Sequence[_Case], by: str, metrics: Sequence[Metric], statistic: str
+) -> tuple[ResultTable, list[Compared]]:
+    """Judge each case by its pairs, or by its nights."""
+    asked, *further = metrics
+    chosen = [(sides, _compared_of(both, by)) for sides, both in cases]
     skipped = Counter(reason for _, both in chosen if (reason := _why_skipped(both)))
     # A case that was never tried is no comparison; where there is nothing else, that is told.
     chosen = [one for one in chosen if not _why_skipped(one[1])] or chosen
@@ -212,16 +285,19 @@ def _size(one: Compared) -> float:
     return 0 if one.comparison.verdict is Verdict.NOT_ENOUGH else math.inf
 
 
-def _groups(found: Sequence[Measured], by: str) -> tuple[list[dict[str, list[Measured]]], list[str]]:
+def _groups(
+    found: Sequence[Measured], by: str, firsts: Mapping[tuple[str, str], str]
+) -> tuple[list[dict[str, list[Measured]]], list[str]]:
     """The results of each case by value, newest first; and all values, in the order in which they came up."""
     groups: dict[str, dict[str, list[Measured]]] = {}
     newest: dict[tuple[str, str], str] = {}
-    values: dict[str, None] = {}
+    values: dict[str, str] = {}
     for one in found:
         value = one.axes.get(by)
         if value is None:
             continue
-        values[value] = values.pop(value, None)  # at the end stands what came up first
+        first = firsts.get((one.row.series_id, one.row.version), one.row.created_at)
+        values[value] = min(first, values.pop(value, first))  # at the end stands what came up first
         group = _shared_by_sites(one) if by == "site" else getattr(one.row, SIDES[by])
         if not group:  # an older laboratory was still writing when the database was brought up to date
             continue
@@ -229,7 +305,8 @@ def _groups(found: Sequence[Measured], by: str) -> tuple[list[dict[str, list[Mea
         if by == "engine" and newest.setdefault((group, value), version) != version:
             continue  # of each engine its newest version
         groups.setdefault(group, {}).setdefault(value, []).append(one)
-    return list(groups.values()), list(reversed(values))
+    oldest_first = list(reversed(values))
+    return list(groups.values()), sorted(oldest_first, key=values.__getitem__)
 
 
 def _shared_by_sites(one: Measured) -> str:
@@ -238,19 +315,29 @@ def _shared_by_sites(one: Measured) -> str:
     return json.dumps([*asked, one.row.n_cores])
 
 
-def _both(group: dict[str, list[Measured]], sides: tuple[str, str], by: str) -> list[list[Measured]]:
+def _compared_of(both: list[list[Measured]], by: str) -> list[list[Measured]]:
     """The results of both sides that are compared."""
-    both = [group[side] for side in sides]
     if by == "site":
         return [side[:N_NIGHTS] for side in both]
-    return [_newest(side, _shared_runs(group, sides)) for side in both]
+    runs = _shared_runs(both)
+    return [_newest(side, runs) for side in both]
 
 
-def _shared_runs(group: dict[str, list[Measured]], sides: tuple[str, str]) -> list[str]:
-    """The newest runs that have both sides."""
-    other = {one.row.run for one in group[sides[1]] if one.row.run}
-    shared = dict.fromkeys(one.row.run for one in group[sides[0]] if one.row.run in other)
-    return list(shared)[:MAX_RUNS]
+def _shared_runs(both: list[list[Measured]]) -> list[str]:
+    """The newest runs that have both sides, as many as give pairs enough."""
+    counted = [Counter[str](), Counter[str]()]
+    for side, counts in zip(both, counted, strict=True):
+        for one in side:
+            run, n_counted = one.row.run, one.row.n_counted
+            if run:
+                counts[run] += n_counted
+    found: list[str] = []
+    n_pairs = 0
+    for run in counted[0]:
+        if run in counted[1] and n_pairs < MAX_PAIRS and len(found) < MAX_RUNS:
+            found.append(run)
+            n_pairs += min(counts[run] for counts in counted)
+    return found
 
 
 def _newest(side: list[Measured], runs: Sequence[str]) -> list[Measured]:

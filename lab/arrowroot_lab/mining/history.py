@@ -191,13 +191,20 @@ def lines(versions: Sequence[str]) -> dict[str, list[int]]:
 
 def series(store: Store, where: Filter) -> ResultTable:
     """Return one row for each series, the one measured last first."""
-    found = store.rows(where, ("series_id", "created_at", "outcome", "wall_median_ns", *AXES))
-    axes, notes = telling(found)
+    found = store.rows(
+        replace(where, newest_versions=True, outcome=()),
+        ("series_id", "created_at", "outcome", "wall_median_ns", *AXES),
+    )
+    counts: dict[str, list[tuple[int, str]]] = {}
+    for (key, _), span in store.spans(where).items():
+        counts.setdefault(key, []).append(span)
+    newest: dict[str, Any] = {}
+    for one in found:
+        if one.series_id in counts:
+            newest.setdefault(one.series_id, one)
+    axes, notes = telling([one for one in found if one.series_id in counts])
     axes = [axis for axis in axes if axis not in ("version", "campaign")]
     names = layout_names(found)
-    groups: dict[str, list[Any]] = {}
-    for one in found:
-        groups.setdefault(one.series_id, []).append(one)
     columns = (
         Column("series_id", "series", "key"),
         *(Column(axis, axis) for axis in axes),
@@ -210,14 +217,14 @@ def series(store: Store, where: Filter) -> ResultTable:
     rows = tuple(
         (
             key,
-            *(names.get(value, value) for value in (getattr(group[0], axis) for axis in axes)),
-            group[0].wall_median_ns,
-            len(group),
-            group[0].outcome,
-            group[-1].created_at,
-            group[0].created_at,
+            *(names.get(value, value) for value in (getattr(one, axis) for axis in axes)),
+            one.wall_median_ns,
+            sum(n for n, _ in counts[key]),
+            one.outcome,
+            min(first for _, first in counts[key]),
+            one.created_at,
         )
-        for key, group in groups.items()
+        for key, one in newest.items()
     )
     return ResultTable("Series", columns, rows, notes)
 

@@ -11,18 +11,18 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.store import Filter
 
-from .comparison import compare_measured, measured, measured_of
+from .comparison import compare, compare_measured, measured_of
 from .format import age_s
 from .news import standing
 from .results import named, telling
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from arrowroot_lab.store import Store, Summary
 
-    from .comparison import Compared, Measured
+    from .comparison import Compared
 
 #: A series that nobody measured for so long is old.
 OLD_DAYS = 30
@@ -59,8 +59,8 @@ def overview(
     at = at or datetime.now(timezone.utc)
     where = where or Filter()
     newest = named(store.summaries(replace(where, newest_versions=True)))
-    recent = measured(store, replace(where, since=where.since or _day_before(at, old_days)))
-    return _overview(store, newest, recent, at, old_days)
+    recent = replace(where, since=where.since or _day_before(at, old_days))
+    return _overview(newest, _changed(lambda: compare(store, recent, by="version")), at, old_days)
 
 
 def overview_of(
@@ -68,7 +68,9 @@ def overview_of(
 ) -> Overview:
     """Return the overview of results that are at hand, newest first; their samples are read from the store."""
     since = _day_before(at, old_days)
-    return _overview(store, found, measured_of(one for one in found if one.created_at >= since), at, old_days)
+    recent = measured_of(one for one in found if one.created_at >= since)
+    changed = _changed(lambda: compare_measured(store, recent, by="version"))
+    return _overview(found, changed, at, old_days)
 
 
 def _day_before(at: datetime, n_days: int) -> str:
@@ -76,19 +78,18 @@ def _day_before(at: datetime, n_days: int) -> str:
 
 
 def _overview(
-    store: Store, found: Sequence[Summary], recent: Sequence[Measured], at: datetime, old_days: int
+    found: Sequence[Summary], changed: tuple[ResultTable, list[Compared]], at: datetime, old_days: int
 ) -> Overview:
     newest = standing(found)
     limit_s = timedelta(days=old_days).total_seconds()
     old = [one for one in newest if age_s(one.created_at, at) > limit_s]
-    changed, compared = _changed(store, recent)
     failed = [one for one in newest if one.outcome in _BAD]
     return Overview(
         _campaigns(newest, at),
         _listed("Failed", failed, at),
-        changed,
+        changed[0],
         _old(f"Not measured for {old_days} days", old, at),
-        tuple(compared),
+        tuple(changed[1]),
         Counter((one.site, one.storage) for one in failed),
     )
 
@@ -150,10 +151,12 @@ def _old(title: str, found: list[Summary], at: datetime) -> ResultTable:
     return ResultTable(title, columns, rows)
 
 
-def _changed(store: Store, found: Sequence[Measured]) -> tuple[ResultTable, list[Compared]]:
+def _changed(
+    judge: Callable[[], tuple[ResultTable, list[Compared]]],
+) -> tuple[ResultTable, list[Compared]]:
     title = "Changed from the version before to the newest"
     try:
-        table, compared = compare_measured(store, found, by="version")
+        table, compared = judge()
     except RequestError as error:
         return ResultTable(title, (), (), (f"Nothing to compare: {error}.",)), []
     told = (Verdict.BETTER.value, Verdict.WORSE.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from arrowroot_lab.documents import in_utc
@@ -105,15 +106,25 @@ def _by_turn(results: Iterable[Samples], *, with_zeros: bool) -> dict[tuple[str,
             continue
         starts = [in_utc(sample.started_at) for sample in samples]
         values: dict[int, list[int]] = {}
+        ends: dict[int, tuple[str, str]] = {}
         for place, sample in enumerate(samples):
+            start = starts[place]
+            low, high = ends.get(sample.turn, (start, start))
+            ends[sample.turn] = min(low, start), max(high, start)
             if sample.value is not None and (sample.value > 0 or (with_zeros and sample.value == 0)):
                 values.setdefault(sample.turn, []).append(place)
-        for turn, places in values.items():
-            told[run, turn] = _Turn(
-                statistics.median(samples[place].value or 0.0 for place in places),
-                starts[places[0]],
-                max((at for at, one in zip(starts, samples, strict=True) if one.turn < turn), default=""),
-                min((at for at, one in zip(starts, samples, strict=True) if one.turn > turn), default=_END),
-                samples[places[0]].trace,
-            )
+        turns = sorted(ends)
+        before = accumulate((ends[turn][1] for turn in turns), max, initial="")
+        after = accumulate((ends[turn][0] for turn in reversed(turns)), min, initial=_END)
+        for turn, last, next_ in zip(turns, before, [*after][-2::-1], strict=False):
+            if (places := values.get(turn)) is not None:
+                told[run, turn] = _Turn(
+                    statistics.median(samples[place].value or 0.0 for place in places)
+                    if len(places) > 1
+                    else samples[places[0]].value or 0.0,
+                    starts[places[0]],
+                    last,
+                    next_,
+                    samples[places[0]].trace,
+                )
     return told

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, or_, select, true
+from sqlalchemy import Row, and_, func, or_, select, true
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode, from_json, text_of
 from arrowroot_lab.errors import KnownUuidError, NoDatabaseError, RequestError, StoreError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
-    from sqlalchemy import URL, Connection, Engine, Row, Select
+    from sqlalchemy import URL, Connection, Engine, Select
     from typing_extensions import Self
 
 #: Documents that are in memory at the same time.
@@ -189,6 +189,53 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             return list(connection.execute(query).fetchall())
 
+    def spans(self, where: Filter | None) -> dict[tuple[str, str], tuple[int, str]]:
+        """Return (series, version) -> (how many results match, when the first was), by the index alone if all do."""
+        columns = tables.result.c
+        each = [columns.series_id, columns.version]
+        query = select(*each, func.count(), func.min(columns.created_at)).group_by(*each)
+        query = query.where((where or Filter()).conditions(self._engine.dialect.name))
+        with told(self.place), self._engine.connect() as connection:
+            return {(row[0], row[1]): (row[2], row[3]) for row in connection.execute(query)}
+
+    def newest_of(
+        self,
+        like: Iterable[int],
+        where: Filter,
+        names: Iterable[str],
+        n: int | None,
+        until: str | None = None,
+    ) -> list[Row[Any]]:
+        """Return the newest results of the series, version and campaign of each of some results, newest first.
+
+        Args:
+            like: keys of these results
+            where: what those that are returned match, too
+            names: columns
+            n: so many of each that are as old as ``until`` or older; None: all
+            until: a date; None: the end of time
+        """
+        result, of, older = tables.result.c, tables.result.alias("of").c, tables.result.alias("older").c
+        key = ("series_id", "version", "campaign")
+        query = select(*(result[name] for name in names)).where(where.conditions(self._engine.dialect.name))
+        if until is not None:
+            query = query.where(result.created_at <= until)
+        if n is not None:
+            first = select(older.created_at).where(*(older[name] == of[name] for name in key))
+            if until is not None:
+                first = first.where(older.created_at <= until)
+            first = first.order_by(older.created_at.desc()).limit(1).offset(n - 1)
+            query = query.where(result.created_at >= func.coalesce(first.scalar_subquery(), ""))
+        query = query.where(*(result[name] == of[name] for name in key)).order_by(
+            result.created_at.desc(), result.id.desc()
+        )
+        keys, found = list(like), list[Row[Any]]()
+        with told(self.place), self._engine.connect() as connection:
+            for start in range(0, len(keys), _BATCH):
+                batch = keys[start : start + _BATCH]
+                found += connection.execute(query.where(of.id.in_(batch))).fetchall()
+        return found
+
     def keys(self, where: Filter | None) -> list[int]:
         """Return the keys of the rows that match, newest first: what ``flat`` and ``texts`` take."""
         with told(self.place), self._engine.connect() as connection:
@@ -222,9 +269,8 @@ class Store:
         found: dict[str, dict[str, list[Taken]]] = {key: {uuid: [] for uuid in wanted} for key in keys}
         with told(self.place), self._engine.connect() as connection:
             for start in range(0, len(wanted), _BATCH):
-                for uuid, turn, at, trace, *values in connection.execute(
-                    taken_of(wanted[start : start + _BATCH], keys)
-                ):
+                rows = connection.execute(taken_of(wanted[start : start + _BATCH], keys)).fetchall()
+                for uuid, turn, at, trace, *values in rows:
                     for key, value in zip(keys, values, strict=True):
                         found[key][uuid].append(Taken(turn, at, value, trace))
         return found

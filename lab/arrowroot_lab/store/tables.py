@@ -58,7 +58,7 @@ result = Table(
     Column("network_bytes_per_s", BigInteger),
     Column("control_ns", BigInteger),
     Index("result_uuid", "uuid", unique=True),
-    Index("result_series", "series_id", "created_at"),
+    Index("result_series", "series_id", "version", "created_at"),
     Index("result_case", "case_id", "site"),
     Index("result_campaign", "campaign", "run"),
     Index("result_created", "created_at"),

@@ -1,4 +1,7 @@
-"""Readings as columns: the kind of CPU, the round trip, the node's load and network, the control kernel."""
+"""Readings as columns: the kind of CPU, the round trip, the node's load and network, the control kernel.
+
+The index of series has the version, too: what is compared are the newest results of some versions.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,8 @@ def upgrade() -> None:
         for name, kind in columns:
             op.add_column(table, sa.Column(name, kind))
     _fill(op.get_bind())
+    op.drop_index("result_series", "result")
+    op.create_index("result_series", "result", ["series_id", "version", "created_at"])
     for name, query in VIEWS.items():
         op.execute(f"CREATE VIEW {name} AS {query}")
 
