@@ -14,6 +14,9 @@ from arrowroot_lab.quantities import exact_size_text
 if TYPE_CHECKING:
     from arrowroot_lab.documents import Result, Sample
 
+#: The kind of storages whose times are those of a simulation.
+VIRTUAL = "simulated"
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -77,7 +80,7 @@ class Summary:
     @property
     def is_virtual(self) -> bool:
         """True if its times are those of a simulation, in which nothing is waited for."""
-        return self.storage_kind == "simulated"
+        return self.storage_kind == VIRTUAL
 
     def label(self) -> str:
         """A short name for people: what was read, from where, by what, and how."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+from arrowroot_lab.store.summary import VIRTUAL
 
 from .places import Figure
 from .sides import CONFIRMING
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 #: Older results tell nothing of a place's level.
 MOST_DAYS = 90
 _COLUMNS = (
-    "id", "uuid", "series_id", "site", "storage", "dataset", "layout", "workload", "strategy", "engine", "version",
-    "node", "run", "created_at", "wall_median_ns", "cpu_median_ns", "cpu_minimum_ns", "n_cores", "campaign",
+    "id", "uuid", "site", "storage", "storage_kind", "dataset", "layout", "workload", "strategy", "engine", "version",
+    "node", "run", "created_at", "wall_median_ns", "cpu_median_ns", "cpu_minimum_ns", "control_ns", "cpu_model",
+    "n_cores", "campaign",
 )  # fmt: skip
 
 
@@ -33,20 +35,12 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
     until = where.until or (at + timedelta(seconds=1)).isoformat()[:19]
     found = store.rows(replace(where, since=since, until=until), _COLUMNS)
     rows = [row for row in found if not row.campaign.endswith(CONFIRMING.format(""))]
-    controls: dict[str, list[float]] = defaultdict(list)
-    virtual = set()
-    asked = ("uuid", "control_before_ns", "control_after_ns", "trace")
-    for one in store.flat("samples", asked, [row.id for row in rows]):
-        if one.trace is not None:
-            virtual.add(one.uuid)
-        controls[one.uuid] += [time for time in (one.control_before_ns, one.control_after_ns) if time]
     walls = _without_queues(store, [row.id for row in rows if row.node])
-    models = _models(store, {row.series_id: row.uuid for row in rows})
     layouts = defaultdict(set)
     for row in rows:
         layouts[row.dataset].add(row.layout)
     for row in rows:
-        if row.uuid in virtual:
+        if row.storage_kind == VIRTUAL:
             continue
         layout = (row.layout or "")[:8] if len(layouts[row.dataset]) > 1 else ""
         cores = f"{row.n_cores} cores" if row.n_cores > 1 else ""
@@ -61,8 +55,8 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
             created_at=row.created_at,
             wall_ns=walls.get(row.uuid, row.wall_median_ns),
             cpu_ns=row.cpu_minimum_ns if row.node else row.cpu_median_ns,
-            control_ns=statistics.median(controls[row.uuid]) if controls[row.uuid] else None,
-            model=models.get(row.series_id),
+            control_ns=row.control_ns,
+            model=row.cpu_model,
             n_cores=row.n_cores,
         )
 
@@ -77,9 +71,3 @@ def _without_queues(store: Store, keys: list[int]) -> dict[str, float]:
         if one.is_counted and one.wall_ns is not None:
             found[one.uuid].append(one.wall_ns - (one.queued_ns or 0))
     return {uuid: min(walls) for uuid, walls in found.items()}
-
-
-def _models(store: Store, uuids: dict[str, str]) -> dict[str, str]:
-    """The kind of CPU of each series: all results of one were measured on machines of one kind."""
-    cpus = {result.series_id: result.machine.get("cpu") for result in store.of(uuids.values())}
-    return {series: str(cpu) for series, cpu in cpus.items() if cpu}
