@@ -1,79 +1,120 @@
-"""A large store: what a laboratory of some years has, and how long the commands take with it.
+"""A large store: what a hub of fifty sites has after some years, and what CPU time the commands take with it.
 
-``python -m tests.lab.large DIRECTORY [N_RESULTS]`` makes ``large.db`` there, unless it is there, and prints the times.
-docs/lab/documents.md has them.
+``python -m tests.lab.large DIRECTORY [N_RESULTS] [POSTGRESQL_URL]`` makes ``large.db`` there (or fills the empty database), unless it is
+there, and prints the times. docs/lab/documents.md has them.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
-from dataclasses import replace
-from pathlib import Path
+from datetime import datetime, timedelta, timezone
+
+from sqlalchemy import Connection, text
 
 from arrowroot_lab.store import Store
-from tests.lab.made import STORAGES, Made
+from arrowroot_lab.store.tables import metadata
+from tests.lab.hubs import FIRST_NIGHT, MODELS, Hub
 
-#: Reads that a result keeps: as many as the runs of the campaigns do.
-N_READS = 1000
-KEYS = ("entries", "offsets", "n_bytes", "end_ns")
+#: A month is drawn, and put as the laboratory does; the months after it are the same by other dates and UUIDs.
+N_NIGHTS, N_SAMPLES = 30, 7
+SITES = tuple(f"SITE-{at:02d}" for at in range(50))
+#: Months until both versions, which are measured in turns, go on by one.
+N_MONTHS = 6
+#: Of SQLite, and of PostgreSQL: a date some days before, and a number as the beginning of a UUID.
+_LATER = {
+    "sqlite": ("strftime('%Y-%m-%dT%H:%M:%fZ', {0}, '-{1} days')", "printf('%08x', {1}) || substr({0}, 9)"),
+    "postgresql": (
+        "to_char(({0}::timestamptz - interval '{1} days') AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')",
+        "lpad(to_hex({1}), 8, '0') || substr({0}, 9)",
+    ),
+}
+_NEWEST = """
+    INSERT INTO newest (series_id, version, campaign, result_id, created_at, uuid)
+    SELECT series_id, version, campaign, id, created_at, uuid FROM (
+        SELECT result.*, row_number() OVER (
+            PARTITION BY series_id, version, campaign ORDER BY created_at DESC, uuid DESC
+        ) AS place FROM result
+    ) AS ranked WHERE place = 1"""
 
 
-def make(path: Path, n_results: int) -> float:
-    """Make the store, and return how many results went in a second."""
-    made = Made(n_runs=1, with_trouble=False)
-    n_of_run = len(made.results())
-    reads = {"n_reads": 5 * N_READS, **{key: list(range(N_READS)) for key in KEYS}}
-    began = time.perf_counter()
-    n = 0
-    with Store.open(path) as store:
-        while n < n_results:
-            run = replace(
-                made, seed=n + 1, n_runs=1, first_day=made.first_day.replace(year=2024 + n // 25_000)
+def fill(store: Store, n_results: int) -> None:
+    """Put some hundred thousand results of fifty sites into an empty store, by SQL but for the first month."""
+    # The newest night is the last one.
+    later = datetime.now(timezone.utc) - FIRST_NIGHT - timedelta(days=N_NIGHTS)
+    later -= timedelta(seconds=later.seconds, microseconds=later.microseconds)
+    for version in ("6.38.00", "6.40.00"):
+        hub = Hub(sites=SITES, n_nights=N_NIGHTS, noise=0.03, models=tuple(MODELS)[:2], versions={0: version})
+        for result in hub.results():
+            if version == "6.40.00":
+                result.uuid = f"{result.uuid[:-1]}{int(result.uuid[-1], 16) ^ 1:x}"
+            del result.samples[N_SAMPLES:]
+            result.created_at = _later(result.created_at, later)
+            for sample in result.samples:
+                sample.started_at = result.created_at
+            store.put(result)
+    with store._written() as connection:
+        n = store.count()
+        for month in range(1, -(-n_results // n)):
+            _copy_month(connection, month, month * n)
+        connection.execute(text("DELETE FROM newest"))
+        connection.execute(text(_NEWEST))
+        connection.execute(text("ANALYZE"))
+        if connection.dialect.name == "postgresql":
+            connection.execute(
+                text("SELECT setval(pg_get_serial_sequence('result', 'id'), max(id)) FROM result")
             )
-            for number, result in enumerate(run.results()):
-                day = 1 + (n // n_of_run) % 27
-                month = 1 + (n // n_of_run // 27) % 12
-                result.created_at = result.created_at.replace("-10-01T", f"-{month:02d}-{day:02d}T")
-                result.reads = reads if number % 3 == 0 else None
-                store.put(result)
-                n += 1
-    return n / (time.perf_counter() - began)
 
 
-def main() -> None:
-    """Make the store and print the times."""
-    directory = Path(sys.argv[1])
-    path = directory / "large.db"
-    if not path.exists():
-        rate = make(path, int(sys.argv[2]) if len(sys.argv) > 2 else 50_000)
-        print(f"{rate:,.0f} results a second went in, by one process")
-    with Store.open(path) as store:
-        print(f"{store.count():,} results of {len(STORAGES)} storages, {path.stat().st_size / 1e9:.2f} GB")
-        series = store.rows(None, ["series_id"])[0].series_id
-    for command in (
-        ["show"],
-        ["show", "--matrix", "storage"],
-        ["show", "--overview"],
-        ["show", "--matrix", "storage", "--metric", "store.n_reads"],
-        ["compare"],
-        ["compare", "--by", "engine"],
-        ["compare", "--by", "storage", "local", "--metric", "store.n_bytes"],
-        ["history"],
-        ["history", "--series", series],
-        ["export", str(directory / "results.csv")],
-        ["export", str(directory / "samples.parquet"), "--table", "samples"],
-        ["export", f"{directory}/all/"],
-    ):
-        began = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-m", "arrowroot", "lab", *command, "--db", str(path)],
-            capture_output=True,
-            check=False,
+def _later(date: str, by: timedelta) -> str:
+    moved = datetime.fromisoformat(date.replace("Z", "+00:00")) + by
+    return moved.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _copy_month(connection: Connection, month: int, by: int) -> None:
+    """Copy the first month to another one."""
+    date, uuid = _LATER[connection.dialect.name]
+    n_days, era = month * N_NIGHTS, month // N_MONTHS
+    told = {
+        "id": f"id + {by}",
+        "uuid": uuid.format("uuid", month),
+        "run": uuid.format("run", month),
+        "created_at": date.format("created_at", n_days),
+        **{
+            name: f"replace(replace({name}, '6.38.', '6.{38 - 2 * era}.'), '6.40.', '6.{40 - 2 * era}.')"
+            for name in ("version", "versions")
+        },
+        **{
+            name: f"substr({name}, 1, 13) || '{era:03d}'"
+            for name in ("storage_group", "strategy_group", "layout_group")
+        },
+    }
+    rows = {
+        "result": (told, "result.id"),
+        "document": (
+            {
+                "result_id": f"result_id + {by}",
+                "text": f"replace(replace(replace(text, result.uuid, {uuid.format('result.uuid', month)}), "
+                f"result.run, {uuid.format('result.run', month)}), result.created_at, "
+                f"{date.format('result.created_at', n_days)})",
+            },
+            "document.result_id",
+        ),
+        "sample": (
+            {"result_id": f"result_id + {by}", "started_at": date.format("started_at", n_days)},
+            "sample.result_id",
+        ),
+        "counter": ({"result_id": f"result_id + {by}"}, "counter.result_id"),
+    }
+    for table, (changed, key) in rows.items():
+        names = _columns(table)
+        values = ", ".join(changed.get(name, name) for name in names)
+        joined = table if table != "document" else "document JOIN result ON result.id = document.result_id"
+        connection.execute(
+            text(
+                f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {joined} WHERE {key} <= {by // month}"
+            )
         )
-        print(f"{time.perf_counter() - began:7.2f} s  {done.returncode}  {' '.join(command)}", flush=True)
 
 
-if __name__ == "__main__":
-    main()
+def _columns(table: str) -> list[str]:
+
+    return [column.name for column in metadata.tables[table].columns]

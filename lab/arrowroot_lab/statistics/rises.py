@@ -81,6 +81,11 @@ class _Judge:
     def __post_init__(self) -> None:
         #: Rounds that tell the usual level of a series: those of a rise do not.
         self.is_usual = np.isfinite(self.logs)
+        #: Rows of each group, filled up with one that has no values: all groups are looked at as one array.
+        most = max(map(len, self.groups.values()), default=0)
+        self._rows = np.full((len(self.groups), most), len(self.logs))
+        for rows, row in zip(self.groups.values(), self._rows, strict=True):
+            row[: len(rows)] = rows
 
     def look(self, now: int) -> None:
         """Find what rose in the rounds that end with ``now``."""
@@ -123,10 +128,14 @@ class _Judge:
         """
         best, most, is_sure = None, 0.0, False
         means = middles(left[:, first:], axis=1)
-        for key, rows in self.groups.items():
-            before = middles(np.where(usual[rows], left[rows, :first], np.nan), axis=0)
-            before = before[np.isfinite(before)]
-            told = _rose(before, middles(left[rows, first:], axis=0))
+        filled = np.vstack([left, np.full(left.shape[1:], np.nan)])
+        there = usual.any(axis=0).nonzero()[0]
+        filled[:-1, there] = np.where(usual[:, there], left[:, there], np.nan)
+        befores = middles(filled[:, there][self._rows], axis=1)
+        windows = middles(filled[:, first:][self._rows], axis=1)
+        for (key, rows), levels, window in zip(self.groups.items(), befores, windows, strict=True):
+            before = levels[np.isfinite(levels)]
+            told = _rose(before, window)
             if told is None:
                 continue
             height, sureness = told
@@ -162,8 +171,10 @@ def _rose(before: Array, window: Array) -> tuple[float, float] | None:
         return None
     middle = float(np.median(before))
     low, height = (np.sort(window) - middle)[:2].tolist()
+    if height < math.log1p(LEAST_RISE):
+        return None
     noise = _noise(before - middle)
-    if height < math.log1p(LEAST_RISE) or height - low > max(_APART * noise, _APART_SHARE * height):
+    if height - low > max(_APART * noise, _APART_SHARE * height):
         return None
     sureness = min(low / _LEAST, height / _MIDDLE) / noise
     return (height, sureness) if sureness > _SEEMS else None
