@@ -115,8 +115,8 @@ def test_what_is_stored_while_pages_are_written_is_on_none_of_them(tmp_path, mon
                 store.put(result)
 
         class Late(Snapshot):
-            def __init__(self, of, at):
-                super().__init__(of, at)
+            def __init__(self, of, at, since):
+                super().__init__(of, at, since)
                 for result in made:
                     of.put(result)
 
@@ -154,6 +154,32 @@ def test_a_site_that_cannot_be_finished_leaves_the_old_one(little, tmp_path, mon
     assert (directory / "index.html").read_bytes() == old
     assert len(list(directory.rglob("*"))) == n_files
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+@pytest.mark.parametrize("most", [0, 5000])
+def test_older_results_are_left_out_but_the_newest_of_each_series_and_pages_have_a_limit(
+    tmp_path, monkeypatch, most
+):
+    made = Made(
+        storages=("local",), engines=("root",), workloads=("ten columns",), with_trouble=False
+    )  # each 10 days
+    old = replace(made, campaign="old", seed=2, engines=("uproot",), n_runs=2)
+    monkeypatch.setattr("arrowroot_lab.pages.snapshot.MAX_RESULT_PAGES", most)
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in (*made.results(), *old.results()):
+            store.put(result)
+        assert publish(store, tmp_path / "pages", at=NOW, since="2026-10-11T12").n_results == 2 + 1
+        assert publish(store, tmp_path / "pages", at=NOW, since="2026-10-11").n_results == 4 + 1
+        paged = store.summaries(Filter(newest_versions=True) if most == 0 else Filter(since="2026-10-11"))
+    assert {path.stem for path in (tmp_path / "pages" / "results").iterdir()} == {one.uuid for one in paged}
+    for path in (tmp_path / "pages").rglob("*.html"):
+        for _, href in Page(path).links:
+            target = href.partition("#")[0]
+            assert not target or (path.parent / target).is_file(), (path, href)
+    series = next(
+        path for path in (tmp_path / "pages" / "series").iterdir() if paged[0].series_id in path.name
+    )
+    assert ("2 of 4 results have a page" in Page(series).words()) == (most == 0)
 
 
 def test_the_command_says_where_to_begin(little, tmp_path):

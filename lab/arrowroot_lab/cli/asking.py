@@ -174,12 +174,7 @@ def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filte
         # A name may have commas of its own: "disk, cold".
         if len(told[name]) > 1 and whole in store.names(name):
             told[name] = (whole,)
-    for option in ("since", "until"):
-        date = getattr(options, option)
-        if date is not None and not _DATE.fullmatch(date):
-            raise RequestError(
-                f"--{option} {date}: expected a date, or its beginning: 2026-01-31, or 2026-01"
-            )
+    since, until = date(options, "since"), date(options, "until")
     for name in NAMES:
         for one in told[name]:
             if name == "outcome" and one in {outcome.value for outcome in Outcome}:
@@ -188,7 +183,15 @@ def filter_from(options: argparse.Namespace, store: Store, **more: Any) -> Filte
             if not store.count(Filter(**alone)):
                 there = ", ".join(store.names(name)[:20]) or "none"
                 raise RequestError(f"{_option(name)} {one}: no result has it; there are {there}")
-    return Filter(**told, reading=tuple(options.reading), since=options.since, until=options.until, **more)
+    return Filter(**told, reading=tuple(options.reading), since=since, until=until, **more)
+
+
+def date(options: argparse.Namespace, option: str) -> str | None:
+    """Return a date that the options tell, UTC. Raises: RequestError if it is none."""
+    told: str | None = getattr(options, option)
+    if told is not None and not _DATE.fullmatch(told):
+        raise RequestError(f"--{option} {told}: expected a date, or its beginning: 2026-01-31, or 2026-01")
+    return told
 
 
 def tell(options: argparse.Namespace, tables: Sequence[ResultTable]) -> None:

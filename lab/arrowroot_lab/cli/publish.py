@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from datetime import datetime, timedelta, timezone
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+#: Trends are seen in so many days.
+_DAYS = 90
 _DESCRIPTION = """\
 Writes static pages: what is new, what failed and what is old; each campaign, series and result; comparisons;
 the classics.
@@ -38,6 +41,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "directory", metavar="DIR", type=asking.output, help="empty, not there yet, or published to before"
     )
+    parser.add_argument(
+        "--since",
+        metavar="DATE",
+        help=f"leave older results out, but for the newest of each series and version (default: {_DAYS} days ago)",
+    )
     asking.add_database(parser)
 
 
@@ -46,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from arrowroot_lab.pages import check_place
 
     check_place(options.directory)
+    since = asking.date(options, "since") or f"{datetime.now(timezone.utc) - timedelta(days=_DAYS):%Y-%m-%d}"
     try:
         store = asking.opened(options)
     except NoDatabaseError:
@@ -54,17 +63,17 @@ def run(options: argparse.Namespace) -> int:
         print("there are no results here yet: the classics alone", file=sys.stderr)
         with tempfile.TemporaryDirectory(prefix="arrowroot-lab-") as directory:
             store = Store.open(Path(directory) / "arrowroot-lab.db")
-            return _publish(store, options.directory, "the results that come with it")
-    return _publish(store, options.directory)
+            return _publish(store, options.directory, since, "the results that come with it")
+    return _publish(store, options.directory, since)
 
 
-def _publish(store: Store, directory: Path, place: str | None = None) -> int:
+def _publish(store: Store, directory: Path, since: str, place: str | None = None) -> int:
     from arrowroot_lab.pages import publish
 
     # Functions that make pages of classics.
     classics = [page for point in entry_points(group="arrowroot_lab.classics") for page in point.load()()]
     with store:
-        published = publish(store, directory, classics=classics, place=place)
+        published = publish(store, directory, classics=classics, place=place, since=since)
     pages = f"{published.n_pages:,} pages of {published.n_results:,} results"
     print(f"{pages}; begin with {published.first}", file=sys.stderr)
     print(published.first.resolve().as_uri())

@@ -103,6 +103,7 @@ def publish(
     classics: Sequence[Classic] = (),
     place: str | None = None,
     at: datetime | None = None,
+    since: str | None = None,
 ) -> Published:
     """Write the pages of all results to a directory; what was published there before is replaced as a whole.
 
@@ -112,10 +113,11 @@ def publish(
         classics: pages of classics, in their order
         place: where the pages say that they are from; None: the store's
         at: the moment to which ages are counted, UTC; None: now
+        since: a date: older results are left out, but for the newest of each series and version; None: none is
 
     Raises: RequestError if the directory has other files; LabError if it cannot be written.
     """
-    snapshot = Snapshot(store, at or datetime.now(timezone.utc))
+    snapshot = Snapshot(store, at or datetime.now(timezone.utc), since)
     told = {"version": arrowroot_lab.__version__, "made_at": _date(snapshot.at)}
     with swapped(directory, told) as new:
         site = _Site(new, snapshot, classics, place or store.place)
@@ -376,12 +378,13 @@ class _Site:
 
     def _series(self, group: list[Summary]) -> None:
         """Write a series and its results; their documents are read once, and only these are in memory."""
-        results = list(self.snapshot.store.of(one.uuid for one in group))
-        for place, (summary, result) in enumerate(zip(group, results, strict=True)):
-            self.snapshot.facts[summary.uuid] = facts_of(result)
+        paged = [place for place, one in enumerate(group) if one.uuid in self.snapshot.paged]
+        results = list(self.snapshot.store.of(group[place].uuid for place in paged))
+        for place, result in zip(paged, results, strict=True):
+            self.snapshot.facts[result.uuid] = facts_of(result)
             before = group[place - 1] if place else None
             after = group[place + 1] if place + 1 < len(group) else None
-            self._result(summary, result, before, after)
+            self._result(group[place], result, before, after)
         told = history_of(self.snapshot.store, group)
         last = group[-1]
         changes = [point for point in told.points if point.change is not None]
@@ -398,6 +401,7 @@ class _Site:
             points=self._linked(told.table(), "points"),
             machine=results[-1].machine,
             n_results=len(group),
+            n_paged=len(paged),
         )
 
     def _result(
@@ -427,8 +431,8 @@ class _Site:
             facts=facts,
             campaign_page=campaign_page(summary.campaign),
             series_page=series_page(summary.series_id),
-            before=result_page(before.uuid) if before else None,
-            after=result_page(after.uuid) if after else None,
+            before=result_page(before.uuid) if before and before.uuid in self.snapshot.paged else None,
+            after=result_page(after.uuid) if after and after.uuid in self.snapshot.paged else None,
             shown=shown,
             command=again(result, place),
             tables=[self._linked(table, f"table-{slug(table.title)}") for table in tables],
@@ -455,7 +459,11 @@ class _Site:
         for place, column in enumerate(table.columns):
             page = pages.get(column.key)
             if page is not None:
-                links |= {(row, column.key): page(str(cells[place])) for row, cells in enumerate(table.rows)}
+                links |= {
+                    (row, column.key): page(str(cells[place]))
+                    for row, cells in enumerate(table.rows)
+                    if column.key != "uuid" or cells[place] in self.snapshot.paged
+                }
         return Linked(table, name, links)
 
     def _shown(self, figure: Figure, name: str) -> _Shown:

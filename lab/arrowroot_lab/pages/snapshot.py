@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from arrowroot_lab.documents import Result
     from arrowroot_lab.store import Store, Summary
 
+#: So many results have a page, and more where more are the newest of their series and version.
+MAX_RESULT_PAGES = 5000
 #: Outcomes that somebody has to look at.
 BAD = ("failed", "timed out", "refused")
 #: So many programs are told of, with how much longer each takes than the fastest.
@@ -58,16 +60,31 @@ class Snapshot:
 
     Attributes:
         at: the moment, UTC: ages are counted to it
-        summaries: all rows, newest first
+        summaries: rows, newest first: of all, or of those since a date and the newest of each series and version
+        since: this date
         facts: by UUID; filled while the series are written
         figures: what the alarms of places are made of
+        paged: the UUIDs of results that have a page
     """
 
-    def __init__(self, store: Store, at: datetime) -> None:
-        self.store, self.at = store, at
-        self.summaries = named(store.summaries())
+    def __init__(self, store: Store, at: datetime, since: str | None = None) -> None:
+        self.store, self.at, self.since = store, at, since
+        rows = store.summaries(Filter(since=since))
+        newest = store.summaries(Filter(newest_versions=True))
+        rows += [one for one in newest if since is not None and one.created_at < since]
+        self.summaries = named(rows)
         self.facts: dict[str, Facts] = {}
         self.figures = list(site_results(store, Filter(), at))
+        self.paged = self._paged({one.uuid for one in newest})
+
+    def _paged(self, newest: set[str]) -> frozenset[str]:
+        """The newest of each series and version, the last run, what failed, and others as far as there is room."""
+        last = next(iter(runs_of(self.summaries).values()), [])
+        first = [one for one in self.summaries if one.uuid in newest]
+        failed = [one for one in self.summaries if one.outcome in BAD]
+        room = max(MAX_RESULT_PAGES - len(first) - len(last), 0)
+        others = [*failed, *self.summaries][:room]
+        return frozenset(one.uuid for one in (*first, *last, *others))
 
     @property
     def campaigns(self) -> list[str]:
