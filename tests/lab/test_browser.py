@@ -20,8 +20,9 @@ import pytest
 from arrowroot_lab import classics
 from arrowroot_lab.documents import Outcome
 from arrowroot_lab.pages import publish
-from arrowroot_lab.store import Store
+from arrowroot_lab.store import Filter, Store
 
+from .hubs import Hub
 from .made import Made
 from .parsed_pages import a_classic
 from .test_hub_pages import ILL, published
@@ -74,6 +75,7 @@ def site(tmp_path_factory):
             "compare": "compare/storages-by-version.html",
             "classic": "classics/liverpool-2008.html",
             "classics": "classics/index.html",
+            "explore": "explore.html",
             "root": directory / "pages",
         }
 
@@ -83,7 +85,7 @@ def hub(tmp_path_factory):
     return published(tmp_path_factory.mktemp("hub"), **ILL)
 
 
-KINDS = ("overview", "campaign", "series", "result", "failed", "compare", "classic", "classics")
+KINDS = ("overview", "campaign", "series", "result", "failed", "compare", "classic", "classics", "explore")
 
 
 @pytest.fixture(scope="module")
@@ -316,6 +318,75 @@ def test_what_is_folded_is_printed_and_opened_by_a_link_into_it(page, site, requ
             assert page.evaluate(seen) == is_seen
     page.goto(f"{address(site, 'campaign')}#matrix-0-numbers")
     assert page.evaluate(seen)
+
+
+def points_of(page):
+    """The points that the page tells, as (date, engine and version, value)."""
+    rows = page.evaluate(
+        """() => [...document.querySelectorAll('#points tbody tr')].map(row =>
+             [...row.cells].map(cell => cell.firstElementChild?.value ?? cell.textContent))"""
+    )
+    return sorted((date, site, engine, float(value)) for date, site, _, _, engine, _, value, _ in rows)
+
+
+def test_points_are_those_of_the_store_and_a_link_keeps_the_choice(page, tmp_path):
+    results = Hub(
+        sites=("CERN", "RAL"), n_nights=4, models=("CPU A", "CPU B"), versions={0: "1", 2: "2"}
+    ).results()
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in results:
+            store.put(result)
+        publish(store, tmp_path / "pages", at=NOW)
+        told = [
+            (
+                one.created_at[:16].replace("T", " "),
+                one.site,
+                f"root {one.version}",
+                float(f"{one.cpu_median_ns:.4g}"),
+            )
+            for one in store.summaries(Filter(site=("RAL",), workload=("all",)))
+        ]
+    page.goto((tmp_path / "pages" / "explore.html").as_uri())
+    page.locator("#of-test").click()
+    page.locator("#choose details[data-axis=test] input:checked").uncheck()
+    page.get_by_label("nanoaod / all / auto").check()
+    page.select_option("#choose-y", "cpu_ns")
+    page.locator("#of-site").click()
+    page.get_by_label("RAL", exact=True).check()
+    assert points_of(page) == sorted(told)
+    assert len(told) == 8
+    page.select_option("#choose-colour", "cpu_model")
+    models = {one.machine["cpu"] for one in results if one.site == "RAL"}
+    assert {text.strip() for text in page.locator("#key li").all_inner_texts()} == models
+    page.locator("#of-version").click()
+    page.get_by_label("2", exact=True).check()
+    chosen = points_of(page)
+    assert chosen == sorted(one for one in told if one[2] == "root 2")
+    page.fill("#choose-to", min(one[0] for one in chosen)[:10])
+    assert points_of(page) == [one for one in chosen if one[0][:10] == chosen[0][0][:10]]
+    page.fill("#choose-to", "")
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    assert points_of(page) == chosen
+    assert page.locator("#of-site").inner_text() == "Site: RAL"
+    page.locator("svg.figure").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert "RAL / nanoaod / all / auto" in page.locator("#point a").inner_text()
+    page.locator("#point a").click()
+    assert "/series/" in page.url
+    page.goto(link.replace("site=RAL", "site=DESY"))
+    assert "Not among these results: DESY" in page.locator("#answer").inner_text()
+    assert page.troubles == []
+
+
+@pytest.mark.parametrize("page", [{"script": False}], indirect=True, ids=["without"])
+def test_without_its_script_the_page_to_explore_leads_to_tables(page, site):
+    page.goto(address(site, "explore"))
+    assert "needs the page's script" in page.locator("noscript").inner_text()
+    assert page.locator("#explore").is_hidden()
+    page.locator("noscript a", has_text="storages").click()
+    assert page.locator("h1").inner_text() == "Campaign storages"
 
 
 class _Strict(SimpleHTTPRequestHandler):

@@ -25,6 +25,7 @@ from arrowroot_lab.watching import telling_places
 from arrowroot_lab.watching.sites import TO_WATCH, sites
 
 from . import pictures
+from .exploring import explored
 from .html import Linked, render, slug
 from .site import swapped
 from .snapshot import (
@@ -35,6 +36,7 @@ from .snapshot import (
     classic_page,
     classics_page,
     compare_page,
+    explore_page,
     facts_of,
     has_time,
     in_order,
@@ -136,6 +138,7 @@ class _Site:
         self.series_ids = {one.uuid: one.series_id for one in snapshot.summaries}
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
         navigation += [("Classics", classics_page())] if classics else []
+        navigation += [("Explore", explore_page())] if snapshot.summaries else []
         self.common = {
             "version": arrowroot_lab.__version__,
             "made_at": _date(snapshot.at),
@@ -148,7 +151,7 @@ class _Site:
 
     def write(self) -> None:
         """Write all pages, the first one last."""
-        for name in ("style.css", "page.js"):
+        for name in ("style.css", "page.js", "explore.js"):
             text = files("arrowroot_lab.pages").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
             (self.root / name).write_text(text, encoding="utf-8")
         (self.root / "figures.css").write_text(style_sheet(), encoding="utf-8")
@@ -160,6 +163,10 @@ class _Site:
             self._classic(classic)
         if self.classics:
             self._page(classics_page(), "classics.html", "The classics, done again", stories=self._stories())
+        if self.snapshot.summaries:
+            since = self.snapshot.since or ""
+            told = explored([one for one in self.snapshot.summaries if one.created_at >= since])
+            self._page(explore_page(), "explore.html", "Explore", told=told)
         self._overview()
 
     def _page(self, path: str, template: str, title: str, **context: Any) -> None:

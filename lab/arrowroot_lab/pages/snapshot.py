@@ -250,6 +250,11 @@ def compare_page(campaign: str, axis: str) -> str:
     return f"compare/{slug(campaign)}-by-{slug(axis)}.html"
 
 
+def explore_page() -> str:
+    """Return the address of the page that people choose in."""
+    return "explore.html"
+
+
 def classics_page() -> str:
     """Return the address of the first page of the classics."""
     return "classics/index.html"
