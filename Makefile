@@ -170,6 +170,10 @@ soak-lab: build $(VENV)/.dependencies $(VENV)/.servers ## the laboratory's tests
 soak-shared: build $(VENV)/.dependencies $(VENV)/.servers ## the laboratory on a node that others use: nights beside 4 and 14 busy processes, half an hour
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest -n 0 -s tests/lab/test_shared.py $(PYTEST_ARGS)
 
+.PHONY: soak-store
+soak-store: build $(VENV)/.dependencies ## CPU time of the laboratory's commands with a store of 1,000,000 results, 6 GB (STORE=DIRECTORY)
+	$(BIN)/python -m tests.lab.large $(or $(STORE),target/store)
+
 .PHONY: soak-bounds
 soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='--seeds 500 --first 7')
 	$(BIN)/python -m tests.robustness.bounds

@@ -1,16 +1,21 @@
-"""A large store: what a hub of fifty sites has after some years, and what CPU time the commands take with it.
+"""A large store: what a hub of fifty sites has after five years, and what CPU time the commands take with it.
 
-``python -m tests.lab.large DIRECTORY [N_RESULTS] [POSTGRESQL_URL]`` makes ``large.db`` there (or fills the empty database), unless it is
-there, and prints the times. docs/lab/documents.md has them.
+``python -m tests.lab.large DIRECTORY [N_RESULTS] [URL]`` makes ``large.db`` there unless it is there, or fills the
+empty database of a URL of PostgreSQL, and prints the times (``make soak-store``). docs/lab/documents.md has them.
 """
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, text
 
-from arrowroot_lab.store import Store
+from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.store.tables import metadata
 from tests.lab.hubs import FIRST_NIGHT, MODELS, Hub
 
@@ -110,7 +115,8 @@ def _copy_month(connection: Connection, month: int, by: int) -> None:
         joined = table if table != "document" else "document JOIN result ON result.id = document.result_id"
         connection.execute(
             text(
-                f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {joined} WHERE {key} <= {by // month}"
+                f"INSERT INTO {table} ({', '.join(names)}) "  # noqa: S608 - names and numbers of ours
+                f"SELECT {values} FROM {joined} WHERE {key} <= {by // month}"
             )
         )
 
@@ -118,3 +124,41 @@ def _copy_month(connection: Connection, month: int, by: int) -> None:
 def _columns(table: str) -> list[str]:
 
     return [column.name for column in metadata.tables[table].columns]
+
+
+def main() -> None:
+    """Make the store and print the times."""
+    Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
+    directory, n_results = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
+    place: Any = sys.argv[3] if len(sys.argv) > 3 else directory / "large.db"
+    with Store.open(place) as store:
+        if not store.count():
+            fill(store, n_results)
+        print(f"{store.count():,} results of {len(SITES)} sites")
+        series = store.rows(Filter(newest=True), ["series_id"])[0].series_id
+    for command in (
+        ["--help"], ["show"], ["show", "--matrix", "storage"], ["show", "--overview"], ["show", "--at-site", SITES[7]],
+        ["compare"], ["compare", "--by", "storage"], ["history"], ["history", "--series", series], ["check"],
+        ["publish", str(directory / "pages")],
+    ):  # fmt: skip
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "arrowroot",
+                "lab",
+                *command,
+                *([] if "--help" in command else ["--db", str(place)]),
+            ],
+            capture_output=True,
+            check=False,
+        )
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu_s = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+        most = f"{end.ru_maxrss / 1e3:4.0f} MB at most until then"
+        print(f"{cpu_s:7.2f} s of CPU, {most}, exit code {done.returncode}: {' '.join(command)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
