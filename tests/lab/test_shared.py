@@ -210,6 +210,8 @@ def test_faults_ring_beside_busy_loops_and_what_is_none_does_not(tmp_path, monke
     print("\n".join(told))
     assert [node.rung(before[:n]) for n in range(9, N_BEFORE + 1)] == [[]] * (N_BEFORE - 8)
     assert rung["nothing"] == (0, [])
-    (cpu,), (storage,) = rung["30 % more CPU time"][1], rung["the storage doubled"][1]
-    assert ("other" in cpu.place, cpu.ratios["cpu_ns"] > 1.15) == (True, True)
+    # More CPU time makes the wall time of what hardly waits longer, too: that is no other place.
+    cpu, (storage,) = rung["30 % more CPU time"][1], rung["the storage doubled"][1]
+    assert any(one.ratios.get("cpu_ns", 0) > 1.15 for one in cpu)
+    assert all("other" in one.place for one in cpu)
     assert (storage.place, storage.ratios["wall_ns"] > 1.3) == ("NODE, storage far", True)
