@@ -117,7 +117,7 @@ def test_limits_of_a_host_hold_for_whatever_is_read_from_it(site, campaign):
         """
     found = {one.name: one.limits for one in read(campaign(engine("a"), storages=storages)).storages}
     assert found == {
-        "SE": StorageLimits(4, 50e6, 20_000_000_000, 1.0),
+        "SE": StorageLimits(2, 50e6, 20_000_000_000, 1.0),
         "other-door": StorageLimits(2, 50e6, 20_000_000_000, 1.0),
         "elsewhere": StorageLimits(8, pause_s=1.0),
         "pool": StorageLimits(bytes_per_s=1e9),

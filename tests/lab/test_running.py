@@ -23,6 +23,7 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.machine import proc, readings
 from arrowroot_lab.mining import compare, history
 from arrowroot_lab.running import checking, predicting, sampling, virtual_first
+from arrowroot_lab.running.cluster import _rows as cluster_rows
 from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.sides import matched, run_of
@@ -31,6 +32,7 @@ from tests.lab.running import (
     CASES,
     LOCAL,
     N_ENTRIES,
+    WORKLOADS,
     calls,
     descendants,
     disturb_nothing,
@@ -681,6 +683,32 @@ def test_workers_store_at_a_server_what_they_measure_and_the_one_that_asked_stor
         assert store.count() == before + 4
     # This process found each of them there.
     assert stored == [False] * 4
+
+
+def test_workers_take_turns_at_a_storage_with_limits_and_draw_its_bytes_together(campaign, cluster, numbers):
+    n_bytes = numbers.stat().st_size
+    far = '[storage.{}]\nkind = "url"\nurl = "{}://127.0.0.1:9/{{file}}"\nlimits = {{ {} }}\n'
+    storages = (
+        far.format("far", "http", f'traffic = "{3 * n_bytes + 10} B"')
+        + far.format("door", "root", "")
+        + LOCAL
+    )
+    exclude = '[[exclude]]\nstorage = "door"\n'
+    path = campaign(engine("a", n_bytes=n_bytes), storages=storages, workloads=WORKLOADS, repeats=2)
+    rows = [[sorted(group) for group in row] for row in cluster_rows(read(path))]
+    of_host = [[f"numbers / {name} / a / {case} / auto"] for name in ("far", "door") for case in CASES]
+    assert rows[0] == of_host
+    assert [len(row) for row in rows] == [4, 1, 1]
+    path.write_text(path.read_text() + exclude)
+    with Store.open(path.with_suffix(".db")) as store:
+        summary = measure_there(path, store, cluster)
+    found = {(one.case["storage_name"], one.case["workload_name"]): one for one in summary.results}
+    assert {key: one.outcome for key, one in found.items() if key[0] == "here"} == {
+        ("here", name): Outcome.OK for name in CASES
+    }
+    # A rehearsal and two samples fit in, which one worker took; the other was told so.
+    assert [found["far", name].outcome for name in CASES] == [Outcome.OK, Outcome.SKIPPED]
+    assert summary.drawn["127.0.0.1"] == 3 * n_bytes
 
 
 @pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="takes a while: make soak-lab")

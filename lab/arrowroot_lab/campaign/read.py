@@ -68,20 +68,15 @@ class _Reader:
             if not named[name] and (name not in top or isinstance(top.raw(name), dict)):
                 top.fault(name, f"a campaign needs at least one [{name}.NAME]")
         directory = self._path.parent
+        storages = _several(
+            named["storage"], lambda table, name: site.resolved(read_storage(table, name), table)
+        )
         campaign = Campaign(
             name=self._path.stem,
             path=self._path,
             title=title,
             datasets=tuple(read_dataset(table, name, directory) for name, table in named["dataset"]),
-            storages=told_apart(
-                _several(
-                    named["storage"],
-                    lambda table, name: [
-                        site.limited(one, limits.storages)
-                        for one in site.resolved(read_storage(table, name), table)
-                    ],
-                )
-            ),
+            storages=told_apart([site.limited(one, storages, limits.storages) for one in storages]),
             engines=_several(named["engine"], self._engine),
             workloads=_several(named["workload"], lambda table, name: read_workloads(table, name, directory)),
             strategies=_several(named["strategy"], _strategy) or (Strategy(),),

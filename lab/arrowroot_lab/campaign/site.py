@@ -23,6 +23,8 @@ from .read_data import AT_SITE, read_limits, read_storage
 from .toml_file import load, named_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .keys import TomlTable
 
 #: A name, or the path of a file: one with a slash or the suffix ``.toml``.
@@ -98,12 +100,15 @@ class Site:
         table.fault("storage" if "storage" in table else "kind", problem)
         return [storage]
 
-    def limited(self, storage: Storage, most: StorageLimits) -> Storage:
-        """Return a storage within the limits of whatever the site has at its host, and of all servers of others."""
+    def limited(self, storage: Storage, others: Sequence[Storage], most: StorageLimits) -> Storage:
+        """Return a storage within the limits of all that the site and the campaign have at its host.
+
+        others: the campaign's. most: of all servers of others.
+        """
         if storage.url is None:
             return storage
         limits = storage.limits.within(most)
-        for one in self.storages.values():
+        for one in (*others, *self.storages.values()):
             if one.url is not None and host_of(one) == host_of(storage):
                 limits = limits.within(one.limits)
         return replace(storage, limits=limits)
