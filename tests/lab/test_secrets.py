@@ -415,7 +415,7 @@ ARGUMENTS = {
     "plan": ["{}"], "push": ["{}"], "run": ["{}"], "show": ["--db", "{}"], "compare": ["{}", "--db", "{}"],
     "check": ["--baseline", "{}", "--markdown", "{}"], "watch": ["{}", "--every", "{}"], "wan": ["{}"],
     "history": ["--db", "{}"], "diff_env": ["{}", "{}", "--db", "{}"], "publish": ["{}"], "export": ["{}"],
-    "importing": ["{}"], "cache": ["{}"], "classics": ["--picture", "{}"],
+    "importing": ["{}"], "cache": ["{}"], "classics": ["--picture", "{}"], "settings": ["{}", "--output", "{}"],
 }  # fmt: skip
 
 
