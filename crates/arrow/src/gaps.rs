@@ -42,7 +42,7 @@ fn settled(data: ArrayData, is_nullable: bool) -> Result<ArrayData, ArrowError> 
 }
 
 /// Whether so many nulls between values of a type take no more memory than they may.
-fn check_nulls(n_nulls: usize, data_type: &ArrowType) -> Result<(), ArrowError> {
+pub(crate) fn check_nulls(n_nulls: usize, data_type: &ArrowType) -> Result<(), ArrowError> {
     let null_bytes = null_bytes(data_type);
     if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {
         let what = format!("{n_nulls} nulls in place of {null_bytes} bytes each: set a smaller batch size");

@@ -22,6 +22,7 @@
 pub mod arrays;
 pub mod gaps;
 pub mod incoming;
+pub mod optionals;
 pub mod stored;
 pub mod text;
 pub mod types;

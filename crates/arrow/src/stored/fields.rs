@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, ListArray, StructArray, UInt32Array, make_array};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, ListArray, StructArray, make_array};
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::{Field, Fields};
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
@@ -11,7 +12,7 @@ use arrowroot_format::streamer::Primitive;
 use super::compose::{is_nullable, item_field, same_size};
 use super::error::{Result, StoreError};
 use super::names::stored_name;
-use crate::gaps::with_gaps;
+use crate::optionals::optionals;
 
 /// True if C++ has a name for a type: it has none for untyped records, and for what holds them.
 ///
@@ -87,17 +88,11 @@ fn of_field_inside(column: &str, data_type: &DataType, field: &ArrayRef, around:
         DataType::Optional(value) if **value == DataType::Nothing => Arc::clone(field),
         DataType::Optional(value) if around.is_collection(value) => {
             let lists = lists()?;
-            let offsets = lists.offsets();
-            if offsets.lengths().any(|length| length > 1) {
-                return Err(malformed("two values in place of one or none"));
-            }
-            let values = of_field_inside(column, value, lists.values(), inside)?;
-            let places = offsets.windows(2).map(|pair| u32::try_from(pair[0]).ok().filter(|_| pair[0] < pair[1]));
-            let places: UInt32Array = places.collect();
-            if places.null_count() == 0 && values.len() == places.len() {
-                return Ok(values);
-            }
-            make_array(with_gaps(values.to_data(), &places).map_err(wrong)?)
+            let (first, last) = (lists.value_offsets()[0], lists.offsets().last());
+            let items = lists.values().slice(first.as_usize(), (last - first).as_usize());
+            let values = of_field_inside(column, value, &items, inside)?;
+            let ends = lists.offsets().iter().map(|end| end - first).collect::<Vec<i32>>();
+            make_array(optionals(values.to_data(), &ends).map_err(wrong)?)
         }
         DataType::Optional(value) => of_field_inside(column, value, field, inside)?,
         DataType::FixedList(item, n_items) => {

@@ -1,11 +1,10 @@
 //! From the buffers of slots to the Arrow arrays of fields.
 
-use arrow_array::{Array, UInt32Array};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Fields, UnionMode};
 use arrowroot_arrow::arrays::{ends_of, lists_of, numbers, texts, values as collected};
-use arrowroot_arrow::gaps::with_gaps;
+use arrowroot_arrow::optionals::optionals;
 use arrowroot_arrow::text::list_of;
 use arrowroot_arrow::{Fault, TextForm};
 use arrowroot_format as format;
@@ -82,7 +81,7 @@ impl Assembly<'_> {
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
                 let items = self.items(item, n_items, &ends)?;
-                with_gaps(items, &optional_places(ends.typed_data::<i32>())?)?
+                optionals(items, ends.typed_data())?
             }
             Shape::FixedList { item, n_items } => {
                 let in_each = (*n_items).max(1) as usize;
@@ -178,17 +177,6 @@ fn objects(ends: &[i32], bytes: &[u8], form: &EntryForm, text: TextForm) -> Resu
         })?;
     }
     Ok(collected(values, text)?.to_data())
-}
-
-/// For each list of at most one item the place of that, or null.
-fn optional_places(ends: &[i32]) -> Result<UInt32Array, ArrowError> {
-    let lists = || ends.windows(2).map(|ends| (ends[0].unsigned_abs(), ends[1] - ends[0]));
-    if let Some((_, n_items)) = lists().find(|(_, n_items)| !matches!(n_items, 0 | 1)) {
-        return Err(ArrowError::InvalidArgumentError(format!("an optional value of {n_items} items")));
-    }
-    let places = lists().map(|(place, _)| place).collect::<Vec<u32>>();
-    let are_there = lists().map(|(_, n_items)| n_items == 1).collect::<BooleanBuffer>();
-    UInt32Array::try_new(places.into(), Some(are_there.into()))
 }
 
 #[cfg(test)]

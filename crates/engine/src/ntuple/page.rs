@@ -327,17 +327,32 @@ fn place(
             let Encoding::Index { width, is_delta } = page.encoding else {
                 return Err(format::Error::corrupt(0, "lists without ends"));
             };
-            index_values(plain, n, width, is_delta, &mut scratch.words, &mut scratch.values);
+            let narrow = if is_delta { kernels::narrow_ends(plain, n, width) } else { None };
+            if narrow.is_none() {
+                index_values(plain, n, width, is_delta, &mut scratch.words, &mut scratch.values);
+            }
             let mut rest: &mut [u8] = &mut slot;
-            for stretch in stretches {
+            for stretch in stretches.iter().filter(|stretch| !stretch.elements.is_empty()) {
                 let (place, after) = take_part(rest, stretch.elements.len().saturating_mul(4))?;
                 rest = after;
                 let Items::List(items) = &stretch.items else {
                     return Err(format::Error::corrupt(0, "lists of no items"));
                 };
-                let values = scratch.values.get(stretch.elements.clone()).unwrap_or_default();
                 let shift = items.dest.cast_signed().wrapping_sub(items.start.cast_signed());
-                if !kernels::shifted_ends(values, items.start, items.start + items.len, shift, place) {
+                let (low, high) = (items.start, items.start + items.len);
+                let is_right = match narrow {
+                    Some((first, differences)) => {
+                        let (before, within) = differences.split_at(stretch.elements.start.min(differences.len()));
+                        let first = before.iter().fold(first, |sum, step| sum.wrapping_add(u64::from(*step)));
+                        let within = within.get(..stretch.elements.len() - 1).unwrap_or_default();
+                        kernels::shifted_narrow_ends(first, within, low, high, shift, place)
+                    }
+                    None => {
+                        let values = scratch.values.get(stretch.elements.clone()).unwrap_or_default();
+                        kernels::shifted_ends(values, low, high, shift, place)
+                    }
+                };
+                if !is_right {
                     let what = format!(
                         "ends of lists that run backwards, or not from {} to {}, or over 2147483647 items in a batch",
                         items.start,

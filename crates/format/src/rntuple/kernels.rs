@@ -151,6 +151,70 @@ dispatched! {
     }
 }
 
+dispatched! {
+    /// The first end in a page of split differences, and the plane of all others if each of them fits into a byte.
+    pub fn narrow_ends(page: &[u8], n: usize, width: usize) -> Option<(u64, &[u8])> {
+        let mut planes = page.chunks_exact(n.max(1)).take(width);
+        let low = planes.next()?;
+        let (first, differences) = low.split_first()?;
+        let mut end = u64::from(*first);
+        for shift in (8..).step_by(8).take(width - 1) {
+            let (first, rest) = planes.next()?.split_first()?;
+            end |= u64::from(*first) << shift;
+            // In parts, each without a branch for a byte.
+            if rest.chunks(1024).any(|part| part.iter().fold(0, |all, byte| all | byte) != 0) {
+                return None;
+            }
+        }
+        Some((end, differences))
+    }
+}
+
+/// Eight differences of which no sum passes a byte have no bit of these.
+const LARGE_DIFFERENCES: u64 = 0xE0E0_E0E0_E0E0_E0E0;
+
+dispatched! {
+    /// The offsets of an Arrow array from the first end and the differences to those that follow it: as [`shifted_ends`].
+    pub fn shifted_narrow_ends(first: u64, differences: &[u8], low: u64, high: u64, shift: i64, out: &mut [u8]) -> bool {
+        let fits = |value: u64| {
+            let shifted = i128::from(value) + i128::from(shift);
+            i32::try_from(shifted).ok().filter(|end| *end >= 0)
+        };
+        let (Some(start), Some(_)) = (fits(first), fits(low)) else { return false };
+        let Some((place, places)) = out.as_chunks_mut::<4>().0.split_first_mut() else { return false };
+        if first < low || places.len() != differences.len() {
+            return false;
+        }
+        *place = start.to_ne_bytes();
+        let (blocks, rest) = differences.as_chunks::<8>();
+        let (block_places, rest_places) = places.split_at_mut(blocks.len() * 8);
+        let (mut end, mut sum) = (start, 0);
+        for (block, places) in blocks.iter().zip(block_places.as_chunks_mut::<8>().0) {
+            let word = u64::from_le_bytes(*block);
+            if word & LARGE_DIFFERENCES == 0 {
+                // Each byte of the product is the sum of those up to it.
+                let sums = word.wrapping_mul(0x0101_0101_0101_0101).to_le_bytes();
+                *places = sums.map(|sum| end.wrapping_add(i32::from(sum)).to_ne_bytes());
+                end = end.wrapping_add(i32::from(sums[7]));
+                sum += u64::from(sums[7]);
+            } else {
+                for (place, difference) in places.iter_mut().zip(block) {
+                    end = end.wrapping_add(i32::from(*difference));
+                    *place = end.to_ne_bytes();
+                    sum += u64::from(*difference);
+                }
+            }
+        }
+        for (place, difference) in rest_places.iter_mut().zip(rest) {
+            end = end.wrapping_add(i32::from(*difference));
+            *place = end.to_ne_bytes();
+            sum += u64::from(*difference);
+        }
+        // They only grow: if the last fits, so did all.
+        first.checked_add(sum).is_some_and(|last| last <= high && fits(last).is_some())
+    }
+}
+
 /// Copies bits `range` of a page to the bits from `to` on, lowest first. The other bits of `out` stay as they are.
 pub fn copy_bits(page: &[u8], range: &Range<usize>, out: &mut [u8], to: usize) {
     let mut from = range.start;
@@ -331,6 +395,32 @@ mod tests {
         }
 
         #[test]
+        fn ends_with_narrow_steps_are_those_of_all(
+            first in 0_u64..1 << 33, steps in prop::collection::vec(prop_oneof![0_u8..2, any::<u8>()], 0..200), width in prop_oneof![Just(4_usize), Just(8)],
+            low in 0_u64..300, high in 0_u64..300, shift in -300_i64..300, wide in any::<prop::sample::Index>()
+        ) {
+            let first = if width == 4 { first & 0xFFFF_FFFF } else { first };
+            let mut words: Vec<u64> = std::iter::once(first).chain(steps.iter().map(|&step| u64::from(step))).collect();
+            let page = |words: &[u64]| split(&words.iter().map(|word| word.to_le_bytes()[..width].to_vec()).collect::<Vec<_>>(), width);
+            let plain = page(&words);
+            let (found, differences) = narrow_ends(&plain, words.len(), width).unwrap();
+            prop_assert_eq!((found, differences), (first, &steps[..]));
+            let values: Vec<u64> = words.iter().scan(0, |sum, word| { *sum += word; Some(*sum) }).collect();
+            let (low, high) = ((first + 30).saturating_sub(low), values.last().unwrap() + high - 30);
+            let shift = shift - i64::try_from(first).unwrap();
+            let (mut all, mut narrow) = (vec![0; values.len() * 4], vec![0; values.len() * 4]);
+            let is_right = shifted_ends(&values, low, high, shift, &mut all);
+            prop_assert_eq!(shifted_narrow_ends(first, differences, low, high, shift, &mut narrow), is_right);
+            if is_right {
+                prop_assert_eq!(all, narrow);
+            }
+            if words.len() > 1 {
+                words[1 + wide.index(steps.len())] = 256;
+                prop_assert!(narrow_ends(&page(&words), words.len(), width).is_none());
+            }
+        }
+
+        #[test]
         fn packed_elements_are_where_their_bits_are(words in prop::collection::vec(any::<u32>(), 0..60), bits in 1_u8..33) {
             let mut packed = vec![0_u8; (words.len() * usize::from(bits)).div_ceil(8)];
             let cut: Vec<u32> = words.iter().map(|word| if bits == 32 { *word } else { word & ((1 << bits) - 1) }).collect();
@@ -352,6 +442,7 @@ mod tests {
             let range = a.min(b)..a.max(b);
             let mut out = vec![0; 64];
             for width in [1, 2, 4, 8] {
+                narrow_ends(&page, n, width);
                 copy_plain(&page, &range, width, &mut out);
                 unsplit(&page, n, &range, width, &mut out);
                 unsplit_zigzag(&page, n, &range, width, &mut out);
