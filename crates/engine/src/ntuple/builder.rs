@@ -1,5 +1,6 @@
 //! A batch of an RNTuple while it is filled. All places are known when it begins: from the runs of its plan.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::take::take;
 use arrowroot_arrow::{Fault, TextForm};
 use arrowroot_file::{Error, Result};
+use arrowroot_format::rntuple::Shape;
 
 use super::assemble::Assembly;
 use super::page::{ItemRun, Items, PageTarget, Stretch, Stretches};
@@ -28,13 +30,23 @@ enum Filling {
 }
 
 /// What a slot has become.
-pub(super) enum Filled {
+pub(crate) enum Filled {
     /// Numbers, or bools as bits.
     Values(Buffer),
     /// Offsets of lists, with the 0 before the first.
     Ends(Buffer),
     /// Types and offsets of variants.
     Switches(Buffer, Buffer),
+}
+
+impl Filled {
+    fn n_bytes(&self) -> u64 {
+        let n_bytes = match self {
+            Filled::Values(buffer) | Filled::Ends(buffer) => buffer.len(),
+            Filled::Switches(types, offsets) => types.len() + offsets.len(),
+        };
+        n_bytes as u64
+    }
 }
 
 /// The memory of a batch while it is filled.
@@ -146,58 +158,79 @@ impl Builder {
         indices[found].left.take()
     }
 
-    /// Makes the batch, when all pages are done. Returns it and the bytes in its buffers.
-    pub(crate) fn finish(
-        self,
-        number: usize,
-        plan: &Plan,
-        pages: &NtuplePlan,
-        text: TextForm,
-    ) -> Result<(RecordBatch, u64)> {
-        let url = pages.ntuple.file().url();
+    /// Ends the filling, when all pages are done.
+    pub(crate) fn seal(self, number: usize, pages: &NtuplePlan) -> Result<Vec<Filled>> {
         let runs = &pages.runs[number];
-        let mut filled = Vec::with_capacity(self.fillings.len());
-        let mut n_bytes = 0;
-        for (filling, slot) in self.fillings.into_iter().zip(&pages.slots) {
-            let slot = fill(filling, pages, slot, runs)?;
-            n_bytes += match &slot {
-                Filled::Values(buffer) | Filled::Ends(buffer) => buffer.len(),
-                Filled::Switches(types, offsets) => types.len() + offsets.len(),
-            } as u64;
-            filled.push(slot);
-        }
-        let entries = &plan.batches[number].entries;
-        let n_rows = usize::try_from(entries.n_delivered()).map_err(|_| too_large())?;
-        let order = match entries {
-            BatchEntries::List { order: Some(order), .. } => Some(UInt64Array::from(order.clone())),
-            _ => None,
-        };
+        let slots = self.fillings.into_iter().zip(&pages.slots);
+        slots.map(|(filling, slot)| fill(filling, pages, slot, runs)).collect()
+    }
+}
+
+/// Whether a column of this shape takes time for each of its values.
+pub(crate) fn is_slow(shape: &Shape) -> bool {
+    match shape {
+        Shape::Number { .. } => false,
+        Shape::List { item, .. } | Shape::FixedList { item, .. } => is_slow(item),
+        Shape::Struct { members } => members.iter().any(|(_, member)| is_slow(member)),
+        Shape::Map { key, value, .. } => is_slow(key) || is_slow(value),
+        Shape::Text { .. }
+        | Shape::Optional { .. }
+        | Shape::Variant { .. }
+        | Shape::Streamed { .. }
+        | Shape::Cardinality { .. } => true,
+    }
+}
+
+/// A batch all of whose slots are filled.
+pub(crate) struct Batch<'a> {
+    pub(crate) number: usize,
+    pub(crate) plan: &'a Plan,
+    pub(crate) pages: &'a NtuplePlan,
+    pub(crate) filled: &'a [Filled],
+    pub(crate) text: TextForm,
+}
+
+impl Batch<'_> {
+    /// The array of a column.
+    pub(crate) fn column(&self, index: usize) -> Result<ArrayRef> {
+        let url = self.pages.ntuple.file().url();
+        let runs = &self.pages.runs[self.number];
+        let entries = &self.plan.batches[self.number].entries;
+        let field = self.plan.schema().field(index);
+        let in_field = |error| of_arrow(url, field.name(), &error);
         let n_entries = usize::try_from(runs.n_items(0)).map_err(|_| too_large())?;
-        let assembly = Assembly { pages, filled: &filled, runs, text };
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(pages.shapes.len());
-        for (shape, field) in pages.shapes.iter().zip(plan.schema().fields()) {
-            let in_field = |error| of_arrow(url, field.name(), &error);
-            let array = assembly.array(shape, n_entries).map_err(|fault| match fault {
-                Fault::Arrow(error) => in_field(error),
-                Fault::Format(source) => Error::Format { url: url.to_owned(), object: field.name().clone(), source },
-                Fault::Text { index, text } => Error::InvalidText {
-                    url: url.to_owned(),
-                    object: field.name().clone(),
-                    entry: plan.batches.get(number).map_or(0, |batch| batch.entries.number(index)),
-                    text: shown(&text),
-                },
-            });
-            let array = make_array(array?);
-            arrays.push(match &order {
-                Some(order) => take(&array, order, None).map_err(in_field)?,
-                None => array,
-            });
+        let assembly = Assembly { pages: self.pages, filled: self.filled, runs, text: self.text };
+        let array = assembly.array(&self.pages.shapes[index], n_entries).map_err(|fault| match fault {
+            Fault::Arrow(error) => in_field(error),
+            Fault::Format(source) => Error::Format { url: url.to_owned(), object: field.name().clone(), source },
+            Fault::Text { index, text } => Error::InvalidText {
+                url: url.to_owned(),
+                object: field.name().clone(),
+                entry: entries.number(index),
+                text: shown(&text),
+            },
+        });
+        let array = make_array(array?);
+        match entries {
+            BatchEntries::List { order: Some(order), .. } => {
+                take(&array, &UInt64Array::from(order.clone()), None).map_err(in_field)
+            }
+            _ => Ok(array),
         }
+    }
+
+    /// The batch, of columns that are `made` and others that take no time. Returns it and the bytes in its buffers.
+    pub(crate) fn join(&self, mut made: HashMap<usize, ArrayRef>) -> Result<(RecordBatch, u64)> {
+        let columns = 0..self.pages.shapes.len();
+        let arrays = columns.map(|index| made.remove(&index).map_or_else(|| self.column(index), Ok));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let n_rows = self.plan.batches[self.number].entries.n_delivered();
+        let n_rows = usize::try_from(n_rows).map_err(|_| too_large())?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(n_rows));
-        let schema: SchemaRef = plan.schema().clone();
+        let schema: SchemaRef = self.plan.schema().clone();
         RecordBatch::try_new_with_options(schema, arrays, &options)
-            .map(|batch| (batch, n_bytes))
-            .map_err(|error| of_arrow(url, "batch", &error))
+            .map(|batch| (batch, self.filled.iter().map(Filled::n_bytes).sum()))
+            .map_err(|error| of_arrow(self.pages.ntuple.file().url(), "batch", &error))
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrowroot_file::{Error, PooledScratch, Result, Scratch, format_error};
 use arrowroot_format as format;
 
 use super::Ntuple;
-use super::builder::Builder;
+use super::builder::{Batch, Builder, Filled, is_slow};
 use super::look_up::PageId;
 use super::page::{PageWork, count, open_elsewhere, unpack_page};
 use super::plan::{NtuplePlan, plan};
@@ -30,6 +30,7 @@ impl Pass for NtuplePlan {
     type Work = PageWork;
     type Fill = Builder;
     type Kept = KeptPages;
+    type Sealed = Vec<Filled>;
 
     fn begin_scan(&self, view: &ScanView) {
         for PageId { slot, page } in &self.looked_into {
@@ -95,7 +96,26 @@ impl Pass for NtuplePlan {
         work.run(self.slots[column].kind.primitive(), &view.plan.columns[column].path, view, scratch)
     }
 
-    fn finish(&self, view: &ScanView, number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
-        fill.finish(number, &view.plan, self, view.text)
+    fn seal(&self, _view: &ScanView, number: usize, fill: Builder) -> Result<Vec<Filled>> {
+        fill.seal(number, self)
+    }
+
+    fn slow_columns(&self, _filled: &Vec<Filled>) -> Vec<usize> {
+        let slow = self.shapes.iter().enumerate().filter(|(_, shape)| is_slow(shape));
+        slow.map(|(column, _)| column).collect()
+    }
+
+    fn column(&self, view: &ScanView, number: usize, filled: &Vec<Filled>, column: usize) -> Result<ArrayRef> {
+        Batch { number, plan: &view.plan, pages: self, filled, text: view.text }.column(column)
+    }
+
+    fn join(
+        &self,
+        view: &ScanView,
+        number: usize,
+        filled: &Vec<Filled>,
+        made: HashMap<usize, ArrayRef>,
+    ) -> Result<(RecordBatch, u64)> {
+        Batch { number, plan: &view.plan, pages: self, filled, text: view.text }.join(made)
     }
 }

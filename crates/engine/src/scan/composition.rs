@@ -1,5 +1,6 @@
 //! How the columns of a batch as it is read become those that were written.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -42,28 +43,43 @@ impl Composition {
         &self.schema
     }
 
-    /// The batch that is delivered.
+    /// The columns that take time to make, for [`Composition::column`].
+    pub(crate) fn slow_columns(&self) -> Vec<usize> {
+        let is_slow = |source: &ColumnSource| matches!(source, ColumnSource::Parts { .. });
+        let slow = self.columns.iter().enumerate().filter(|(_, source)| is_slow(source));
+        slow.map(|(index, _)| index).collect()
+    }
+
+    /// Makes a column of the batch that is delivered. Any thread may do it.
     ///
     /// # Errors
     /// [`Error::Format`] if the parts are not what was written; [`Error::InvalidRequest`] if a batch is too large for the
     /// dictionary or the runs of a column.
-    pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let mut arrays = Vec::with_capacity(self.columns.len());
-        for (source, field) in self.columns.iter().zip(self.schema.fields()) {
-            let name = field.name();
-            arrays.push(match source {
-                ColumnSource::Read(index) => Arc::clone(batch.column(*index)),
-                ColumnSource::Parts { data_type, parts, holds } => {
-                    let parts: Vec<ArrayRef> = parts.iter().map(|&index| Arc::clone(batch.column(index))).collect();
-                    let composed = match (holds, parts.as_slice()) {
-                        (Holds::Fields, [field]) => of_field(name, data_type, field),
-                        _ => compose(name, data_type, &parts),
-                    };
-                    let restored = composed.and_then(|composed| restore(name, &composed, field));
-                    restored.map_err(|error| self.error(name, error))?
-                }
-            });
+    pub(crate) fn column(&self, batch: &RecordBatch, index: usize) -> Result<ArrayRef> {
+        let field = self.schema.field(index);
+        match &self.columns[index] {
+            ColumnSource::Read(index) => Ok(Arc::clone(batch.column(*index))),
+            ColumnSource::Parts { data_type, parts, holds } => {
+                let name = field.name();
+                let parts: Vec<ArrayRef> = parts.iter().map(|&index| Arc::clone(batch.column(index))).collect();
+                let composed = match (holds, parts.as_slice()) {
+                    (Holds::Fields, [field]) => of_field(name, data_type, field),
+                    _ => compose(name, data_type, &parts),
+                };
+                let restored = composed.and_then(|composed| restore(name, &composed, field));
+                restored.map_err(|error| self.error(name, error))
+            }
         }
+    }
+
+    /// The batch that is delivered. `made`: its slow columns.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the columns are not of its schema.
+    pub(crate) fn join(&self, batch: &RecordBatch, mut made: HashMap<usize, ArrayRef>) -> Result<RecordBatch> {
+        let columns = 0..self.columns.len();
+        let arrays = columns.map(|index| made.remove(&index).map_or_else(|| self.column(batch, index), Ok));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(|error| {
             self.error("batch", StoreError::Malformed { column: String::new(), what: error.to_string() })

@@ -1,4 +1,5 @@
-//! Fetching windows: by the thread that places them, or by threads of their own before they are asked for.
+//! Fetching windows: by the thread that places them, by threads of their own before they are asked for, or by whichever
+//! decoding thread comes by.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -70,8 +71,18 @@ fn padding(place: *const u8, offset: u64) -> usize {
     (wanted + ALIGNMENT - place.addr() % ALIGNMENT) % ALIGNMENT
 }
 
-/// Fetches windows in threads of its own, in the order of the plan and not too far ahead.
+/// Which threads fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FetchedBy {
+    /// Threads that do nothing else: a network is waited for.
+    Own,
+    /// Those that decode: a local read takes a processor.
+    Decoding,
+}
+
+/// Fetches windows in the order of the plan and not too far ahead.
 pub(crate) struct Fetcher {
+    by: FetchedBy,
     n_ahead: usize,
     /// All windows of the plan: number of the batch, and of the window in it.
     windows: Vec<(usize, usize)>,
@@ -92,15 +103,18 @@ struct Fetching {
 
 impl Fetcher {
     /// `n_ahead`: windows that are fetched before they are asked for; with 0 each is fetched when it is.
-    pub(crate) fn new(plan: &Plan, n_ahead: usize) -> Self {
+    pub(crate) fn new(plan: &Plan, by: FetchedBy, n_ahead: usize) -> Self {
         let windows = plan.batches.iter().enumerate();
         let windows =
             windows.flat_map(|(batch, planned)| (0..planned.windows.len()).map(move |window| (batch, window)));
-        Fetcher { n_ahead, windows: windows.collect(), state: Mutex::default(), changed: Condvar::new() }
+        Fetcher { by, n_ahead, windows: windows.collect(), state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// How many threads should run [`Fetcher::run`].
+    /// How many threads of their own should run [`Fetcher::run`].
     pub(crate) fn n_threads(&self) -> usize {
+        if self.by == FetchedBy::Decoding {
+            return 0;
+        }
         self.n_ahead.clamp(1, MAX_FETCHERS).min(self.windows.len())
     }
 
@@ -112,18 +126,37 @@ impl Fetcher {
     pub(crate) fn run(&self, view: &ScanView, tell: &dyn Fn()) {
         let mut cpu_before = thread_cpu_time();
         while let Some(number) = self.begin_next() {
-            let (batch, window) = self.windows[number];
-            let mut is_stopped = || self.lock().is_stopped;
-            let fetched = fetch(view, &view.plan.batches[batch].windows[window], &mut is_stopped);
+            self.fetch(number, view, &mut || false);
             let cpu_now = thread_cpu_time();
             add_ns(&view.counters.cpu_ns, cpu_now.saturating_sub(cpu_before));
             cpu_before = cpu_now;
-            let mut state = self.lock();
-            state.n_in_flight -= 1;
-            state.ready.insert(number, fetched);
-            drop(state);
             tell();
         }
+    }
+
+    /// Fetches a window that was begun. `is_stopped` is asked before each read.
+    pub(crate) fn fetch(&self, number: usize, view: &ScanView, is_stopped: &mut dyn FnMut() -> bool) {
+        let (batch, window) = self.windows[number];
+        let mut is_stopped = || self.lock().is_stopped || is_stopped();
+        let fetched = fetch(view, &view.plan.batches[batch].windows[window], &mut is_stopped);
+        let mut state = self.lock();
+        state.n_in_flight -= 1;
+        state.ready.insert(number, fetched);
+    }
+
+    /// Begins a window that a decoding thread may fetch now, if there is one.
+    pub(crate) fn try_begin(&self) -> Option<usize> {
+        (self.by == FetchedBy::Decoding).then(|| self.begin(&mut self.lock())).flatten()
+    }
+
+    fn begin(&self, state: &mut Fetching) -> Option<usize> {
+        let is_due = state.next < self.windows.len() && state.next < state.n_wanted.saturating_add(self.n_ahead);
+        if !is_due || state.is_stopped {
+            return None;
+        }
+        state.next += 1;
+        state.n_in_flight += 1;
+        Some(state.next - 1)
     }
 
     /// Waits until a window may be fetched; `None` at the end.
@@ -133,10 +166,8 @@ impl Fetcher {
             if state.is_stopped || state.next >= self.windows.len() {
                 return None;
             }
-            if state.next < state.n_wanted.saturating_add(self.n_ahead) {
-                state.next += 1;
-                state.n_in_flight += 1;
-                return Some(state.next - 1);
+            if let Some(number) = self.begin(&mut state) {
+                return Some(number);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }

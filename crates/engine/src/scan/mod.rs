@@ -24,7 +24,7 @@ use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
 use crate::clock::thread_cpu_time;
 use crate::memory::HeldMemory;
-use fetch::Fetcher;
+use fetch::{FetchedBy, Fetcher};
 use logical::LogicalReads;
 use threads::{Common, Run, Running};
 
@@ -59,6 +59,13 @@ pub struct Scan {
     process: u32,
 }
 
+/// Windows of a local file that are in memory beside those that are decoded: half of the threads' number, and no more than a
+/// quarter of the memory for all that moves.
+fn n_windows(plan: &Plan, n_threads: usize, request: &Request) -> usize {
+    let fitting = request.moving_budget_bytes() / 4 / plan.style.window_bytes.max(1);
+    (n_threads / 2).min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1)
+}
+
 impl Scan {
     /// A scan of a kind of table. Nothing is read before the first batch is asked for.
     pub(crate) fn new<P: Pass>(pass: P, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
@@ -71,7 +78,13 @@ impl Scan {
         let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
         // The caller's thread never waits for a network: it has signals to look after.
-        let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
+        let fetcher = if is_remote || n_ahead > 0 {
+            Some(Fetcher::new(&plan, FetchedBy::Own, n_ahead))
+        } else {
+            let n_ahead = n_windows(&plan, n_threads, request);
+            (n_threads > 1).then(|| Fetcher::new(&plan, FetchedBy::Decoding, n_ahead))
+        };
+        let max_windows = if n_threads == 1 { 1 } else { n_windows(&plan, n_threads, request).max(2) };
         let view = ScanView {
             plan,
             counters: Counters::default(),
@@ -88,13 +101,8 @@ impl Scan {
             let fitting = request.moving_budget_bytes() / (batch_bytes.max(1) * 3 / 2).max(1);
             usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * n_threads)
         });
-        let common = Common {
-            view,
-            moving_budget_bytes: request.moving_budget_bytes(),
-            fetcher,
-            max_windows: if n_threads == 1 { 1 } else { 2 },
-            max_batches,
-        };
+        let common =
+            Common { view, moving_budget_bytes: request.moving_budget_bytes(), fetcher, max_windows, max_batches };
         Scan {
             shared: Arc::new(Run::new(common, pass)),
             helpers: Vec::new(),
@@ -247,7 +255,11 @@ impl ScanHandle {
             read_bytes: reads.bytes,
             read_ns: reads.wall_ns,
             overhead_bytes: self.physical().excess_bytes().unwrap_or(difference_bytes),
-            decoder_read_ns: if self.shared.common().fetcher.is_none() { reads.wall_ns } else { 0 },
+            decoder_read_ns: if self.shared.common().fetcher.as_ref().map_or(0, Fetcher::n_threads) == 0 {
+                reads.wall_ns
+            } else {
+                0
+            },
             n_threads: self.n_threads as u64,
             peak_buffer_bytes: view.held.peak_bytes(),
             ..counted

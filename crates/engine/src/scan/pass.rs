@@ -1,9 +1,10 @@
 //! What a scan asks of a kind of table; all else is the same for trees and RNTuples.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrowroot_file::{PooledScratch, Result};
 use arrowroot_format as format;
 
@@ -23,6 +24,8 @@ pub(crate) trait Pass: Send + Sync + Sized + 'static {
     type Fill: Send;
     /// What the thread that places windows keeps from one to the next.
     type Kept: Send + Default;
+    /// A batch whose pieces are decoded.
+    type Sealed: Send + Sync;
 
     /// Counts what was read and decompressed when the plan was made.
     fn begin_scan(&self, _view: &ScanView) {}
@@ -42,8 +45,23 @@ pub(crate) trait Pass: Send + Sync + Sized + 'static {
         scratch: &mut PooledScratch,
     ) -> format::Result<()>;
 
-    /// Makes the batch, when all its pieces are decoded. Returns it and the bytes in its buffers.
-    fn finish(&self, view: &ScanView, number: usize, fill: Self::Fill) -> Result<(RecordBatch, u64)>;
+    /// Ends the filling of a batch, when all its pieces are decoded: what takes no time for each value.
+    fn seal(&self, view: &ScanView, number: usize, fill: Self::Fill) -> Result<Self::Sealed>;
+
+    /// The columns that take time to make, for [`Pass::column`].
+    fn slow_columns(&self, sealed: &Self::Sealed) -> Vec<usize>;
+
+    /// Makes a column. Any thread may do it.
+    fn column(&self, view: &ScanView, number: usize, sealed: &Self::Sealed, column: usize) -> Result<ArrayRef>;
+
+    /// Makes the batch. `made`: the slow columns. Returns it and the bytes in its buffers.
+    fn join(
+        &self,
+        view: &ScanView,
+        number: usize,
+        sealed: &Self::Sealed,
+        made: HashMap<usize, ArrayRef>,
+    ) -> Result<(RecordBatch, u64)>;
 }
 
 /// A window that is in memory.

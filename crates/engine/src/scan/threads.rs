@@ -1,11 +1,11 @@
 //! What the threads of a scan share, and what each of them does next: fetch a window, place it, decode, make a batch.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrowroot_file::{Error, PooledScratch, Result, format_error};
 
 use super::fetch::{Fetcher, fetch};
@@ -65,17 +65,39 @@ pub(crate) struct Run<P: Pass> {
 /// The batches on their way.
 struct ScanState<P: Pass> {
     tasks: VecDeque<Task<P::Work>>,
+    /// Columns of batches that are decoded: these come before tasks.
+    columns: VecDeque<(Arc<Making<P>>, usize)>,
     /// `None` while a thread is placing.
     placer: Option<Box<Placer<P>>>,
     /// Batches all of whose pieces are placed.
     closing: Vec<Building<P::Fill>>,
     ready: BTreeMap<usize, Ready>,
     n_begun: usize,
+    n_made: usize,
     n_delivered: usize,
     is_all_placed: bool,
     is_stopped: bool,
     /// The first batch that cannot be made, and why: all before it are delivered.
     failed: Option<(usize, Error)>,
+}
+
+/// A batch whose pieces are decoded, while its columns are made.
+struct Making<P: Pass> {
+    number: usize,
+    held_bytes: usize,
+    of: MadeOf<P>,
+    /// The columns that take time.
+    made: Mutex<HashMap<usize, ArrayRef>>,
+    /// How many of them are not made.
+    n_open: AtomicUsize,
+}
+
+/// The source of the columns of a batch.
+enum MadeOf<P: Pass> {
+    /// Decoded pieces.
+    Pieces(P::Sealed),
+    /// A batch that was made of these, and the bytes of its values: a composition is delivered.
+    Batch(RecordBatch, u64),
 }
 
 /// A batch that can be delivered.
@@ -120,6 +142,8 @@ impl<P: Pass> Drop for PanicGuard<'_, P> {
 /// What a thread can do next.
 enum Step<P: Pass> {
     Decode(Task<P::Work>),
+    Column(Arc<Making<P>>, usize),
+    Fetch(usize),
     Place(Box<Placer<P>>),
     Wait,
     Stop,
@@ -220,10 +244,12 @@ impl<P: Pass> Run<P> {
         };
         let state = ScanState {
             tasks: VecDeque::new(),
+            columns: VecDeque::new(),
             placer: Some(Box::new(placer)),
             closing: Vec::new(),
             ready: BTreeMap::new(),
             n_begun: 0,
+            n_made: 0,
             n_delivered: 0,
             is_all_placed: false,
             is_stopped: false,
@@ -242,6 +268,7 @@ impl<P: Pass> Run<P> {
         if state.failed.as_ref().is_none_or(|(first, _)| batch < *first) {
             state.failed = Some((batch, error));
             state.tasks.retain(|task| task.batch < batch);
+            state.columns.retain(|(making, _)| making.number < batch);
         }
         drop(state);
         self.changed.notify_all();
@@ -283,6 +310,12 @@ impl<P: Pass> Run<P> {
             }
             return Step::Place(placer);
         }
+        if let Some(number) = self.common.fetcher.as_ref().and_then(Fetcher::try_begin) {
+            return Step::Fetch(number);
+        }
+        if let Some((making, column)) = state.columns.pop_front() {
+            return Step::Column(making, column);
+        }
         match state.tasks.pop_front() {
             Some(task) => Step::Decode(task),
             None => Step::Wait,
@@ -301,6 +334,8 @@ impl<P: Pass> Run<P> {
     fn take_step(&self, step: Step<P>, scratch: &mut PooledScratch, is_stopped: &mut dyn FnMut() -> bool) {
         match step {
             Step::Decode(task) => self.decode(task, scratch),
+            Step::Column(making, column) => self.make(&making, column),
+            Step::Fetch(number) => self.fetch_one(number, is_stopped),
             Step::Place(placer) => self.place(placer, is_stopped),
             Step::Wait | Step::Stop => {}
         }
@@ -362,18 +397,88 @@ impl<P: Pass> Run<P> {
             }
         };
         let Building { held_bytes, fill, .. } = building;
+        let (view, start) = (&self.common.view, Instant::now());
+        let sealed = match self.pass.seal(view, number, fill) {
+            Ok(sealed) => sealed,
+            Err(error) => return self.fail(number, error),
+        };
+        add_ns(&view.counters.decode_ns, start.elapsed());
+        let slow = self.pass.slow_columns(&sealed);
+        self.begin_making(number, held_bytes, MadeOf::Pieces(sealed), slow);
+    }
+
+    /// Gives the columns of a batch that take time to all threads.
+    fn begin_making(&self, number: usize, held_bytes: usize, of: MadeOf<P>, slow: Vec<usize>) {
+        let (made, n_open) = (Mutex::default(), AtomicUsize::new(slow.len()));
+        let making = Arc::new(Making { number, held_bytes, of, made, n_open });
+        if slow.is_empty() {
+            return self.join(&making);
+        }
+        self.lock().columns.extend(slow.into_iter().map(|column| (Arc::clone(&making), column)));
+        self.changed.notify_all();
+    }
+
+    /// Makes a column of a batch, and with the last of them the batch.
+    fn make(&self, making: &Making<P>, column: usize) {
+        let (view, start) = (&self.common.view, Instant::now());
+        let made = match (&making.of, &view.composition) {
+            (MadeOf::Pieces(sealed), _) => self.pass.column(view, making.number, sealed, column),
+            (MadeOf::Batch(batch, _), Some(composition)) => composition.column(batch, column),
+            (MadeOf::Batch(batch, _), None) => Ok(Arc::clone(batch.column(column))),
+        };
+        match made {
+            Ok(array) => making.made.lock().unwrap_or_else(PoisonError::into_inner).insert(column, array),
+            Err(error) => return self.fail(making.number, error),
+        };
+        add_ns(&view.counters.decode_ns, start.elapsed());
+        if making.n_open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.join(making);
+        }
+    }
+
+    /// Makes a batch of its columns: to be delivered, or to compose another one of.
+    fn join(&self, making: &Making<P>) {
+        let Making { number, held_bytes, of, made, .. } = making;
+        let (number, held_bytes) = (*number, *held_bytes);
+        let made = std::mem::take(&mut *made.lock().unwrap_or_else(PoisonError::into_inner));
         let view = &self.common.view;
-        let finished = self.pass.finish(view, number, fill).and_then(|(batch, values_bytes)| {
-            let composed = view.composition.as_ref().map(|composition| composition.apply(&batch)).transpose()?;
-            Ok((composed.unwrap_or(batch), values_bytes))
-        });
-        match finished {
+        let joined = match (of, &view.composition) {
+            (MadeOf::Pieces(sealed), None) => self.pass.join(view, number, sealed, made),
+            (MadeOf::Pieces(sealed), Some(composition)) => match self.pass.join(view, number, sealed, made) {
+                Ok((batch, values_bytes)) => {
+                    let of = MadeOf::Batch(batch, values_bytes);
+                    return self.begin_making(number, held_bytes, of, composition.slow_columns());
+                }
+                Err(error) => Err(error),
+            },
+            (MadeOf::Batch(batch, values_bytes), Some(composition)) => {
+                composition.join(batch, made).map(|batch| (batch, *values_bytes))
+            }
+            (MadeOf::Batch(batch, values_bytes), None) => Ok((batch.clone(), *values_bytes)),
+        };
+        match joined {
             Ok((batch, values_bytes)) => {
-                self.lock().ready.insert(number, Ready { batch, values_bytes, held_bytes });
+                let mut state = self.lock();
+                state.n_made += 1;
+                state.ready.insert(number, Ready { batch, values_bytes, held_bytes });
+                drop(state);
                 self.changed.notify_all();
             }
             Err(error) => self.fail(number, error),
         }
+    }
+
+    fn fetch_one(&self, number: usize, is_stopped: &mut dyn FnMut() -> bool) {
+        if let Some(fetcher) = &self.common.fetcher {
+            fetcher.fetch(number, &self.common.view, is_stopped);
+            self.tell();
+        }
+    }
+
+    /// Wakes all threads: who waits has looked and let go of the lock, so this cannot come in between.
+    fn tell(&self) {
+        drop(self.lock());
+        self.changed.notify_all();
     }
 
     /// True if placing is to end: the scan does, or the batch would be behind one that cannot be made.
@@ -396,6 +501,7 @@ impl<P: Pass> Running for Run<P> {
         let mut state = self.lock();
         state.is_stopped = true;
         state.tasks.clear();
+        state.columns.clear();
         drop(state);
         self.changed.notify_all();
         if let Some(fetcher) = &self.common.fetcher {
@@ -405,13 +511,8 @@ impl<P: Pass> Running for Run<P> {
 
     fn fetch(&self) {
         let _guard = PanicGuard(self);
-        let tell = || {
-            // Who waits has looked and let go of the lock: without it this could come in between.
-            drop(self.lock());
-            self.changed.notify_all();
-        };
         if let Some(fetcher) = &self.common.fetcher {
-            fetcher.run(&self.common.view, &tell);
+            fetcher.run(&self.common.view, &|| self.tell());
         }
     }
 
@@ -424,7 +525,7 @@ impl<P: Pass> Running for Run<P> {
                 let mut state = self.lock();
                 let step = self.next_step(&mut state);
                 if matches!(step, Step::Wait) {
-                    if state.is_all_placed && state.tasks.is_empty() && state.closing.is_empty() {
+                    if state.is_all_placed && state.n_made == self.common.view.plan.batches.len() {
                         break;
                     }
                     let start = Instant::now();

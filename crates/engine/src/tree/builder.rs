@@ -149,40 +149,87 @@ impl Builder {
         }
     }
 
-    /// Makes the batch, when all baskets are done. Returns it and the bytes in its buffers.
-    ///
-    /// `url` is for errors.
-    pub(crate) fn finish(self, columns: &[ReadBranch], url: &str) -> Result<(RecordBatch, u64)> {
-        let order = match &self.entries {
-            BatchEntries::List { order: Some(order), .. } => Some(UInt64Array::from(order.clone())),
-            _ => None,
-        };
-        let n_rows = usize::try_from(self.entries.n_delivered()).map_err(|_| too_large())?;
-        let n_entries = match &self.entries {
-            BatchEntries::Range(_) => n_rows,
+    /// Ends the filling, when all baskets are done. `url` is for errors.
+    pub(crate) fn seal(self, columns: &[ReadBranch], url: &str) -> Result<Batch> {
+        let Builder { entries, schema, text, fillings, .. } = self;
+        let n_entries = match &entries {
+            BatchEntries::Range(_) => usize::try_from(entries.n_delivered()).map_err(|_| too_large())?,
             BatchEntries::List { sorted, .. } => sorted.len(),
         };
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
-        let mut n_bytes = 0;
+        let mut n_shared = 0;
         // A leader comes before those that share its ends.
         let mut all_ends: HashMap<usize, Buffer> = HashMap::new();
-        for (index, (filling, column)) in self.fillings.into_iter().zip(columns).enumerate() {
+        let mut sealed = Vec::with_capacity(columns.len());
+        for (index, (filling, column)) in fillings.into_iter().zip(columns).enumerate() {
             // A buffer that two columns share counts once.
-            let shared =
-                if matches!(filling, Filling::Lists { ends: Ends::Of { .. }, .. }) { n_entries * 4 + 4 } else { 0 };
-            let entries = &self.entries;
-            let finishing = Finishing { column, index, entries, n_entries, text: self.text, url };
-            let array = finishing.finish(filling, &mut all_ends)?;
-            let array = match &order {
-                Some(order) => take(&array, order, None).map_err(|_| Error::BatchTooLong)?,
-                None => array,
-            };
-            n_bytes += array.get_buffer_memory_size().saturating_sub(shared) as u64;
-            arrays.push(array);
+            if matches!(filling, Filling::Lists { ends: Ends::Of { .. }, .. }) {
+                n_shared += n_entries * 4 + 4;
+            }
+            let finishing = Finishing { column, index, entries: &entries, n_entries, text, url };
+            sealed.push(finishing.seal(filling, &mut all_ends)?);
         }
+        Ok(Batch { schema, entries, n_entries, text, n_shared, columns: sealed })
+    }
+}
+
+/// A batch all of whose baskets are decoded.
+pub(crate) struct Batch {
+    schema: SchemaRef,
+    entries: BatchEntries,
+    n_entries: usize,
+    text: TextForm,
+    /// Bytes that columns share with others.
+    n_shared: usize,
+    columns: Vec<SealedColumn>,
+}
+
+/// A column of it.
+enum SealedColumn {
+    Array(ArrayRef),
+    /// Values of each basket apart.
+    Collected(Arc<Parts>),
+}
+
+impl Batch {
+    pub(crate) fn slow_columns(&self) -> Vec<usize> {
+        let is_ordered = matches!(self.entries, BatchEntries::List { order: Some(_), .. });
+        let slow = self.columns.iter().map(|column| is_ordered || matches!(column, SealedColumn::Collected(_)));
+        slow.enumerate().filter_map(|(index, is_slow)| is_slow.then_some(index)).collect()
+    }
+
+    /// The array of a column.
+    pub(crate) fn column(&self, branches: &[ReadBranch], url: &str, index: usize) -> Result<ArrayRef> {
+        let Batch { entries, n_entries, text, .. } = self;
+        let (column, n_entries, text) = (&branches[index], *n_entries, *text);
+        let array = match &self.columns[index] {
+            SealedColumn::Array(array) => Arc::clone(array),
+            SealedColumn::Collected(parts) => {
+                Finishing { column, index, entries, n_entries, text, url }.collect(parts)?
+            }
+        };
+        match entries {
+            BatchEntries::List { order: Some(order), .. } => {
+                take(&array, &UInt64Array::from(order.clone()), None).map_err(|_| Error::BatchTooLong)
+            }
+            _ => Ok(array),
+        }
+    }
+
+    /// The batch, of columns that are `made` and others that take no time. Returns it and the bytes in its buffers.
+    pub(crate) fn join(
+        &self,
+        branches: &[ReadBranch],
+        url: &str,
+        mut made: HashMap<usize, ArrayRef>,
+    ) -> Result<(RecordBatch, u64)> {
+        let columns = 0..self.columns.len();
+        let arrays = columns.map(|index| made.remove(&index).map_or_else(|| self.column(branches, url, index), Ok));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let n_bytes: usize = arrays.iter().map(|array| array.get_buffer_memory_size()).sum();
+        let n_rows = usize::try_from(self.entries.n_delivered()).map_err(|_| too_large())?;
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(n_rows));
-        RecordBatch::try_new_with_options(self.schema, arrays, &options)
-            .map(|batch| (batch, n_bytes))
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+            .map(|batch| (batch, n_bytes.saturating_sub(self.n_shared) as u64))
             .map_err(|error| Error::Internal { what: format!("{url}: a batch: {error}") })
     }
 }
@@ -288,7 +335,7 @@ struct Finishing<'a> {
 }
 
 impl Finishing<'_> {
-    fn finish(&self, filling: Filling, all_ends: &mut HashMap<usize, Buffer>) -> Result<ArrayRef> {
+    fn seal(&self, filling: Filling, all_ends: &mut HashMap<usize, Buffer>) -> Result<SealedColumn> {
         let (primitive, dims): (Primitive, &[u32]) = match self.column.form() {
             Some(EntryForm::Fixed { number, dims } | EntryForm::Jagged { number, dims, .. }) => {
                 (number.in_memory(), dims)
@@ -298,7 +345,7 @@ impl Finishing<'_> {
         let numbers = |n_values: usize, buffer: Buffer| {
             arrays::numbers(primitive, dims, n_values, buffer).map_err(|error| self.of_arrow(error))
         };
-        match filling {
+        let array = match filling {
             Filling::Fixed { values, entry_bytes } => {
                 if values.used() != self.n_entries * entry_bytes {
                     return Err(too_many_entries());
@@ -322,8 +369,9 @@ impl Finishing<'_> {
                 let lists = arrays::lists(self.n_entries, ends, numbers(n_items, buffer)?);
                 lists.map(make_array).map_err(|error| self.of_arrow(error))
             }
-            Filling::Collected { parts, .. } => self.collect(&parts),
-        }
+            Filling::Collected { parts, .. } => return Ok(SealedColumn::Collected(parts)),
+        };
+        array.map(SealedColumn::Array)
     }
 
     fn of_arrow(&self, error: ArrowError) -> Error {

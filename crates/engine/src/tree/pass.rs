@@ -1,6 +1,8 @@
 //! A scan of a tree, as the threads run it.
 
-use arrow_array::RecordBatch;
+use std::collections::HashMap;
+
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrowroot_file::{PooledScratch, Result};
 use arrowroot_format as format;
@@ -8,7 +10,7 @@ use arrowroot_format::tree::BranchId;
 
 use super::Tree;
 use super::basket::BasketWork;
-use super::builder::Builder;
+use super::builder::{Batch, Builder};
 use super::nested::{self, Nesting};
 use super::place::{KeptBaskets, Placer};
 use super::plan::{ReadBranch, plan};
@@ -49,6 +51,7 @@ impl Pass for TreePass {
     type Work = BasketWork;
     type Fill = Builder;
     type Kept = KeptBaskets;
+    type Sealed = Batch;
 
     fn begin(&self, view: &ScanView, number: usize, kept: &mut KeptBaskets) -> Result<(Builder, usize)> {
         kept.begin_batch();
@@ -70,9 +73,27 @@ impl Pass for TreePass {
         work.run(&self.tree, &self.branches[column], view, scratch)
     }
 
-    fn finish(&self, view: &ScanView, _number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
+    fn seal(&self, view: &ScanView, _number: usize, fill: Builder) -> Result<Batch> {
+        fill.seal(&self.branches, view.source().url())
+    }
+
+    fn slow_columns(&self, batch: &Batch) -> Vec<usize> {
+        batch.slow_columns()
+    }
+
+    fn column(&self, view: &ScanView, _number: usize, batch: &Batch, column: usize) -> Result<ArrayRef> {
+        batch.column(&self.branches, view.source().url(), column)
+    }
+
+    fn join(
+        &self,
+        view: &ScanView,
+        _number: usize,
+        batch: &Batch,
+        made: HashMap<usize, ArrayRef>,
+    ) -> Result<(RecordBatch, u64)> {
         let url = view.source().url();
-        let (batch, n_bytes) = fill.finish(&self.branches, url)?;
+        let (batch, n_bytes) = batch.join(&self.branches, url, made)?;
         match &self.nesting {
             Some(nesting) => Ok((nesting.apply(&batch, url)?, n_bytes)),
             None => Ok((batch, n_bytes)),

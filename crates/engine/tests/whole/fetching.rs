@@ -247,6 +247,23 @@ fn an_interrupt_comes_between_two_reads_of_a_slow_disk() {
     }
 }
 
+/// One thread that reads and fifteen that wait for it was most of the time of sixteen.
+#[test]
+fn the_threads_that_decode_read_windows_of_a_local_file_side_by_side() {
+    for (n_threads, most) in [(1, 1..=1), (2, 1..=2), (8, 3..=5)] {
+        let source = FarAway::like(AccessProfile::LOCAL, EVENTS, Duration::from_millis(20));
+        let tree = tree(Arc::clone(&source) as _, &[("cache_size", "1k")]);
+        let mut scan = tree.scan(&request(&tree, n_threads)).unwrap();
+        let n_before = source.asked.lock().unwrap().len();
+        source.most_inside.store(0, Ordering::SeqCst);
+        let found = batches(&mut scan).unwrap();
+        assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>() as u64, tree.n_entries());
+        assert_eq!(scan.handle().stats().read_calls, (source.asked.lock().unwrap().len() - n_before) as u64);
+        let found = source.most_inside.load(Ordering::SeqCst);
+        assert!(most.contains(&found), "{found} at a time, {n_threads} threads");
+    }
+}
+
 #[test]
 fn the_records_of_a_file_without_key_list_are_walked_in_few_reads() {
     let far = FarAway::of(&EVENTS[..EVENTS.len() - 1000], Duration::ZERO);
