@@ -30,16 +30,19 @@ OWN = re.compile(
 )
 SCHEME = re.compile(r"\b[xX]?roots?://")
 SCHEMES = {"roots", "xroot", "xroots", "http", "https", "s3", "dav", "davs"}
+#: Directories of a machine, of which one has the name of an engine, too.
+DIRECTORIES = {"bin", "etc", "usr"}
 
 
 def schemes_of(tree: ast.AST) -> set[int]:
-    """The constants that are schemes of URLs, as others of them stand in the same collection."""
+    """The constants that are schemes of URLs, or directories, as others of them stand in the same collection."""
     found = set()
     for node in ast.walk(tree):
         within = {ast.Dict: ("keys", "values")}.get(type(node), ("elts",) if hasattr(node, "elts") else ())
         for part in within:
             constants = [one for one in getattr(node, part) if isinstance(one, ast.Constant)]
-            if SCHEMES & {one.value for one in constants if isinstance(one.value, str)}:
+            texts = {one.value for one in constants if isinstance(one.value, str)}
+            if SCHEMES & texts or texts >= DIRECTORIES:
                 found |= {id(one) for one in constants}
     return found
 

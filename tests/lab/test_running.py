@@ -28,6 +28,7 @@ from arrowroot_lab.running.predicting import gap
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.sides import matched, run_of
 from arrowroot_servers import NotInstalledError
+from tests.lab.fussy import fussy
 from tests.lab.running import (
     CASES,
     LOCAL,
@@ -317,10 +318,13 @@ def test_one_that_hangs_has_timed_out(campaign):
 
 @pytest.mark.usefixtures("undisturbed")
 def test_only_what_may_go_by_itself_is_tried_again(campaign, tmp_path):
-    url = '[storage.far]\nkind = "url"\nurl = "http://127.0.0.1:9/{file}"\n'
     told = {"count": tmp_path / "count", "fails_until": 2, "error": "Connection reset by peer"}
     # The rehearsal fails twice, and is tried again; so is a sample.
-    _, (result,) = run(campaign(engine("a", **told), storages=url, workloads="[workload.all]\n", repeats=1))
+    with fussy(tmp_path) as server:
+        path = campaign(
+            engine("a", **told), storages=server.storage(), workloads="[workload.all]\n", repeats=1
+        )
+        _, (result,) = run(path)
     assert result.outcome is Outcome.OK
     assert (tmp_path / "count").read_text() == "4"
     (tmp_path / "count").unlink()

@@ -129,7 +129,7 @@ def _elsewhere(engine: Engine, kind: str, told: str) -> _Wanted | Environment:
         words = elsewhere.prefix_words(prefix, variables)
         return Environment("", elsewhere.python_of(prefix), {}, before=words)
     if kind != "conda":
-        words = elsewhere.container_words(kind, told, engine.program)
+        words = elsewhere.container_words(kind, told, engine.program, engine.family.name)
         return Environment("", Path("python3"), {}, before=words)
     name = f"{engine.family.name}-conda-{key_of(told)[:12]}"
     place = directory() / name

@@ -28,8 +28,8 @@ _OF_SYSTEMS = {
     "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "lost+found", "opt", "proc", "root", "run", "sbin",
     "sys", "usr", "var",
 }  # fmt: skip
-#: Variables that a program in a container gets, too, where they are set.
-_VARIABLES = re.compile(r"(ARROWROOT|AWS|BEARER_TOKEN|KRB5|TMPDIR$|X509|XRD|Xrd)\w*")
+#: Variables that a program in a container gets, too, where they are set, as those with its engine's name in front.
+_VARIABLES = re.compile(r"(AWS|BEARER_TOKEN|KRB5|TMPDIR$|X509|XRD|Xrd)\w*")
 
 
 def kind_of(version: str) -> tuple[str, str] | None:
@@ -59,7 +59,7 @@ def python_of(prefix: Path) -> Path:
 
 
 def conda_words(packages: str, place: Path) -> list[str]:
-    """Return the command that installs packages, ``root=6.32.2,numpy``, and Python, into a prefix.
+    """Return the command that installs packages, ``NAME=6.32.2,numpy``, and Python, into a prefix.
 
     Raises: SkippedError if no program of conda is here.
     """
@@ -76,10 +76,11 @@ def conda_words(packages: str, place: Path) -> list[str]:
     return [program(CONDAS, f"conda:{packages}"), *options, *packages.split(","), "python"]
 
 
-def container_words(kind: str, image: str, programs: Sequence[Path]) -> tuple[str, ...]:
+def container_words(kind: str, image: str, programs: Sequence[Path], family: str) -> tuple[str, ...]:
     """Return the words that start a program in a container, which sees the files and variables of this machine.
 
-    programs: files that it needs besides, of the engine. Raises: SkippedError if the program is not here.
+    programs: files that it needs besides, of the engine; family: the engine's. Raises: SkippedError if the program is
+    not here.
     """
     starts = program((kind,), f"{kind}:{image}")
     top = (path for path in sorted(Path("/").iterdir()) if path.is_dir() and path.name not in _OF_SYSTEMS)
@@ -87,7 +88,8 @@ def container_words(kind: str, image: str, programs: Sequence[Path]) -> tuple[st
     seen = dict.fromkeys(map(str, (*top, *own)))
     if kind == "apptainer":
         return (starts, "--quiet", "exec", *(f"--bind={path}" for path in seen), image)
-    names = (name for name in sorted({*os.environ, "TMPDIR"}) if _VARIABLES.fullmatch(name))
+    named = sorted({*os.environ, "TMPDIR"})
+    names = [name for name in named if _VARIABLES.fullmatch(name) or name.startswith(f"{family.upper()}_")]
     told = (*(f"--volume={path}:{path}" for path in seen), *(f"--env={name}" for name in names))
     user = ("--userns=keep-id",) if kind == "podman" else (f"--user={os.getuid()}:{os.getgid()}",)
     return (starts, "run", "--rm", "--interactive", "--network=host", *user, *told, image)

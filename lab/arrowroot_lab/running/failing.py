@@ -17,7 +17,7 @@ class Failure(Enum):
     FINAL = ()
     #: The server has too much to do, and says so.
     REFUSAL = (
-        rf"{_STATUS}(?:429|503)\b|service unavailable|too many requests|slow ?down|server (?:is )?(?:over|busy)",
+        rf"{_STATUS}(?:429|503)\b|service unavailable|too many requests|slow ?down|overload|server (?:is )?busy",
         r"says to come back in",
     )
     #: The server wants other credentials.

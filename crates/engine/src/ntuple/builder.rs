@@ -182,7 +182,7 @@ pub(crate) fn is_slow(shape: &Shape) -> bool {
 }
 
 /// A batch all of whose slots are filled.
-pub(crate) struct Batch<'a> {
+pub(crate) struct FilledBatch<'a> {
     pub(crate) number: usize,
     pub(crate) plan: &'a Plan,
     pub(crate) pages: &'a NtuplePlan,
@@ -190,7 +190,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) text: TextForm,
 }
 
-impl Batch<'_> {
+impl FilledBatch<'_> {
     /// The array of a column.
     pub(crate) fn column(&self, index: usize) -> Result<ArrayRef> {
         let url = self.pages.ntuple.file().url();

@@ -8,7 +8,7 @@ use arrowroot_file::{Error, PooledScratch, Result, Scratch, format_error};
 use arrowroot_format as format;
 
 use super::Ntuple;
-use super::builder::{Batch, Builder, Filled, is_slow};
+use super::builder::{Builder, Filled, FilledBatch, is_slow};
 use super::look_up::PageId;
 use super::page::{PageWork, count, open_elsewhere, unpack_page};
 use super::plan::{NtuplePlan, plan};
@@ -106,7 +106,7 @@ impl Pass for NtuplePlan {
     }
 
     fn column(&self, view: &ScanView, number: usize, filled: &Vec<Filled>, column: usize) -> Result<ArrayRef> {
-        Batch { number, plan: &view.plan, pages: self, filled, text: view.text }.column(column)
+        FilledBatch { number, plan: &view.plan, pages: self, filled, text: view.text }.column(column)
     }
 
     fn join(
@@ -116,6 +116,6 @@ impl Pass for NtuplePlan {
         filled: &Vec<Filled>,
         made: HashMap<usize, ArrayRef>,
     ) -> Result<(RecordBatch, u64)> {
-        Batch { number, plan: &view.plan, pages: self, filled, text: view.text }.join(made)
+        FilledBatch { number, plan: &view.plan, pages: self, filled, text: view.text }.join(made)
     }
 }

@@ -150,7 +150,7 @@ impl Builder {
     }
 
     /// Ends the filling, when all baskets are done. `url` is for errors.
-    pub(crate) fn seal(self, columns: &[ReadBranch], url: &str) -> Result<Batch> {
+    pub(crate) fn seal(self, columns: &[ReadBranch], url: &str) -> Result<DecodedBatch> {
         let Builder { entries, schema, text, fillings, .. } = self;
         let n_entries = match &entries {
             BatchEntries::Range(_) => usize::try_from(entries.n_delivered()).map_err(|_| too_large())?,
@@ -168,12 +168,12 @@ impl Builder {
             let finishing = Finishing { column, index, entries: &entries, n_entries, text, url };
             sealed.push(finishing.seal(filling, &mut all_ends)?);
         }
-        Ok(Batch { schema, entries, n_entries, text, n_shared, columns: sealed })
+        Ok(DecodedBatch { schema, entries, n_entries, text, n_shared, columns: sealed })
     }
 }
 
 /// A batch all of whose baskets are decoded.
-pub(crate) struct Batch {
+pub(crate) struct DecodedBatch {
     schema: SchemaRef,
     entries: BatchEntries,
     n_entries: usize,
@@ -190,7 +190,7 @@ enum SealedColumn {
     Collected(Arc<Parts>),
 }
 
-impl Batch {
+impl DecodedBatch {
     pub(crate) fn slow_columns(&self) -> Vec<usize> {
         let is_ordered = matches!(self.entries, BatchEntries::List { order: Some(_), .. });
         let slow = self.columns.iter().map(|column| is_ordered || matches!(column, SealedColumn::Collected(_)));
@@ -199,7 +199,7 @@ impl Batch {
 
     /// The array of a column.
     pub(crate) fn column(&self, branches: &[ReadBranch], url: &str, index: usize) -> Result<ArrayRef> {
-        let Batch { entries, n_entries, text, .. } = self;
+        let DecodedBatch { entries, n_entries, text, .. } = self;
         let (column, n_entries, text) = (&branches[index], *n_entries, *text);
         let array = match &self.columns[index] {
             SealedColumn::Array(array) => Arc::clone(array),

@@ -10,7 +10,7 @@ use arrowroot_format::tree::BranchId;
 
 use super::Tree;
 use super::basket::BasketWork;
-use super::builder::{Batch, Builder};
+use super::builder::{Builder, DecodedBatch};
 use super::nested::{self, Nesting};
 use super::place::{KeptBaskets, Placer};
 use super::plan::{ReadBranch, plan};
@@ -51,7 +51,7 @@ impl Pass for TreePass {
     type Work = BasketWork;
     type Fill = Builder;
     type Kept = KeptBaskets;
-    type Sealed = Batch;
+    type Sealed = DecodedBatch;
 
     fn begin(&self, view: &ScanView, number: usize, kept: &mut KeptBaskets) -> Result<(Builder, usize)> {
         kept.begin_batch();
@@ -73,15 +73,15 @@ impl Pass for TreePass {
         work.run(&self.tree, &self.branches[column], view, scratch)
     }
 
-    fn seal(&self, view: &ScanView, _number: usize, fill: Builder) -> Result<Batch> {
+    fn seal(&self, view: &ScanView, _number: usize, fill: Builder) -> Result<DecodedBatch> {
         fill.seal(&self.branches, view.source().url())
     }
 
-    fn slow_columns(&self, batch: &Batch) -> Vec<usize> {
+    fn slow_columns(&self, batch: &DecodedBatch) -> Vec<usize> {
         batch.slow_columns()
     }
 
-    fn column(&self, view: &ScanView, _number: usize, batch: &Batch, column: usize) -> Result<ArrayRef> {
+    fn column(&self, view: &ScanView, _number: usize, batch: &DecodedBatch, column: usize) -> Result<ArrayRef> {
         batch.column(&self.branches, view.source().url(), column)
     }
 
@@ -89,7 +89,7 @@ impl Pass for TreePass {
         &self,
         view: &ScanView,
         _number: usize,
-        batch: &Batch,
+        batch: &DecodedBatch,
         made: HashMap<usize, ArrayRef>,
     ) -> Result<(RecordBatch, u64)> {
         let url = view.source().url();
