@@ -81,8 +81,9 @@ impl Scan {
         let fetcher = if is_remote || n_ahead > 0 {
             Some(Fetcher::new(&plan, FetchedBy::Own, n_ahead))
         } else {
-            let n_ahead = n_windows(&plan, n_threads, request);
-            (n_threads > 1).then(|| Fetcher::new(&plan, FetchedBy::Decoding, n_ahead))
+            // Whoever asks for the order of entries wants the requests in it.
+            let is_side_by_side = n_threads > 1 && request.order != Order::Entry;
+            is_side_by_side.then(|| Fetcher::new(&plan, FetchedBy::Decoding, n_windows(&plan, n_threads, request)))
         };
         let max_windows = if n_threads == 1 { 1 } else { n_windows(&plan, n_threads, request).max(2) };
         let view = ScanView {
