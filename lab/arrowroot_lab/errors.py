@@ -108,7 +108,7 @@ class SkippedError(LabError):
 
 
 class MissingError(SkippedError):
-    """What was asked for is not on this machine: an engine, a program of a storage, what makes a dataset."""
+    """An engine, a program of a storage, or what makes a dataset was asked for and is not on this machine."""
 
 
 class StoreError(LabError):

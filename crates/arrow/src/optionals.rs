@@ -31,7 +31,7 @@ pub fn optionals(values: ArrayData, ends: &[i32]) -> Result<ArrayData, ArrowErro
     with_gaps(values, &UInt32Array::try_new(places.into(), Some(there.into()))?)
 }
 
-/// Whether each list has one item.
+/// True if each list has one item.
 fn all_there(ends: &[i32]) -> bool {
     let n = ends.len().saturating_sub(1);
     let differs =
@@ -77,7 +77,7 @@ fn packed(word: [u8; 8]) -> u8 {
     byte
 }
 
-/// Whether `spread` does a type; all others are taken one by one.
+/// True if `spread` does a type; all others are taken one by one.
 fn is_spread(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Boolean

@@ -264,7 +264,7 @@ class Campaign:
     origin: Origin | None = None
 
     def called(self) -> str:
-        """What it is read by again, without secrets."""
+        """The words that it is read by again, without secrets."""
         return str(self.origin or self.path)
 
 

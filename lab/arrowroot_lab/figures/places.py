@@ -28,7 +28,7 @@ _NAMES, _TIMES = 0.26, 0.62
 
 @dataclass(frozen=True)
 class AtSite:
-    """What one version takes at one site; without a time, why there is none."""
+    """The time of one version at one site; without one, why there is none."""
 
     site: str
     version: str

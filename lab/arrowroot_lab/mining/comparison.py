@@ -163,7 +163,7 @@ def _in_turns(store: Store, where: Filter, chosen: Sequence[_Case]) -> list[_Cas
         for side, end in zip(sides, ends, strict=True):
             # Most are measured to this day; of one that went on alone the newest results have no pairs.
             asked.setdefault(last if end > last else None, {}).update({one.row.id: one for one in side})
-    # What is chosen by other things than its series may be older than the newest of it.
+    # Results chosen by other things than their series may be older than the newest of it.
     n = None if where.run or where.outcome or where.reading or where.until else _LOOKED_AT
     found: dict[tuple[str, ...], dict[str, Measured]] = {}
     for until, like in asked.items():
@@ -405,7 +405,7 @@ def _judged_by_nights(
     statistic: str,
     figures: list[float | None],
 ) -> Comparison:
-    """What the nearest rounds of two sites allow to say, which never run in turns."""
+    """Judge two sites, which never run in turns, by their nearest rounds."""
     rounds = [
         [
             (one.row.created_at, figure)
@@ -428,7 +428,7 @@ def _judged_by_pairs(
     statistic: str,
     figures: list[float | None],
 ) -> Comparison:
-    """What the pairs of samples that were taken in turns allow to say."""
+    """Judge by the pairs of samples that were taken in turns."""
     del statistic
     taken = [[(one.row.run, samples[one.row.uuid]) for one in side] for side in both]
     is_count = asked.form in _COUNTS

@@ -106,7 +106,7 @@ def _minute(date: str) -> int:
 
 
 def _day(minute: int) -> str:
-    return (datetime(1970, 1, 1) + timedelta(minutes=minute)).strftime("%Y-%m-%d")  # noqa: DTZ001 - UTC throughout
+    return (datetime(1970, 1, 1) + timedelta(minutes=minute)).strftime("%Y-%m-%d")  # noqa: DTZ001 - a date alone, of minutes that were counted in UTC
 
 
 def _by_week(points: Sequence[_Point], full: int) -> list[_Point]:

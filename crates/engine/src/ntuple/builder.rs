@@ -166,7 +166,7 @@ impl Builder {
     }
 }
 
-/// Whether a column of this shape takes time for each of its values.
+/// True if a column of this shape takes time for each of its values.
 pub(crate) fn is_slow(shape: &Shape) -> bool {
     match shape {
         Shape::Number { .. } => false,

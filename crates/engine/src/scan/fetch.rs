@@ -76,7 +76,7 @@ fn padding(place: *const u8, offset: u64) -> usize {
 pub(crate) enum FetchedBy {
     /// Threads that do nothing else: a network is waited for.
     Own,
-    /// Those that decode: a local read takes a processor.
+    /// The decoding ones: a local read takes a processor.
     Decoding,
 }
 
