@@ -198,7 +198,8 @@ class Scan:
         read_calls, read_bytes (physical), overhead_bytes (of them: not needed, or read again), payload_bytes (asked for
         by the format), read_ns, decoder_read_ns (part of it in threads that decode), unzip_bytes (uncompressed basket
         bytes, keys excluded), stored_bytes (compressed basket bytes, keys included), memory_bytes (the same,
-        uncompressed), decompress_ns, decode_ns, wait_ns (threads waiting for a window or a free buffer), n_baskets,
+        uncompressed), decompress_ns, decode_ns, wait_ns (threads waiting for a window or a free buffer), place_ns (CPU
+        time of giving pieces their places, one thread at a time), lock_ns (the threads' lock is held), n_baskets,
         n_entries (delivered), n_batches, values_bytes (Arrow buffers delivered), n_threads, wall_ns (in next_batch or
         the stream), cpu_ns (of the scan's threads), peak_buffer_bytes (most memory held by windows and undelivered
         batches).

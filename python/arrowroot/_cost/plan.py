@@ -242,7 +242,7 @@ class ScanStats:
     payload: bytes the format asked for; read: bytes the storage was asked for; overhead: those of them that were not
     payload, or not for the first time (what a cache or the opening had was not read); stored: compressed baskets
     with their keys, memory: the same uncompressed; unzip: uncompressed baskets without keys; values: Arrow buffers
-    delivered.
+    delivered. One thread at a time gives baskets their places (place_ns, CPU time) or has the threads' lock (lock_ns).
 
         >>> stats = tree.scan(["MET_pt"]).drain()
         >>> stats.n_entries, stats.n_batches, stats.values_bytes
@@ -261,6 +261,8 @@ class ScanStats:
     decompress_ns: int = 0
     decode_ns: int = 0
     wait_ns: int = 0
+    place_ns: int = 0
+    lock_ns: int = 0
     n_baskets: int = 0
     n_entries: int = 0
     n_batches: int = 0

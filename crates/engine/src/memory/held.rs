@@ -1,6 +1,6 @@
 //! What windows, batches and kept pieces hold of memory, and its peak.
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
@@ -71,17 +71,32 @@ enum Bytes {
 }
 
 impl HeldBytes {
-    pub(crate) fn copied(bytes: &[u8], held: &Arc<HeldMemory>) -> Result<Arc<HeldBytes>> {
-        let (bytes, n_held) = if bytes.len() < OWN_BLOCK_BYTES {
-            (Bytes::Small(bytes.into()), bytes.len())
+    /// Bytes that are to be written; what is in them is not said.
+    pub(crate) fn new(n_bytes: usize, held: &Arc<HeldMemory>) -> Result<HeldBytes> {
+        let (bytes, n_held) = if n_bytes < OWN_BLOCK_BYTES {
+            (Bytes::Small(vec![0; n_bytes].into()), n_bytes)
         } else {
-            let mut block = Block::new(bytes.len())?;
-            block.copy_from_slice(bytes);
+            let block = Block::new(n_bytes)?;
             let n_held = block.held_bytes();
             (Bytes::Large(block), n_held)
         };
         held.add(n_held);
-        Ok(Arc::new(HeldBytes { bytes, n_held, held: Arc::clone(held) }))
+        Ok(HeldBytes { bytes, n_held, held: Arc::clone(held) })
+    }
+
+    pub(crate) fn copied(bytes: &[u8], held: &Arc<HeldMemory>) -> Result<Arc<HeldBytes>> {
+        let mut copy = HeldBytes::new(bytes.len(), held)?;
+        copy.copy_from_slice(bytes);
+        Ok(Arc::new(copy))
+    }
+}
+
+impl DerefMut for HeldBytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match &mut self.bytes {
+            Bytes::Small(bytes) => bytes,
+            Bytes::Large(block) => block,
+        }
     }
 }
 

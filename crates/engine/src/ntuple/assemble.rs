@@ -78,6 +78,7 @@ impl Assembly<'_> {
                     .build()?;
                 ArrayData::builder(data_type()).len(n).add_buffer(ends).add_child_data(pairs).build()?
             }
+            Shape::Optional { ends, item } if self.pages.place_of(*ends, None).is_none() => self.array(item, n)?,
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
                 let items = self.items(item, n_items, &ends)?;

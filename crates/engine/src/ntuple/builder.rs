@@ -167,17 +167,15 @@ impl Builder {
 }
 
 /// True if a column of this shape takes time for each of its values.
-pub(crate) fn is_slow(shape: &Shape) -> bool {
+pub(crate) fn is_slow(shape: &Shape, pages: &NtuplePlan) -> bool {
+    let is_slow = |shape: &Shape| is_slow(shape, pages);
     match shape {
         Shape::Number { .. } => false,
         Shape::List { item, .. } | Shape::FixedList { item, .. } => is_slow(item),
+        Shape::Optional { ends, item } => pages.place_of(*ends, None).is_some() || is_slow(item),
         Shape::Struct { members } => members.iter().any(|(_, member)| is_slow(member)),
         Shape::Map { key, value, .. } => is_slow(key) || is_slow(value),
-        Shape::Text { .. }
-        | Shape::Optional { .. }
-        | Shape::Variant { .. }
-        | Shape::Streamed { .. }
-        | Shape::Cardinality { .. } => true,
+        Shape::Text { .. } | Shape::Variant { .. } | Shape::Streamed { .. } | Shape::Cardinality { .. } => true,
     }
 }
 

@@ -240,6 +240,18 @@ impl Ntuple {
         Some((id, self.slots().slot(id)))
     }
 
+    /// True if there are as many optional values as places for them, in each of some clusters. A value has one place.
+    pub(super) fn are_all_there(&self, ends: SlotId, clusters: &[Cluster]) -> bool {
+        let values = self.slots().domain_of(ends, None).and_then(|values| self.witness_of(values));
+        let Some((witness, slot)) = values else { return false };
+        clusters.iter().all(|cluster| {
+            // What is wrong with them, those say who read them.
+            let (places, values) = (self.slot_pages(cluster, ends), self.slot_pages(cluster, witness));
+            let (Ok(places), Ok(values)) = (places, values) else { return false };
+            places.n_gap == 0 && places.n_elements.checked_mul(slot.factor) == Some(values.n_elements)
+        })
+    }
+
     /// The sizes of the pages of all clusters. Reads all page lists that were not read yet.
     ///
     /// # Errors

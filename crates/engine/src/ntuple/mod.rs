@@ -9,6 +9,7 @@ mod page;
 mod pass;
 mod plan;
 mod runs;
+mod shared;
 mod streamed;
 mod table;
 mod types;

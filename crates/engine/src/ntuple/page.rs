@@ -1,6 +1,5 @@
 //! One page: from its bytes to its places in the batch. Any thread may do it.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -14,8 +13,9 @@ use format::rntuple::{Encoding, PAGE_CHECKSUM_BYTES, Page, check_page, convert_n
 use format::streamer::Primitive;
 
 use super::plan::{PlannedPage, SlotKind};
-use crate::memory::{Edges, Lease, write_bits};
-use crate::scan::{Counters, Payload, PayloadBytes, ScanView, add_ns};
+use super::shared::PagePayload;
+use crate::memory::{Edges, HeldBytes, Lease, write_bits};
+use crate::scan::{Counters, PayloadBytes, ScanView, add_ns};
 
 /// Bytes of an element of a switch column: a place, and a tag.
 const SWITCH_BYTES: usize = 12;
@@ -93,7 +93,7 @@ pub(crate) struct ItemRun {
 /// One page to decode.
 pub(crate) struct PageWork {
     pub(crate) page: PlannedPage,
-    pub(crate) payload: Payload,
+    pub(super) payload: PagePayload,
     pub(crate) stretches: Stretches,
     pub(crate) target: PageTarget,
 }
@@ -132,21 +132,44 @@ pub(super) fn open_page<'p>(
     decompressor: &mut Decompressor,
     unpacked: &'p mut Vec<u8>,
 ) -> format::Result<&'p [u8]> {
-    let page = match checksum {
-        Checksum::Absent => stored,
-        Checksum::Compared => {
-            check_page(stored)?;
-            &stored[..stored.len() - PAGE_CHECKSUM_BYTES]
-        }
-        Checksum::PassedOver => &stored[..stored.len().saturating_sub(PAGE_CHECKSUM_BYTES)],
-    };
+    let page = without_checksum(stored, checksum)?;
     if page.len() == n_bytes {
         return Ok(page);
     }
     if page.len() > n_bytes {
-        return Err(format::Error::corrupt(0, format!("{} bytes for a page of {n_bytes}", page.len())));
+        return Err(too_long(page, n_bytes));
     }
     unpack(decompressor, page, n_bytes, unpacked)
+}
+
+/// The same, to a place as long as the page is.
+fn open_page_at(
+    stored: &[u8],
+    checksum: Checksum,
+    decompressor: &mut Decompressor,
+    place: &mut [u8],
+) -> format::Result<()> {
+    let page = without_checksum(stored, checksum)?;
+    if page.len() > place.len() {
+        return Err(too_long(page, place.len()));
+    }
+    decompressor.decompress(page, place)
+}
+
+/// A page without the checksum behind it, which is compared.
+fn without_checksum(stored: &[u8], checksum: Checksum) -> format::Result<&[u8]> {
+    match checksum {
+        Checksum::Absent => Ok(stored),
+        Checksum::Compared => {
+            check_page(stored)?;
+            Ok(&stored[..stored.len() - PAGE_CHECKSUM_BYTES])
+        }
+        Checksum::PassedOver => Ok(&stored[..stored.len().saturating_sub(PAGE_CHECKSUM_BYTES)]),
+    }
+}
+
+fn too_long(page: &[u8], n_bytes: usize) -> format::Error {
+    format::Error::corrupt(0, format!("{} bytes for a page of {n_bytes}", page.len()))
 }
 
 /// Opens a page as another replica has it. `error`: what is wrong with it here.
@@ -225,19 +248,23 @@ pub(super) fn switches(page: &[u8], elements: &Range<usize>) -> format::Result<S
     Ok(found)
 }
 
-/// Decompresses a page that more than one batch needs.
-pub(super) fn unpack_page<'p>(
-    scratch: &'p mut PooledScratch,
-    stored: &'p [u8],
-    page: &PlannedPage,
-    counters: &Counters,
-) -> format::Result<&'p [u8]> {
-    let start = Instant::now();
-    let Scratch { decompressor, unpacked, .. } = scratch.get();
-    let plain = open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked)?;
-    count(page, counters);
-    add_ns(&counters.decompress_ns, start.elapsed());
-    Ok(plain)
+/// The bytes of a page, decompressed.
+enum Plain<'p> {
+    Borrowed(&'p [u8]),
+    Owned(Vec<u8>),
+    Shared(Arc<HeldBytes>),
+}
+
+impl Deref for Plain<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Plain::Borrowed(bytes) => bytes,
+            Plain::Owned(bytes) => bytes,
+            Plain::Shared(bytes) => bytes,
+        }
+    }
 }
 
 impl PageWork {
@@ -251,32 +278,56 @@ impl PageWork {
     ) -> format::Result<()> {
         let counters = &view.counters;
         let start = Instant::now();
-        let page = &self.page;
+        let PageWork { page, payload, stretches, target } = self;
         let scratch = scratch.get();
         let mut unpacked = std::mem::take(&mut scratch.unpacked);
-        let plain = match self.payload.bytes() {
-            PayloadBytes::Ready(bytes) => Ok(Cow::Borrowed(bytes)),
-            PayloadBytes::Stored(stored) => {
-                count(page, counters);
-                let Scratch { decompressor, .. } = scratch;
-                match open_page(stored, page.checksum, page.n_bytes, decompressor, &mut unpacked) {
-                    Ok(plain) if page.is_unverified() => {
-                        let again = view.unverified(page.page.offset, plain);
-                        again.map(|again| again.map_or(Cow::Borrowed(plain), Cow::Owned))
-                    }
-                    Ok(plain) => Ok(Cow::Borrowed(plain)),
-                    Err(error) => {
-                        open_elsewhere(page, &view.elsewhere(path), error, decompressor, &mut unpacked).map(Cow::Owned)
-                    }
-                }
-            }
-        };
+        let plain = open(&page, &payload, path, view, &mut scratch.decompressor, &mut unpacked);
         let decompressed = Instant::now();
         add_ns(&counters.decompress_ns, decompressed.duration_since(start));
-        let result = plain.and_then(|plain| place(scratch, &plain, primitive, page, &self.stretches, self.target));
+        let result = plain.and_then(|plain| place(scratch, &plain, primitive, &page, &stretches, target));
         scratch.unpacked = unpacked;
         add_ns(&counters.decode_ns, decompressed.elapsed());
         result.map_err(|error| error.placed(page.elements_place()))
+    }
+}
+
+/// The page, checked and decompressed. `path`: of its column, for messages.
+fn open<'p>(
+    page: &PlannedPage,
+    payload: &'p PagePayload,
+    path: &str,
+    view: &ScanView,
+    decompressor: &mut Decompressor,
+    unpacked: &'p mut Vec<u8>,
+) -> format::Result<Plain<'p>> {
+    let elsewhere = |error, decompressor: &mut Decompressor| {
+        open_elsewhere(page, &view.elsewhere(path), error, decompressor, &mut Vec::new())
+    };
+    let own = match payload {
+        PagePayload::Own(own) => own,
+        PagePayload::Shared(shared) => {
+            let plain = shared.plain(|stored, place| {
+                count(page, &view.counters);
+                open_page_at(stored, page.checksum, decompressor, place).or_else(|error| {
+                    place.copy_from_slice(&elsewhere(error, decompressor)?);
+                    Ok(())
+                })
+            });
+            return plain.map(Plain::Shared);
+        }
+    };
+    let stored = match own.bytes() {
+        PayloadBytes::Ready(bytes) => return Ok(Plain::Borrowed(bytes)),
+        PayloadBytes::Stored(stored) => stored,
+    };
+    count(page, &view.counters);
+    match open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked) {
+        Ok(plain) if page.is_unverified() => {
+            let again = view.unverified(page.page.offset, plain);
+            again.map(|again| again.map_or(Plain::Borrowed(plain), Plain::Owned))
+        }
+        Ok(plain) => Ok(Plain::Borrowed(plain)),
+        Err(error) => elsewhere(error, decompressor).map(Plain::Owned),
     }
 }
 

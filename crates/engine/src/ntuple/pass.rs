@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrowroot_file::{Error, PooledScratch, Result, Scratch, format_error};
+use arrowroot_file::{Error, PooledScratch, Result};
 use arrowroot_format as format;
 
 use super::Ntuple;
 use super::builder::{Builder, Filled, FilledBatch, is_slow};
 use super::look_up::PageId;
-use super::page::{PageWork, count, open_elsewhere, unpack_page};
+use super::page::{PageWork, count};
 use super::plan::{NtuplePlan, plan};
-use crate::memory::HeldBytes;
-use crate::scan::{Keeping, Pass, Payload, PayloadBytes, Placing, Request, Scan, ScanView, Window};
+use super::shared::{PagePayload, SharedPage};
+use crate::scan::{Keeping, Pass, Payload, Placing, Request, Scan, ScanView, Window};
 use crate::table::Table;
 
 /// Plans a scan of an RNTuple.
@@ -24,7 +24,7 @@ pub(super) fn scan(ntuple: &Ntuple, request: &Request) -> Result<Scan> {
 }
 
 /// Pages that the next batch needs too.
-type KeptPages = HashMap<(u32, u32), Payload>;
+type KeptPages = HashMap<(u32, u32), PagePayload>;
 
 impl Pass for NtuplePlan {
     type Work = PageWork;
@@ -60,23 +60,11 @@ impl Pass for NtuplePlan {
                 None => {
                     view.count_payload(location.offset, u64::from(location.stored_bytes));
                     logical = view.begin_logical(slot, location);
-                    Payload::Stored(Arc::clone(&window.fetched.bytes), range.clone())
+                    PagePayload::Own(Payload::Stored(Arc::clone(&window.fetched.bytes), range.clone()))
                 }
             };
-            if let PayloadBytes::Stored(stored) = payload.bytes()
-                && piece.kept == Keeping::Unpacked
-            {
-                let path = &view.plan.columns[slot].path;
-                let unpacked = match unpack_page(placing.scratch, stored, &page, &view.counters) {
-                    Ok(unpacked) => HeldBytes::copied(unpacked, &view.held)?,
-                    Err(error) => {
-                        let Scratch { decompressor, unpacked, .. } = placing.scratch.get();
-                        let again = open_elsewhere(&page, &view.elsewhere(path), error, decompressor, unpacked);
-                        let again = again.map_err(|error| format_error(view.source(), path, error))?;
-                        HeldBytes::copied(&again, &view.held)?
-                    }
-                };
-                payload = Payload::Ready(unpacked);
+            if let (PagePayload::Own(stored), Keeping::Unpacked) = (&payload, piece.kept) {
+                payload = PagePayload::Shared(SharedPage::new(stored.clone(), page.n_bytes, &view.held)?);
             }
             if let Some(payload) = payload.kept(piece.kept, &view.held)? {
                 kept.insert(piece.key(), payload);
@@ -101,7 +89,7 @@ impl Pass for NtuplePlan {
     }
 
     fn slow_columns(&self, _filled: &Vec<Filled>) -> Vec<usize> {
-        let slow = self.shapes.iter().enumerate().filter(|(_, shape)| is_slow(shape));
+        let slow = self.shapes.iter().enumerate().filter(|(_, shape)| is_slow(shape, self));
         slow.map(|(column, _)| column).collect()
     }
 

@@ -103,7 +103,7 @@ impl PlannedPage {
 }
 
 impl NtuplePlan {
-    /// The place of a slot of numbers, or of ends.
+    /// The place of a slot of numbers, or of ends; `None` for those of optional values that are all there.
     pub(crate) fn place_of(&self, slot: SlotId, primitive: Option<Primitive>) -> Option<usize> {
         self.by_slot.get(&(slot, primitive)).copied()
     }
@@ -121,14 +121,14 @@ pub(crate) fn plan(
     let members = &request.columns;
     let mut shapes = Vec::with_capacity(members.len());
     let mut fields: Vec<Field> = Vec::with_capacity(members.len());
-    let mut collecting = Collecting::new(ntuple);
+    let clusters = ntuple.clusters_of(&span)?;
+    let mut collecting = Collecting::new(ntuple, &clusters);
     for (id, name) in members {
         let shape = ntuple.shape(*id)?;
         fields.push(types::arrow_field(name, &shape, request.text));
         collecting.shape(&shape, 0, 1)?;
         shapes.push(shape);
     }
-    let clusters = ntuple.clusters_of(&span)?;
     let Collecting { mut slots, by_slot, domains, .. } = collecting;
     let mut zeros = Zeros { n_elements: 0, witnesses: vec![None; clusters.len()] };
     let mut columns = Vec::with_capacity(slots.len());
@@ -193,6 +193,7 @@ pub(crate) fn plan(
 /// Finds the slots and domains that shapes need.
 struct Collecting<'n> {
     ntuple: &'n Ntuple,
+    clusters: &'n [Cluster],
     slots: Vec<PlannedSlot>,
     by_slot: HashMap<SlotKey, usize>,
     domains: Vec<PlannedDomain>,
@@ -201,12 +202,13 @@ struct Collecting<'n> {
 }
 
 impl<'n> Collecting<'n> {
-    fn new(ntuple: &'n Ntuple) -> Self {
+    fn new(ntuple: &'n Ntuple, clusters: &'n [Cluster]) -> Self {
         Collecting {
             ntuple,
+            clusters,
             slots: Vec::new(),
             by_slot: HashMap::new(),
-            domains: vec![PlannedDomain { domain: 0, by: None, depth: 0 }],
+            domains: vec![PlannedDomain { domain: 0, by: None, each: None, depth: 0 }],
             by_domain: HashMap::from([(0, 0)]),
         }
     }
@@ -218,11 +220,7 @@ impl<'n> Collecting<'n> {
             SlotKind::Bits => Some(Primitive::Bool),
             SlotKind::Ends { .. } | SlotKind::Switches { .. } => None,
         };
-        let slot = self.ntuple.slots().slot(id);
-        if slot.domain != self.domains[domain].domain || slot.factor != factor {
-            let what = format!("a field shows {}, which is in other lists", self.ntuple.slot_path(id));
-            return Err(self.ntuple.corrupt(what));
-        }
+        self.check(id, domain, factor)?;
         if let Some(&index) = self.by_slot.get(&(id, primitive)) {
             return Ok(index);
         }
@@ -233,6 +231,16 @@ impl<'n> Collecting<'n> {
         Ok(index)
     }
 
+    /// That each item of a domain has `factor` elements of a slot.
+    fn check(&self, id: SlotId, domain: usize, factor: u64) -> Result<()> {
+        let slot = self.ntuple.slots().slot(id);
+        if slot.domain != self.domains[domain].domain || slot.factor != factor {
+            let what = format!("a field shows {}, which is in other lists", self.ntuple.slot_path(id));
+            return Err(self.ntuple.corrupt(what));
+        }
+        Ok(())
+    }
+
     fn domain(&mut self, by: SlotId, tag: Option<u32>, around: usize) -> Result<usize> {
         let number = self.ntuple.slots().domain_of(by, tag);
         let number = number.ok_or_else(|| self.ntuple.corrupt("lists without items".to_owned()))?;
@@ -241,7 +249,7 @@ impl<'n> Collecting<'n> {
         }
         let depth = self.domains[around].depth + 1;
         self.by_domain.insert(number, self.domains.len());
-        self.domains.push(PlannedDomain { domain: number, by: None, depth });
+        self.domains.push(PlannedDomain { domain: number, by: None, each: None, depth });
         Ok(self.domains.len() - 1)
     }
 
@@ -263,6 +271,13 @@ impl<'n> Collecting<'n> {
             Shape::Text { ends, bytes } | Shape::Streamed { ends, bytes, .. } => {
                 let items = self.ends(*ends, domain, factor)?;
                 self.slot(*bytes, SlotKind::Numbers(Primitive::UInt8), items, 1).map(drop)
+            }
+            Shape::Optional { ends, item } if self.ntuple.are_all_there(*ends, self.clusters) => {
+                // Nobody needs to read that each has one.
+                self.check(*ends, domain, factor)?;
+                let items = self.domain(*ends, None, domain)?;
+                self.domains[items].each = Some((domain, factor));
+                self.shape(item, items, 1)
             }
             Shape::List { ends, item } | Shape::Optional { ends, item } => {
                 let items = self.ends(*ends, domain, factor)?;

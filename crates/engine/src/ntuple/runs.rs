@@ -51,6 +51,9 @@ pub(crate) struct PlannedDomain {
     pub(crate) domain: usize,
     /// Place of the slot that says where items begin, and its tag if it is that of a variant. `None`: entries.
     pub(crate) by: Option<(usize, Option<u32>)>,
+    /// The domain around and the items for each of its own, if these follow without any slot: of optional values that are
+    /// all there.
+    pub(crate) each: Option<(usize, u64)>,
     /// Lists around.
     pub(crate) depth: usize,
 }
@@ -140,6 +143,11 @@ impl Finder<'_> {
                 let mut next = 0;
                 for batch in batches.iter_mut() {
                     let evidence = all_evidence.next().unwrap_or(Evidence::EndsAround);
+                    if let (None, Some((around, factor))) = (self.domains[index].by, self.domains[index].each) {
+                        let around = batch.domains[around].iter().map(|run| self.multiplied(run, factor));
+                        batch.domains[index] = around.collect::<Result<_>>()?;
+                        continue;
+                    }
                     let (runs, ends) = self.runs(index, batch, evidence, &found, &mut next)?;
                     if let (Evidence::AllEnds, Some((slot, _))) = (evidence, self.domains[index].by) {
                         batch.ends.insert(slot, ends);
@@ -192,6 +200,15 @@ impl Finder<'_> {
             take(slot, run, run.start * factor..end)?;
         }
         Ok(())
+    }
+
+    /// So many items for each of a run.
+    fn multiplied(&self, run: &Run, factor: u64) -> Result<Run> {
+        let times = |n: u64| n.checked_mul(factor);
+        match (times(run.start), times(run.len), times(run.dest)) {
+            (Some(start), Some(len), Some(dest)) => Ok(Run { cluster: run.cluster, start, len, dest }),
+            _ => Err(self.ntuple.corrupt("2^64 optional values or more".to_owned())),
+        }
     }
 
     fn too_large(&self, slot: usize) -> Error {

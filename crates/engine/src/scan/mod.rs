@@ -9,6 +9,7 @@ mod pass;
 mod payload;
 mod plan;
 mod request;
+mod serial;
 mod stats;
 mod threads;
 mod view;
@@ -150,8 +151,14 @@ impl Scan {
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
         self.begin_fetching()?;
-        self.begin_helping()?;
+        if self.next < self.plan().batches.len() {
+            self.begin_helping()?;
+        }
         let result = self.shared.work_for(self.next, &mut self.scratch, interrupted);
+        if matches!(result, Ok(None)) {
+            // Each tells its CPU time when it ends, which is now: there is nothing left to do.
+            self.end_helping();
+        }
         let counters = &self.shared.common().view.counters;
         add_ns(&counters.wall_ns, start.elapsed());
         add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
@@ -188,6 +195,13 @@ impl Scan {
         Ok(())
     }
 
+    fn end_helping(&mut self) {
+        for helper in self.helpers.drain(..) {
+            // A helper that panicked has told so through its guard.
+            let _ = helper.join();
+        }
+    }
+
     /// What other threads may know of the scan and do to it while it runs.
     pub fn handle(&self) -> ScanHandle {
         ScanHandle { shared: Arc::clone(&self.shared), n_threads: self.n_threads }
@@ -210,10 +224,7 @@ impl Drop for Scan {
             // As for those that fetch, nobody waits: a helper that places may read, too.
             return self.helpers.clear();
         }
-        for helper in self.helpers.drain(..) {
-            // A helper that panicked has told so through its guard.
-            let _ = helper.join();
-        }
+        self.end_helping();
     }
 }
 

@@ -68,6 +68,10 @@ counters! {
     decode_ns,
     /// Time that threads waited for a window, a free buffer or the consumer.
     wait_ns,
+    /// CPU time of giving pieces their places, which one thread does at a time.
+    place_ns,
+    /// Time that the lock of the scan's threads was held.
+    lock_ns,
     /// Pieces decoded.
     n_pieces,
     /// Entries delivered.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -10,6 +10,7 @@ use arrowroot_file::{Error, PooledScratch, Result, format_error};
 
 use super::fetch::{Fetcher, fetch};
 use super::pass::{Building, Pass, Placing, Task, Threads, Window};
+use super::serial::{Guard, Guarded, WorkTime};
 use super::stats::add_ns;
 use super::view::ScanView;
 use crate::clock::thread_cpu_time;
@@ -58,8 +59,7 @@ pub(crate) trait Running: Send + Sync {
 pub(crate) struct Run<P: Pass> {
     common: Common,
     pass: P,
-    state: Mutex<ScanState<P>>,
-    changed: Condvar,
+    state: Guarded<ScanState<P>>,
 }
 
 /// The batches on their way.
@@ -170,6 +170,7 @@ impl<P: Pass> Placer<P> {
     ) -> Result<Placed<P::Fill>> {
         let view = &shared.common.view;
         let Some(batch) = view.plan.batches.get(self.batch) else { return Ok(Placed::End) };
+        let mut place_time = WorkTime::begin();
         let mut building = match self.building.take() {
             Some(building) => building,
             None => {
@@ -181,9 +182,9 @@ impl<P: Pass> Placer<P> {
         if let Some(planned) = batch.windows.get(self.window) {
             let fetched = match fetched {
                 Some(fetched) => fetched,
-                None => fetch(view, planned, is_stopped)?,
+                None => place_time.without(|| fetch(view, planned, is_stopped))?,
             };
-            let mut workers = Workers { run: shared, is_stopped };
+            let mut workers = Workers { run: shared, is_stopped, place_time: &mut place_time };
             let tasks = Vec::new();
             let (batch, scratch, threads) = (&mut building, &mut self.scratch, &mut workers);
             let mut placing = Placing { view, batch, scratch, threads, tasks };
@@ -192,6 +193,7 @@ impl<P: Pass> Placer<P> {
             self.window += 1;
             self.n_windows += 1;
         }
+        add_ns(&view.counters.place_ns, place_time.end());
         if self.window < batch.windows.len() {
             self.building = Some(building);
             return Ok(Placed::Window);
@@ -206,29 +208,19 @@ impl<P: Pass> Placer<P> {
 struct Workers<'r, P: Pass> {
     run: &'r Run<P>,
     is_stopped: &'r mut dyn FnMut() -> bool,
+    place_time: &'r mut WorkTime,
 }
 
 impl<P: Pass> Threads<P::Work> for Workers<'_, P> {
     fn emit(&mut self, tasks: Vec<Task<P::Work>>) {
-        self.run.lock().tasks.extend(tasks);
-        self.run.changed.notify_all();
+        let mut state = self.run.lock();
+        state.tasks.extend(tasks);
+        state.tell();
     }
 
     fn drain(&mut self, open: &AtomicUsize, scratch: &mut PooledScratch) -> Result<()> {
-        while open.load(Ordering::Acquire) > 0 {
-            if (self.is_stopped)() {
-                return Err(Error::Cancelled);
-            }
-            let mut state = self.run.lock();
-            match state.tasks.pop_front() {
-                Some(task) => {
-                    drop(state);
-                    self.run.decode(task, scratch);
-                }
-                None => drop(self.run.changed.wait_timeout(state, Duration::from_millis(1))),
-            }
-        }
-        Ok(())
+        let Workers { run, is_stopped, place_time } = self;
+        place_time.without(|| run.drain(open, scratch, is_stopped))
     }
 }
 
@@ -255,11 +247,34 @@ impl<P: Pass> Run<P> {
             is_stopped: false,
             failed: None,
         };
-        Run { common, pass, state: Mutex::new(state), changed: Condvar::new() }
+        Run { common, pass, state: Guarded::new(state) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, ScanState<P>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Guard<'_, ScanState<P>> {
+        self.state.lock(&self.common.view.counters.lock_ns)
+    }
+
+    /// Does tasks until `open` of them are no more.
+    fn drain(
+        &self,
+        open: &AtomicUsize,
+        scratch: &mut PooledScratch,
+        is_stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        while open.load(Ordering::Acquire) > 0 {
+            if is_stopped() {
+                return Err(Error::Cancelled);
+            }
+            let mut state = self.lock();
+            match state.tasks.pop_front() {
+                Some(task) => {
+                    drop(state);
+                    self.decode(task, scratch);
+                }
+                None => state.wait(Duration::from_millis(1)),
+            }
+        }
+        Ok(())
     }
 
     /// A batch cannot be made, nor any after it; 0: none at all.
@@ -270,8 +285,7 @@ impl<P: Pass> Run<P> {
             state.tasks.retain(|task| task.batch < batch);
             state.columns.retain(|(making, _)| making.number < batch);
         }
-        drop(state);
-        self.changed.notify_all();
+        state.tell();
         // What comes before is placed.
         if let Some(fetcher) = &self.common.fetcher {
             fetcher.stop();
@@ -378,8 +392,7 @@ impl<P: Pass> Run<P> {
                 return self.fail(batch, error);
             }
         }
-        drop(state);
-        self.changed.notify_all();
+        state.tell();
         if let Some(batch) = closed {
             self.close(batch);
         }
@@ -414,8 +427,9 @@ impl<P: Pass> Run<P> {
         if slow.is_empty() {
             return self.join(&making);
         }
-        self.lock().columns.extend(slow.into_iter().map(|column| (Arc::clone(&making), column)));
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.columns.extend(slow.into_iter().map(|column| (Arc::clone(&making), column)));
+        state.tell();
     }
 
     /// Makes a column of a batch, and with the last of them the batch.
@@ -461,8 +475,7 @@ impl<P: Pass> Run<P> {
                 let mut state = self.lock();
                 state.n_made += 1;
                 state.ready.insert(number, Ready { batch, values_bytes, held_bytes });
-                drop(state);
-                self.changed.notify_all();
+                state.tell();
             }
             Err(error) => self.fail(number, error),
         }
@@ -477,8 +490,7 @@ impl<P: Pass> Run<P> {
 
     /// Wakes all threads: who waits has looked and let go of the lock, so this cannot come in between.
     fn tell(&self) {
-        drop(self.lock());
-        self.changed.notify_all();
+        self.lock().tell();
     }
 
     /// True if placing is to end: the scan does, or the batch would be behind one that cannot be made.
@@ -502,8 +514,7 @@ impl<P: Pass> Running for Run<P> {
         state.is_stopped = true;
         state.tasks.clear();
         state.columns.clear();
-        drop(state);
-        self.changed.notify_all();
+        state.tell();
         if let Some(fetcher) = &self.common.fetcher {
             fetcher.stop();
         }
@@ -529,8 +540,7 @@ impl<P: Pass> Running for Run<P> {
                         break;
                     }
                     let start = Instant::now();
-                    let state = self.changed.wait_timeout(state, PATIENCE);
-                    drop(state);
+                    state.wait(PATIENCE);
                     add_ns(&self.common.view.counters.wait_ns, start.elapsed());
                     continue;
                 }
@@ -570,8 +580,7 @@ impl<P: Pass> Running for Run<P> {
                 }
                 if let Some(ready) = state.ready.remove(&number) {
                     state.n_delivered += 1;
-                    drop(state);
-                    self.changed.notify_all();
+                    state.tell();
                     return Ok(Some(self.deliver(ready)));
                 }
                 if number >= self.common.view.plan.batches.len() {
@@ -580,7 +589,7 @@ impl<P: Pass> Running for Run<P> {
                 let step = self.next_step(&mut state);
                 if matches!(step, Step::Wait) {
                     let start = Instant::now();
-                    drop(self.changed.wait_timeout(state, PATIENCE));
+                    state.wait(PATIENCE);
                     add_ns(&self.common.view.counters.wait_ns, start.elapsed());
                     continue;
                 }
