@@ -141,6 +141,10 @@ bench: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## measure a 
 against: build $(VENV)/.dependencies $(VENV)/.bench ## where the checkout is slower than a commit (COMMIT=HEAD~1 BENCH_ARGS='--cases GLOB')
 	$(BIN)/python -m bench.against $(COMMIT) $(BENCH_ARGS)
 
+.PHONY: bench-scale
+bench-scale: build $(VENV)/.dependencies ## what threads gain, and what one of them does alone (BENCH_ARGS='--threads 1 16')
+	$(BIN)/python -m bench.scale.reading $(BENCH_ARGS)
+
 .PHONY: bench-filters
 bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on a sample of 300 MB (BENCH_ARGS='...')
 	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/filters.root --keep
