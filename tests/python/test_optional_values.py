@@ -16,6 +16,7 @@ KINDS = {
     "lists of lists": (pa.list_(LIST), lambda i: [[float(i)] * (i % 3)] * (i % 2)),
     "record": (pa.struct({"x": pa.int32(), "y": LIST}), lambda i: {"x": i, "y": [1.0] * (i % 2)}),
     "records": (pa.list_(pa.struct({"x": pa.int32()})), lambda i: [{"x": i}] * (i % 3)),
+    "map": (pa.map_(pa.string(), pa.float32()), lambda i: [(f"key {i}", float(i))] * (i % 2)),
     "fixed": (pa.list_(pa.int16(), 2), lambda i: [i % 100, 1]),
 }
 
@@ -31,6 +32,8 @@ def strict(kind):
     """The same kind, of values that cannot be missing."""
     if pa.types.is_fixed_size_list(kind):
         return pa.list_(pa.field("item", strict(kind.value_type), nullable=False), kind.list_size)
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, pa.field("value", kind.item_type, nullable=False))
     if pa.types.is_list(kind):
         return pa.list_(pa.field("item", strict(kind.value_type), nullable=False))
     if pa.types.is_struct(kind):
@@ -38,11 +41,7 @@ def strict(kind):
     return kind
 
 
-#: Records that may be missing are stored as lists, which only the recorded schema tells from others.
-RECORDS = ("record", "records")
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in RECORDS])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch_entries", [None, 777])
 def test_what_is_all_there_is_read_without_looking(tmp_path, kind, batch_entries):
     arrow, value = KINDS[kind]

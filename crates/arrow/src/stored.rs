@@ -27,7 +27,7 @@ pub use compose::{compose, n_branches};
 pub use concat::concat;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};
-pub use fields::of_field;
+pub use fields::{FieldForm, IsUntyped, has_type_name, of_field};
 pub use names::{member_name, original_name, stored_name};
 pub use objects::{CppType, Member, ObjectClass, Value, item_type_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD};

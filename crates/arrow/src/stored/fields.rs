@@ -17,7 +17,7 @@ use crate::optionals::optionals;
 /// True if C++ has a name for a type: it has none for untyped records, and for what holds them.
 ///
 /// Optionals and fixed lists of what has none are collections, of at most one item or of the same length everywhere.
-pub(super) fn has_type_name(data_type: &DataType) -> bool {
+pub fn has_type_name(data_type: &DataType) -> bool {
     match data_type {
         DataType::Primitive(_) | DataType::Text | DataType::Bytes => true,
         DataType::List(item) | DataType::FixedList(item, _) => has_type_name(item),
@@ -30,11 +30,12 @@ pub(super) fn has_type_name(data_type: &DataType) -> bool {
 ///
 /// Source: with `std::optional` there RDataFrame opens no column of a file (`RNTupleDS::AddField`, ROOT 6.40).
 #[derive(Debug, Clone, Copy, Default)]
-struct IsUntyped(bool);
+pub struct IsUntyped(bool);
 
 impl IsUntyped {
     /// The same for what is inside a collection of a type.
-    fn inside(self, collection: &DataType) -> IsUntyped {
+    #[must_use]
+    pub fn inside(self, collection: &DataType) -> IsUntyped {
         IsUntyped(self.0 || !has_type_name(collection))
     }
 
@@ -42,6 +43,22 @@ impl IsUntyped {
     fn is_collection(self, value: &DataType) -> bool {
         self.0 || !has_type_name(value)
     }
+
+    /// True if an optional value is a collection that may be read as the optional that it stands for. What is of the same
+    /// length everywhere is not known as such where the lists of missing values are among the others.
+    pub fn can_be_read_as_optional(self, value: &DataType) -> bool {
+        let is_fixed = matches!(value, DataType::FixedList(of, _) if !has_type_name(of));
+        *value != DataType::Nothing && self.is_collection(value) && !is_fixed
+    }
+}
+
+/// How a field was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldForm {
+    /// By its own type.
+    Natural,
+    /// With optionals where collections stand for them ([`IsUntyped::can_be_read_as_optional`]).
+    Optionals,
 }
 
 /// The type that the field of a type comes back as without a record.
@@ -75,18 +92,24 @@ fn type_inside(data_type: &DataType, around: IsUntyped) -> DataType {
 ///
 /// # Errors
 /// [`StoreError::Malformed`] if the field has another type, or a collection that stands for an optional has two items.
-pub fn of_field(column: &str, data_type: &DataType, field: &ArrayRef) -> Result<ArrayRef> {
-    of_field_inside(column, data_type, field, IsUntyped::default())
+pub fn of_field(column: &str, data_type: &DataType, field: &ArrayRef, form: FieldForm) -> Result<ArrayRef> {
+    of_field_inside(column, data_type, field, (form, IsUntyped::default()))
 }
 
-fn of_field_inside(column: &str, data_type: &DataType, field: &ArrayRef, around: IsUntyped) -> Result<ArrayRef> {
+fn of_field_inside(
+    column: &str,
+    data_type: &DataType,
+    field: &ArrayRef,
+    (form, around): (FieldForm, IsUntyped),
+) -> Result<ArrayRef> {
     let malformed = |what: &str| StoreError::malformed(column, what);
     let lists = || field.as_list_opt::<i32>().ok_or_else(|| malformed("a field that is no collection"));
     let wrong = StoreError::of_arrow(column);
-    let inside = around.inside(data_type);
+    let inside = (form, around.inside(data_type));
+    let is_made = |value: &DataType| form == FieldForm::Optionals && around.can_be_read_as_optional(value);
     Ok(match data_type {
         DataType::Optional(value) if **value == DataType::Nothing => Arc::clone(field),
-        DataType::Optional(value) if around.is_collection(value) => {
+        DataType::Optional(value) if around.is_collection(value) && !is_made(value) => {
             let lists = lists()?;
             let (first, last) = (lists.value_offsets()[0], lists.offsets().last());
             let items = lists.values().slice(first.as_usize(), (last - first).as_usize());
@@ -112,13 +135,13 @@ fn of_field_inside(column: &str, data_type: &DataType, field: &ArrayRef, around:
         DataType::Map(key, value) => {
             let pair = [("key".into(), (**key).clone()), ("value".into(), (**value).clone())];
             let pairs = DataType::List(Box::new(DataType::Struct(pair.into())));
-            of_field_inside(column, &pairs, field, around)?
+            of_field_inside(column, &pairs, field, (form, around))?
         }
         DataType::Struct(members) => {
             let found = field.as_struct_opt().filter(|found| found.num_columns() == members.len());
             let found = found.ok_or_else(|| malformed("a field that has other members"))?;
             let members = members.iter().zip(found.columns());
-            let columns = members.clone().map(|((_, of), member)| of_field_inside(column, of, member, around));
+            let columns = members.clone().map(|((_, of), member)| of_field_inside(column, of, member, (form, around)));
             let columns = columns.collect::<Result<Vec<_>>>()?;
             let fields: Fields = members
                 .zip(&columns)

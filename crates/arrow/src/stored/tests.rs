@@ -43,7 +43,7 @@ fn round_trips(field: &Field, array: &ArrayRef) -> [ArrayRef; 3] {
     let whole = as_field(&stored, &data_type, false);
     let natural = natural_ntuple_schema(&Schema::new(vec![field.clone()])).unwrap();
     assert_eq!(whole.data_type(), natural.field(0).data_type());
-    let of_field = of_field(field.name(), &data_type, &whole).unwrap();
+    let of_field = of_field(field.name(), &data_type, &whole, FieldForm::Natural).unwrap();
     [read, composed, of_field].map(|read| restore(field.name(), &read, field).unwrap())
 }
 

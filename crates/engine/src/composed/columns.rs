@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrowroot_arrow::stored::{
-    BranchColumn, BranchForm, Content, Objects, PlannedBranch, RecordedSchema, StoreError, data_type, plan_branches,
-    stored_name,
+    BranchColumn, BranchForm, Content, IsUntyped, Objects, PlannedBranch, RecordedSchema, StoreError, data_type,
+    has_type_name, plan_branches, stored_name,
 };
 use arrowroot_format::column::DataType;
+use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::tree::BranchId;
 
 use super::{Composed, ComposedColumn};
@@ -34,6 +35,34 @@ fn composed_columns(recorded: &RecordedSchema, types: Vec<DataType>, parts: Vec<
 fn path_of(branches: &[PlannedBranch], branch: &PlannedBranch) -> String {
     let around = branch.parent.and_then(|parent| branches.get(parent));
     around.map_or_else(|| branch.name.clone(), |around| format!("{}/{}", path_of(branches, around), branch.name))
+}
+
+/// Finds the ends of collections that stand for optional values, in a field of a recorded type.
+fn find_optionals(data_type: &DataType, shape: &Shape, around: IsUntyped, found: &mut HashSet<SlotId>) {
+    let inside = around.inside(data_type);
+    match (data_type, shape) {
+        (DataType::Optional(value), Shape::List { ends, item }) => {
+            if around.can_be_read_as_optional(value) {
+                found.insert(*ends);
+            }
+            find_optionals(value, item, inside, found);
+        }
+        (DataType::Optional(value), Shape::Optional { item, .. }) => find_optionals(value, item, inside, found),
+        (DataType::List(of) | DataType::FixedList(of, _), Shape::List { item, .. } | Shape::FixedList { item, .. }) => {
+            find_optionals(of, item, inside, found);
+        }
+        (DataType::Map(key, value), Shape::List { item, .. }) => {
+            if let Shape::Struct { members } = &**item {
+                let pair = [key, value].into_iter().zip(members);
+                pair.for_each(|(of, (_, member))| find_optionals(of, member, inside, found));
+            }
+        }
+        (DataType::Struct(of), Shape::Struct { members }) => {
+            let members = of.iter().zip(members);
+            members.for_each(|((_, of), (_, member))| find_optionals(of, member, around, found));
+        }
+        _ => {}
+    }
 }
 
 impl Composed {
@@ -89,6 +118,16 @@ impl Composed {
             let id = Some(&name).filter(|name| ntuple.has_path(name)).and_then(|name| ntuple.found(name));
             parts.push(vec![id.ok_or_else(|| format!("there is no field {name:?}"))?]);
         }
+        let mut optionals = HashSet::new();
+        for (data_type, id) in
+            types.iter().zip(parts.iter().flatten()).filter(|(data_type, _)| !has_type_name(data_type))
+        {
+            // A field that is not readable says why when it is read.
+            if let Ok(shape) = ntuple.shape(*id) {
+                find_optionals(data_type, &shape, IsUntyped::default(), &mut optionals);
+            }
+        }
+        let ntuple = ntuple.with_optionals(optionals);
         let taken: HashSet<ColumnId> = parts.iter().flatten().copied().collect();
         let mut is_taken = false;
         let mut others = ntuple.columns();

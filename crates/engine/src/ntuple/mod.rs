@@ -24,7 +24,7 @@ use arrowroot_storage::Part;
 use format::column::EntryForm;
 use format::rntuple::{
     ANCHOR_CLASS, Anchor, AttributeSet, Blob, FieldId, Footer, Member, Members, NtupleField, OLD_ANCHOR_CLASS, Schema,
-    Slots,
+    SlotId, Slots,
 };
 use format::streamer::StreamerInfos;
 
@@ -46,6 +46,8 @@ const ATTRIBUTES_MAJOR: u16 = 1;
 #[derive(Clone)]
 pub struct Ntuple {
     inner: Arc<Inner>,
+    /// The ends of collections of at most one item that are read as optional values, as a record of the schema says.
+    optionals: Arc<HashSet<SlotId>>,
 }
 
 struct Inner {
@@ -141,7 +143,7 @@ impl Ntuple {
         let groups = Groups::new(&footer);
         let (file, index, infos, streamed) = (file.clone(), OnceLock::new(), OnceLock::new(), Mutex::default());
         let inner = Inner { file, path, cycle, anchor, schema, slots, footer, index, groups, infos, streamed };
-        Ok(Ntuple { inner: Arc::new(inner) })
+        Ok(Ntuple { inner: Arc::new(inner), optionals: Arc::default() })
     }
 
     /// Opens an attribute set: an RNTuple whose entries say something about ranges of this one's entries. Its path is
@@ -174,6 +176,11 @@ impl Ntuple {
         let in_object = |error: format::Error| in_set(error.placed(blob.envelope_place()));
         let anchor = Anchor::parse(objects.at(0), ANCHOR_CLASS).map_err(in_object)?;
         Self::at(file, path.to_owned(), self.inner.cycle, anchor)
+    }
+
+    /// The same RNTuple, of which collections with these ends are read as optional values.
+    pub(crate) fn with_optionals(self, optionals: HashSet<SlotId>) -> Ntuple {
+        Ntuple { optionals: Arc::new(optionals), ..self }
     }
 
     /// Cycle of the key that it was opened by.

@@ -27,6 +27,12 @@ impl Ntuple {
         let answers = Answers::default();
         let form_of = |field: StreamedField<'_>| answers.give(self.streamed_form(field))?;
         let shape = self.slots().shape(schema, &schema.chain(member.field()), &form_of);
+        let shape = shape.map(|mut shape| {
+            if !self.optionals.is_empty() {
+                shape.make_optional(&self.optionals);
+            }
+            shape
+        });
         answers.settle(shape)?.map_err(|error| format_error(self.file().source().as_ref(), member.path(), error))
     }
 

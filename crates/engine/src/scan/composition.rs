@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use arrowroot_arrow::stored::{StoreError, compose, of_field, restore};
+use arrowroot_arrow::stored::{FieldForm, StoreError, compose, of_field, restore};
 use arrowroot_file::{Error, Result};
 use arrowroot_format as format;
 use arrowroot_format::column::DataType;
@@ -63,7 +63,7 @@ impl Composition {
                 let name = field.name();
                 let parts: Vec<ArrayRef> = parts.iter().map(|&index| Arc::clone(batch.column(index))).collect();
                 let composed = match (holds, parts.as_slice()) {
-                    (Holds::Fields, [field]) => of_field(name, data_type, field),
+                    (Holds::Fields, [field]) => of_field(name, data_type, field, FieldForm::Optionals),
                     _ => compose(name, data_type, &parts),
                 };
                 let restored = composed.and_then(|composed| restore(name, &composed, field));

@@ -106,6 +106,28 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// Makes lists with these ends, which have at most one item, optional values.
+    pub fn make_optional(&mut self, all_ends: &HashSet<SlotId>) {
+        match self {
+            Shape::List { ends, item } => {
+                item.make_optional(all_ends);
+                if all_ends.contains(ends) {
+                    let item = std::mem::replace(item, Box::new(Shape::Struct { members: Vec::new() }));
+                    *self = Shape::Optional { ends: *ends, item };
+                }
+            }
+            Shape::Optional { item, .. } | Shape::FixedList { item, .. } => item.make_optional(all_ends),
+            Shape::Map { key, value, .. } => [key, value].into_iter().for_each(|part| part.make_optional(all_ends)),
+            Shape::Struct { members } => members.iter_mut().for_each(|(_, member)| member.make_optional(all_ends)),
+            Shape::Variant { alternatives, .. } => {
+                alternatives.iter_mut().for_each(|part| part.make_optional(all_ends))
+            }
+            Shape::Number { .. } | Shape::Text { .. } | Shape::Streamed { .. } | Shape::Cardinality { .. } => {}
+        }
+    }
+}
+
 /// A field that ROOT's streamers wrote.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamedField<'s> {
