@@ -181,6 +181,14 @@ class Scan:
     read_bytes: int
     """Bytes that the plan reads."""
     is_remote: bool
+    max_ranges: int
+    """Ranges that its store takes in one request."""
+    def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+        """Return the stored bytes of the baskets that some rows need, of those that all need.
+
+        ``rows``: places among the entries of the scan, in order. In an RNTuple the items of lists count as spread
+        evenly over the entries of a cluster.
+        """
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def next_batch(self) -> Batch | None: ...

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+
+from .places import place as place_of
 
 RUNS = "runs.root"
 N_CLUSTERS, N_PER_CLUSTER, N_BRANCHES = 20, 1000, 30
@@ -70,3 +73,91 @@ def test_events_of_an_index_are_read_without_their_ids(place, runs, tmp_path):
     options = {**place.options, "credentials_for": place.url(RUNS).split("/")[2]}
     table = ar.pick(tmp_path / "index.parquet", ids, ["x00", "x29"], **options)
     assert table == ar.open(runs)["Events"].to_arrow(["x00", "x29"], entries=[3444, 19_999, 3443])
+
+
+N_SMALL, N_PER_SMALL = 80, 500
+#: Fixed windows, so that the requests do not depend on how fast the machine is.
+WINDOWS = {"cache_size": "256 KiB", "prefetch": "4", "max_gap": "0"}
+
+
+def numbers():
+    """Return entries of numbers that do not compress, of which a quarter has u < 0.25, all with event >= 35,000."""
+    rng = np.random.default_rng(5)
+    n_entries = N_SMALL * N_PER_SMALL
+    events = np.arange(n_entries)
+    u = np.where(events < 35_000, rng.random(n_entries), rng.random(n_entries) / 4)
+    lists = pa.ListArray.from_arrays(
+        pa.array(np.arange(0, 2 * n_entries + 1, 2, dtype=np.int32)), pa.array(rng.random(2 * n_entries))
+    )
+    columns = {f"x{i:02}": pa.array(rng.random(n_entries)) for i in range(20)}
+    middle = {"u": pa.array(u), "event": pa.array(events), "lists": lists}
+    names = [*list(columns)[:10], *middle, *list(columns)[10:]]
+    return pa.table({name: {**columns, **middle}[name] for name in names})
+
+
+@pytest.fixture(scope="module", params=["ttree", "rntuple"])
+def small_clusters(served, request):
+    """Write many small clusters; the filter's columns are in the middle of each."""
+    name = f"small-{request.param}.root"
+    ar.write(
+        f"{served / name}:Events", numbers(), layout=request.param, compression="zstd:1", flush=N_PER_SMALL
+    )
+    return served / name
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("u < 0.25", None),
+        ("u < 0.25 && x03 < 2 && x15 < 2", None),
+        ("u < 0.01", None),
+        ("u < 0.25", ["lists", "x01", "x02"]),
+        # Much of the first cluster, then nothing.
+        ("event < 400", None),
+    ],
+)
+def test_a_filter_costs_no_more_than_none(place, small_clusters, text, columns):
+    name = small_clusters.name
+    place.publish(name)
+    local = ar.open(small_clusters)["Events"].to_arrow(columns, filter=text)
+    with ar.open(place.url(name), **WINDOWS, **place.options) as file:
+        tree = file["Events"]
+        filtered_by = set(tree.column_names) if columns is None else {"u", *columns}
+        n_before = len(place.requests())
+        none = tree.scan([name for name in tree.column_names if name in filtered_by]).drain()
+        n_between = len(place.requests())
+        scan = tree.scan(columns, filter=text)
+        table = scan.read_all()
+        n_after = len(place.requests())
+    assert table == local
+    assert scan.stats.payload_bytes <= none.payload_bytes
+    assert scan.stats.n_looked_at == scan.stats.n_passed == N_SMALL * N_PER_SMALL
+    # A pass of its own for the filter's columns, and the windows at a beginning, which are smaller, are some more.
+    assert n_after - n_between <= 1.1 * (n_between - n_before) + 8
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "n_none", "n_filtered"),
+    [
+        ("ttree", "u < 0.25", 105, 109),
+        ("rntuple", "u < 0.25", 100, 102),
+        ("rntuple", "u < 0.25 && x03 < 2 && x15 < 2", 100, 104),
+        ("rntuple", "u < 0.01", 100, 102),
+        # Much of the first cluster, then nothing.
+        ("rntuple", "event < 400", 100, 82),
+        # Nothing of the first clusters: what follows is read apart, too.
+        ("rntuple", "event > 20000 && u < 0.25", 100, 162),
+    ],
+)
+def test_requests_of_a_store_that_takes_one_range_in_each(served, layout, text, n_none, n_filtered):
+    name = f"{layout}-of-one.root"
+    ar.write(f"{served / name}:Events", numbers(), layout=layout, compression="zstd:1", flush=N_PER_SMALL)
+    with place_of("s3", served) as place:
+        place.publish(name)
+        with ar.open(place.url(name), **WINDOWS, **place.options) as file:
+            tree = file["Events"]
+            scans = [tree.scan(filter=condition, trace=True) for condition in (None, text)]
+            for scan in scans:
+                scan.drain()
+    # Each range is a request.
+    assert [len(scan.physical_reads()) for scan in scans] == [n_none, n_filtered]

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrowroot::{BatchEntries, Plan, PlannedWindow, Scan, ScanHandle};
+use numpy::PyReadonlyArray1;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
@@ -122,6 +123,16 @@ impl PyScan {
     #[getter]
     fn is_remote(&self) -> bool {
         self.handle.is_remote()
+    }
+
+    #[getter]
+    fn max_ranges(&self) -> usize {
+        self.handle.max_ranges()
+    }
+
+    fn needed_bytes(&self, py: Python<'_>, rows: PyReadonlyArray1<'_, i64>) -> PyResult<(u64, u64)> {
+        let rows: Vec<u64> = rows.as_array().iter().filter_map(|&row| u64::try_from(row).ok()).collect();
+        without_lock(py, || self.handle.plan().needed_bytes(&rows))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

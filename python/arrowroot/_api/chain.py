@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import Filter, FilterLike
     from arrowroot._passes.filtered import Files, Filtered
     from arrowroot._passes.friends import FriendBranch
-    from arrowroot._passes.source import Source
+    from arrowroot._passes.source import EnginePass, Source
     from arrowroot._select.columns import Candidate, Columns
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member
@@ -110,6 +111,10 @@ class Chain:
     def files_of(self, entries: EntrySet) -> Files | None:
         """Return which files the entries are in, if they are in order and not all files stay open."""
 
+    def cluster_of(self, entry: int) -> tuple[int, int]:
+        """Return the first entry of the cluster of the main tree that an entry is in, and the one after its last."""
+        return cluster_of(self.tree, entry)
+
     def with_partners(self, columns: list[str], entries: EntrySet, options: Options) -> EntrySet:  # noqa: ARG002 - for friends
         """Return the entries that have all of some columns; the same object if all do."""
         return entries
@@ -118,7 +123,7 @@ class Chain:
         """Return the names of the columns to deliver, which all trees must have. Raises: as ``Tree.scan``."""
         return self.tree.chosen(choice)
 
-    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass:
         """Return a pass over columns and entries."""
         return self.tree.source(names, entries, options)
 
@@ -187,7 +192,7 @@ class Chain:
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"), options)
         if bound is None:
-            start = partial(self.source, chosen, entries)
+            start: Callable[[Options], Source] = partial(self.source, chosen, entries)
             if not self.is_one_tree:
                 start = partial(_regrouped, start)
             return lambda options: Scan(partial(start, options), self.location)
@@ -224,7 +229,17 @@ class Chain:
 
         sizes = self.tree.entry_bytes()
         partners = partial(self.with_partners, options=options)
-        return Filtered(condition, names, entries, self.num_entries, sizes, partners, self.files_of(entries))
+        files = self.files_of(entries)
+        return Filtered(condition, names, entries, self.num_entries, sizes, partners, self.cluster_of, files)
+
+
+def cluster_of(tree: Tree, entry: int) -> tuple[int, int]:
+    """Return the first entry of the cluster of a tree that an entry is in, and the one after its last."""
+    boundaries = tree.clusters
+    after = bisect_right(boundaries, entry)
+    return boundaries[after - 1] if after else 0, boundaries[after] if after < len(
+        boundaries
+    ) else tree.num_entries
 
 
 def _regrouped(start: Callable[[Options], Source], options: Options) -> Source:

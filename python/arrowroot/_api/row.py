@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from arrowroot._api.chain import Chain
+from arrowroot._api.chain import Chain, cluster_of
 from arrowroot._api.file import File
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from arrowroot._passes.filtered import Files
-    from arrowroot._passes.source import Source
+    from arrowroot._passes.source import EnginePass
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
     from arrowroot._storage.config import StorageOptions
@@ -441,7 +441,13 @@ class Row(Chain):
         n_at_once = max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (3 * largest + 1)))
         return Files([member.first_entry for member in self.members], n_at_once)
 
-    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+    def cluster_of(self, entry: int) -> tuple[int, int]:
+        """Return the ends of the cluster that an entry is in; no cluster is in two files."""
+        member = self.members[max(0, bisect_right(self.members, entry, key=_first_entry) - 1)]
+        first, end = cluster_of(member.tree(), entry - member.first_entry)
+        return first + member.first_entry, end + member.first_entry
+
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass:
         """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
         self.require(names)
         parts, order = self.parts(entries)

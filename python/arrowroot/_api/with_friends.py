@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arrowroot._options import Options
     from arrowroot._passes.filtered import Files
     from arrowroot._passes.friends import FriendBranch
-    from arrowroot._passes.source import Source
+    from arrowroot._passes.source import EnginePass
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member as TreeInARow
 
@@ -227,7 +227,7 @@ class WithFriends(Chain):
         """Return the entries that a user chose, by their numbers in the main chain; events are looked up."""
         return self.main.entry_set(entries, options)
 
-    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass:
         """Return a pass over columns, by any of their names, and entries. Opens all files.
 
         Raises: InvalidRequestError, SchemaMismatchError.
@@ -237,7 +237,7 @@ class WithFriends(Chain):
         shared = options.shared_by(len({branch.part for branch in chosen} or {0}))
         of_main = (0, self.num_entries) if entries is None else entries
 
-        def source_of(part: int, paths: list[str]) -> Source:
+        def source_of(part: int, paths: list[str]) -> EnginePass:
             if not part:
                 return self.main.source(paths, of_main, shared)
             friend = self.friends[part - 1]
@@ -266,6 +266,10 @@ class WithFriends(Chain):
             return entries
         found = np.flatnonzero(np.logical_and.reduce(masks))
         return of_main[found] if isinstance(of_main, np.ndarray) else of_main[0] + found
+
+    def cluster_of(self, entry: int) -> tuple[int, int]:
+        """Return the ends of the cluster that an entry of the main chain is in."""
+        return self.main.cluster_of(entry)
 
     def files_of(self, entries: EntrySet) -> Files | None:
         """Return which files the entries are in, here and in friends by number."""

@@ -162,6 +162,23 @@ class Concatenated:
         for _, source in self._so_far()[1]:
             source.cancel()
 
+    @property
+    def max_ranges(self) -> int | None:
+        return self._source(self._current).max_ranges if self._current < len(self._parts) else None
+
+    def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+        import numpy as np
+
+        needed_bytes = all_bytes = first = 0
+        for i, (member, entries) in enumerate(self._parts):
+            end = first + _entries.count(entries, member.num_entries)
+            low, high = np.searchsorted(rows, [first, end])
+            # One that is planned for this alone is not kept: a row may have many files.
+            source = self._started.get(i) or member.tree().source(self._paths, entries, self._options)
+            needed, of_all = source.needed_bytes(rows[low:high] - first)
+            needed_bytes, all_bytes, first = needed_bytes + needed, all_bytes + of_all, end
+        return needed_bytes, all_bytes
+
 
 class Reordered(Concatenated):
     """A pass whose entries go back and forth between files. Each file is read once, then all entries are sorted."""
@@ -200,3 +217,8 @@ class Reordered(Concatenated):
         if self.column_names:  # a table without columns has no order
             table = table.take(pa.array(self._order))
         return iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
+
+    def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+        import numpy as np
+
+        return super().needed_bytes(np.sort(self._order[rows]))

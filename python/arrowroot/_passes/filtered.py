@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from arrowroot._cost.plan import Plan, ScanStats
     from arrowroot._filter.bind import Filter
     from arrowroot._options import Options
-    from arrowroot._passes.source import Source
+    from arrowroot._passes.source import EnginePass, Source
     from arrowroot._select.entries import EntrySet
 
     #: Makes a pass over columns, by the names that it delivers, and entries.
-    Maker: TypeAlias = Callable[[list[str], EntrySet, Options], Source]
+    Maker: TypeAlias = Callable[[list[str], EntrySet, Options], EnginePass]
 
 #: Bytes for each entry that the filter looks at, besides its columns. Several copies of a selected entry's number are
 #: kept while the other columns are planned.
@@ -34,8 +34,13 @@ _BATCH_BYTES = parse_size("64 MB")
 #: The bytes of a batch for which a condition is computed at once. Its intermediate results are several times as large.
 _BLOCK_BYTES = parse_size("4 MB")
 #: If a larger share of the entries of a range is selected, all of them are decoded and the others dropped, as far as
-#: this takes no more baskets. Decoding them one by one would cost more (docs/decisions/2026-11-22-filters.md).
+#: they need about the same baskets. Decoding them one by one would cost more
+#: (docs/decisions/2026-11-22-filters.md). From a server any share will do: what matters there is requests.
 _DENSE = 0.05
+#: Entries need about all baskets of a range if they need at least this share of their stored bytes.
+_MOST = 0.9
+#: A first stretch of entries is one cluster, the next ones have so many times the entries that were looked at before.
+_GROWTH = 8
 
 
 class Files(NamedTuple):
@@ -60,7 +65,15 @@ class Filtered(NamedTuple):
     num_entries: int
     entry_bytes: Mapping[str, float]
     with_partners: Callable[[list[str], EntrySet], EntrySet]
+    cluster_of: Callable[[int], tuple[int, int]]
     files: Files | None = None
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """The entries to look at as a range; None: they are a list."""
+        if self.entries is None:
+            return 0, self.num_entries
+        return self.entries if isinstance(self.entries, tuple) else None
 
     def numbers(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the numbers of entries by their indices among those to look at."""
@@ -87,7 +100,7 @@ class _Evaluated(NamedTuple):
     rows: pa.RecordBatch
 
 
-def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
+def first_pass(make: Maker, filtered: Filtered, options: Options) -> EnginePass:
     """Return the pass over the columns of the filter, in batches of limited length.
 
     Raises: InvalidRequestError if some of the entries to look at have no partner in a friend that the filter reads.
@@ -176,6 +189,10 @@ class FilteredSource:
 
     It reads batches of the filter's columns until enough entries are selected for a batch, then the other columns of
     these entries alone. The first pass keeps those columns of the filter that are to be delivered.
+
+    Where each range is a request, what is left out between others costs requests. There the entries are looked at in
+    stretches that end with clusters: once those selected in one need most of the baskets of the other columns, the next
+    stretch is read as if there were no filter.
     """
 
     def __init__(self, make: Maker, filtered: Filtered, options: Options) -> None:
@@ -185,18 +202,28 @@ class FilteredSource:
         self._options = options._replace(memory_budget_bytes=max(1, options.memory_budget_bytes // 2))
         self._began_ns = time.perf_counter_ns()
         self._first = first_pass(make, filtered, self._options)
-        self._evaluations = evaluate(self._first, filtered)
+        self._first_ns = 0
         self._rest = [name for name in filtered.columns if name not in filtered.condition.columns]
         a_row = sum(filtered.entry_bytes.get(name, 1.0) for name in filtered.columns)
         self._n_wanted = (
             None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
         )
+        self._n_entries = self._first.num_entries
+        #: The stretch that is looked at, by its places among the entries to look at, and what is selected in it.
+        self._stretch = (0, self._n_entries)
+        self._selected: list[npt.NDArray[np.int64]] = []
+        #: True for a stretch that waits to be read with all columns at once.
+        self._is_together = False
+        if self._rest and filtered.range is not None and self._first.max_ranges == 1:
+            self._stretch = (0, 0)
+            self._evaluations: Iterator[_Evaluated] = iter(())
+        else:
+            self._evaluations = evaluate(self._first, filtered)
         self._ended: list[Cost] = []
-        #: Plans of the passes over selected entries that were read, not only planned.
+        #: Plans of the passes that were read, not only planned.
         self._plans: list[Plan] = []
         self._second: tuple[Source, int] | None = None
         self._running: Iterator[pa.RecordBatch] | None = None
-        self._n_selected = 0
         self._n_delivered = 0
         self._n_batches = 0
         self._n_looked_at = 0
@@ -210,7 +237,7 @@ class FilteredSource:
 
     @property
     def num_entries(self) -> int:
-        return self._first.num_entries
+        return self._n_entries
 
     @property
     def column_names(self) -> list[str]:
@@ -248,6 +275,8 @@ class FilteredSource:
         import numpy as np
         import pyarrow as pa
 
+        if self._is_together:
+            return self._read_together()
         evaluated: list[_Evaluated] = []
         n_selected = 0
         began = 0
@@ -260,13 +289,16 @@ class FilteredSource:
                 break
             one = next(self._evaluations, None)
             if one is None:
-                self._is_over = True
-                break
+                self._is_over = not self._begin_stretch()
+                if self._is_over or self._is_together:
+                    break
+                continue
             self._n_looked_at += one.n_rows
             if len(one.indices):
+                one = one._replace(indices=one.indices + self._stretch[0])
                 evaluated.append(one)
+                self._selected.append(one.indices)
                 n_selected += len(one.indices)
-                self._n_selected += len(one.indices)
         if not evaluated:
             return None
         indices = np.concatenate([one.indices for one in evaluated])
@@ -277,38 +309,107 @@ class FilteredSource:
             return iter(batches)
         return self._read(self._filtered.numbers(indices), rows)
 
+    def _begin_stretch(self) -> bool:
+        """Begin the next stretch, the first pass over it if both are not read together. Returns False at the end."""
+        start, whole = self._stretch[1], self._filtered.range
+        if start == self._n_entries or whole is None:
+            return False
+        end = self._next_end(start, whole[0])
+        of_stretch = (whole[0] + start, whole[0] + end)
+        self._is_together = self._needs_most(whole[0]) and self._may_read(self._filtered.columns, of_stretch)
+        self._stretch = (start, end)
+        self._selected = []
+        if self._is_together:
+            return True
+        if self._n_looked_at:
+            self._plans.append(self._first.plan())
+        self._ended.append(self._first.cost().later(self._first_ns))
+        self._first.cancel()
+        filtered = self._filtered._replace(entries=of_stretch)
+        self._first = first_pass(self._make, filtered, self._options)
+        self._first_ns = time.perf_counter_ns() - self._began_ns
+        self._evaluations = evaluate(self._first, filtered)
+        return True
+
+    def _next_end(self, start: int, first: int) -> int:
+        """Return where a stretch ends, as a place among the entries to look at; ``first``: the first of these."""
+        last = min(start + max(1, start * _GROWTH), self._n_entries) - 1
+        end = min(self._filtered.cluster_of(first + last)[1] - first, self._n_entries)
+        # A short rest would be worth no stretch of its own.
+        return self._n_entries if self._n_entries - end <= end - start else max(end, start + 1)
+
+    def _needs_most(self, first: int) -> bool:
+        """Return whether what is selected in a stretch needs most baskets of the other columns.
+
+        first: the first entry to look at.
+        """
+        import numpy as np
+
+        start, end = self._stretch
+        if self._filtered.files and end:
+            # A look at its last file is enough: the others may be closed by now.
+            file = self._filtered.file_of(end - 1)
+            start = max(start, ([0, *self._filtered.files.first_entries][file]) - first)
+        if start == end:
+            return False
+        selected = np.concatenate([np.zeros(0, dtype=np.int64), *self._selected])
+        selected = selected[np.searchsorted(selected, start) :]
+        of_stretch = (first + start, first + end)
+        if not self._may_read(self._rest, of_stretch):
+            return False
+        return self._needs_most_of(self._make(self._rest, of_stretch, self._options), selected - start)
+
+    @staticmethod
+    def _needs_most_of(source: EnginePass, rows: npt.NDArray[np.int64]) -> bool:
+        """Return whether some rows of a pass need most of its baskets."""
+        needed_bytes, all_bytes = source.needed_bytes(rows)
+        return needed_bytes >= _MOST * all_bytes
+
+    def _may_read(self, columns: list[str], entries: tuple[int, int]) -> bool:
+        """Return whether all entries of a range can be read: friends may lack some that are not selected."""
+        return isinstance(self._filtered.with_partners(columns, entries), tuple)
+
+    def _range_options(self) -> Options:
+        """Return the options of a pass of whose entries some are dropped.
+
+        Four batches are in memory at once: one, the selection from it, the selection before, which the caller has, and
+        the next one, which is decoded.
+        """
+        options = self._options
+        batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
+        return options._replace(batch_bytes=max(1, batch_bytes))
+
+    def _around(self, entries: npt.NDArray[np.int64]) -> tuple[EnginePass, int] | None:
+        """Return a pass over all entries among some, and its first entry; None if these need far fewer baskets."""
+        first, end = int(entries[0]), int(entries[-1]) + 1
+        share = len(entries) / max(1, end - first)
+        if (self._first.max_ranges is None and share <= _DENSE) or bool((entries[1:] <= entries[:-1]).any()):
+            return None
+        if (whole := self._filtered.range) is not None:
+            # At cuts inside of clusters an RNTuple has pages that are read to make the plan.
+            first = max(whole[0], self._filtered.cluster_of(first)[0])
+            end = min(whole[1], self._filtered.cluster_of(end - 1)[1])
+        if not self._may_read(self._rest, (first, end)):
+            return None
+        source = self._make(self._rest, (first, end), self._range_options())
+        if self._needs_most_of(source, entries - first):
+            return source, first
+        self._ended.append(source.cost())
+        source.cancel()
+        return None
+
     def _read(self, entries: npt.NDArray[np.int64], rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Read the other columns of selected entries and put both together."""
         import numpy as np
         import pyarrow as pa
 
-        first, end = int(entries[0]), int(entries[-1]) + 1
-        source = self._make(self._rest, entries, self._options)
-        plan = source.plan()
-        is_dense = len(entries) > _DENSE * (end - first) and bool(np.all(entries[1:] > entries[:-1]))
-        # Friends may lack the entries in between that were not selected.
-        is_dense = is_dense and isinstance(self._filtered.with_partners(self._rest, (first, end)), tuple)
-        if is_dense:
-            # All entries must not become one batch before some are dropped. Four are in memory at once: a batch, the
-            # selection from it, the selection before, which the caller has, and the next batch, which is decoded.
-            options = self._options
-            batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
-            options = options._replace(batch_bytes=max(1, batch_bytes))
-            whole = self._make(self._rest, (first, end), options)
-            whole_plan = whole.plan()
-            is_dense = whole_plan.n_baskets == plan.n_baskets
-            source, other = (whole, source) if is_dense else (source, whole)
-            plan = whole_plan if is_dense else plan
-            # To plan an RNTuple may read the pages with the ends of lists, which has a cost.
-            self._ended.append(other.cost())
-            other.cancel()
-        later_ns = time.perf_counter_ns() - self._began_ns
-        self._second = (source, later_ns)
-        self._plans.append(plan)
+        around = self._around(entries)
+        source, first = around or (self._make(self._rest, entries, self._options), 0)
+        later_ns = self._begin_second(source)
         schema = self.schema()
         n_done = 0
         while (batch := _next_of(source)) is not None:
-            if is_dense:
+            if around:
                 low, high = np.searchsorted(entries, [first, first + batch.num_rows])
                 here = entries[low:high] - first
                 first += batch.num_rows
@@ -326,6 +427,44 @@ class FilteredSource:
             del columns, kept
             yield batch
             del batch  # the caller may let go of it while the next one is read
+        self._end_second(source, later_ns)
+
+    def _read_together(self) -> Iterator[pa.RecordBatch]:
+        """Read a stretch with all columns at once, and yield what the filter selects."""
+        import pyarrow as pa
+
+        self._is_together = False
+        start, end = self._stretch
+        first = self._filtered.range[0] if self._filtered.range else 0
+        names = list(dict.fromkeys([*self._filtered.columns, *self._filtered.condition.columns]))
+        source = self._make(names, (first + start, first + end), self._range_options())
+        later_ns = self._begin_second(source)
+        schema = self.schema()
+        while (batch := _next_of(source)) is not None:
+            selected = selected_rows(self._filtered.condition, batch, (first + start).__add__)
+            indices = selected + start
+            start += batch.num_rows
+            self._n_looked_at += batch.num_rows
+            if len(indices) == 0:
+                continue
+            self._selected.append(indices)
+            self._indices, self._n_before = indices, self._n_delivered
+            chosen = pa.RecordBatch.from_arrays([batch.column(name) for name in schema.names], schema=schema)
+            if len(indices) < batch.num_rows:
+                chosen = taken(chosen, selected)
+            del batch
+            yield chosen
+            del chosen
+        self._end_second(source, later_ns)
+
+    def _begin_second(self, source: Source) -> int:
+        """Begin a pass over other columns. Returns when it began, in ns since all did."""
+        later_ns = time.perf_counter_ns() - self._began_ns
+        self._second = (source, later_ns)
+        self._plans.append(source.plan())
+        return later_ns
+
+    def _end_second(self, source: Source, later_ns: int) -> None:
         self._ended.append(source.cost().later(later_ns))
         self._second = None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from arrowroot._options import Options
-    from arrowroot._passes.source import Source
+    from arrowroot._passes.source import EnginePass
     from arrowroot._select.columns import Candidate
     from arrowroot._select.entries import EntrySet
 
@@ -38,7 +38,7 @@ class Part(Protocol):
     @property
     def aliased(self) -> Sequence[FriendBranch]: ...
     def short_columns(self) -> dict[str, str]: ...
-    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source: ...
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass: ...
 
 
 class FriendBranch(NamedTuple):
@@ -247,7 +247,9 @@ def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any], where: str) -> npt
     return values.astype(np.uint64)
 
 
-def side_by_side(chosen: Sequence[FriendBranch], source_of: Callable[[int, list[str]], Source]) -> Source:
+def side_by_side(
+    chosen: Sequence[FriendBranch], source_of: Callable[[int, list[str]], EnginePass]
+) -> EnginePass:
     """Return a pass over columns of several parts. ``source_of``: that over the columns of one part, by their paths."""
     used = sorted({branch.part for branch in chosen}) or [0]
     return SideBySide(

@@ -11,6 +11,8 @@ from arrowroot._select.columns import NOT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from arrowroot import _native
@@ -54,6 +56,20 @@ class Source(Protocol):
 
     def cancel(self) -> None:
         """Stop reading; no batch comes after this."""
+
+
+class EnginePass(Source, Protocol):
+    """A pass of the engine over one tree, or several as one."""
+
+    @property
+    def max_ranges(self) -> int | None:
+        """Ranges that the server takes in one request; None: the files are on this machine."""
+
+    def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+        """Return the stored bytes of the baskets that some rows of the pass need, and of those that all need.
+
+        rows: in order.
+        """
 
 
 def import_schema(native: _native.Table | _native.Scan, where: str) -> pa.Schema:
@@ -151,6 +167,13 @@ class TreeSource:
     def cancel(self) -> None:
         self.native.cancel()
 
+    @property
+    def max_ranges(self) -> int | None:
+        return self.native.max_ranges if self.native.is_remote else None
+
+    def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+        return self.native.needed_bytes(rows)
+
 
 class SideBySide:
     """Passes over the same entries of several trees as one. Each batch has the columns of all, under the names given.
@@ -158,7 +181,7 @@ class SideBySide:
     A batch ends wherever a batch of one of the trees ends. None is copied.
     """
 
-    def __init__(self, parts: Sequence[Source], order: Sequence[tuple[str, int, str]]) -> None:
+    def __init__(self, parts: Sequence[EnginePass], order: Sequence[tuple[str, int, str]]) -> None:
         """``order``: for each column delivered its name, its part, and its name in the part."""
         self._parts = parts
         self._order = order
@@ -226,3 +249,11 @@ class SideBySide:
     def cancel(self) -> None:
         for part in self._parts:
             part.cancel()
+
+    @property
+    def max_ranges(self) -> int | None:
+        return min((part.max_ranges for part in self._parts if part.max_ranges is not None), default=None)
+
+    def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+        needed, of_all = zip(*(part.needed_bytes(rows) for part in self._parts), strict=True)
+        return sum(needed), sum(of_all)

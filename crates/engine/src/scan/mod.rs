@@ -246,6 +246,11 @@ impl ScanHandle {
         self.view().reading.source.access_profile().is_remote
     }
 
+    /// Ranges that its store takes in one request.
+    pub fn max_ranges(&self) -> usize {
+        self.view().reading.source.access_profile().max_ranges
+    }
+
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         self.view().schema()

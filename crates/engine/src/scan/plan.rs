@@ -166,6 +166,21 @@ impl BatchEntries {
         }
     }
 
+    /// Numbers in the table of some of the delivered entries, in order, by their places among these.
+    fn numbers(&self, places: impl Iterator<Item = u64>) -> Vec<u64> {
+        let at = |list: &[u64], place: u64| usize::try_from(place).ok().and_then(|place| list.get(place)).copied();
+        match self {
+            BatchEntries::Range(range) => places.map(|place| range.start.saturating_add(place)).collect(),
+            BatchEntries::List { sorted, order: None } => places.filter_map(|place| at(sorted, place)).collect(),
+            BatchEntries::List { sorted, order: Some(order) } => {
+                let mut numbers: Vec<u64> =
+                    places.filter_map(|place| at(order, place)).filter_map(|place| at(sorted, place)).collect();
+                numbers.sort_unstable();
+                numbers
+            }
+        }
+    }
+
     /// Whether any of them is in the piece.
     pub(crate) fn touches(&self, piece: &Piece) -> bool {
         match self {
@@ -246,10 +261,53 @@ impl Plan {
         self.windows().map(|window| window.payload_bytes(&self.columns)).sum()
     }
 
+    /// Bytes of the pieces that some of the delivered entries need, and of those that all of them need, in the file. A piece
+    /// that several batches need counts for each. Pages of equal entries are taken to share these evenly.
+    ///
+    /// `rows`: places among the delivered entries, in order.
+    pub fn needed_bytes(&self, mut rows: &[u64]) -> (u64, u64) {
+        let spread: Vec<Vec<Range<u64>>> = self.columns.iter().map(|column| spread(&column.pieces)).collect();
+        let (mut needed_bytes, mut all_bytes) = (0_u64, 0_u64);
+        let mut first = 0_u64;
+        for batch in &self.batches {
+            let end = first.saturating_add(batch.entries.n_delivered());
+            let (here, later) = rows.split_at(rows.partition_point(|&row| row < end));
+            rows = later;
+            let wanted = batch.entries.numbers(here.iter().map(|row| row.saturating_sub(first)));
+            for piece in batch.windows.iter().flat_map(|window| &window.pieces) {
+                let entries = &spread[piece.column as usize][piece.piece as usize];
+                let stored_bytes = u64::from(self.location(piece).stored_bytes);
+                let next = wanted.partition_point(|&entry| entry < entries.start);
+                all_bytes = all_bytes.saturating_add(stored_bytes);
+                if wanted.get(next).is_some_and(|&entry| entry < entries.end) {
+                    needed_bytes = needed_bytes.saturating_add(stored_bytes);
+                }
+            }
+            first = end;
+        }
+        (needed_bytes, all_bytes)
+    }
+
     /// Place and size of a piece.
     pub(crate) fn location(&self, piece: &PlannedPiece) -> &Piece {
         location(&self.columns, piece)
     }
+}
+
+/// The entries of each piece. Which entries of a cluster have the items of a page is not known before lists are read, so that
+/// all pages of a column are said to have all of them: each gets its share.
+fn spread(pieces: &[Piece]) -> Vec<Range<u64>> {
+    let alike = pieces.chunk_by(|one, next| (one.first_entry, one.entry_end) == (next.first_entry, next.entry_end));
+    let shares = alike.flat_map(|pieces| {
+        let (first, n_pieces) = (pieces[0].first_entry, pieces.len() as u64);
+        let n_entries = pieces[0].entry_end.saturating_sub(first);
+        let at = move |index: u64| {
+            let before = u128::from(n_entries) * u128::from(index) / u128::from(n_pieces);
+            first.saturating_add(u64::try_from(before).unwrap_or(u64::MAX))
+        };
+        (0..n_pieces).map(move |index| at(index)..at(index + 1).max(at(index).saturating_add(1)))
+    });
+    shares.collect()
 }
 
 fn location<'p>(columns: &'p [Arc<PlannedColumn>], piece: &PlannedPiece) -> &'p Piece {
@@ -390,6 +448,56 @@ mod tests {
         let planned = (0..5).map(|piece| PlannedPiece::new(0, piece, false)).collect();
         let window = PlannedWindow { first_entry: 0, pieces: planned, spans: Vec::new() };
         assert_eq!(window.payload_bytes(&columns), 4 + 25);
+    }
+
+    #[test]
+    fn needed_are_the_pieces_with_some_of_the_rows() {
+        let piece = |stored_bytes, first_entry, entry_end| Piece {
+            offset: 0,
+            stored_bytes,
+            first_entry,
+            entry_end,
+            embedded: None,
+        };
+        // Two pages of items of the same twenty entries: the first is of the first ten.
+        let columns = [vec![piece(1, 0, 10), piece(2, 10, 20)], vec![piece(4, 0, 20), piece(8, 0, 20)]];
+        let columns =
+            columns.map(|pieces| Arc::new(PlannedColumn { path: "x".to_owned(), pieces, ratio: 1.0 })).to_vec();
+        let batch = |entries, pieces: &[(usize, usize)]| {
+            let pieces = pieces.iter().map(|&(column, piece)| PlannedPiece::new(column, piece, false)).collect();
+            PlannedBatch { entries, windows: vec![PlannedWindow { first_entry: 0, pieces, spans: Vec::new() }] }
+        };
+        let all = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        let plan = |batches| Plan {
+            columns: columns.clone(),
+            batches,
+            n_entries: 20,
+            style: ReadStyle {
+                grouping: arrowroot_storage::Grouping::Windows,
+                window_bytes: 1,
+                limits: None,
+                n_ahead: 0,
+            },
+            n_repeated: 0,
+            kept_budget_bytes: 0,
+            max_gap_bytes: 0,
+            schema: Arc::new(arrow_schema::Schema::empty()),
+            n_looked_into: 0,
+        };
+        let whole = plan(vec![batch(BatchEntries::Range(0..20), &all)]);
+        assert_eq!(whole.needed_bytes(&[]), (0, 15));
+        assert_eq!(whole.needed_bytes(&[3, 9]), (1 + 4, 15));
+        assert_eq!(whole.needed_bytes(&[10]), (2 + 8, 15));
+        assert_eq!(whole.needed_bytes(&[0, 19]), (15, 15));
+        // Rows count from the first entry that is delivered, over batches, and by the order that was asked for.
+        let halves = [BatchEntries::Range(5..10), BatchEntries::Range(10..20)];
+        let [first, second] = halves.map(|entries| match entries.first() {
+            5 => batch(entries, &[(0, 0), (1, 0)]),
+            _ => batch(entries, &[(0, 1), (1, 1)]),
+        });
+        assert_eq!(plan(vec![first, second]).needed_bytes(&[5]), (2 + 8, 15));
+        let list = BatchEntries::List { sorted: vec![4, 12], order: Some(vec![1, 0]) };
+        assert_eq!(plan(vec![batch(list, &all)]).needed_bytes(&[1]), (1 + 4, 15));
     }
 
     #[test]
