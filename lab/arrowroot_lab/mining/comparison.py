@@ -373,8 +373,10 @@ def _compared(
     for side in both:
         values = [value for one in side for value in _values(samples[one.row.uuid])]
         figures.append(STATISTICS[statistic](values) if values else None)
-    judged = _judged_by_nights if by == "site" else _judged_by_pairs
-    comparison = judged(both, samples, asked, statistic, figures)
+    if by == "site":
+        comparison = _judged_by_nights(both, samples, asked, statistic, figures)
+    else:
+        comparison = _judged_by_pairs(both, samples, asked, figures)
     return Compared(
         case={
             axis: value
@@ -425,11 +427,9 @@ def _judged_by_pairs(
     both: list[list[Measured]],
     samples: dict[str, list[Taken]],
     asked: Metric,
-    statistic: str,
     figures: list[float | None],
 ) -> Comparison:
     """Judge by the pairs of samples that were taken in turns."""
-    del statistic
     taken = [[(one.row.run, samples[one.row.uuid]) for one in side] for side in both]
     is_count = asked.form in _COUNTS
     pairs = paired(*taken, with_zeros=is_count)
