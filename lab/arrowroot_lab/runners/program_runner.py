@@ -22,27 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
-    from .process_line import (
-        UnsupportedError,
-        add_counters,
-        begin,
-        memory_peaks,
-        queued_ns,
-        read_io,
-        said_by_arrowroot,
-        serve,
-    )
+    from . import process_line
 else:
-    from process_line import (
-        UnsupportedError,
-        add_counters,
-        begin,
-        memory_peaks,
-        queued_ns,
-        read_io,
-        said_by_arrowroot,
-        serve,
-    )
+    import process_line
 
 if TYPE_CHECKING:
     from .process_line import Answer, Job
@@ -64,22 +46,25 @@ def identify(_: Job) -> Answer:
 def run(job: Job) -> Answer:
     """Run the command, and take its time and what the kernel counted."""
     if job.get("kind") != "program":
-        raise UnsupportedError("this engine runs the programs of workloads of kind program")
+        raise process_line.UnsupportedError("this engine runs the programs of workloads of kind program")
     with tempfile.TemporaryDirectory() as directory:
         kind = job.get("report") or "proc"
         report = Path(directory) / f"report{SUFFIXES[kind]}"
         command = words(job, report)
         output = Path(directory) / "output"
         with output.open("wb") as said, (report if kind == "json" else output).open("ab") as printed:
-            watch = begin(job)
+            watch = process_line.begin(job)
             begin_ns = time.perf_counter_ns()
             try:
                 process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said)
             except OSError as error:
-                raise UnsupportedError(f"cannot run {command[0]}: {error.strerror}") from None
+                raise process_line.UnsupportedError(f"cannot run {command[0]}: {error.strerror}") from None
             # Its counts are there until it is waited for.
             peaks = peaks_until_its_end(process.pid)
-            counted, queued = read_io(process.pid), max(queued_ns(process.pid).values(), default=0)
+            counted, queued = (
+                process_line.read_io(process.pid),
+                max(process_line.queued_ns(process.pid).values(), default=0),
+            )
             _, status, usage = os.wait4(process.pid, 0)
             wall_ns = time.perf_counter_ns() - begin_ns
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -108,12 +93,12 @@ def run(job: Job) -> Answer:
 
 def peaks_until_its_end(pid: int) -> Answer:
     """Wait for the end of a process, which is not reaped; return its peaks of memory, as they were just before."""
-    peaks = memory_peaks(pid)
+    peaks = process_line.memory_peaks(pid)
     ended = select.poll()
     descriptor = os.pidfd_open(pid)
     ended.register(descriptor, select.POLLIN)
     while not ended.poll(LOOK_MS):
-        peaks = memory_peaks(pid) or peaks
+        peaks = process_line.memory_peaks(pid) or peaks
     os.close(descriptor)
     return peaks
 
@@ -154,13 +139,13 @@ def add_statistics(answer: Answer, job: Job, report: Path) -> None:
         told = json.loads(report.read_text())
         answer["details"] |= told if isinstance(told, dict) else {"printed": told}
     elif kind == "fjr":
-        reports = said_by_arrowroot("fjr", "--json", str(report))["reports"]
+        reports = process_line.said_by_arrowroot("fjr", "--json", str(report))["reports"]
         answer["details"]["fjr"] = reports
-        add_counters(answer["counters"], of_job_report(reports))
+        process_line.add_counters(answer["counters"], of_job_report(reports))
     else:
-        figures = said_by_arrowroot("model", "--json", str(report))["predictions"][0]
+        figures = process_line.said_by_arrowroot("model", "--json", str(report))["predictions"][0]
         counts = {"n_reads": round(figures["n_reads"]), "n_bytes": round(figures["megabytes"] * 1e6)}
-        add_counters(answer["counters"], {"store": counts})
+        process_line.add_counters(answer["counters"], {"store": counts})
 
 
 def of_job_report(reports: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
@@ -182,7 +167,7 @@ def of_job_report(reports: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
             }
             if counter["name"] != "open":
                 counts["n_bytes"] = round(counter["megabytes"] * MEBIBYTE)
-            add_counters(layers, {layer: counts})
+            process_line.add_counters(layers, {layer: counts})
     return layers
 
 
@@ -192,9 +177,9 @@ def predict(job: Job) -> Answer:
     No read overlaps with another in this model, and nobody has measured by how much it is wrong: no error is told.
     """
     if not job.get("trace") or not Path(job["trace"]).exists():
-        raise UnsupportedError("a program is predicted from the report of a run")
+        raise process_line.UnsupportedError("a program is predicted from the report of a run")
     line = job["line"]
-    figures = said_by_arrowroot(
+    figures = process_line.said_by_arrowroot(
         "model", "--json", job["trace"], "--latency", f"{line['latency_ns']:.0f}ns", "--bandwidth",
         f"{line.get('bytes_per_s') or 1e12:.0f}B/s",
     )["predictions"][0]  # fmt: skip
@@ -202,4 +187,4 @@ def predict(job: Job) -> Answer:
 
 
 if __name__ == "__main__":
-    serve({"run": run, "predict": predict, "identify": identify})
+    process_line.serve({"run": run, "predict": predict, "identify": identify})
