@@ -4,10 +4,21 @@ import re
 
 import pytest
 
+import arrowroot
 from arrowroot_lab.documents import Outcome
-from arrowroot_lab.running import checking, sparing
+from arrowroot_lab.running import checking, failing, sparing
+from arrowroot_lab.running.failing import Failure
 from arrowroot_lab.storages import measure_line
 from tests.lab.fussy import fussy
+from tests.lab.fussy_xrootd import (
+    NOT_AUTHORIZED,
+    OVER_QUOTA,
+    OVERLOADED,
+    SERVER_ERROR,
+    error,
+    fussy_xrootd,
+    wait,
+)
 from tests.lab.running import LOCAL, calls, engine, run
 
 #: Far away reads arrowroot, which gives up soon; here a runner that does as told.
@@ -153,3 +164,71 @@ def test_a_token_that_expires_leaves_the_samples_to_the_next_run(campaign, numbe
     (wide,) = (one for one in far if one.case["workload_name"] == "wide")
     begun = [sample.started_at for sample in wide.samples]
     assert begun[0] < min(sample.started_at for one in results for sample in one.samples)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "words", "n_asked", "kind"),
+    [
+        (wait(3600, "from tape"), "says to come back in 3600 s", (1,), Failure.REFUSAL),
+        (error(OVER_QUOTA, "10 files are open"), "says 10 files are open (3021)", (1,), Failure.REFUSAL),
+        # Tried three times by arrowroot itself.
+        (error(OVERLOADED, "go away"), "says go away (3024)", (3,), Failure.REFUSAL),
+        (error(SERVER_ERROR, "too many clients"), "says too many clients (3012)", (3,), Failure.REFUSAL),
+        (error(SERVER_ERROR, "no such disk"), "says no such disk (3012)", (3,), Failure.FINAL),
+        # Asked again by the official client, if that is there: it has more ways to say who it is.
+        (error(NOT_AUTHORIZED, "the token has expired"), "token has expired", (1, 2, 3), Failure.CREDENTIALS),
+        (error(NOT_AUTHORIZED, "go away"), "go away", (1, 2, 3), Failure.CREDENTIALS),
+    ],
+)
+def test_what_arrowroot_says_of_a_refusal_over_xrootd_tells_its_kind(numbers, refusal, words, n_asked, kind):
+    with fussy_xrootd(numbers.parent) as server:
+        server.refusal = refusal
+        with pytest.raises(arrowroot.ArrowrootError) as told:
+            arrowroot.open(server.url(numbers.name), retries=2, timeout=1, deadline=20)
+        assert words in str(told.value)
+        assert failing.kind_of(str(told.value), "url") is kind
+        assert server.n_refused in n_asked
+        # A wait for which there is time is waited for, and is no failure.
+        server.refuse_times(wait(0), 2)
+        arrowroot.open(server.url(numbers.name), retries=0, timeout=5, deadline=20).close()
+        assert server.n_refused == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("[3024] go away", Failure.REFUSAL),
+        ("[3021] 10 files are open", Failure.REFUSAL),
+        ("[3012] too many clients", Failure.REFUSAL),
+        ("[3010] go away", Failure.CREDENTIALS),
+        ("[3030] go away", Failure.CREDENTIALS),
+        ("[3011] go away", Failure.FINAL),
+    ],
+)
+def test_so_do_the_words_of_the_official_client(words, kind):
+    said = f"OSError: File did not open properly: [ERROR] Server responded with an error: {words}"
+    assert failing.kind_of(said, "url") is kind
+    # Whatever has such a number elsewhere is none.
+    assert failing.kind_of(f"OSError: {words}", "url") is not Failure.CREDENTIALS
+    assert failing.kind_of(said, "local") is Failure.FINAL
+
+
+@pytest.mark.usefixtures("undisturbed")
+@pytest.mark.parametrize("number", [OVER_QUOTA, NOT_AUTHORIZED])
+def test_a_storage_that_refuses_over_xrootd_is_asked_little_more_in_a_round(campaign, numbers, number):
+    with fussy_xrootd(numbers.parent) as server:
+        path = campaign(ENGINES, storages=server.storage() + LOCAL, repeats=2)
+        then = Then(lambda: server.refuse_times(error(number, "no more"), 1 << 60))
+        summary, results = run(path, events=then)
+        here = {("here", name): (Outcome.OK, 2) for name in ("wide", "narrow")}
+        (problem,) = summary.failures
+        if number == OVER_QUOTA:
+            assert problem.startswith("storage far refuses, and is left alone: ")
+            far = {("far", "wide"): (Outcome.REFUSED, 1), ("far", "narrow"): (Outcome.REFUSED, 0)}
+            assert (outcomes(results), len(summary.left)) == (here | far, 0)
+        else:
+            assert problem.startswith("storage far wants new credentials: ")
+            assert (outcomes(results), len(summary.left)) == (here, 2)
+        assert "no more" in problem
+        # An opening of the case, and one after the storage was left alone for a while; or those of above.
+        assert server.n_refused <= (2 if number == OVER_QUOTA else 3)

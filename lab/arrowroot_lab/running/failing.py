@@ -8,6 +8,8 @@ from enum import Enum
 #: How often a sample is tried again.
 N_RETRIES = 2
 _STATUS = r"(?:http|status|answered|says|error)\W{1,3}"
+#: What a server of XRootD says, as arrowroot and its own client tell it: the number stands behind the words, or before.
+_XROOTD = r"server (?:says|responded)\b[^\n]*"
 
 
 class Failure(Enum):
@@ -19,11 +21,15 @@ class Failure(Enum):
     REFUSAL = (
         rf"{_STATUS}(?:429|503)\b|service unavailable|too many requests|slow ?down|overload|server (?:is )?busy",
         r"says to come back in",
+        # Over quota, overloaded.
+        rf"{_XROOTD}(?:[\[(](?:3021|3024)[\])]|too many\b)",
     )
     #: The server wants other credentials.
     CREDENTIALS = (
         rf"{_STATUS}40[13]\b|unauthori[sz]ed|forbidden|auth\w* failed|(?:access|permission|authori[sz]ation) denied",
         r"(?:token|certificate|proxy|credentials?) (?:has |have |is )?expired|expired (?:token|certificate|proxy|cred)",
+        # Not authorized, authentication failed.
+        rf"{_XROOTD}[\[(](?:3010|3030)[\])]",
     )
     #: It may be gone if one tries again: of networks and servers.
     TRANSIENT = (
