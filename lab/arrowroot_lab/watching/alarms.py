@@ -240,17 +240,19 @@ def _common(faults: list[list[SiteRise]], kind: str, name: str, n_could: int) ->
     changes = Counter(change for one in ones for change in one.changed().items())
     share = f"{len(sites)} of {n_could} sites that measure it show it"
     ratios = _ratios([one for fault in faults for one in fault])
-    dates = min(one.since for one in ones), min(one.seen for one in ones)
+    # The first site by its own rounds may have had a slow night before, by chance.
+    since, seen = statistics.median_low([one.since for one in ones]), min(one.seen for one in ones)
     uuids = tuple(both for one in ones for both in _uuids(one))
     if changes and (most := changes.most_common(1)[0])[1] >= _SHARE_OF_SITES * len(ones):
         engine, (before, now) = most[0]
+        since = min(filter(None, (one.first_with(engine, now) for one in ones)), default=since)
         return PlaceAlarm(
-            PlaceState.SLOWER_ENGINE, f"{engine} {now}, at {len(sites)} sites", sites, Fault.ENGINE, ratios, *dates,
-            {engine: (before, now)}, (f"{engine} {before} -> {now} since", share), uuids,
+            PlaceState.SLOWER_ENGINE, f"engine {engine} {now}, at {len(sites)} sites", sites, Fault.ENGINE, ratios,
+            since, seen, {engine: (before, now)}, (f"engine {engine} {before} -> {now} since", share), uuids,
         )  # fmt: skip
     what = {"site": "all that is measured", "engine": f"engine {name}"}.get(kind, f"{kind} {name}")
     return PlaceAlarm(
-        PlaceState.SLOWER_PLACE, f"{len(sites)} sites, {what}", sites, Fault.CENTRAL, ratios, *dates, {},
+        PlaceState.SLOWER_PLACE, f"{len(sites)} sites, {what}", sites, Fault.CENTRAL, ratios, since, seen, {},
         (share, "no version changed with it: a central service, or data that all read"), uuids,
     )  # fmt: skip
 
@@ -268,10 +270,10 @@ def _single(fault: list[SiteRise], heard: Sequence[SiteHistory]) -> PlaceAlarm:
         )
         if elsewhere:
             evidence.append(
-                f"{engine} {before} -> {now} since, and {', '.join(elsewhere)} with it did not rise"
+                f"engine {engine} {before} -> {now} since, and {', '.join(elsewhere)} with it did not rise"
             )
         else:
-            evidence.append(f"{engine} {before} -> {now} since, at no other site: pairs of both tell")
+            evidence.append(f"engine {engine} {before} -> {now} since, at no other site: pairs of both tell")
             state = PlaceState.SLOWER_ENGINE
     place = site if one.group.kind == "site" else f"{site}, {one.group.kind} {one.group.name}"
     return PlaceAlarm(

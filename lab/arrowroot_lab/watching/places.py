@@ -115,6 +115,14 @@ class SiteRise:
                 found[now.engine] = before.version, now.version
         return found
 
+    def first_with(self, engine: str, version: str) -> str | None:
+        """Return when the first round of its site began in which an engine had a version; None: it never had."""
+        rows = [row for row in self.history.results if any(one and one.engine == engine for one in row)]
+        for begin, results in zip(self.history.rounds, zip(*rows, strict=True), strict=True):
+            if any(one and (one.engine, one.version) == (engine, version) for one in results):
+                return begin
+        return None
+
     def engines(self) -> set[str]:
         """Return the engines of its series."""
         return {self.history.rows[row].engine for row in self.rise.members}
