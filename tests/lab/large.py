@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from arrowroot_lab.store import Filter, Store
+from arrowroot_lab.store.migrations.newest import renew
 from arrowroot_lab.store.tables import metadata
 from tests.lab.hubs import FIRST_NIGHT, MODELS, Hub
 
@@ -32,13 +33,6 @@ _LATER = {
         "lpad(to_hex({1}), 8, '0') || substr({0}, 9)",
     ),
 }
-_NEWEST = """
-    INSERT INTO newest (series_id, version, campaign, result_id, created_at, uuid)
-    SELECT series_id, version, campaign, id, created_at, uuid FROM (
-        SELECT result.*, row_number() OVER (
-            PARTITION BY series_id, version, campaign ORDER BY created_at DESC, uuid DESC
-        ) AS place FROM result
-    ) AS ranked WHERE place = 1"""
 
 
 def fill(store: Store, n_results: int) -> None:
@@ -60,8 +54,7 @@ def fill(store: Store, n_results: int) -> None:
         n = store.count()
         for month in range(1, -(-n_results // n)):
             _copy_month(connection, month, month * n)
-        connection.execute(text("DELETE FROM newest"))
-        connection.execute(text(_NEWEST))
+        renew(connection)
         connection.execute(text("ANALYZE"))
         if connection.dialect.name == "postgresql":
             connection.execute(
@@ -122,7 +115,6 @@ def _copy_month(connection: Connection, month: int, by: int) -> None:
 
 
 def _columns(table: str) -> list[str]:
-
     return [column.name for column in metadata.tables[table].columns]
 
 

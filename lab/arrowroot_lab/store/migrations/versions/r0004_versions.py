@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from arrowroot_lab.documents import decode
+from arrowroot_lab.store.migrations.newest import renew
 from arrowroot_lab.store.summary import summary_of
 
 revision = "0004"
@@ -16,13 +17,6 @@ depends_on = None
 #: What is made of a version.
 _COLUMNS = ("version", "engine_group", "storage_group", "strategy_group", "layout_group")
 _BATCH = 200
-_NEWEST = """
-    INSERT INTO newest (series_id, version, campaign, result_id, created_at, uuid)
-    SELECT series_id, version, campaign, id, created_at, uuid FROM (
-        SELECT result.*, row_number() OVER (
-            PARTITION BY series_id, version, campaign ORDER BY created_at DESC, uuid DESC
-        ) AS place FROM result
-    ) AS ranked WHERE place = 1"""
 
 
 def upgrade() -> None:
@@ -43,5 +37,4 @@ def upgrade() -> None:
             result.update().where(result.c.id == sa.bindparam("key")),
             [{"key": key, **{name: getattr(one, name) for name in _COLUMNS}} for key, one in told],
         )
-    connection.execute(sa.text("DELETE FROM newest"))
-    connection.execute(sa.text(_NEWEST))
+    renew(connection)

@@ -10,6 +10,7 @@ from alembic import op
 
 from arrowroot_lab.documents import from_json, text_of
 from arrowroot_lab.redaction import redacted
+from arrowroot_lab.store.migrations.newest import renew
 from arrowroot_lab.store.summary import summary_of
 
 revision = "0005"
@@ -22,13 +23,6 @@ _RESULT = sa.table("result", *(sa.column(name) for name in ("id", "series_id", "
 _DOCUMENT = sa.table("document", sa.column("result_id"), sa.column("text"))
 _SAMPLE = sa.table("sample", *(sa.column(name) for name in ("result_id", "place", "reason")))
 _ACCEPTED = sa.table("accepted", sa.column("series_id"), sa.column("reason"))
-_NEWEST = """
-    INSERT INTO newest (series_id, version, campaign, result_id, created_at, uuid)
-    SELECT series_id, version, campaign, id, created_at, uuid FROM (
-        SELECT result.*, row_number() OVER (
-            PARTITION BY series_id, version, campaign ORDER BY created_at DESC, uuid DESC
-        ) AS place FROM result
-    ) AS ranked WHERE place = 1"""
 
 
 def upgrade() -> None:
@@ -55,8 +49,7 @@ def upgrade() -> None:
                 _ACCEPTED.update().where(_ACCEPTED.c.reason == row.reason).values(reason=reason)
             )
     if is_any:
-        connection.execute(sa.text("DELETE FROM newest"))
-        connection.execute(sa.text(_NEWEST))
+        renew(connection)
 
 
 def _replace(connection: sa.Connection, key: int, document: dict[str, object]) -> None:
