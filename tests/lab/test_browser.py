@@ -7,6 +7,7 @@ skipped, with the reason; in CI that is an error.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from datetime import datetime, timedelta, timezone
@@ -224,7 +225,7 @@ def test_pages_of_a_hub_fit_the_screen_and_begin_with_the_places_that_are_ill(pa
 
 @pytest.mark.parametrize("page", [{"screen": screen} for screen in SCREENS], indirect=True, ids=SCREENS)
 def test_tables_that_are_wider_than_their_place_say_so(page, site):
-    n_wide = n_fit = 0
+    n_wide = n_fit = n_cards = 0
     for kind in KINDS:
         page.goto(address(site, kind))
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -236,8 +237,55 @@ def test_tables_that_are_wider_than_their_place_say_so(page, site):
         assert all(is_wide == is_told for is_wide, is_told in tables), kind
         n_wide += sum(is_wide for is_wide, _ in tables)
         n_fit += sum(not is_wide for is_wide, _ in tables)
+        n_cards += page.locator("table.cards").count()
     assert n_fit > 3
-    assert n_wide > 3 or page.viewport_size["width"] > 1000
+    # On a telephone a row of what would be wider is a card, and nothing is out of sight.
+    assert (n_cards > 3, n_wide) == ((True, 0) if page.viewport_size["width"] < 1000 else (False, n_wide))
+
+
+@pytest.mark.parametrize("page", [{"screen": "telephone"}], indirect=True, ids=["telephone"])
+def test_what_sites_missed_and_failed_is_seen_on_a_telephone(page, hub):
+    page.goto((hub / "index.html").as_uri())
+    for n in range(4):
+        row = page.locator("#sites tbody tr").nth(n)
+        for cell in row.locator("td").all():
+            box = cell.bounding_box()
+            assert box["x"] + box["width"] <= page.viewport_size["width"]
+        assert "missed" in row.locator("td").nth(-2).evaluate("one => one.dataset.title || 'missed'")
+
+
+def test_the_link_of_an_alarm_opens_a_figure_that_shows_it(page, hub):
+    for place in ("RAL, storage davs", "CERN"):
+        page.goto((hub / "index.html").as_uri())
+        page.locator(".ills a", has_text=place).click()
+        words = page.locator("#answer").inner_text()
+        before, now = re.search(r"median ([\d.]+) before 2026-10-13 and ([\d.]+) since", words).groups()
+        assert float(before) == pytest.approx(1, abs=0.05)
+        assert float(now) == pytest.approx(2 if place != "CERN" else 1.4, rel=0.06)
+        assert page.locator("svg.figure text", has_text="since 2026-10-13").count() == 1
+    # What is opened without a choice is the worst place, and says so.
+    page.goto((hub / "explore.html").as_uri())
+    assert "Opened with what is ill: RAL, storage davs." in page.locator("#answer").inner_text()
+    assert page.locator("#of-site").inner_text() == "Site: RAL"
+    page.locator("#of-site").click()
+    assert page.locator("#choose details[data-axis=site] .note").inner_text() == "None ticked: all."
+    page.get_by_label("RAL", exact=True).uncheck()
+    assert page.locator("#of-site").inner_text() == "Site: all 4"
+    page.select_option("#choose-colour", "load_1_minute")
+    assert page.locator("#key li").count() == 4
+    assert page.troubles == []
+
+
+def test_all_sites_are_shown_also_where_they_are_more_than_colours(page, tmp_path):
+    sites = tuple(f"S{at}" for at in range(10))
+    with Store.open(tmp_path / "lab.db") as store:
+        for result in Hub(sites=sites, n_nights=1, storages=("root",)).results():
+            store.put(result)
+        publish(store, tmp_path / "pages", at=NOW)
+    page.goto((tmp_path / "pages" / "explore.html").as_uri())
+    assert "10 points of 10 sites" in page.locator("#answer").inner_text()
+    assert "Opened with one test of many" in page.locator("#answer").inner_text()
+    assert page.locator("#key li").last.inner_text().strip() == "3 others: S7, S8, S9"
 
 
 @pytest.mark.parametrize("page", [{"screen": "telephone"}], indirect=True, ids=["telephone"])
@@ -249,7 +297,8 @@ def test_the_answer_is_on_the_first_screen_of_a_telephone(page, site):
     assert page.locator("#stale").is_hidden()
 
 
-@pytest.mark.parametrize("page", [{"screen": "telephone"}], indirect=True, ids=["telephone"])
+# Without its script, by which a row of a wide table is a card there.
+@pytest.mark.parametrize("page", [{"screen": "telephone", "script": False}], indirect=True, ids=["telephone"])
 def test_pages_are_read_by_keyboard_alone(page, site):
     page.goto(address(site, "overview"))
     page.keyboard.press("Tab")
@@ -298,6 +347,9 @@ def test_a_page_that_nobody_has_made_anew_says_so(page, tmp_path, request):
         publish(store, tmp_path / "pages", at=NOW - timedelta(days=40))
     page.goto((tmp_path / "pages" / "index.html").as_uri())
     assert page.locator("#stale").is_visible() == has_script
+    # What was not old then is old by now.
+    assert page.locator("#n-old").is_visible() == has_script
+    assert page.locator("#old-tile b").inner_text() == ("3" if has_script else "0")
     age = page.locator("#campaigns td data[data-age]").inner_text()
     assert age == ("50 days" if has_script else "10 days")
 
@@ -350,6 +402,8 @@ def test_points_are_those_of_the_store_and_a_link_keeps_the_choice(page, tmp_pat
     page.locator("#of-test").click()
     page.locator("#choose details[data-axis=test] input:checked").uncheck()
     page.get_by_label("nanoaod / all / auto").check()
+    page.locator("#of-storage").click()
+    page.locator("#choose details[data-axis=storage] input:checked").uncheck()
     page.select_option("#choose-y", "cpu_ns")
     page.locator("#of-site").click()
     page.get_by_label("RAL", exact=True).check()

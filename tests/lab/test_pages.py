@@ -9,7 +9,7 @@ import uuid
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -283,6 +283,17 @@ def test_what_was_not_measured_for_long_is_old(store, tmp_path):
     assert sum(row["n_series"] for row in page.records("old")) == n_series
 
 
+def test_the_page_can_count_what_becomes_old_after_it_was_made(pages, documents):
+    told = {name: value for _, name, value in pages["index.html"].attributes if name.startswith("data-")}
+    days = dict(one.split(":") for one in told["data-newest"].split())
+    last = {}
+    for one in standing(documents):
+        key = one.campaign["name"], one.series_id
+        last[key] = max(one.created_at[:10], last.get(key, ""))
+    assert {day: int(n) for day, n in days.items()} == Counter(last.values())
+    assert told["data-n"] == "0"
+
+
 def test_cases_that_fail_now_or_work_again_are_news(tmp_path):
     with Store.open(tmp_path / "lab.db") as store:
         first = Made(storages=("local",), engines=("uproot",), n_runs=1, with_trouble=False).results()
@@ -521,7 +532,10 @@ def test_all_links_lead_somewhere_within_the_site(pages, site):
             path = (page.path.parent / unquote(target.path)).resolve() if target.path else page.path
             assert path.is_file(), (page.path, href)
             assert path.is_relative_to(site.resolve()), (page.path, href)
-            if target.fragment:
+            if path.name == "explore.html" and "=" in target.fragment:
+                told = set(parse_qs(target.fragment, strict_parsing=True))
+                assert told <= {"site", "storage", "test", "y", "as", "since", "colour"}, href
+            elif target.fragment:
                 other = pages.get(str(path.relative_to(site.resolve())))
                 assert target.fragment in other.identifiers, (page.path, href)
 

@@ -255,7 +255,6 @@ def test_one_fault_at_all_sites_is_one_alarm():
     assert alarm.place == "engine root 2, at 4 sites"
 
 
-
 def test_a_fault_of_all_began_with_its_version_and_not_with_a_slow_night_of_one_site_before():
     told = {"sites": ("A", "B", "C", "D"), "seed": 4}
     faults = hubs.Fault("engine", "A", 20, 0.4), hubs.Fault("site", "A", 19, 0.6, n_nights=1)
@@ -266,6 +265,7 @@ def test_a_fault_of_all_began_with_its_version_and_not_with_a_slow_night_of_one_
     # A drawn hub of which one of nine sites had a slow night before.
     (alarm,) = (one for one in planted_places.rung(hubs.drawn(40_011), 29) if len(one.sites) > 1)
     assert alarm.since[:10] == "2026-10-26"
+
 
 def test_a_version_that_one_site_alone_has_is_blamed_and_ends_with_it():
     hub = hubs.Hub(

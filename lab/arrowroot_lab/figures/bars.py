@@ -103,6 +103,7 @@ def bars(
         height = sum(_GROUP_ROW + row * len(members) for members in groups.values())
         x = linear(ends, left, drawing.width - texts - 12, measure.form, from_zero=True)
         frame = Frame(x, linear((), height + 4.0, 4.0, "count", from_zero=True))
+        has_spread = any(bar.low is not None and bar.low != bar.high for bar in data)
         used = draw_x_axis(drawing, frame, measure.title, 3 if drawing.width < 500 else 6)
         y = 4.0
         for name, members in groups.items():
@@ -113,7 +114,9 @@ def bars(
                     drawing.text(
                         frame.left, y + _NAME_ROW - 2, bar.name, width=drawing.width - frame.left - 4
                     )
-                _draw_bar(drawing, bar, frame, measure, y=y + row - _ROW, style=styles[bar.series])
+                place = y + row - _ROW
+                style = styles[bar.series]
+                _draw_bar(drawing, bar, frame, measure, y=place, style=style, has_spread=has_spread)
                 if is_beside:
                     drawing.text(frame.left - 6, y + _BASELINE, bar.name, anchor="end")
                 y += row
@@ -122,7 +125,9 @@ def bars(
     return drawn(title, caption, table, draw)
 
 
-def _draw_bar(drawing: Drawing, bar: Bar, frame: Frame, measure: Column, *, y: float, style: int) -> None:
+def _draw_bar(
+    drawing: Drawing, bar: Bar, frame: Frame, measure: Column, *, y: float, style: int, has_spread: bool
+) -> None:
     middle, baseline = y + _ROW / 2, y + _BASELINE
     if bar.value is None:
         room = drawing.width - frame.left - 8
@@ -140,4 +145,5 @@ def _draw_bar(drawing: Drawing, bar: Bar, frame: Frame, measure: Column, *, y: f
     if low < high:
         x1, x2 = frame.x(low), frame.x(high)
         draw_whisker(drawing, x1, x2, middle)
-    drawing.text(frame.x(max(bar.value, high)) + 6, baseline, text, look="strong")
+    # In a column of their own where they have whiskers: beside the end of one it would be taken for that end.
+    drawing.text((frame.right if has_spread else frame.x(bar.value)) + 6, baseline, text, look="strong")

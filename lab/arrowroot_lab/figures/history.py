@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _HEIGHT_WIDE, _HEIGHT_NARROW = 260.0, 220.0
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LETTER_PX = 18
+#: Between labels of dates, in pixels and in days.
+_DATE_PX, _STEPS, _DAY_S = 90, (1, 2, 7, 14, 28, 91, 182, 364, 728), 86_400.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Mark:
 def history(
     title: str, caption: str, moments: Sequence[Moment], marks: Sequence[Mark], measure: Column
 ) -> Figure:
-    """Return the history of a series, equal steps from result to result; the axis does not begin at zero.
+    """Return the history of a series over time; the axis of values does not begin at zero.
 
     Marks have letters in the picture, explained below it and in the notes of the table.
     """
@@ -85,13 +89,16 @@ def history(
         ]
         y = linear(ends, bottom, top, measure.form, from_zero=False)
         left = label_room(y, 6) + 16
-        x = Scale(-0.5, max(len(moments) - 0.5, 0.5), left, drawing.width - 10, "count")
+        times = [_time(moment.at) for moment in moments]
+        room = max((max(times) - min(times)) * 0.03, 3600.0) if times else 3600.0
+        ends_at = (min(times) - room, max(times) + room) if times else (0.0, 1.0)
+        x = Scale(*ends_at, left, drawing.width - 10, "count")
         frame = Frame(x, y)
         draw_y_axis(
             drawing, frame, measure.title + ("" if y.low <= 0 else ", axis not from zero"), 6, above=38
         )
         drawing.line(left, bottom, frame.right, bottom, "axis")
-        _draw_marks(drawing, frame, lettered)
+        _draw_marks(drawing, frame, lettered, times)
         _draw_moments(drawing, frame, moments, joined, measure)
         used = _draw_dates(drawing, frame, moments)
         for letter, mark in lettered:
@@ -105,6 +112,11 @@ def history(
     return drawn(title, caption, table, draw)
 
 
+def _time(date: str) -> float:
+    """Seconds since 1970."""
+    return datetime.fromisoformat(date.replace("Z", "+00:00")).timestamp()
+
+
 def _letter(place: int) -> str:
     return _LETTERS[place] if place < len(_LETTERS) else str(place + 1)
 
@@ -114,11 +126,15 @@ def _said(mark: Mark, moments: Sequence[Moment]) -> str:
     return f"{at} {mark.kind}: {mark.text}".strip()
 
 
-def _draw_marks(drawing: Drawing, frame: Frame, lettered: Sequence[tuple[str, Mark]]) -> None:
+def _draw_marks(
+    drawing: Drawing, frame: Frame, lettered: Sequence[tuple[str, Mark]], times: Sequence[float]
+) -> None:
     """Draw a line before the moment of each mark, with its letter above; letters of near marks are put together."""
     letters_at: list[tuple[float, str]] = []
     for letter, mark in sorted(lettered, key=lambda item: item[1].place):
-        x = frame.x(mark.place - 0.5)
+        # Between the moment and the one before.
+        before, now = (times[min(max(place, 0), len(times) - 1)] for place in (mark.place - 1, mark.place))
+        x = frame.x((before + now) / 2)
         drawing.line(x, frame.top - 8, x, frame.bottom, "mark")
         if letters_at and x - letters_at[-1][0] < _LETTER_PX:
             letters_at[-1] = (letters_at[-1][0], letters_at[-1][1] + letter)
@@ -137,7 +153,10 @@ def _draw_moments(
     for style, places in enumerate(joined.values()):
         styles |= dict.fromkeys(places, style)
         run: list[tuple[float, float]] = []
-        for value, x in [*((moments[place].value, frame.x(place)) for place in places), (None, 0.0)]:
+        for value, x in [
+            *((moments[place].value, frame.x(_time(moments[place].at))) for place in places),
+            (None, 0.0),
+        ]:
             if value is not None:
                 run.append((x, frame.y(value)))
                 continue
@@ -148,7 +167,7 @@ def _draw_moments(
     # Many points want small marks, and no whiskers that would hide each other.
     step = (frame.right - frame.left) / max(len(moments), 1)
     for place, moment in enumerate(moments):
-        x = frame.x(place)
+        x = frame.x(_time(moment.at))
         if moment.value is None:
             drawing.path(
                 f"M{x - 4:.1f} {frame.bottom - 10:.1f}l8 8m-8 0l8 -8",
@@ -164,17 +183,31 @@ def _draw_moments(
 
 
 def _draw_dates(drawing: Drawing, frame: Frame, moments: Sequence[Moment]) -> float:
-    """Write versions and days under the points as far as there is room."""
-    versions, days = [], []
-    last_version = last_day = ""
-    for place, moment in enumerate(moments):
-        x = frame.x(place)
+    """Write versions under the points as far as there is room, and days at equal steps of time."""
+    versions = []
+    last_version = ""
+    for moment in moments:
+        at = _time(moment.at)
         if moment.version != last_version:
-            versions.append((x, Tick(place, fitted(moment.version, 110, SMALL))))
+            versions.append((frame.x(at), Tick(at, fitted(moment.version, 110, SMALL))))
             last_version = moment.version
-        if moment.at[:10] != last_day:
-            days.append((x, Tick(place, moment.at[:10])))
-            last_day = moment.at[:10]
+    n_labels = max(int((frame.right - frame.left) / _DATE_PX), 1)
+    days = [(frame.x(at), Tick(at, _day(at))) for at in _days(frame.x.low, frame.x.high, n_labels)]
+    if not days and moments:
+        days = [(frame.x(_time(moments[0].at)), Tick(0.0, moments[0].at[:10]))]
+    for x, _ in days:
+        drawing.line(x, frame.bottom, x, frame.bottom + 5, "axis")
     x_labels(drawing, versions, frame.bottom + 20)
     x_labels(drawing, days, frame.bottom + 20 + LINE_PX)
     return frame.bottom + 26 + LINE_PX
+
+
+def _days(begin: float, end: float, n_most: int) -> list[float]:
+    """Beginnings of days, at steps of so many days that there are not more of them than asked."""
+    n_days = (end - begin) / _DAY_S
+    step = next((one for one in _STEPS if n_days / one <= n_most), math.ceil(n_days / n_most)) * _DAY_S
+    return [place * step for place in range(math.ceil(begin / step), math.floor(end / step) + 1)]
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).isoformat()[:10]

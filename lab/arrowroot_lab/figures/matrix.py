@@ -1,4 +1,4 @@
-"""A matrix with numbers in it: each cell has its value, and its ratio to the best of its row."""
+"""A matrix with numbers in it: each cell has its value, and its ratio to the best of its row, or to its own past."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .lettering import text_width, wrapped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ROW, _LINE, _CELL_PX = 40, 15, 92
-#: Ratios to the best from which on a cell has the next colour.
-_HEAT = (1.05, 1.25, 1.6, 2.5, 5.0)
+_ROW, _ROW_OF_LEVELS, _LINE, _CELL_PX = 40, 26, 15, 92
+#: Ratios to the best, and to what is usual, from which on a cell has the next colour.
+_HEAT, _HEAT_OF_LEVELS = (1.05, 1.25, 1.6, 2.5, 5.0), (1.1, 1.2, 1.5, 2.5, 5.0)
 _N_HEAD_LINES = 3
 
 
@@ -32,6 +32,8 @@ class Cell:
     note: str = ""
     #: A value that does not count, for want of a better one; it is told above the word, and in the table.
     aside: float | None = None
+    #: It is an alarm, whatever its value: it has an edge.
+    is_ill: bool = False
 
     @property
     def is_bad(self) -> bool:
@@ -97,33 +99,72 @@ def matrix(
     )
 
     def draw(drawing: Drawing, is_narrow: bool) -> float:
-        names = max((text_width(name, SMALL) for name in rows.names), default=0.0) + 10
-        left = min(names, drawing.width * (0.34 if is_narrow else 0.38))
-        n_columns = max(len(columns.names), 1)
-        n_blocks = -(-n_columns // max(int((drawing.width - left) // _CELL_PX), 1))
-        n_beside = -(-n_columns // n_blocks)
-        width = min((drawing.width - left - 2) / n_beside, 1.6 * _CELL_PX)
-        grid = _Grid(drawing, cells, compared, measure, left, width)
-        y = 2.0
-        for begin in range(0, n_columns, n_beside):
-            y = grid.draw_block(rows.names, columns.names[begin : begin + n_beside], y)
-        return y
+        return _draw(drawing, _Grid(drawing, cells, compared, measure), rows, columns, is_narrow)
 
     return drawn(title, caption, table, draw)
+
+
+def levels(
+    title: str,
+    caption: str,
+    cells: Mapping[tuple[str, str], Cell],
+    measure: Column,
+    *,
+    rows: Axis,
+    columns: Axis,
+) -> Figure:
+    """Return a matrix of which each value is a ratio to what is usual in that cell: no two cells are compared."""
+    table = ResultTable(
+        title,
+        (
+            Column("row", rows.title),
+            Column("column", columns.title),
+            measure,
+            Column("of", "Of"),
+            Column("state", "State"),
+        ),
+        tuple(
+            (row, column, cell.value, cell.note, cell.word or ("alarm" if cell.is_ill else "ok"))
+            for row in rows.names
+            for column in columns.names
+            if (cell := cells.get((row, column))) is not None
+        ),
+    )
+
+    def draw(drawing: Drawing, is_narrow: bool) -> float:
+        return _draw(drawing, _Grid(drawing, cells, {}, measure, is_of_levels=True), rows, columns, is_narrow)
+
+    return drawn(title, caption, table, draw)
+
+
+def _draw(drawing: Drawing, grid: _Grid, rows: Axis, columns: Axis, is_narrow: bool) -> float:
+    """Draw all cells; columns that do not fit beside each other follow in blocks below."""
+    names = max((text_width(name, SMALL) for name in rows.names), default=0.0) + 10
+    grid.left = min(names, drawing.width * (0.34 if is_narrow else 0.38))
+    n_columns = max(len(columns.names), 1)
+    n_blocks = -(-n_columns // max(int((drawing.width - grid.left) // _CELL_PX), 1))
+    n_beside = -(-n_columns // n_blocks)
+    grid.width = min((drawing.width - grid.left - 2) / n_beside, 1.6 * _CELL_PX)
+    y = 2.0
+    for begin in range(0, n_columns, n_beside):
+        y = grid.draw_block(rows.names, columns.names[begin : begin + n_beside], y)
+    return y
 
 
 def _ratio(cell: Cell, best: float | None) -> float | None:
     return cell.value / best if cell.value is not None and best else None
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Grid:
     drawing: Drawing
     cells: Mapping[tuple[str, str], Cell]
     best: Mapping[str, float]
     measure: Column
-    left: float
-    width: float
+    is_of_levels: bool = False
+    #: Where cells begin, and how wide each is.
+    left: float = 0.0
+    width: float = 0.0
 
     def draw_block(self, rows: Sequence[str], columns: Sequence[str], y: float) -> float:
         """Draw some of the columns, with all rows; return where it ends."""
@@ -140,13 +181,17 @@ class _Grid:
         for name in rows:
             lines = wrapped(name, self.left - 8, SMALL)[:2]
             for index, line in enumerate(lines):
-                baseline = y + 24 - 7.5 * (len(lines) - 1) + _LINE * index
+                baseline = y + self._row / 2 + 4 - 7.5 * (len(lines) - 1) + _LINE * index
                 self.drawing.text(2, baseline, line, width=self.left - 8)
             for place, column in enumerate(columns):
-                box = Box(self.left + place * self.width + 1, y + 1, self.width - 2, _ROW - 2)
+                box = Box(self.left + place * self.width + 1, y + 1, self.width - 2, self._row - 2)
                 self._draw_cell(box, self.cells.get((name, column)), self.best.get(name))
-            y += _ROW
+            y += self._row
         return y + 12
+
+    @property
+    def _row(self) -> int:
+        return _ROW_OF_LEVELS if self.is_of_levels else _ROW
 
     def _draw_cell(self, box: Box, cell: Cell | None, best: float | None) -> None:
         middle, room = box.x + box.width / 2, box.width - 6
@@ -157,12 +202,20 @@ class _Grid:
             if cell is not None and cell.aside is not None:
                 about = f"about {shown(cell.aside, self.measure.form)}"
                 drawing.text(middle, box.y + 17, about, anchor="middle", look="muted", width=room)
-            baseline = box.y + (23 if cell is None or cell.aside is None else 32)
+            baseline = box.y + (self._row / 2 + 3 if cell is None or cell.aside is None else 32)
             drawing.text(middle, baseline, word or "-", anchor="middle", look="muted", width=room)
             return
         if cell.value is None:
             drawing.rectangle(box, "cell bad", cell.note or cell.word)
             drawing.text(middle, box.y + 23, cell.word, anchor="middle", look="bad strong", width=room)
+            return
+        if self.is_of_levels:
+            heat = sum(cell.value >= limit for limit in _HEAT_OF_LEVELS)
+            drawing.rectangle(box, f"cell heat{heat}{' ill' if cell.is_ill else ''}", cell.note)
+            look = "strong" if cell.is_ill else ""
+            sign = "\N{BALLOT X} " if cell.is_ill else ""
+            text = sign + shown(cell.value, self.measure.form)
+            drawing.text(middle, box.y + 16, text, anchor="middle", look=look, width=room)
             return
         ratio = _ratio(cell, best)
         heat = 0 if ratio is None else sum(ratio > limit for limit in _HEAT)

@@ -81,7 +81,8 @@ def by_site(title: str, caption: str, found: Sequence[AtSite]) -> Figure:
         top = (draw_key(drawing, versions, 0) if len(versions) > 1 else 0.0) + 6
         n_lanes = {name: max(len(of_site), 1 + bool(of_site[0].word)) for name, of_site in sites.items()}
         height = sum(_GAP + _LANE * n for n in n_lanes.values())
-        names = max((text_width(name, SMALL, is_bold=True) for name in sites), default=0.0) + 12
+        words = [*sites, *(one.word for one in found)]
+        names = max((text_width(word, SMALL, is_bold=True) for word in words), default=0.0) + 12
         left = min(names, drawing.width * _NAMES)
         middle = left + (drawing.width - left) * _TIMES
         ends = [end for one in found for end in (one.wall_ns, one.low, one.high) if end]
@@ -140,7 +141,8 @@ class _Lane:
         if low < high:
             draw_whisker(drawing, x(low), x(high), self.y)
         drawing.marker(x(one.wall_ns), self.y, self.style, said)
-        drawing.text(max(x(one.wall_ns), x(high)) + 8, baseline, shown(one.wall_ns, "time"), look="strong")
+        # In a column of their own: beside the end of a whisker it would be taken for that end.
+        drawing.text(x.end + 8, baseline, shown(one.wall_ns, "time"), look="strong")
         if one.cpu_efficiency is not None:
             drawing.marker(efficiency(one.cpu_efficiency), self.y, self.style)
             drawing.text(efficiency(one.cpu_efficiency) + 8, baseline, shown(one.cpu_efficiency, "share"))

@@ -10,6 +10,7 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import LEAST_HISTORY, changes, median_bounds
 
 from .environments import flat
+from .format import shown
 from .metrics import JUDGED, STATISTICS, Metric, judged, metric
 from .results import AXES, axes_of, label, layout_names, telling
 from .table import Column, ResultTable
@@ -122,7 +123,8 @@ class History:
         found = [point for point in self.points if point.change is not None]
         if found:
             told = ", ".join(
-                f"{point.created_at[:10]} ({point.change:.3f} times the level before)" for point in found
+                f"{point.created_at[:10]} ({shown(point.change, 'ratio')} times the level before)"
+                for point in found
             )
             return f"Change points: {told}. From each on the level is another one."
         most = max((len(places) for places in self._firm().values()), default=0)
@@ -144,7 +146,7 @@ class History:
         for places in self._firm().values():
             for change in changes([points[place].figure or 0.0 for place in places]):
                 place = places[change.place]
-                mark = f"change point: {change.ratio:.3f} times the level before"
+                mark = f"change point: {shown(change.ratio, 'ratio')} times the level before"
                 points[place] = replace(
                     points[place], change=change.ratio, marks=(mark, *points[place].marks)
                 )

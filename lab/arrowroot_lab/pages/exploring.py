@@ -93,12 +93,17 @@ def explored(found: Sequence[Summary], most_bytes: int = MOST_BYTES) -> Explored
     )
 
 
-def _line(one: Summary) -> tuple[str, ...]:
-    """What all points of a line share: the axes, the series and its cores."""
+def names_of(one: Summary) -> dict[str, str]:
+    """Return the name of a result on each axis, as the page has it."""
     layout = "" if one.layout in (None, one.dataset) else str(one.layout)
     test = " / ".join(filter(None, (one.dataset, layout, one.workload, one.strategy)))
     axes = (one.site, test, one.storage, one.storage_kind, one.engine, one.version, one.cpu_model or _UNKNOWN)
-    return *map(plain, axes), one.series_id, str(one.n_cores)
+    return dict(zip(AXES, map(plain, axes), strict=True))
+
+
+def _line(one: Summary) -> tuple[str, ...]:
+    """What all points of a line share: the axes, the series and its cores."""
+    return *names_of(one).values(), one.series_id, str(one.n_cores)
 
 
 def _minute(date: str) -> int:

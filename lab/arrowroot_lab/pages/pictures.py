@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,24 +12,27 @@ from arrowroot_lab.figures.beside import Beside, beside
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.history import Mark, Moment
 from arrowroot_lab.figures.history import history as history_figure
-from arrowroot_lab.figures.matrix import Axis, Cell, matrix
+from arrowroot_lab.figures.matrix import Axis, Cell, levels, matrix
 from arrowroot_lab.figures.places import AtSite, by_site
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
 from arrowroot_lab.mining.comparison import N_NIGHTS, has_no_bounds
 from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.metrics import METRICS
 from arrowroot_lab.mining.results import label, natural
 from arrowroot_lab.mining.table import Column
+from arrowroot_lab.watching.sites import level_of
 
 from .snapshot import Facts, Snapshot, axes, has_time, why_no_time
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from arrowroot_lab.documents import Result
     from arrowroot_lab.figures.figure import Figure
     from arrowroot_lab.mining import Compared, History
     from arrowroot_lab.store import Summary
+    from arrowroot_lab.watching.places import SiteHistory
 
 WALL = Column("wall_ns", "Wall time", "time")
 #: Beyond this a picture is no longer read at a glance; the tables have all.
@@ -36,11 +40,16 @@ MAX_ROWS, MAX_FIGURES, MAX_COMPARED = 40, 6, 30
 
 
 def campaign_matrix(found: Sequence[Summary], snapshot: Snapshot) -> Figure | None:
-    """Return the matrix of a campaign: programs across, what they are measured on down; None for a single cell."""
+    """Return the matrix of a campaign: programs across, what they are measured on down.
+
+    Without programs that differ it is what the same work was measured on; sites have ``level_matrix``. None: nothing of
+    that differs, and work is not compared with other work.
+    """
     across, down = axes(found)
     if not across:
-        across, down = down[-1:], down[:-1]
-    if not across:
+        across = [axis for axis in down if axis in ("storage", "layout", "node")][-1:]
+        down = [axis for axis in down if axis not in across]
+    if not across or ("site" in down and not axes(found)[0]):
         return None
     cells: dict[tuple[str, str], Cell] = {}
     for one in found:
@@ -63,6 +72,59 @@ def campaign_matrix(found: Sequence[Summary], snapshot: Snapshot) -> Figure | No
         rows=Axis(" / ".join(down) or "what", rows),
         columns=Axis(" / ".join(across), columns),
     )
+
+
+def level_matrix(
+    histories: Sequence[SiteHistory], found: Sequence[Summary], silent: Container[str]
+) -> Figure | None:
+    """Return sites by tests, each cell over its own usual level; None: of a single site, or nobody can tell yet.
+
+    histories: of the sites, in the order in which they are shown
+    found: of a campaign, newest first
+    silent: sites that nothing is heard of
+    """
+    names = _test_axes(found)
+    tests = {one.uuid: label(one, names) or "all" for one in found}
+    cells: dict[tuple[str, str], Cell] = {}
+    sites = []
+    for history in histories:
+        of_test: dict[str, list[int]] = {}
+        for at, results in enumerate(history.results):
+            test = next((tests[one.uuid] for one in reversed(results) if one and one.uuid in tests), None)
+            if test is not None:
+                of_test.setdefault(test, []).append(at)
+        sites += [history.site] if of_test else []
+        for test, rows in of_test.items():
+            ratio, metric, is_risen = level_of(history, rows)
+            told = METRICS[metric].title
+            cells[history.site, test] = (
+                Cell(None, "silent") if history.site in silent else Cell(ratio, "", told, is_ill=is_risen)
+            )
+    if len(sites) < 2 or not any(cell.value for cell in cells.values()):
+        return None
+    n_ill = Counter(test for (_, test), cell in cells.items() if cell.is_ill)
+    columns = sorted({test for _, test in cells}, key=lambda test: (-n_ill[test], natural(test)))
+    caption = (
+        "Each cell over its own usual level, whichever machines its jobs landed on: 1 is as before, 2 is twice as "
+        "long. No test is compared with another one. Crosses are alarms; of CPU time, where that alone rose."
+    )
+    if len(sites) > MAX_ROWS:
+        caption += f" The first {MAX_ROWS} of {len(sites)} sites, the ill ones first."
+    return levels(
+        "Each site and test against its own nights before",
+        caption,
+        cells,
+        Column("level", "Times the usual", "ratio"),
+        rows=Axis("Site", tuple(sites[:MAX_ROWS])),
+        columns=Axis(" / ".join(names) or "Test", tuple(columns)),
+    )
+
+
+def _test_axes(found: Sequence[Summary]) -> list[str]:
+    """The axes that tell tests apart that several sites may have."""
+    _, others = axes(found)
+    names = [axis for axis in (*others, "strategy", "engine") if axis != "site"]
+    return [axis for axis in dict.fromkeys(names) if len({getattr(one, axis) for one in found}) > 1]
 
 
 def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
@@ -167,20 +229,21 @@ def _why_not(one: Summary, facts: Facts | None) -> str:
     return f"{about}{why_no_time(one)}: {one.reason or 'no reason told'}"
 
 
-def by_site_and_version(found: Sequence[Summary], silent: Container[str]) -> list[Figure]:
-    """Return wall time and CPU efficiency by site and version, a figure for each test, those of most sites first.
+def by_site_and_version(
+    found: Sequence[Summary], silent: Container[str], is_ill: Callable[[Summary], bool]
+) -> list[Figure]:
+    """Return wall time and CPU efficiency by site and version, a figure for each test, those that are ill first.
 
     found: of a campaign, newest first
     silent: sites that nothing is heard of
+    is_ill: tells if a result is of a place that is slower
     """
     measured = [one for one in found if not one.is_virtual]
     sites = sorted({one.site for one in measured}, key=natural)
     if len(sites) < 2:
         return []
-    _, others = axes(measured)
     tests: dict[str, list[Summary]] = {}
-    names = [axis for axis in (*others, "strategy") if axis != "site"]
-    names = [axis for axis in names if len({getattr(one, axis) for one in measured}) > 1]
+    names = [axis for axis in _test_axes(measured) if axis != "engine"]
     for one in measured:
         tests.setdefault(label(one, names), []).append(one)
     caption = (
@@ -189,19 +252,36 @@ def by_site_and_version(found: Sequence[Summary], silent: Container[str]) -> lis
     )
     if len(measured) < len(found):
         caption += " Replays in virtual time are left out."
-    ordered = sorted(tests.items(), key=lambda test: (-len({one.site for one in test[1]}), natural(test[0])))
+    ill = {name: {one.site for one in of_test if is_ill(one)} for name, of_test in tests.items()}
+    ordered = sorted(
+        tests.items(),
+        key=lambda test: (-len(ill[test[0]]), -len({one.site for one in test[1]}), natural(test[0])),
+    )
+    versions = {(one.engine, one.version) for one in measured}
+    what = "by site and version" if len(versions) > 1 else "by site"
     return [
         by_site(
-            f"Wall time and CPU efficiency by site and version{f': {name}' if name else ''}",
+            f"Wall time and CPU efficiency {what}{f': {name}' if name else ''}",
             caption,
-            _at_sites(of_test, sites, silent),
+            _at_sites(
+                of_test,
+                sites,
+                {
+                    site: "silent" if site in silent else "slower"
+                    for site in sites
+                    if site in silent or site in ill[name]
+                },
+            ),
         )
         for name, of_test in ordered
     ]
 
 
-def _at_sites(found: Sequence[Summary], sites: Sequence[str], silent: Container[str]) -> list[AtSite]:
-    """Each version at each site, those that are not there, too."""
+def _at_sites(found: Sequence[Summary], sites: Sequence[str], words: Mapping[str, str]) -> list[AtSite]:
+    """Each version at each site, those that are not there, too.
+
+    words: what is to be said of sites
+    """
     engines = {one.engine for one in found}
     cells: dict[tuple[str, str], list[Summary]] = {}
     for one in found:
@@ -209,9 +289,7 @@ def _at_sites(found: Sequence[Summary], sites: Sequence[str], silent: Container[
         cells.setdefault((one.site, version), []).append(one)
     versions = sorted({version for _, version in cells}, key=natural)
     return [
-        replace(
-            _at_site(site, version, cells.get((site, version), [])), word="silent" if site in silent else ""
-        )
+        replace(_at_site(site, version, cells.get((site, version), [])), word=words.get(site, ""))
         for site in sites
         for version in versions
     ]
@@ -290,7 +368,7 @@ def series_history(told: History) -> Figure:
     ]
     marks = []
     for place, point in enumerate(told.points):
-        level = [] if point.change is None else [f"{point.change:.3f} times the level before"]
+        level = [] if point.change is None else [f"{shown(point.change, 'ratio')} times the level before"]
         news = [
             mark
             for mark in point.marks[len(level) :]

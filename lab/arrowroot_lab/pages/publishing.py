@@ -14,12 +14,13 @@ from arrowroot_lab.errors import RequestError
 from arrowroot_lab.figures.figure import style_sheet
 from arrowroot_lab.mining import report
 from arrowroot_lab.mining.comparison import SIDES, Measured, compare_measured, measured_of
+from arrowroot_lab.mining.format import N_KEY
 from arrowroot_lab.mining.history import history_of, level_changes
 from arrowroot_lab.mining.measured import measured_table
 from arrowroot_lab.mining.news import news, standing
 from arrowroot_lab.mining.overview import OLD_DAYS, overview_of
 from arrowroot_lab.mining.report import again
-from arrowroot_lab.mining.results import axes_of, label, table_of, varying
+from arrowroot_lab.mining.results import axes_of, label, natural, table_of, varying
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.watching import telling_places
 from arrowroot_lab.watching.sites import TO_WATCH, sites
@@ -27,6 +28,7 @@ from arrowroot_lab.watching.sites import TO_WATCH, sites
 from . import pictures
 from .exploring import explored
 from .html import Linked, render, slug
+from .ills import Ill, first_choice, ills_of, reading_links
 from .site import swapped
 from .snapshot import (
     BAD,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from arrowroot_lab.mining import Compared, History
     from arrowroot_lab.mining.table import ResultTable
     from arrowroot_lab.store import Store, Summary
-    from arrowroot_lab.watching.alarms import PlaceAlarm
+    from arrowroot_lab.watching.places import SiteHistory
 
 #: Where one begins to read.
 FIRST = "index.html"
@@ -65,6 +67,8 @@ N_RUNS = 5
 MOST_SITES = 15
 #: So many pictures of a campaign by site are seen at once, on its page and on the first one.
 N_BY_SITE = 2
+#: Of more runs, or days of runs, those of a month are folded.
+MOST_DAYS = 10
 #: Of more values of an axis each is compared with the first alone, not with each other.
 MAX_EACH_WITH_EACH = 4
 
@@ -134,6 +138,8 @@ class _Site:
         self.histories: list[History] = []
         self.found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
         self.places = sites(snapshot.figures, snapshot.at, self.found.n_failed)
+        #: None if no site is heard of: then no place is to blame.
+        self.ills = [] if self.places.is_deaf else ills_of(self.places.alarms, snapshot.summaries)
         self.by_site: dict[str, list[_Shown]] = {}
         self.series_ids = {one.uuid: one.series_id for one in snapshot.summaries}
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
@@ -144,7 +150,7 @@ class _Site:
             "made_at": _date(snapshot.at),
             "now": snapshot.at,
             "n_by_site": N_BY_SITE,
-            "n_commit": N_COMMIT,
+            "most_days": MOST_DAYS,
             "place": place,
             "navigation": navigation,
         }
@@ -166,7 +172,10 @@ class _Site:
         if self.snapshot.summaries:
             since = self.snapshot.since or ""
             told = explored([one for one in self.snapshot.summaries if one.created_at >= since])
-            self._page(explore_page(), "explore.html", "Explore", told=told)
+            choice, of_choice = first_choice(self.ills, self.places.highest, self.snapshot.summaries)
+            self._page(
+                explore_page(), "explore.html", "Explore", told=told, choice=choice, told_of_choice=of_choice
+            )
         self._overview()
 
     def _page(self, path: str, template: str, title: str, **context: Any) -> None:
@@ -192,6 +201,7 @@ class _Site:
             n_series=len(snapshot.series()),
             newest=snapshot.summaries[0] if snapshot.summaries else None,
             verdicts=verdicts,
+            not_in_turns=bool(found.compared) and not any(one.comparison.n_pairs for one in found.compared),
             n_disturbed=_n_disturbed(standing(snapshot.summaries)),
             campaigns=self._linked(found.campaigns, "campaigns"),
             last=self._last_run(),
@@ -204,7 +214,7 @@ class _Site:
             n_rose=len({row["series_id"] for row in levels.records() if row["change"] >= TO_WATCH}),
             places=places,
             ill=telling_places.headline(places.alarms),
-            ills=self._ills(),
+            ills=self.ills,
             sites=self._sites(),
             failed=self._linked(found.failed, "failed"),
             old=self._linked(found.old, "old"),
@@ -212,13 +222,14 @@ class _Site:
                 len(next(iter(runs_of(snapshot.of_campaign(name)).values()))) for name in snapshot.campaigns
             ),
             old_days=OLD_DAYS,
+            last_days=_last_days(standing(snapshot.summaries)),
             stories=self._stories(),
             classics_page=classics_page(),
         )
 
-    def _ills(self) -> list[tuple[PlaceAlarm, str | None]]:
-        """The alarms, each with the page of a series that shows it."""
-        return [(one, self._series_of(one.uuids[0][1]) if one.uuids else None) for one in self.places.alarms]
+    def _ills(self, found: Sequence[Summary]) -> list[Ill]:
+        """What is ill of that which results are of."""
+        return [ill for ill in self.ills if any(map(ill.has, found))]
 
     def _sites(self) -> list[Linked]:
         """The table of sites; of many those that are well have one of their own. Each level leads to a series of it."""
@@ -236,6 +247,11 @@ class _Site:
             notes = table.notes if end == n else ()
             found.append(Linked(replace(table, rows=table.rows[begin:end], notes=notes), name, links, looks))
         return found
+
+    def _histories(self) -> list[SiteHistory]:
+        """The histories of the sites, in the order of their table."""
+        order = {str(row[0]): place for place, row in enumerate(self.places.table.rows)}
+        return sorted(self.places.histories, key=lambda one: order[one.site])
 
     def _silent_place(self, one: Summary) -> str | None:
         """The place of a result, with the day since when it is silent; None: it is heard of."""
@@ -260,6 +276,7 @@ class _Site:
                 "page": campaign_page(found[0].campaign),
                 "by_site": by_site[:N_BY_SITE],
                 "n_by_site": len(by_site),
+                "n_versions": _n_versions(self.snapshot.of_campaign(found[0].campaign)),
             }
         figure = pictures.run_bars(found, self.snapshot)
         table = replace(measured_table(found, self.snapshot.facts), title="The last run")
@@ -287,7 +304,10 @@ class _Site:
         found = in_order(standing(all_results))
         runs = runs_of(all_results)
         failed = [one for one in found if one.outcome in BAD]
-        figure = pictures.campaign_matrix(found, self.snapshot)
+        matrices = (
+            pictures.level_matrix(self._histories(), all_results, self.places.silent),
+            pictures.campaign_matrix(found, self.snapshot),
+        )
         by_site = self._by_site(name)
         # Of several sites these would be a part of the same.
         by_storage = [] if by_site else pictures.campaign_bars(found, self.snapshot)
@@ -296,6 +316,8 @@ class _Site:
             campaign_page(name),
             "campaign.html",
             name,
+            ills=self._ills(found),
+            n_ill=sum(one.outcome == "ok" and bool(self._ills([one])) for one in found),
             ends=Counter(one.outcome for one in found),
             answers=answers([one for one in found if not self._silent_place(one)]),
             silent=sorted({place for one in found if (place := self._silent_place(one))}),
@@ -303,12 +325,14 @@ class _Site:
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
             last=all_results[0],
-            months=_months(runs),
+            months=_months(all_results),
             n_sites=len({one.site for one in all_results}),
             matrix=[
-                self._shown(each, f"matrix-{place}") for place, each in enumerate([figure] if figure else [])
+                self._shown(each, f"matrix-{place}") for place, each in enumerate(filter(None, matrices))
             ],
             by_site=by_site,
+            n_versions=_n_versions(all_results),
+            readings=reading_links(self._ills(found), all_results),
             bars=[self._shown(each, f"bars-{place}") for place, each in enumerate(by_storage)],
             efficiency=[self._shown(each, f"efficiency-{place}") for place, each in enumerate(by_trip)],
             comparisons=self._comparisons(name, runs),
@@ -318,7 +342,12 @@ class _Site:
     def _by_site(self, campaign: str) -> list[_Shown]:
         """The pictures of a campaign by site and version; none of a single site. Two pages have them."""
         if campaign not in self.by_site:
-            found = pictures.by_site_and_version(self.snapshot.of_campaign(campaign), self.places.silent)
+            slower = [one for one in self.ills if one.alarm.ratios]
+            found = pictures.by_site_and_version(
+                self.snapshot.of_campaign(campaign),
+                self.places.silent,
+                lambda one: any(ill.has(one) for ill in slower),
+            )
             self.by_site[campaign] = [
                 self._shown(each, f"by-site-{place}") for place, each in enumerate(found)
             ]
@@ -379,7 +408,9 @@ class _Site:
             "verdicts": verdicts,
             "is_open": set(verdicts) == {Verdict.NOT_ENOUGH.value},
             "is_exact": all(one.comparison.is_exact for one in compared),
-            "figure": self._shown(pictures.compared_figure(compared, names, *sides), f"{name}-figure"),
+            "figure": self._shown(pictures.compared_figure(compared, names, *sides), f"{name}-figure")
+            if any(one.comparison.ratio for one in compared)
+            else None,
             "table": Linked(table, f"{name}-table", _links_of(compared)),
         }
 
@@ -401,6 +432,7 @@ class _Site:
             series_page(last.series_id),
             "series.html",
             told.label,
+            ills=self._ills(group[-1:]),
             last=last,
             campaign_page=campaign_page(last.campaign),
             shown=[self._shown(pictures.series_history(told), "history")],
@@ -433,6 +465,7 @@ class _Site:
             result_page(result.uuid),
             "result.html",
             summary.label(),
+            ills=[one for one in self._ills([summary]) if summary.created_at >= (one.alarm.since or "")],
             summary=summary,
             result=result,
             facts=facts,
@@ -477,12 +510,54 @@ class _Site:
         return _Shown(name, figure, self._linked(figure.table, f"{name}-numbers"))
 
 
-def _months(runs: dict[str, list[Summary]]) -> dict[str, list[tuple[str, list[Summary]]]]:
-    """The runs of each month, the newest first."""
-    months: dict[str, list[tuple[str, list[Summary]]]] = {}
-    for run, found in runs.items():
-        months.setdefault(found[0].created_at[:7], []).append((run, found))
+@dataclass(frozen=True)
+class _Day:
+    """The runs of one day, or one of the runs of a single site."""
+
+    #: Of its first result, and so is the commit.
+    date: str
+    n_runs: int
+    n_results: int
+    sites: tuple[str, ...]
+    #: "": other runs have the same beginning, or it is none.
+    run: str
+    commit: str
+
+
+def _months(found: Sequence[Summary]) -> dict[str, list[_Day]]:
+    """The runs of each month, the newest first: of several sites by day."""
+    is_alone = len({one.site for one in found}) == 1
+    shorts = Counter(run[:N_KEY] for run in runs_of(found))
+    groups: dict[str, list[Summary]] = {}
+    for run, of_run in runs_of(found).items():
+        groups.setdefault(run if is_alone else of_run[0].created_at[:10], []).extend(of_run)
+    months: dict[str, list[_Day]] = {}
+    for group in groups.values():
+        runs = runs_of(group)
+        short = next(iter(runs))[:N_KEY]
+        sites = tuple(sorted({one.site for one in group}, key=natural))
+        one = _Day(
+            group[0].created_at,
+            len(runs),
+            len(group),
+            sites,
+            short if len(runs) == 1 and shorts[short] == 1 else "",
+            (group[0].commit_id or "")[:N_COMMIT],
+        )
+        months.setdefault(one.date[:7], []).append(one)
     return months
+
+
+def _last_days(found: Sequence[Summary]) -> str:
+    """How many series were last measured on each day, for the script: ``2026-10-30:225 2026-10-29:3``."""
+    last: dict[tuple[str, str], str] = {}
+    for one in found:
+        last.setdefault((one.campaign, one.series_id), one.created_at[:10])
+    return " ".join(f"{day}:{n}" for day, n in Counter(last.values()).items())
+
+
+def _n_versions(found: Sequence[Summary]) -> int:
+    return len({(one.engine, one.version) for one in found})
 
 
 def _n_disturbed(found: Sequence[Summary]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.mining.format import shown
@@ -31,6 +31,15 @@ BAD = ("failed", "timed out", "refused")
 #: So many programs are told of, with how much longer each takes than the fastest.
 MAX_NAMED = 4
 OTHERS = "the others"
+#: Kinds of storages -> what they speak.
+_PROTOCOLS = {
+    "root": "XRootD",
+    "xrootd": "XRootD",
+    "xcache": "XCache",
+    "http": "HTTP",
+    "davs": "WebDAV",
+    "s3": "S3",
+}
 #: Axes by which programs differ; the others are what they are measured on.
 PROGRAM = ("engine", "version", "strategy")
 
@@ -72,9 +81,13 @@ class Snapshot:
         rows = store.summaries(Filter(since=since))
         newest = store.summaries(Filter(newest_versions=True))
         rows += [one for one in newest if since is not None and one.created_at < since]
-        self.summaries = named(rows)
+        storages = storage_names(rows)
+        self.summaries = [replace(one, storage=storages.get(one.storage, one.storage)) for one in named(rows)]
         self.facts: dict[str, Facts] = {}
-        self.figures = list(site_results(store, Filter(), at))
+        self.figures = [
+            replace(one, storage=storages.get(one.storage, one.storage))
+            for one in site_results(store, Filter(), at)
+        ]
         self.paged = self._paged({one.uuid for one in newest})
 
     def _paged(self, newest: set[str]) -> frozenset[str]:
@@ -101,6 +114,16 @@ class Snapshot:
         for one in reversed(self.summaries):
             groups.setdefault(one.series_id, []).append(one)
         return groups
+
+
+def storage_names(found: Sequence[Summary]) -> dict[str, str]:
+    """Return new names of storages that are called as an engine is: ``root`` is a protocol and a program."""
+    engines = {one.engine for one in found}
+    return {
+        one.storage: f"{one.storage} ({_PROTOCOLS.get(one.storage_kind, 'storage')})"
+        for one in found
+        if one.storage in engines
+    }
 
 
 def has_time(one: Summary) -> bool:

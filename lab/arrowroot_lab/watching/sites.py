@@ -15,7 +15,7 @@ from .alarms import PlaceState, alarms_of, missed_rounds
 from .places import histories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from .alarms import PlaceAlarm
@@ -49,6 +49,14 @@ class Sites:
     cells: Mapping[tuple[int, str], SiteCell]
     #: Levels that stand out without an alarm: sentences.
     to_watch: list[str]
+    histories: list[SiteHistory]
+
+    @property
+    def highest(self) -> list[str]:
+        """The newest results of the levels that stand out without an alarm, the highest first."""
+        found = [cell for cell in self.cells.values() if cell.look == "watch" and cell.uuid]
+        found.sort(key=lambda cell: cell.value if isinstance(cell.value, float) else 0.0, reverse=True)
+        return [cell.uuid for cell in found if cell.uuid]
 
     @cached_property
     def silent(self) -> dict[str, str]:
@@ -91,8 +99,9 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
         Column("n_failed", "failed", "count"),
     )
     note = (
-        "A level is the median of the last three rounds over the usual one, the median of the 30 rounds before; "
-        "CPU: of the CPU time, where that alone rose; missed: rounds, by the site's own rhythm."
+        "A level is the median of the last three rounds, of what rose that of all since, over the usual one, the "
+        "median of the 30 rounds before; CPU: of the CPU time, where that alone rose; missed: rounds, by the site's "
+        "own rhythm."
     )
     return Sites(
         [one for one in every if one.since],
@@ -104,6 +113,7 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
             for key in tests
             if row[key].look == "watch"
         ],
+        all_of,
     )  # fmt: skip
 
 
@@ -169,20 +179,37 @@ def _row(
     }
 
 
-def _cell(history: SiteHistory, rows: list[int], n_failed: Mapping[tuple[str, str], int]) -> SiteCell:
-    """The level of some series, by wall time, or by CPU time where that alone rose."""
-    rose = {
-        one.metric
+class Level(NamedTuple):
+    """Some series of a site over their usual level."""
+
+    #: None: nobody can tell yet.
+    ratio: float | None
+    metric: str
+    #: Most of them rose, and are above since.
+    is_risen: bool
+
+
+def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
+    """Return the level of some series, by wall time, or by CPU time where that alone rose.
+
+    Of what rose it is that of all rounds since, as the alarm tells it, else that of the last three.
+    """
+    risen = {
+        one.metric: one.rise.ratio
         for one in history.rises
         if one.is_open and 2 * len({*one.rise.members} & {*rows}) > len(rows)
     }
-    levels = {metric: history.level(rows, metric) or 0.0 for metric in ("wall_ns", "cpu_ns")}
-    metric = max(levels, key=lambda metric: (metric in rose, levels[metric] >= TO_WATCH, metric == "wall_ns"))
-    level = levels[metric] or None
+    levels = {metric: history.level(rows, metric) or 0.0 for metric in ("wall_ns", "cpu_ns")} | risen
+    metric = max(levels, key=lambda key: (key in risen, levels[key] >= TO_WATCH, key == "wall_ns"))
+    return Level(levels[metric] or None, metric, metric in risen)
+
+
+def _cell(history: SiteHistory, rows: list[int], n_failed: Mapping[tuple[str, str], int]) -> SiteCell:
+    level, metric, is_risen = level_of(history, rows)
     n_bad = sum(
         n_failed.get((history.site, storage), 0) for storage in {history.rows[at].storage for at in rows}
     )
-    look = "bad" if rose or n_bad else "watch" if (level or 0.0) >= TO_WATCH else ""
+    look = "bad" if is_risen or n_bad else "watch" if (level or 0.0) >= TO_WATCH else ""
     newest = max((one for at in rows for one in history.results[at] if one), key=lambda one: one.created_at)
     told = "CPU " * (metric == "cpu_ns") + shown(level, "ratio") + f", {n_bad} failed" * bool(n_bad)
     return SiteCell(level if told == shown(level, "ratio") else told, look, newest.uuid)

@@ -2,7 +2,7 @@
 "use strict";
 (function () {
   const SVG = "http://www.w3.org/2000/svg";
-  const STYLES = 8, HEIGHT = 420, LEFT = 70, BOTTOM = 46, TOP = 12, NEAR = 30, MOST_ROWS = 300;
+  const STYLES = 8, HEIGHT = 430, LEFT = 70, BOTTOM = 46, TOP = 24, NEAR = 30, MOST_ROWS = 300;
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
   const axes = Object.keys(data.axes);
@@ -41,11 +41,15 @@
   }
 
   // What is chosen: names of each axis (none: all), one metric up, one across, one axis for colours, dates.
-  const defaults = { y: "wall_ns", x: "at", colour: "site", from: "", to: "" };
+  // "as": values as they are, or over the usual ones of each line; "since": from when on something is another thing.
+  const defaults = { y: "wall_ns", x: "at", colour: "site", as: "", from: "", to: "", since: "" };
+  const first = byId("explore").dataset;
+  const READINGS = ["load_1_minute", "network_bytes_per_s", "round_trip_ns"].filter((key) => points.some((one) => one[key] !== null && one[key] !== undefined));
   const chosen = {};
-  let unknown = [];
+  let unknown = [], isFirst = false;
   function read() {
-    const told = new URLSearchParams(location.hash.slice(1));
+    isFirst = location.hash.length < 2;
+    const told = new URLSearchParams(isFirst ? first.choice : location.hash.slice(1));
     unknown = [];
     for (const axis of axes) {
       chosen[axis] = told.getAll(axis).filter((name) => data.axes[axis].names.includes(name) || (unknown.push(name), false));
@@ -53,17 +57,9 @@
     for (const [key, value] of Object.entries(defaults)) chosen[key] = told.get(key) || value;
     if (!(chosen.y in data.metrics)) chosen.y = defaults.y;
     if (!(chosen.x in metrics)) chosen.x = defaults.x;
-    if (!axes.includes(chosen.colour)) chosen.colour = defaults.colour;
-    if (location.hash.length < 2) {
-      chosen.test = [commonest("test")];
-      // As many sites as there are colours.
-      if (data.axes.site.names.length > STYLES) chosen.site = data.axes.site.names.slice(0, STYLES);
-    }
-  }
-  function commonest(axis) {
-    const counts = new Map();
-    for (const { line } of points) counts.set(line[axis], (counts.get(line[axis]) || 0) + 1);
-    return [...counts].sort((one, other) => other[1] - one[1])[0][0];
+    if (!axes.includes(chosen.colour) && !READINGS.includes(chosen.colour)) chosen.colour = defaults.colour;
+    if (chosen.as !== "usual") chosen.as = "";
+    if (Number.isNaN(Date.parse(chosen.since))) chosen.since = "";
   }
   function write() {
     const told = new URLSearchParams();
@@ -96,9 +92,10 @@
     };
     const ofMetrics = Object.entries(data.metrics).map(([key, one]) => [key, one.title]);
     select("y", "Show", ofMetrics);
+    select("as", "as", [["", "values"], ["usual", "times the usual"]]);
     select("x", "against", [["at", "date"], ...ofMetrics]);
-    select("colour", "coloured by", axes.map((axis) => [axis, data.axes[axis].title]));
-    for (const [key, title] of [["from", "From"], ["to", "to"]]) {
+    select("colour", "coloured by", [...axes, ...READINGS].map((key) => [key, titleOf(key)]));
+    for (const [key, title] of [["from", "From"], ["to", "to"], ["since", "changed on"]]) {
       const box = make("input", { type: "date", id: "choose-" + key, value: chosen[key] });
       box.addEventListener("change", () => { chosen[key] = box.value; update(); });
       form.append(make("label", {}, title + " ", box));
@@ -115,7 +112,7 @@
         return box;
       });
       const summary = make("summary", { id: "of-" + axis });
-      const list = make("div", { className: "names", role: "group", ariaLabel: title });
+      const list = make("div", { className: "names", role: "group", ariaLabel: title }, make("p", { className: "note", textContent: "None ticked: all." }));
       boxes.forEach((box, n) => list.append(make("label", {}, box, " " + names[n])));
       const folded = make("details", { name: "axis" }, summary, list);
       folded.dataset.axis = axis;
@@ -131,11 +128,35 @@
     const sets = axes.filter((axis) => chosen[axis].length).map((axis) => [axis, new Set(chosen[axis])]);
     const low = chosen.from ? Date.parse(chosen.from) : -Infinity;
     const high = chosen.to ? Date.parse(chosen.to) + 864e5 : Infinity;
-    return points.filter((one) => one.at >= low && one.at < high && one[chosen.y] !== null && one[chosen.x] !== null &&
+    const some = points.filter((one) => one.at >= low && one.at < high && one[chosen.y] !== null && one[chosen.x] !== null &&
       one[chosen.y] !== undefined && sets.every(([axis, names]) => names.has(one.line[axis])));
+    const usual = chosen.as ? usualOf(new Set(some.map((one) => kindOf(one.line)))) : new Map();
+    for (const one of some) one.value = one[chosen.y] / (usual.get(kindOf(one.line)) || 1);
+    return some;
   }
+  // The usual value of lines: the median, of what was measured before something changed; of a kind of CPU that was not
+  // there then, that of the others.
+  const anyCpu = (line) => [line.site, line.test, line.storage, line.engine, line.cores].join("\n");
+  const kindOf = (line) => anyCpu(line) + "\n" + line.cpu_model;
+  function usualOf(kinds) {
+    const told = new Map(), others = new Map(), since = sinceAt();
+    for (const one of points) {
+      const kind = kindOf(one.line), any = anyCpu(one.line);
+      if (!kinds.has(kind) || !one[chosen.y]) continue;
+      if (!told.has(kind)) told.set(kind, { any, before: [], all: [] });
+      if (!others.has(any)) others.set(any, []);
+      told.get(kind).all.push(one[chosen.y]);
+      if (one.at < since) for (const before of [told.get(kind).before, others.get(any)]) before.push(one[chosen.y]);
+    }
+    return new Map([...told].map(([kind, { any, before, all }]) => [kind, median([before, others.get(any), all].find((some) => some.length))]));
+  }
+  const sinceAt = () => (chosen.since ? Date.parse(chosen.since) : Infinity);
+  const titleOf = (key) => (data.axes[key] || data.metrics[key]).title;
+  const formOf = () => (chosen.as ? "ratio" : metrics[chosen.y].form);
+  const shownTitle = () => metrics[chosen.y].title + (chosen.as ? ", times the usual of its line" : "");
   // The points of each colour; the smallest of many share one.
   function grouped(those) {
+    if (READINGS.includes(chosen.colour)) return byReading(those);
     const groups = new Map();
     for (const one of those) {
       const name = one.line[chosen.colour];
@@ -147,7 +168,25 @@
     const large = new Set([...names].sort((one, other) => groups.get(other).length - groups.get(one).length).slice(0, STYLES - 1));
     const others = names.filter((name) => !large.has(name));
     names = names.filter((name) => large.has(name));
-    return [...names.map((name) => [name, groups.get(name)]), [others.length + " others", others.flatMap((name) => groups.get(name))]];
+    return [...names.map((name) => [name, groups.get(name)]), [`${others.length} others: ${others.join(", ")}`, others.flatMap((name) => groups.get(name))]];
+  }
+  // Four groups of as many points, by what was read beside them.
+  function byReading(those) {
+    const { form } = metrics[chosen.colour], read = those.filter((one) => one[chosen.colour] !== null);
+    const sorted = [...read].sort((one, other) => one[chosen.colour] - other[chosen.colour]);
+    const groups = new Map();
+    let name = "";
+    sorted.forEach((one, n) => {
+      // Equal values are of one group.
+      if (Math.floor(n * 4 / sorted.length) >= groups.size && (!n || one[chosen.colour] > sorted[n - 1][chosen.colour])) groups.set(name = n, []);
+      groups.get(name).push(one);
+    });
+    const told = [...groups.values()].map((of) => {
+      const ends = [of[0], of[of.length - 1]].map((one) => shown(one[chosen.colour], form));
+      return [ends[0] === ends[1] ? ends[0] : ends.join(" to "), of];
+    });
+    const others = those.filter((one) => one[chosen.colour] === null);
+    return others.length ? [...told, ["not read", others]] : told;
   }
   const median = (values) => {
     const sorted = [...values].sort((one, other) => one - other), half = sorted.length >> 1;
@@ -179,18 +218,25 @@
   let places = [];
   function draw(groups) {
     const width = Math.max(byId("picture").clientWidth, 280);
-    const metric = metrics[chosen.y], across = metrics[chosen.x];
+    const across = metrics[chosen.x], form = formOf();
     const all = groups.flatMap(([, of]) => of);
     const picture = svg("svg", { class: "figure", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", tabindex: "0",
-      "aria-label": `${metric.title} against ${across.title}, coloured by ${data.axes[chosen.colour].title}. Arrow keys go from point to point.` });
-    picture.append(svg("title", {}, `${metric.title} against ${across.title}`));
+      "aria-label": `${shownTitle()} against ${across.title}, coloured by ${titleOf(chosen.colour)}. Arrow keys go from point to point.` });
+    picture.append(svg("title", {}, `${shownTitle()} against ${across.title}`));
     places = [];
     if (all.length) {
       const x = scale(all.map((one) => one[chosen.x]), LEFT, width - 14, false);
-      const y = scale(all.map((one) => one[chosen.y]), HEIGHT - BOTTOM, TOP, true);
-      for (const at of ticks(y.low, y.high, 6, metric.form)) {
+      const y = scale(all.map((one) => one.value), HEIGHT - BOTTOM, TOP, true);
+      for (const at of ticks(y.low, y.high, 6, form)) {
         picture.append(svg("path", { class: "grid", d: `M${LEFT} ${y.to(at)}H${width - 14}` }));
-        picture.append(svg("text", { class: "small muted", x: LEFT - 6, y: y.to(at) + 4, "text-anchor": "end" }, shown(at, metric.form, y.high)));
+        picture.append(svg("text", { class: "small muted", x: LEFT - 6, y: y.to(at) + 4, "text-anchor": "end" }, shown(at, form, y.high)));
+      }
+      picture.append(svg("text", { class: "small", x: 2, y: TOP - 10 }, shownTitle()));
+      const since = sinceAt();
+      if (chosen.x === "at" && x.low < since && since < x.high) {
+        const isLate = x.to(since) > width / 2;
+        picture.append(svg("path", { class: "mark", d: `M${x.to(since)} ${TOP}V${HEIGHT - BOTTOM}` }));
+        picture.append(svg("text", { class: "small strong", x: x.to(since) + (isLate ? -5 : 5), y: HEIGHT - BOTTOM - 6, "text-anchor": isLate ? "end" : "start" }, `since ${chosen.since}`));
       }
       for (const at of ticks(x.low, x.high, Math.floor((width - LEFT) / (across.form === "date" ? 90 : 60)), across.form)) {
         picture.append(svg("path", { class: "axis", d: `M${x.to(at)} ${HEIGHT - BOTTOM}v5` }));
@@ -206,12 +252,12 @@
         const group = svg("g", { class: "s" + style });
         if (chosen.x === "at" && lines.size <= 40) {
           const paths = new Map();
-          for (const one of of) paths.set(one.line, (paths.get(one.line) || "") + `${paths.has(one.line) ? "L" : "M"}${x.to(one.at).toFixed(1)} ${y.to(one[chosen.y]).toFixed(1)}`);
+          for (const one of of) paths.set(one.line, (paths.get(one.line) || "") + `${paths.has(one.line) ? "L" : "M"}${x.to(one.at).toFixed(1)} ${y.to(one.value).toFixed(1)}`);
           group.append(svg("path", { class: `curve thin dash${style}`, d: [...paths.values()].join("") }));
         }
         for (const [name, some] of [["hollow", of.filter((one) => one.at < full)], ["marker", of.filter((one) => one.at >= full)]]) {
           if (some.length) group.append(svg("path", { class: name, d: some.map((one) => {
-            const place = { one, x: x.to(one[chosen.x]), y: y.to(one[chosen.y]) };
+            const place = { one, x: x.to(one[chosen.x]), y: y.to(one.value) };
             places.push(place);
             return `M${place.x.toFixed(1)} ${place.y.toFixed(1)}${SHAPES[style]}`;
           }).join("") }));
@@ -262,18 +308,23 @@
     write();
     for (const folded of document.querySelectorAll("#choose details")) {
       const { axis } = folded.dataset, { title, names } = data.axes[axis], some = chosen[axis];
-      folded.firstChild.textContent = `${title}: ${some.length === 1 ? some[0] : some.length ? some.length + " of " + names.length : "all " + names.length}`;
+      folded.firstChild.textContent = `${title}: ${some.length === 1 ? some[0] : some.length && some.length < names.length ? some.length + " of " + names.length : "all " + names.length}`;
     }
     const those = found(), groups = grouped(those);
-    const metric = metrics[chosen.y];
+    const form = formOf(), since = sinceAt();
     draw(groups);
-    const values = those.map((one) => one[chosen.y]);
+    const values = those.map((one) => one.value);
+    const sides = [those.filter((one) => one.at < since), those.filter((one) => one.at >= since)];
+    const middles = sides.map((some) => (some.length ? shown(median(some.map((one) => one.value)), form) : "-"));
     const sites = new Set(those.map((one) => one.line.site));
-    byId("answer").textContent = (unknown.length ? `Not among these results: ${unknown.join(", ")}. ` : "") + (those.length
+    byId("answer").textContent = (unknown.length ? `Not among these results: ${unknown.join(", ")}. ` : "") +
+      (isFirst && first.told ? `Opened with ${first.told}. ` : "") + (those.length
       ? `${those.length.toLocaleString("en")} points of ${sites.size} ${sites.size === 1 ? "site" : "sites"}, ${day(those[0].at)} to ${day(those[those.length - 1].at)}: ` +
-        `${metric.title} from ${shown(values.reduce((a, b) => Math.min(a, b)), metric.form)} to ${shown(values.reduce((a, b) => Math.max(a, b)), metric.form)}, median ${shown(median(values), metric.form)}.`
+        `${shownTitle()} from ${shown(values.reduce((a, b) => Math.min(a, b)), form)} to ${shown(values.reduce((a, b) => Math.max(a, b)), form)}, median ` +
+        (sides[1].length ? `${middles[0]} before ${chosen.since} and ${middles[1]} since.` : `${shown(median(values), form)}.`)
       : "No result has all that is chosen.");
     byId("answer").dataset.count = those.length;
+    isFirst = false;
     byId("point").textContent = those.length ? "Point at a result, or go through them by arrow keys, to see which it is." : "";
     byId("key").replaceChildren(...groups.map(([name], style) => {
       const sign = svg("svg", { class: "figure", width: 14, height: 14, "aria-hidden": "true" });
@@ -282,14 +333,17 @@
       return make("li", {}, sign, " " + name);
     }));
     const number = "number";
-    table("medians", [[data.axes[chosen.colour].title], ["points", number], ["median", number], ["least", number], ["most", number]],
+    const both = sides[0].length && sides[1].length ? [["before", number], ["since", number]] : [];
+    table("medians", [[titleOf(chosen.colour)], ["points", number], ["median", number], ...both, ["least", number], ["most", number]],
       groups.map(([name, of]) => {
-        const its = of.map((one) => one[chosen.y]);
-        return [name, its.length.toLocaleString("en"), ...[median(its), its.reduce((a, b) => Math.min(a, b)), its.reduce((a, b) => Math.max(a, b))].map((one) => shown(one, metric.form))];
+        const its = of.map((one) => one.value);
+        const parts = both.length ? [of.filter((one) => one.at < since), of.filter((one) => one.at >= since)] : [];
+        const medians = parts.map((some) => (some.length ? median(some.map((one) => one.value)) : null));
+        return [name, its.length.toLocaleString("en"), ...[median(its), ...medians, its.reduce((a, b) => Math.min(a, b)), its.reduce((a, b) => Math.max(a, b))].map((one) => shown(one, form))];
       }));
-    table("points", [["measured"], ["site"], ["test"], ["storage"], ["engine"], ["CPU model"], [metric.title, number], ["series"]],
+    table("points", [["measured"], ["site"], ["test"], ["storage"], ["engine"], ["CPU model"], [shownTitle(), number], ["series"]],
       those.slice(-MOST_ROWS).reverse().map((one) => [shown(one.at, "date"), one.line.site, one.line.test, one.line.storage, `${one.line.engine} ${one.line.version}`,
-        one.line.cpu_model, make("data", { value: one[chosen.y], textContent: shown(one[chosen.y], metric.form) }), make("a", { href: `series/${one.line.series}.html`, textContent: one.line.series.slice(0, 8) })]));
+        one.line.cpu_model, make("data", { value: one.value, textContent: shown(one.value, form) }), make("a", { href: `series/${one.line.series}.html`, textContent: one.line.series.slice(0, 8) })]));
   }
   function start() {
     read();
