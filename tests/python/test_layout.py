@@ -458,3 +458,25 @@ def told(kind: pa.DataType, *, is_nullable: bool = False, **options) -> str:
 
 def test_what_makes_no_sense_or_few_readers_take_is_told_with_what_is_possible(tmp_path):
     session("layouts", tmp_path, globals())
+
+
+@pytest.mark.parametrize("layout", ["rntuple", "ttree"])
+def test_a_plan_says_what_nulls_would_cost_that_are_not_there(layout, tmp_path):
+    values = {"x": np.arange(5000, dtype="f4"), "n": pa.array([1, None] * 2500, pa.int32())}
+    data = pa.table({**values, "v": pa.array([[1.0, 2.0]] * 5000, pa.list_(pa.float32()))})
+    (note,) = ar.Layout(layout).plan(data).notes
+    assert note.startswith("x, v: may be null by their schema, and have no null")
+    sizes = []
+    for number, schema in enumerate([None, data.schema]):
+        with ar.create(tmp_path / f"{number}.root") as file:
+            file.tree("t", schema, layout=layout).append(data)
+        with ar.open(tmp_path / f"{number}.root") as file:
+            sizes.append(file["t"].memory_bytes)
+    assert f"{(sizes[1] - sizes[0]) / 5000:.3g} bytes more an entry" in note
+
+
+def test_a_plan_says_nothing_of_nulls_where_the_schema_does_not():
+    data = pa.table({"x": np.arange(10.0)}, pa.schema([pa.field("x", pa.float64(), nullable=False)]))
+    assert ar.Layout("rntuple").plan(data).notes == ()
+    assert ar.Layout("rntuple").plan({"x": np.arange(10.0)}).notes == ()
+    assert ar.Layout("rntuple").plan(pa.table({"x": [1.0, None]})).notes == ()

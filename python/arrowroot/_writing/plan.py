@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -93,8 +93,11 @@ class LayoutPlan:
         if part is None or table is None:
             return plan_for(layout, pa.schema([]), None, n_entries, name)
         is_all = part.is_all and n_entries is None
-        schema = inferred(checked_schema(part.schema, name), part, table)
-        return plan_for(layout, schema, table, table.num_rows if is_all else n_entries, name, is_all=is_all)
+        declared = checked_schema(part.schema, name)
+        schema = inferred(declared, part, table)
+        plan = plan_for(layout, schema, table, table.num_rows if is_all else n_entries, name, is_all=is_all)
+        note = _note_on_nulls(plan, declared, schema, table, name) if is_all else None
+        return replace(plan, notes=(*plan.notes, note)) if note else plan
 
     @property
     def stored_bytes(self) -> int:
@@ -315,6 +318,35 @@ def _read(
     )
     file_bytes = os.stat(path).st_size  # noqa: PTH116 - as above
     return LayoutPlan(layout, looked_at, n_entries, cluster_entries, branches, file_bytes, precisions, notes)
+
+
+def _note_on_nulls(
+    plan: LayoutPlan, declared: pa.Schema, schema: pa.Schema, table: pa.Table, name: str
+) -> str | None:
+    """Return what columns would cost that the schema says may be null, and that have no null; None without such."""
+    columns = [
+        one.name for one, other in zip(declared, schema, strict=True) if _n_nullable(one) > _n_nullable(other)
+    ]
+    if not columns:
+        return None
+    fields = [declared.field(one.name) if one.name in columns else one for one in schema]
+    other = plan_for(
+        plan.layout, pa.schema(fields, metadata=schema.metadata), table, table.num_rows, name, is_all=True
+    )
+    n = max(1, plan.n_looked_at)
+    grown = other.stored_bytes / max(1, plan.stored_bytes) - 1
+    stored = f"{grown:+.0%} stored" if round(100 * grown) else "no more stored"
+    shown = ", ".join(columns[:3]) + (f" and {len(columns) - 3} more" if len(columns) > 3 else "")
+    return (
+        f"{shown}: may be null by their schema, and have no null: stored as what is always there. A table begun with "
+        f"that schema, as file.tree(name, schema) is, takes {(other.memory_bytes - plan.memory_bytes) / n:.3g} "
+        f"bytes more an entry before compression ({stored})"
+    )
+
+
+def _n_nullable(field: pa.Field) -> int:
+    """Return how many parts of a field may be null."""
+    return bool(field.nullable) + sum(map(_n_nullable, fields_of(field.type)))
 
 
 def _cluster_entries(layout: Layout, tree: Tree) -> int | None:
