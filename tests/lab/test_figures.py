@@ -17,7 +17,8 @@ from arrowroot_lab.figures.drawing import ASCENT, DESCENT, SIZE, SMALL, Label, s
 from arrowroot_lab.figures.headlines import Headline, Pair, alone, headlines
 from arrowroot_lab.figures.history import Mark, Moment, history
 from arrowroot_lab.figures.lettering import fitted, plain, text_width, wrapped
-from arrowroot_lab.figures.matrix import Axis, Cell, matrix
+from arrowroot_lab.figures.matrix import Axis, Cell, levels, matrix
+from arrowroot_lab.figures.places import AtSite, by_site
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
 from arrowroot_lab.figures.scale import linear, logarithmic
@@ -109,6 +110,13 @@ def drawn_with(names, seed=1, n=6):
     yield history("History", "One point a result.", moments, marks, WALL)
     yield history("History", "Of one.", moments[:1], [], WALL)
     yield history("History", "Of none.", [], [], WALL)
+    risen = {
+        (row, column): Cell(draw.uniform(0.5, 9), is_ill=draw.random() < 0.3)
+        for row in names
+        for column in names
+    }
+    axes = Axis("Site", tuple(names)), Axis("Test", tuple(names))
+    yield levels("Levels", "Each.", risen, Column("level", "Level", "ratio"), rows=axes[0], columns=axes[1])
     reads = [
         Read(draw.randrange(5000), draw.randrange(10**9), draw.randrange(1, 10**6), i * 10**6)
         for i in range(400)
@@ -356,6 +364,26 @@ def test_marks_of_a_history_are_explained_below_it():
     for svg in svgs(figure):
         texts = [label.text for label in labels(svg)]
         assert texts.count("A") == texts.count("B") == 2
+
+
+def test_points_of_a_history_stand_where_their_time_is():
+    days = (1, 2, 3, 21, 22)
+    moments = [Moment(f"2026-01-{day:02d}T00:00:00Z", "1.0", 1e9 + day) for day in days]
+    for svg in svgs(history("H", "c.", moments, [], WALL)):
+        path = next(one.get("d") for one in svg.iter(f"{SVG}path") if "curve" in one.get("class", ""))
+        xs = [float(x) for x in re.findall(r"[ML]?([\d.]+) [\d.]+", path)]
+        assert [round((x - xs[0]) / (xs[-1] - xs[0]) * 21) for x in xs] == [day - 1 for day in days]
+
+
+def test_medians_stand_in_a_column_and_not_at_the_ends_of_whiskers():
+    lanes = [AtSite(f"S{n}", "1", 1e9 * n, 0.9e9 * n, 1.5e9 * n, 0.5, 3) for n in (1, 2, 3)]
+    data = [Bar("local", f"e{n}", 1e9 * n, 0.9e9 * n, 1.5e9 * n) for n in (1, 2, 3)]
+    for figure in (by_site("S", "c.", lanes), bars("B", "c.", data, WALL, group="g", series="s")):
+        for svg in svgs(figure):
+            lefts = {
+                round(label.left) for label in labels(svg) if label.text in ("1.00 s", "2.00 s", "3.00 s")
+            }
+            assert len(lefts) == 1
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 7e9), (1.2e9, 1.21e9), (3, 4e12), (0.94, 0.951)])

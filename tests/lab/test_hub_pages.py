@@ -139,7 +139,9 @@ def test_sites_by_tests_are_each_over_their_own_usual_level(ill):
         pytest.approx(1.4, rel=0.05),
         "CPU time",
     )
-    assert "matrix-1-numbers" not in page.tables  # work is not compared with other work
+    assert (
+        "matrix-1-numbers" not in page.tables
+    )  # neither work with other work, nor the newest results of versions
 
 
 def test_the_figures_of_the_first_page_are_of_the_tests_that_are_ill(ill):

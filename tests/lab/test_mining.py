@@ -37,6 +37,7 @@ from arrowroot_lab.mining import (
 )
 from arrowroot_lab.mining.comparison import compare_measured, measured_of
 from arrowroot_lab.mining.exporting import export, export_directory
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.history import level_changes, lines
 from arrowroot_lab.mining.metrics import JUDGED
 from arrowroot_lab.mining.results import named
@@ -277,7 +278,7 @@ def test_a_level_that_changed_is_marked_in_its_series_and_no_other_is(stepped):
     ((place, point),) = changed
     assert (place, point.version) == (2 * 12 + 1, "0.2.0")
     assert point.change == pytest.approx(1.08, rel=0.005)
-    assert point.marks[0] == f"change point: {point.change:.3f} times the level before"
+    assert point.marks[0] == f"change point: {shown(point.change, 'ratio')} times the level before"
     table = told.table()
     rows = json.loads(writing.as_json([table]))["rows"]
     assert [row["change"] for row in rows if row["change"] is not None] == [point.change]

@@ -49,7 +49,8 @@ def campaign_matrix(found: Sequence[Summary], snapshot: Snapshot) -> Figure | No
     if not across:
         across = [axis for axis in down if axis in ("storage", "layout", "node")][-1:]
         down = [axis for axis in down if axis not in across]
-    if not across or ("site" in down and not axes(found)[0]):
+    # At several sites versions follow each other, on whichever machine there was.
+    if not across or ("site" in down and not {"engine", "strategy"} & {*across}):
         return None
     cells: dict[tuple[str, str], Cell] = {}
     for one in found:

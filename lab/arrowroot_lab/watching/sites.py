@@ -99,7 +99,7 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
         Column("n_failed", "failed", "count"),
     )
     note = (
-        "A level is the median of the last three rounds, of what rose that of all since, over the usual one, the "
+        "A level is the median of the last three rounds, of what rose alone that of all since, over the usual one, the "
         "median of the 30 rounds before; CPU: of the CPU time, where that alone rose; missed: rounds, by the site's "
         "own rhythm."
     )
@@ -192,14 +192,15 @@ class Level(NamedTuple):
 def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
     """Return the level of some series, by wall time, or by CPU time where that alone rose.
 
-    Of what rose it is that of all rounds since, as the alarm tells it, else that of the last three.
+    Of what rose alone it is that of all rounds since, as the alarm tells it, else that of the last three.
     """
     risen = {
-        one.metric: one.rise.ratio
+        one.metric: one.rise
         for one in history.rises
         if one.is_open and 2 * len({*one.rise.members} & {*rows}) > len(rows)
     }
-    levels = {metric: history.level(rows, metric) or 0.0 for metric in ("wall_ns", "cpu_ns")} | risen
+    levels = {metric: history.level(rows, metric) or 0.0 for metric in ("wall_ns", "cpu_ns")}
+    levels |= {metric: one.ratio for metric, one in risen.items() if {*one.members} == {*rows}}
     metric = max(levels, key=lambda key: (key in risen, levels[key] >= TO_WATCH, key == "wall_ns"))
     return Level(levels[metric] or None, metric, metric in risen)
 
