@@ -332,3 +332,17 @@ def test_no_object_is_read_to_look_for_trees_where_the_file_describes_none(tmp_p
         before = given.n_reads
         assert (file.trees, file.trees) == ([], [])
         assert given.n_reads <= before + 1  # the descriptions of the classes
+
+
+def test_a_directory_lists_its_own_keys_alone(tmp_path):
+    path = tmp_path / "f.root"
+    with ar.create(path) as file:
+        for name in ("a/x", "a/b/y", "ab/z"):
+            file[name] = "text"
+    with ar.open(path) as file:
+        native = file._native
+        assert [key.path for key in native.keys("a/", recursive=False)] == ["a/x", "a/b"]
+        assert [key.path for key in native.keys("a/")] == ["a/x", "a/b", "a/b/y"]
+        assert list(file["a"]) == ["x", "b"]
+        assert [key.path for key in file["a"].key_list()] == ["a/x", "a/b", "a/b/y"]
+        assert [key.path for key in file.key_list(recursive=False)] == ["a", "ab"]

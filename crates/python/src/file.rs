@@ -167,21 +167,24 @@ impl PyFile {
         self.file.damage()
     }
 
-    #[pyo3(signature = (*, recursive = true, cycles = true))]
-    fn keys(&self, py: Python<'_>, recursive: bool, cycles: bool) -> PyResult<Vec<PyKey>> {
+    /// The keys of a directory, whose path ends in a slash, or is empty for the root's.
+    #[pyo3(signature = (directory = "", *, recursive = true, cycles = true))]
+    fn keys(&self, py: Python<'_>, directory: &str, recursive: bool, cycles: bool) -> PyResult<Vec<PyKey>> {
+        let directory = directory.to_owned();
         let file = self.file.clone();
         let keys = reading(py, &self.file, move || {
-            let entries = file.keys()?;
+            let is_there = |entry: &&FileKey| match recursive {
+                true => entry.directory.starts_with(&directory),
+                false => entry.directory == directory,
+            };
+            let entries: Vec<&FileKey> = file.keys()?.iter().filter(is_there).collect();
             let mut highest: HashMap<(&str, &str), u16> = HashMap::new();
-            for entry in entries {
+            for &entry in &entries {
                 let cycle = highest.entry(name_of(entry)).or_default();
                 *cycle = entry.key.cycle.max(*cycle);
             }
             let mut keys = Vec::with_capacity(entries.len());
             for entry in entries {
-                if !recursive && !entry.directory.is_empty() {
-                    continue;
-                }
                 if !cycles {
                     // Taken out by the first key that has the highest cycle: a name comes once.
                     if highest.get(&name_of(entry)) != Some(&entry.key.cycle) {

@@ -126,7 +126,7 @@ class Directory(Mapping[str, Any]):
             {'Events': 'TTree', 'plots': 'TDirectory', 'plots/h_met': 'TH1D'}
         """
         prefix = f"{self.path}/" if self.path else ""
-        found = self._native.keys(recursive=recursive or bool(prefix), cycles=cycles)
+        found = self._native.keys(prefix, recursive=recursive, cycles=cycles)
         self._warn()
         return [
             Key(
@@ -142,7 +142,6 @@ class Directory(Mapping[str, Any]):
                 k.depth,
             )
             for k in found
-            if (k.directory.startswith(prefix) if recursive else k.directory == prefix)
         ]
 
     @property

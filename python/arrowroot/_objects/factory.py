@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import ArrowrootError
@@ -59,6 +60,7 @@ _TEMPLATES: dict[str, type[Record]] = {
 }
 
 
+@lru_cache(maxsize=1 << 10)
 def kind_of(class_name: str, bases: tuple[str, ...]) -> type[Record]:
     """Return the Python class for objects of a class.
 

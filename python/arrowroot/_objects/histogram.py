@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ class Histogram(WithContent, Named):
         classes = (self.class_name, *self.bases)
         return next((n for n in (3, 2) if f"TH{n}" in classes), 1)
 
-    @property
+    @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes: x, then y and z if it has them.
 
