@@ -9,7 +9,10 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -89,7 +92,18 @@ struct Shared {
     pool: Pool,
     started: Instant,
     state: Mutex<TaskQueueState>,
+    /// For the threads of the pool: there is a task.
+    has_tasks: Condvar,
+    /// How many of them sleep. As all counts here, it is changed with the lock alone.
+    n_idle: AtomicUsize,
+    /// For others who wait: something is not as it was.
     changed: Condvar,
+    /// How many of them sleep.
+    n_asleep: AtomicUsize,
+    /// True once it has an error.
+    has_failed: AtomicBool,
+    /// As the state has it.
+    n_growths: AtomicU64,
     /// The alarms of those who stand in a line behind others, and need not look whenever something changes.
     alarms: Mutex<Vec<Alarm>>,
     /// Of producers that do tasks.
@@ -115,7 +129,12 @@ impl Queue {
             pool: Pool::new(n_threads - 1),
             started: Instant::now(),
             state: Mutex::default(),
+            has_tasks: Condvar::new(),
+            n_idle: AtomicUsize::new(0),
             changed: Condvar::new(),
+            n_asleep: AtomicUsize::new(0),
+            has_failed: AtomicBool::new(false),
+            n_growths: AtomicU64::new(0),
             alarms: Mutex::default(),
             compressors: Mutex::default(),
             n_tasks: AtomicU64::new(0),
@@ -197,9 +216,9 @@ impl Queue {
         self.shared.lock().growth.tell_after(nanoseconds(threshold));
     }
 
-    /// How often it has grown for longer than the threshold.
+    /// How often it has grown for longer than the threshold. It waits for no lock.
     pub fn n_growths(&self) -> u64 {
-        self.shared.lock().growth.n_times()
+        self.shared.n_growths.load(Relaxed)
     }
 
     /// The error that stopped it, if one did.
@@ -208,6 +227,9 @@ impl Queue {
     /// That one, and [`Error::InvalidRequest`] in another process.
     pub fn check(&self) -> Result<()> {
         self.shared.check_process()?;
+        if !self.shared.has_failed.load(Acquire) {
+            return Ok(());
+        }
         self.shared.lock().error.clone().map_or(Ok(()), Err)
     }
 
@@ -238,7 +260,7 @@ impl Queue {
     /// No longer counts bytes that were [counted](Queue::count).
     pub(crate) fn let_go(&self, n_bytes: u64) {
         self.shared.lock().report.bytes -= n_bytes;
-        self.shared.changed.notify_all();
+        self.shared.tell_of_change();
     }
 
     /// Has those look again who wait, after something has changed that is not of the queue; of a line only the first.
@@ -282,11 +304,29 @@ impl Shared {
     fn wake(&self) {
         // A thread that waits has looked before, or looks after this.
         drop(self.lock());
-        self.changed.notify_all();
+        self.tell_of_change();
+    }
+
+    /// Has those look again who wait for something else than tasks, after the lock was had.
+    fn tell_of_change(&self) {
+        if self.n_asleep.load(Relaxed) > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Wakes threads of the pool for so many tasks that nobody has begun, and if there are too few, those who may help.
+    fn tell_of_tasks(&self, n_tasks: usize) {
+        let n_idle = self.n_idle.load(Relaxed);
+        (0..n_tasks.min(n_idle)).for_each(|_| self.has_tasks.notify_one());
+        if n_tasks > n_idle {
+            self.tell_of_change();
+            self.alarms().iter().filter(|alarm| alarm.helps).for_each(|alarm| alarm.condition.notify_all());
+        }
     }
 
     /// Wakes all who wait, after the lock was had.
     fn wake_everyone(&self) {
+        self.has_tasks.notify_all();
         self.changed.notify_all();
         self.alarms().iter().for_each(|alarm| alarm.condition.notify_all());
     }
@@ -299,6 +339,7 @@ impl Shared {
     fn watch(&self, state: &mut TaskQueueState) {
         let (n_tasks, n_bytes) = (state.n_tasks(), state.report.bytes);
         state.growth.look(nanoseconds(self.started.elapsed()), n_tasks, n_bytes);
+        self.n_growths.store(state.growth.n_times(), Relaxed);
     }
 
     fn submit(&self, number: u64, tasks: Vec<Task>, place: Option<Place>) {
@@ -310,9 +351,9 @@ impl Shared {
             drop(state);
             return;
         }
+        let n_tasks = state.n_tasks();
         self.place_ready(state);
-        self.changed.notify_all();
-        self.alarms().iter().filter(|alarm| alarm.helps).for_each(|alarm| alarm.condition.notify_all());
+        self.tell_of_tasks(n_tasks);
     }
 
     /// Takes a task that nobody has begun.
@@ -338,7 +379,7 @@ impl Shared {
                 let has_room_come = state.done(id, made_bytes);
                 self.place_ready(state);
                 if has_room_come {
-                    self.changed.notify_all();
+                    self.tell_of_change();
                 }
             }
             Err(error) => self.fail(state, error),
@@ -358,7 +399,7 @@ impl Shared {
             state = self.lock();
             // Not for each piece: there may be many, and many who would look.
             if state.placed(ready) {
-                self.changed.notify_all();
+                self.tell_of_change();
             }
             if let Err(error) = placed {
                 return self.fail(state, error);
@@ -369,6 +410,7 @@ impl Shared {
     fn fail(&self, mut state: MutexGuard<'_, TaskQueueState>, error: Error) {
         // Dropped without the lock: they hold a lot.
         let waiting = state.fail(error);
+        self.has_failed.store(true, Release);
         drop(state);
         self.wake_everyone();
         drop(waiting);
@@ -386,7 +428,9 @@ impl Shared {
             } else if state.is_ended {
                 return;
             } else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                self.n_idle.fetch_add(1, Relaxed);
+                state = self.has_tasks.wait(state).unwrap_or_else(PoisonError::into_inner);
+                self.n_idle.fetch_sub(1, Relaxed);
             }
         }
     }
@@ -459,11 +503,16 @@ impl Shared {
             } else {
                 // Others may help meanwhile.
                 self.compressors().extend(compressor.take());
-                let condition = match &line {
-                    Some(line) if !(line.is_first)() => line.alarm.condition.as_ref(),
-                    _ => &self.changed,
-                };
-                state = condition.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = match &line {
+                    Some(line) if !(line.is_first)() => line.alarm.condition.wait(state),
+                    _ => {
+                        self.n_asleep.fetch_add(1, Relaxed);
+                        let woken = self.changed.wait(state);
+                        self.n_asleep.fetch_sub(1, Relaxed);
+                        woken
+                    }
+                }
+                .unwrap_or_else(PoisonError::into_inner);
                 note(Pause::Slept);
             }
         }
@@ -480,7 +529,7 @@ impl Shared {
         }
         if leaves_tasks {
             // Another one may help now.
-            self.changed.notify_all();
+            self.tell_of_change();
             self.alarms().iter().find(|alarm| alarm.helps).inspect(|alarm| alarm.condition.notify_all());
         }
         self.compressors().extend(compressor);

@@ -102,7 +102,7 @@ impl Drop for Producer {
     fn drop(&mut self) {
         if self.held_bytes > 0 && self.shared.pool.is_own_process() {
             self.shared.lock().report.bytes -= self.held_bytes;
-            self.shared.changed.notify_all();
+            self.shared.tell_of_change();
         }
     }
 }

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -253,6 +253,42 @@ fn who_has_no_room_does_tasks() {
     let report = queue.report();
     assert_eq!(report.n_placed, 2);
     assert!(report.n_waits >= 1 && report.longest_wait_ns <= report.wait_ns, "{report:?}");
+}
+
+#[test]
+fn who_waits_is_not_woken_for_tasks_that_idle_threads_do() {
+    let queue = queue(3, 1000);
+    let shared = &queue.shared;
+    let mut producer = queue.producer();
+    // Nothing is placed before this one, so nothing changes that somebody waits for.
+    let first = producer.ticket().unwrap();
+    let (is_over, never, n_slept) = (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut note = |pause| {
+                n_slept.fetch_add(usize::from(pause == Pause::Slept), Relaxed);
+            };
+            let patience = Patience { helps: true, is_cancelled: &never, note: Some(&mut note), line: None };
+            queue.wait_for(patience, |_| is_over.load(Relaxed).then_some(()))
+        });
+        let mut submit_one = |n_done| {
+            producer.ticket().unwrap().submit(vec![making(0)], nothing()).unwrap();
+            let all_sleep = || (shared.n_idle.load(Relaxed), shared.n_asleep.load(Relaxed)) == (2, 1);
+            while queue.report().n_tasks < n_done || !all_sleep() {
+                std::thread::yield_now();
+            }
+            n_slept.load(Relaxed)
+        };
+        // The threads are started by the first.
+        let n_before = submit_one(1);
+        let n_slept = (2..12).map(submit_one).last();
+        is_over.store(true, Relaxed);
+        queue.wake();
+        waiting.join().unwrap().unwrap();
+        assert_eq!(n_slept, Some(n_before));
+    });
+    drop(first);
+    queue.wait().unwrap();
 }
 
 #[test]
