@@ -249,6 +249,53 @@ def test_messages_number_the_entries_of_all_batches_of_a_fill(tmp_path):
             context.fill(batches)
 
 
+def test_batches_of_a_context_may_have_another_schema_from_fill_to_fill(tmp_path):
+    lists, texts = [[1.5], [], [2.5, 3.5]], ["a", "", "a"]
+    kinds = [
+        (pa.list_(pa.float32()), pa.string()),
+        (pa.large_list(pa.float32()), pa.large_string()),
+        (pa.list_(pa.field("of another name", pa.float32())), pa.dictionary(pa.int8(), pa.string())),
+        (pa.list_(pa.float32()), pa.dictionary(pa.int32(), pa.large_string())),
+        (pa.list_view(pa.float32()), pa.string_view()),
+    ]
+    schema = pa.schema({"x": pa.list_(pa.float32()), "s": pa.string()})
+    with ar.create(tmp_path / "t.root") as file, file.tree("t", schema) as table, table.context() as context:
+        for x, s in [*kinds, *kinds]:
+            for metadata in (None, {"of": "one batch"}):
+                fields = [pa.field("x", x, metadata=metadata), pa.field("s", s)]
+                context.fill(
+                    pa.record_batch([pa.array(lists, x), pa.array(texts, s)], schema=pa.schema(fields))
+                )
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["t"].to_arrow().to_pydict() == {"x": lists * 20, "s": texts * 20}
+
+
+def test_a_batch_of_its_tables_schema_goes_to_the_engine_as_it_is(tmp_path, monkeypatch):
+    schema = pa.schema([pa.field("x", pa.int32(), nullable=False), pa.field("s", pa.string())])
+
+    def batch(x, ends=(0, 1, 2)):
+        ends = np.array(ends, np.int32)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"ab")]
+        return pa.record_batch(
+            [pa.array(x, pa.int32()), pa.Array.from_buffers(pa.string(), 2, buffers)], schema=schema
+        ), ends
+
+    with ar.create(tmp_path / "t.root") as file, file.tree("t", schema) as table, table.context() as context:
+        context.fill(batch([1, 2])[0])
+        monkeypatch.setattr("arrowroot._writing.contexts.parts_of", None)
+        context.fill(batch([3, 4])[0])
+        # Its texts end behind their memory, and the next one lacks a value that none may.
+        spoilt, ends = batch([5, 6])
+        ends[2] = 1000
+        with pytest.raises(ar.InvalidRequestError, match=r"t\.root:t: column 's': .* spoilt"):
+            context.fill(spoilt)
+        with pytest.raises(ar.InvalidRequestError, match=r't\.root:t: column "x": entry 1 '):
+            context.fill(batch([5, None])[0])
+        context.fill(batch([7, 8])[0].slice(1))
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["t"].to_arrow().to_pydict() == {"x": [1, 2, 3, 4, 8], "s": ["a", "b", "a", "b", "b"]}
+
+
 NOON = dt.datetime(2020, 1, 2, 12)  # noqa: DTZ001 - of no zone
 MIDNIGHT = dt.datetime(2020, 1, 2)  # noqa: DTZ001
 

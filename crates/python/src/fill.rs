@@ -4,15 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Schema;
-use arrowroot_arrow::incoming::Incoming;
-use arrowroot_writer::{ContextReport, ContextSettings, Doing, Fill, FillContext, Order, Policy, Step};
+use arrowroot_writer::{Checked, ContextReport, ContextSettings, Doing, Fill, FillContext, Order, Policy, Step};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::ending::{let_go, without_lock};
 use crate::errors::{invalid, writing_to_python};
-use crate::interface::batch_in;
+use crate::incoming::{Given, Intake};
 use crate::patience::patiently;
 
 /// More entries are checked where a signal can end the waiting for that.
@@ -20,8 +19,7 @@ const MAX_ENTRIES_AT_ONCE: usize = 1 << 20;
 
 #[pyclass(name = "FillContext", module = "arrowroot._native", frozen)]
 pub(crate) struct PyFillContext {
-    schema: Arc<Schema>,
-    incoming: Arc<Mutex<Incoming>>,
+    intake: Arc<Intake>,
     /// `None` once it is closed. Calls that a signal has ended may still be at it.
     context: Mutex<Option<Arc<FillContext>>>,
 }
@@ -29,7 +27,7 @@ pub(crate) struct PyFillContext {
 impl PyFillContext {
     pub(crate) fn new(schema: &Arc<Schema>, context: FillContext) -> Self {
         let context = Mutex::new(Some(Arc::new(context)));
-        PyFillContext { schema: Arc::clone(schema), incoming: Arc::default(), context }
+        PyFillContext { intake: Intake::of(schema), context }
     }
 
     fn context(&self) -> PyResult<Arc<FillContext>> {
@@ -62,19 +60,29 @@ impl PyFillContext {
         waits: bool,
         takes_signals: bool,
     ) -> PyResult<bool> {
-        let given = batch_in(&batch, &self.schema, text_bytes)?;
+        let given = Given::of(&batch, text_bytes)?;
         let context = self.context()?;
-        let (incoming, checking) = (Arc::clone(&self.incoming), Arc::clone(&context));
-        let takes_long = given.array.len() > MAX_ENTRIES_AT_ONCE;
-        let checked = patiently(py, takes_signals && takes_long, move || {
-            checking.checked(&given.taken(&incoming)?, first_entry)
-        })?;
-        let begun = without_lock(py, || context.begin_with(checked?))?;
-        let fill = begun.map_err(writing_to_python)?;
-        if takes_signals {
-            return fill_patiently(py, &context, fill, waits);
+        let takes_long = given.n_entries() > MAX_ENTRIES_AT_ONCE;
+        let (intake, checking) = (Arc::clone(&self.intake), Arc::clone(&context));
+        let checked = move || checking.checked_as_made(|| intake.take(given), first_entry);
+        let begun = |checked: arrowroot_writer::Result<Checked>| {
+            let mut fill = context.begin_with(checked?)?;
+            let step = fill.advance()?;
+            Ok((fill, step))
+        };
+        // The lock is let go of once, but for what a signal may end: who comes back to it waits for all that want it.
+        if !takes_signals {
+            let filled = without_lock(py, || begun(checked()).and_then(|(fill, step)| fill_now(fill, step, waits)))?;
+            return filled.map_err(writing_to_python);
         }
-        without_lock(py, || fill_now(fill, waits))?.map_err(writing_to_python)
+        let begun = if takes_long {
+            let checked = patiently(py, true, checked)?;
+            without_lock(py, || begun(checked))?
+        } else {
+            without_lock(py, || begun(checked()))?
+        };
+        let (fill, step) = begun.map_err(writing_to_python)?;
+        fill_patiently(py, &context, fill, step, waits)
     }
 
     /// The producer begins to wait for data, or has them.
@@ -98,10 +106,10 @@ impl PyFillContext {
     }
 }
 
-/// Takes all entries, or none if that would be to wait for and `waits` is false.
-fn fill_now(mut fill: Fill, waits: bool) -> arrowroot_writer::Result<bool> {
+/// Goes on from a step until all entries are taken, or none if that would be to wait for and `waits` is false.
+fn fill_now(mut fill: Fill, mut step: Step, waits: bool) -> arrowroot_writer::Result<bool> {
     loop {
-        match fill.advance()? {
+        match step {
             Step::Done => return Ok(true),
             Step::Work(work) => work.complete()?,
             Step::Full if !waits && !fill.has_begun() => return Ok(false),
@@ -109,13 +117,20 @@ fn fill_now(mut fill: Fill, waits: bool) -> arrowroot_writer::Result<bool> {
                 fill.wait(&AtomicBool::new(false))?;
             }
         }
+        step = fill.advance()?;
     }
 }
 
 /// The same, in the thread that gets signals: what takes long is done by another one, and a signal ends the waiting for it.
-fn fill_patiently(py: Python<'_>, context: &Arc<FillContext>, mut fill: Fill, waits: bool) -> PyResult<bool> {
+fn fill_patiently(
+    py: Python<'_>,
+    context: &Arc<FillContext>,
+    mut fill: Fill,
+    mut step: Step,
+    waits: bool,
+) -> PyResult<bool> {
     loop {
-        match without_lock(py, || fill.advance())?.map_err(writing_to_python)? {
+        match step {
             Step::Done => return Ok(true),
             // Some of it is taken: if nobody waits for the rest, nobody knows whether it was, and the file is given up.
             Step::Work(work) => {
@@ -138,6 +153,7 @@ fn fill_patiently(py: Python<'_>, context: &Arc<FillContext>, mut fill: Fill, wa
                 fill = waited.map_err(writing_to_python)?;
             }
         }
+        step = without_lock(py, || fill.advance())?.map_err(writing_to_python)?;
     }
 }
 

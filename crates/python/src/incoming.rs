@@ -5,19 +5,20 @@
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::ffi::FFI_ArrowArray;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{RecordBatch, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema};
 use arrowroot_arrow::incoming::{Foreign, Incoming};
 use arrowroot_arrow::stored::StoreError;
+use arrowroot_writer::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::ending::without_lock;
 use crate::errors::writing_to_python;
-use crate::interface::{ARRAY, array_of, schema_of_array};
+use crate::interface::{ARRAY, are_stored_alike, array_of, exported, is_same, schema_of_array};
 
 /// Takes batches in: what it returns contradicts itself nowhere, and shares with what it was given at most numbers, bools and the
 /// bytes of texts and binary values.
@@ -33,7 +34,7 @@ impl PyIncoming {
         PyIncoming(Mutex::new(Incoming::new(copies_all)))
     }
 
-    /// Takes a record batch in, as capsules. `text_bytes`: as [`Given`] has it.
+    /// Takes a record batch in, as capsules. `text_bytes`: as [`Given::of`] has it.
     fn take<'py>(
         &self,
         py: Python<'py>,
@@ -43,53 +44,110 @@ impl PyIncoming {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let (of_schema, array): (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>) =
             batch.call_method0("__arrow_c_array__")?.extract()?;
-        let schema = Arc::new(schema_of_array(&of_schema)?);
-        let given = Given { array: array_of(&array)?, schema, text_bytes };
+        let (schema, array) = (schema_of_array(&of_schema)?, array_of(&array)?);
         let taken = without_lock(py, || {
             let mut incoming = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            given.data(&mut incoming, first_entry).map(|data| FFI_ArrowArray::new(&data))
+            data_of(array, text_bytes, schema.fields(), &mut incoming, first_entry)
+                .map(|data| FFI_ArrowArray::new(&data))
         })?;
         Ok((of_schema, PyCapsule::new_with_value(py, taken.map_err(writing_to_python)?, ARRAY)?))
     }
 }
 
-/// A record batch of others.
+/// A record batch of others, which nobody has looked at.
 pub(crate) struct Given {
-    pub(crate) array: FFI_ArrowArray,
-    pub(crate) schema: Arc<Schema>,
-    /// The bytes of the memory of each array of texts or binary values in it, those inside after those around, dictionaries
-    /// last: the interface tells all other sizes.
-    pub(crate) text_bytes: Vec<u64>,
+    schema: FFI_ArrowSchema,
+    array: FFI_ArrowArray,
+    text_bytes: Vec<u64>,
 }
 
 impl Given {
-    /// The batch, taken in.
+    /// Takes it from an object with `__arrow_c_array__`. `text_bytes`: the bytes of the memory of each array of texts or binary
+    /// values in it, those inside after those around, dictionaries last: the interface tells all other sizes.
+    pub(crate) fn of(object: &Bound<'_, PyAny>, text_bytes: Vec<u64>) -> PyResult<Self> {
+        let (schema, array) = exported(object)?;
+        Ok(Given { schema, array, text_bytes })
+    }
+
+    /// Its entries, as it says.
+    pub(crate) fn n_entries(&self) -> usize {
+        self.array.len()
+    }
+}
+
+/// Takes in the batches of others for a table, which needs no lock of the interpreter.
+pub(crate) struct Intake {
+    table: Arc<Schema>,
+    taking: Mutex<Taking>,
+}
+
+#[derive(Default)]
+struct Taking {
+    incoming: Incoming,
+    /// The schema of the batch before, mostly that of the next one, too.
+    known: Option<(FFI_ArrowSchema, Arc<Schema>)>,
+}
+
+impl Intake {
+    /// For a table of this schema, which stores texts and lists of any form, dictionaries and runs as its own.
+    pub(crate) fn of(table: &Arc<Schema>) -> Arc<Self> {
+        Arc::new(Intake { table: Arc::clone(table), taking: Mutex::default() })
+    }
+
+    /// Takes a batch in.
     ///
     /// # Errors
-    /// As [`Incoming::take`], with the number of the entry in the batch.
-    pub(crate) fn taken(self, incoming: &Mutex<Incoming>) -> arrowroot_writer::Result<RecordBatch> {
-        let schema = Arc::clone(&self.schema);
-        let data = self.data(&mut incoming.lock().unwrap_or_else(PoisonError::into_inner), 0)?;
+    /// [`Error::InvalidRequest`] for a schema whose values are stored otherwise; as [`Incoming::take`], with the number of the
+    /// entry in the batch.
+    pub(crate) fn take(&self, given: Given) -> arrowroot_writer::Result<RecordBatch> {
+        let mut taking = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
+        let schema = taking.schema_of(given.schema, &self.table)?;
+        let data = data_of(given.array, given.text_bytes, schema.fields(), &mut taking.incoming, 0)?;
         let columns = data.child_data().iter().map(|child| make_array(child.clone())).collect();
         // SAFETY: all columns have the types of the schema and the length of the array. Nulls are for the writer to judge.
         Ok(unsafe { RecordBatch::new_unchecked(schema, columns, data.len()) })
     }
+}
 
-    fn data(self, incoming: &mut Incoming, first_entry: u64) -> arrowroot_writer::Result<ArrayData> {
-        let Given { array, schema, text_bytes } = self;
-        let owner = Arc::new(array);
-        let mut reading = Reading { owner: &owner, text_bytes: text_bytes.into_iter() };
-        let refused = |column: &str, what: String| StoreError::Spoilt { column: column.to_owned(), entry: 0, what };
-        let (len, offset) = extent(&owner).map_err(|what| refused("", what))?;
-        let children = schema
-            .fields()
-            .iter()
-            .enumerate()
-            .map(|(index, field)| reading.child(&owner, index, field).map_err(|what| refused(field.name(), what)));
-        let children = children.collect::<Result<_, _>>()?;
-        let batch = Foreign { len, offset, n_nulls: None, buffers: Vec::new(), children, dictionary: None };
-        Ok(incoming.take(batch, schema.fields(), first_entry)?)
+impl Taking {
+    fn schema_of(&mut self, given: FFI_ArrowSchema, table: &Schema) -> arrowroot_writer::Result<Arc<Schema>> {
+        if let Some((known, schema)) = &self.known
+            && is_same(known, &given)
+        {
+            return Ok(Arc::clone(schema));
+        }
+        let refused = |what: String| Error::InvalidRequest { what };
+        let schema = Schema::try_from(&given).map_err(|error| refused(error.to_string()))?;
+        if !are_stored_alike(&schema, table) {
+            return Err(refused(format!("the batch has {schema}, and its table {table}")));
+        }
+        let (_, schema) = self.known.insert((given, Arc::new(schema)));
+        Ok(Arc::clone(schema))
     }
+}
+
+/// The columns of a record batch as a struct, taken in. `text_bytes`: as [`Given::of`] has it.
+///
+/// # Errors
+/// As [`Incoming::take`].
+fn data_of(
+    array: FFI_ArrowArray,
+    text_bytes: Vec<u64>,
+    fields: &Fields,
+    incoming: &mut Incoming,
+    first_entry: u64,
+) -> arrowroot_writer::Result<ArrayData> {
+    let owner = Arc::new(array);
+    let mut reading = Reading { owner: &owner, text_bytes: text_bytes.into_iter() };
+    let refused = |column: &str, what: String| StoreError::Spoilt { column: column.to_owned(), entry: 0, what };
+    let (len, offset) = extent(&owner).map_err(|what| refused("", what))?;
+    let children = fields
+        .iter()
+        .enumerate()
+        .map(|(index, field)| reading.child(&owner, index, field).map_err(|what| refused(field.name(), what)));
+    let children = children.collect::<Result<_, _>>()?;
+    let batch = Foreign { len, offset, n_nulls: None, buffers: Vec::new(), children, dictionary: None };
+    Ok(incoming.take(batch, fields, first_entry)?)
 }
 
 /// Number of values, and of those before the first.

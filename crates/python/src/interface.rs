@@ -9,11 +9,11 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::errors::invalid;
-use crate::incoming::Given;
 
 pub(crate) const SCHEMA: &CStr = c"arrow_schema";
 pub(crate) const ARRAY: &CStr = c"arrow_array";
@@ -47,18 +47,26 @@ pub(crate) fn schema_in(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
     Schema::try_from(schema).map_err(to_python)
 }
 
-/// Takes the record batch of an object with `__arrow_c_array__`, whose values a table of this schema stores as its own: texts and lists
-/// of any form, dictionaries and runs are. `text_bytes`: as [`Given`] has it.
-pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>, text_bytes: Vec<u64>) -> PyResult<Given> {
-    let (of_schema, of_array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
-        object.call_method0("__arrow_c_array__")?.extract()?;
-    let given = schema_of_array(&of_schema)?;
-    if given.fields().len() != schema.fields().len()
-        || !given.fields().iter().zip(schema.fields()).all(|(given, field)| is_stored_alike(given, field))
-    {
-        return Err(invalid(format!("the batch has {given}, and its table {schema}")));
-    }
-    Ok(Given { array: array_of(&of_array)?, schema: Arc::new(given), text_bytes })
+/// Takes schema and array out of an object with `__arrow_c_array__`. Nothing is looked at.
+pub(crate) fn exported(object: &Bound<'_, PyAny>) -> PyResult<(FFI_ArrowSchema, FFI_ArrowArray)> {
+    let capsules = object.call_method0(intern!(object.py(), "__arrow_c_array__"))?;
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
+    Ok((schema_out_of(&schema)?, array_of(&array)?))
+}
+
+/// True if two schemas say the same names, types and nulls. Metadata are not looked at.
+pub(crate) fn is_same(one: &FFI_ArrowSchema, other: &FFI_ArrowSchema) -> bool {
+    let flags = |of: &FFI_ArrowSchema| (of.nullable(), of.map_keys_sorted(), of.dictionary_ordered());
+    let mut others = other.children();
+    one.format() == other.format()
+        && one.name() == other.name()
+        && flags(one) == flags(other)
+        && one.children().all(|child| others.next().is_some_and(|other| is_same(child, other)))
+        && others.next().is_none()
+        && match (one.dictionary(), other.dictionary()) {
+            (Some(one), Some(other)) => is_same(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
 }
 
 /// The schema that stands beside an array.
@@ -80,6 +88,12 @@ pub(crate) fn array_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArra
     let pointer = capsule.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
     // SAFETY: a capsule of this name has an `ArrowArray`; taking it leaves a released one there, as the interface asks.
     Ok(unsafe { FFI_ArrowArray::from_raw(pointer.as_ptr()) })
+}
+
+/// True if the values of two schemas are stored alike, see [`is_stored_alike`].
+pub(crate) fn are_stored_alike(one: &Schema, other: &Schema) -> bool {
+    let pairs = || one.fields().iter().zip(other.fields());
+    one.fields().len() == other.fields().len() && pairs().all(|(one, other)| is_stored_alike(one, other))
 }
 
 /// True if the values of two types are stored alike: they differ at most in how arrays have them, in what they say of missing values,

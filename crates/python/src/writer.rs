@@ -8,7 +8,6 @@ use arrow_schema::Schema;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
-use arrowroot_arrow::incoming::Incoming;
 use arrowroot_writer::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Error, FileSettings, FileWriter, Flush, Format, Lists,
     NumberEncoding, Precision, TableSettings, TableWriter, TreeNotes,
@@ -19,7 +18,8 @@ use pyo3::types::{PyDict, PyList, PyMapping};
 use crate::ending::{let_go, note_file, without_lock};
 use crate::errors::{invalid, writing_to_python};
 use crate::fill::{PyFillContext, reports_as_dicts, settings_of};
-use crate::interface::{batch_in, schema_in};
+use crate::incoming::{Given, Intake};
+use crate::interface::schema_in;
 use crate::ledgers::ledgers_as_dicts;
 use crate::members::objects_of;
 use crate::patience::patiently;
@@ -147,8 +147,8 @@ impl PyFileWriter {
             TableWriter::create(&file, directory, &name, &title, &columns, format, settings)
         })?;
         let table = begun.map_err(writing_to_python)?;
-        let (incoming, table) = (Arc::default(), Arc::new(Mutex::new(Some(table))));
-        Ok(PyTableWriter { schema, file: Arc::downgrade(&self.file), incoming, table })
+        let (intake, table) = (Intake::of(&schema), Arc::new(Mutex::new(Some(table))));
+        Ok(PyTableWriter { schema, file: Arc::downgrade(&self.file), intake, table })
     }
 
     /// Writes an object from its members, some of which may lead back to it.
@@ -206,9 +206,9 @@ impl PyFileWriter {
         }
     }
 
-    /// How often the queue has grown for longer than it should.
-    fn n_growths(&self, py: Python<'_>) -> PyResult<u64> {
-        without_lock(py, || self.file.queue().n_growths())
+    /// How often the queue has grown for longer than it should. It waits for no lock.
+    fn n_growths(&self) -> u64 {
+        self.file.queue().n_growths()
     }
 
     /// The doings of each context, with their times.
@@ -329,7 +329,7 @@ impl Reduced {
 pub(crate) struct PyTableWriter {
     schema: Arc<Schema>,
     file: Weak<FileWriter>,
-    incoming: Arc<Mutex<Incoming>>,
+    intake: Arc<Intake>,
     /// `None` once it is closed. Calls that a signal has ended may still be at it.
     table: Arc<Mutex<Option<TableWriter>>>,
 }
@@ -348,10 +348,10 @@ impl Drop for PyTableWriter {
 impl PyTableWriter {
     /// `text_bytes`: as `Incoming.take` has it.
     fn append(&self, py: Python<'_>, batch: Bound<'_, PyAny>, text_bytes: Vec<u64>) -> PyResult<()> {
-        let given = batch_in(&batch, &self.schema, text_bytes)?;
-        let (table, incoming) = (Arc::clone(&self.table), Arc::clone(&self.incoming));
+        let given = Given::of(&batch, text_bytes)?;
+        let (table, intake) = (Arc::clone(&self.table), Arc::clone(&self.intake));
         let appended = patiently(py, true, move || {
-            let batch = match given.taken(&incoming) {
+            let batch = match intake.take(given) {
                 Ok(batch) => batch,
                 Err(error) => return Some(Err(error)),
             };
@@ -377,9 +377,9 @@ impl PyTableWriter {
         text_bytes: Vec<u64>,
         first_entry: u64,
     ) -> PyResult<()> {
-        let given = batch_in(batch, &self.schema, text_bytes)?;
+        let given = Given::of(batch, text_bytes)?;
         let checked = without_lock(py, || {
-            let batch = given.taken(&self.incoming)?;
+            let batch = self.intake.take(given)?;
             let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_ref().map_or(Ok(()), |table| table.check_counts(&batch, first_entry))
         })?;

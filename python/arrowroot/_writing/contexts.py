@@ -12,6 +12,7 @@ import pyarrow as pa
 from arrowroot._errors import InvalidRequestError, QueueFullError, QueueGrowthWarning, not_picklable, warn
 from arrowroot._sizes import checked_count, format_bytes, format_seconds
 from arrowroot._writing.data import parts_of
+from arrowroot._writing.incoming import check_data
 from arrowroot._writing.naming import naming, reraising
 
 if TYPE_CHECKING:
@@ -114,6 +115,10 @@ class FillContext:
 
         number: of the first of them, where entries have numbers. None: there are none, or they wait for others.
         """
+        if isinstance(data, pa.RecordBatch) and self._table.takes_as_it_is(data):
+            with naming(self._table.where):
+                check_data(data)
+            return data
         parts: list[tuple[Part, pa.Table]] = []
         entry = self._table.num_entries if number is None else number
         for given in parts_of(data, self._table.where, copied=True, is_alike=self._table.is_alike):
@@ -168,7 +173,7 @@ class FillContext:
     def _tell_of_growth(self) -> None:
         """Tell once of each time that the queue has grown; without somebody to call, once of the first for the file."""
         # In a child that was forked, a thread that is not there may have the lock of the queue.
-        if os.getpid() != self._process or self._file.n_growths() <= self._table.n_growths_told:
+        if self._file.n_growths() <= self._table.n_growths_told or os.getpid() != self._process:
             return
         state = queue_state(self._file.queue())
         is_first = self._table.tell_of_growth(state.n_growths)

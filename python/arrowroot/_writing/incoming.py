@@ -35,7 +35,7 @@ def taken_in(table: pa.Table, *, copies_all: bool = False, is_said: bool = False
     """
     for field in table.schema:
         check_field(field)
-    _check_sizes(table, 0)
+    check_data(table)
     batches = list(batches_taken_in(table.to_batches(), copies_all=copies_all, is_said=is_said))
     return pa.Table.from_batches(batches, table.schema)
 
@@ -52,7 +52,7 @@ def batches_taken_in(
                 check_field(field)
             schema, indices = batch.schema, columns_of_texts(batch.schema)
             said = lacking(schema) if is_said else []
-        _check_sizes(batch, first_entry)
+        check_data(batch, first_entry)
         taken = pa.record_batch(_Capsules(*incoming.take(batch, text_bytes(batch, indices), first_entry)))
         check_said(taken, said, first_entry)
         yield taken
@@ -70,7 +70,7 @@ def is_left_to_engine(
     """
     if is_alike is None or table.num_rows > N_AT_ONCE or not is_alike(table.schema, is_said):
         return False
-    _check_sizes(table, 0)
+    check_data(table)
     return len(table.to_batches()) <= 1
 
 
@@ -170,7 +170,8 @@ def _spoilt(first_entry: int, error: pa.ArrowException) -> str:
     return f"entries from {first_entry} of the data on are spoilt: {error}"
 
 
-def _check_sizes(data: pa.Table | pa.RecordBatch, first_entry: int) -> None:
+def check_data(data: pa.Table | pa.RecordBatch, first_entry: int = 0) -> None:
+    """Raise InvalidRequestError for data whose memory is too short for what they say: see :func:`check_sizes`."""
     try:
         data.validate()
     except pa.ArrowException as error:

@@ -85,6 +85,8 @@ class TableWriter:
         self._n_entries = 0
         self._shares_counters = False
         self._is_filled = False
+        #: True once nothing waits to be filled before what contexts fill.
+        self._is_flowing = False
         self._is_closed = False
         #: True if it is written for a plan: reading gives branches or fields, and nothing is warned of.
         self.is_trial = False
@@ -151,6 +153,10 @@ class TableWriter:
     def is_alike(self, given: pa.Schema, is_said: bool) -> bool:
         """Return whether data of a schema go to the engine as they are; see :meth:`Conformer.is_left_alone`."""
         return self._native is not None and self.conformer.is_left_alone(given, is_said=is_said)
+
+    def takes_as_it_is(self, batch: pa.RecordBatch) -> bool:
+        """Return whether a batch of a context goes to the engine as it is, and no entries wait to be filled before."""
+        return self._is_flowing and batch.num_rows > 0 and self.is_alike(batch.schema, True)
 
     @property
     def first_schema(self) -> pa.Schema | None:
@@ -279,6 +285,7 @@ class TableWriter:
         if self._learning.held:
             # Numbers may be missing before theirs: no fill waits for this thread while it has the lock.
             self._fill_held()
+        self._is_flowing = True
         return self.conformer
 
     def _fill_held(self) -> None:

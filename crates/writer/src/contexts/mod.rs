@@ -270,10 +270,28 @@ impl FillContext {
     /// # Errors
     /// As [`FillContext::fill`].
     pub fn checked(&self, batch: &RecordBatch, first_entry: Option<u64>) -> Result<Checked> {
+        self.inner.filling.file.queue().check()?;
+        self.inner.record.mark(Doing::Running);
+        self.check(batch, first_entry)
+    }
+
+    /// The same for a batch that is made now, which counts as writing, and not as work of the producer.
+    ///
+    /// # Errors
+    /// As [`FillContext::checked`]; those of making it.
+    pub fn checked_as_made(
+        &self,
+        make: impl FnOnce() -> Result<RecordBatch>,
+        first_entry: Option<u64>,
+    ) -> Result<Checked> {
+        self.inner.filling.file.queue().check()?;
+        self.inner.record.mark(Doing::Running);
+        self.check(&make()?, first_entry)
+    }
+
+    fn check(&self, batch: &RecordBatch, first_entry: Option<u64>) -> Result<Checked> {
         let filling = &self.inner.filling;
         let goes_on = || filling.file.queue().check();
-        goes_on()?;
-        self.inner.record.mark(Doing::Running);
         let is_numbered = filling.settings.order == Order::Numbered;
         if is_numbered != first_entry.is_some() {
             let what = if is_numbered {
