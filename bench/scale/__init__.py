@@ -1,1 +1,1 @@
-"""Whether more threads gain what they could: parts that one thread does alone are counted and named."""
+"""How reading and writing scale with threads, and what of them one thread does alone."""

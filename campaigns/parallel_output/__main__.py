@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PARTS: dict[str, Callable[[argparse.Namespace, Path], dict[str, Any]]] = {
     "policy": policies.policy_alone,
     "threads": policies.on_threads,
+    "streams": policies.streams,
     "buffers": policies.buffers,
     "real": loads.real,
     "help": loads.helping,

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 #: The settings of the published experiment.
 N_STREAMS, N_EVENTS, N_BUFFERS = 12, 40_000, 4
+#: As many, and more than a job had then.
+STREAMS = (N_STREAMS, 64)
+#: The share of what streams could do that they must do with the policy "fullest".
+EFFICIENCY = 0.95
 
 
 def policy_alone(options: argparse.Namespace, _: Path) -> dict[str, Any]:
@@ -97,6 +101,46 @@ def thread_runs(n_events: int, scale: float, out: Path) -> dict[str, Outcome]:
     }
     started = {policy: case.start() for policy, case in cases.items()}
     return {policy: cases[policy].end(process) for policy, process in started.items()}
+
+
+def streams(options: argparse.Namespace, _: Path) -> dict[str, Any]:
+    """Run 12 and 64 streams: each policy in virtual time, and the library on threads that sleep, all at once."""
+    cases = [
+        Sleeping(policy, n_streams, N_BUFFERS, options.events, 1, options.scale)
+        for n_streams in STREAMS
+        for policy in POLICIES
+    ]
+    processes = [case.start() for case in cases]
+    told = []
+    for case, process in zip(cases, processes, strict=True):
+        alone = virtual_runs(case.policy, case.n_streams, N_BUFFERS, options.virtual_events, options.seeds)
+        told.append(
+            {
+                "n_streams": case.n_streams,
+                "policy": case.policy,
+                "virtual": [outcome._asdict() for outcome in alone],
+                "threads": case.end(process)._asdict(),
+            }
+        )
+    return {"n_events": options.events, "scale": options.scale, "cases": told}
+
+
+def streams_table(told: dict[str, Any]) -> Found:
+    """Return what 12 and 64 streams do."""
+    rows, complaints = [], []
+    for case in told["cases"]:
+        for how in ("virtual", "threads"):
+            runs = outcomes(case["virtual"] if how == "virtual" else [case["threads"]])
+            name = "virtual time" if how == "virtual" else "threads"
+            rows.append((case["n_streams"], case["policy"], name, *cells(runs)[:6]))
+            least = min(run.efficiency for run in runs)
+            if case["policy"] == "fullest" and least < EFFICIENCY:
+                complaints.append(f"{case['n_streams']} streams, fullest, {how}: efficiency {least:.4f}")
+    n_events, scale = told["n_events"], told["scale"]
+    title = (
+        f"12 and 64 streams, {N_BUFFERS} buffers; on threads {n_events:,} events at {scale:g} of their time"
+    )
+    return Found([table(title, ("streams", "policy", "", *HEADER[:6]), rows)], complaints)
 
 
 def stalls_path(out: Path, policy: str) -> Path:

@@ -23,6 +23,7 @@ Told = dict[str, Any]
 TABLES: dict[str, Callable[[Told], Found]] = {
     "policy": policies.policy_table,
     "threads": policies.threads_table,
+    "streams": policies.streams_table,
     "buffers": policies.buffers_table,
     "real": loads.real_table,
     "help": loads.helping_table,

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from bench import nano_schema
-from campaigns.parallel_output import scale
+from campaigns.parallel_output import policies, scale
+from campaigns.parallel_output.cases import Outcome
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -110,7 +111,13 @@ def test_definition_of_values_has_frequent_ones_and_quantiles_of_the_others():
 
 @pytest.mark.parametrize(
     "module",
-    ["bench.against", "bench.filters", "bench.nano_schema", "campaigns.parallel_output"],
+    [
+        "bench.against",
+        "bench.filters",
+        "bench.nano_schema",
+        "bench.scale.producers",
+        "campaigns.parallel_output",
+    ],
 )
 def test_each_command_tells_its_options(module):
     done = subprocess.run(
@@ -135,3 +142,13 @@ def test_memory_may_grow_by_the_record_of_the_tree_and_by_nothing_else():
     assert complaints(120, 100, 100) == complaints(240, 10_000, 60) == []
     assert complaints(250, 100, 100) == ["a run: memory grows from 100 to 250 MB"]
     assert complaints(400, 10_000, 60) == ["a run: memory grows from 100 to 400 MB"]
+
+
+def test_streams_of_the_fullest_buffer_must_do_what_they_could():
+    def complaints(policy: str, on_threads: float) -> list[str]:
+        runs = [dict.fromkeys(Outcome._fields, 1.0) | {"efficiency": of} for of in (0.96, on_threads)]
+        case = {"n_streams": 64, "policy": policy, "virtual": runs[:1], "threads": runs[1]}
+        return policies.streams_table({"n_events": 1, "scale": 1.0, "cases": [case]}).complaints
+
+    assert complaints("fullest", 0.95) == complaints("single", 0.9) == []
+    assert complaints("fullest", 0.94) == ["64 streams, fullest, threads: efficiency 0.9400"]

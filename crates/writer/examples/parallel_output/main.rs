@@ -18,6 +18,7 @@ use arrowroot_writer::{ContextReport, ContextSettings, Doing, FileSettings, File
 
 mod clocks;
 mod columns;
+mod fills;
 #[path = "../memory_sink/mod.rs"]
 mod memory_sink;
 mod real;
@@ -48,7 +49,8 @@ fn main() -> Result<()> {
             real::run(Case::of(policy, n_streams, n_buffers, n_events, seed)?, rest)
         }
         ["scale", rest @ ..] => scale::run(rest),
-        _ => Err("parallel_output virtual|sleep|real|scale ...".into()),
+        ["fills", rest @ ..] => fills::run(rest),
+        _ => Err("parallel_output virtual|sleep|real|scale|fills ...".into()),
     }
 }
 
