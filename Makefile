@@ -142,8 +142,10 @@ against: build $(VENV)/.dependencies $(VENV)/.bench ## where the checkout is slo
 	$(BIN)/python -m bench.against $(COMMIT) $(BENCH_ARGS)
 
 .PHONY: bench-scale
-bench-scale: build $(VENV)/.dependencies ## what threads gain, and what one of them does alone (BENCH_ARGS='--threads 1 16')
-	$(BIN)/python -m bench.scale.reading $(BENCH_ARGS)
+bench-scale: build $(VENV)/.dependencies ## what threads gain in reading and writing, and what one of them does alone
+	$(BIN)/python -m bench.scale.reading
+	$(BIN)/python -m bench.scale.nullable
+	$(BIN)/python -m bench.scale.producers 1 2 4 8 16
 
 .PHONY: bench-filters
 bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on a sample of 300 MB (BENCH_ARGS='...')

@@ -11,7 +11,6 @@ import argparse
 import statistics
 import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import arrowroot as ar
+from bench.paths import IN_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=7)
     given = parser.parse_args(arguments)
     print(f"{'':16} {'codec':7} not nullable  no nulls  a tenth")
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:  # noqa: S108, memory
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
         for name, values in kinds(int(given.entries)).items():
             missing = pa.array(np.random.default_rng(1).random(len(values)) < 0.1)
             some = pc.if_else(missing, pa.scalar(None, values.type), values)

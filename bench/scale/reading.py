@@ -17,13 +17,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 import arrowroot as ar
+from bench.paths import IN_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,9 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args(arguments)
     table = made(int(given.entries))
-    memory = Path("/dev/shm")  # noqa: S108, as a disk of memory, not for files of others
     print(f"{'':22} threads MB/s  gain  CPU ms  serial parts, in % of the CPU time")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
         for codec, setting in CODECS.items():
             pieces = pieces_of(table, codec)
             limit = {n: best(partial(unpacked, pieces, codec, n), given.repeat) for n in given.threads}
