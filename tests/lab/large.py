@@ -23,6 +23,10 @@ from tests.lab.hubs import FIRST_NIGHT, MODELS, Hub
 #: A month is drawn, and put as the laboratory does; the months after it are the same by other dates and UUIDs.
 N_NIGHTS, N_SAMPLES = 30, 7
 SITES = tuple(f"SITE-{at:02d}" for at in range(50))
+VERSIONS = ("6.38.00", "6.40.00")
+_TURN_S = 80
+#: Runs of the first month begin with the hub's seed, in eight digits.
+_OTHER_RUNS = 1 << 16
 #: Months until both versions, which are measured in turns, go on by one.
 N_MONTHS = 6
 #: Of SQLite, and of PostgreSQL: a date some days before, and a number as the beginning of a UUID.
@@ -40,15 +44,18 @@ def fill(store: Store, n_results: int) -> None:
     # The newest night is the last one.
     later = datetime.now(timezone.utc) - FIRST_NIGHT - timedelta(days=N_NIGHTS)
     later -= timedelta(seconds=later.seconds, microseconds=later.microseconds)
-    for version in ("6.38.00", "6.40.00"):
+    for version in VERSIONS:
         hub = Hub(sites=SITES, n_nights=N_NIGHTS, noise=0.03, models=tuple(MODELS)[:2], versions={0: version})
         for result in hub.results():
-            if version == "6.40.00":
+            if version == VERSIONS[1]:
                 result.uuid = f"{result.uuid[:-1]}{int(result.uuid[-1], 16) ^ 1:x}"
             del result.samples[N_SAMPLES:]
             result.created_at = _later(result.created_at, later)
+            begin = datetime.fromisoformat(result.created_at.replace("Z", "+00:00"))
             for sample in result.samples:
-                sample.started_at = result.created_at
+                # Both versions take turns.
+                elapsed = timedelta(seconds=_TURN_S * (sample.turn + 0.5 * (version == VERSIONS[1])))
+                sample.started_at = _date(begin + elapsed)
             store.put(result)
     with store._written() as connection:
         n = store.count()
@@ -63,18 +70,23 @@ def fill(store: Store, n_results: int) -> None:
 
 
 def _later(date: str, by: timedelta) -> str:
-    moved = datetime.fromisoformat(date.replace("Z", "+00:00")) + by
-    return moved.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _date(datetime.fromisoformat(date.replace("Z", "+00:00")) + by)
+
+
+def _date(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _copy_month(connection: Connection, month: int, by: int) -> None:
     """Copy the first month to another one."""
     date, uuid = _LATER[connection.dialect.name]
     n_days, era = month * N_NIGHTS, month // N_MONTHS
+    # Runs of a command are told by their beginning: that of a month is no other's.
+    told_apart = _OTHER_RUNS + month
     told = {
         "id": f"id + {by}",
         "uuid": uuid.format("uuid", month),
-        "run": uuid.format("run", month),
+        "run": uuid.format("run", told_apart),
         "created_at": date.format("created_at", n_days),
         **{
             name: f"replace(replace({name}, '6.38.', '6.{38 - 2 * era}.'), '6.40.', '6.{40 - 2 * era}.')"
@@ -91,8 +103,8 @@ def _copy_month(connection: Connection, month: int, by: int) -> None:
             {
                 "result_id": f"result_id + {by}",
                 "text": f"replace(replace(replace(text, result.uuid, {uuid.format('result.uuid', month)}), "
-                f"result.run, {uuid.format('result.run', month)}), result.created_at, "
-                f"{date.format('result.created_at', n_days)})",
+                f"result.run, {uuid.format('result.run', told_apart)}), substr(result.created_at, 1, 11), "
+                f"substr({date.format('result.created_at', n_days)}, 1, 11))",
             },
             "document.result_id",
         ),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arrowroot_lab.statistics import rises
+from arrowroot_lab.statistics.rises import rises
 from arrowroot_lab.watching.alarms import PlaceState, alarms
 from tests.lab import hubs
 from tests.lab.planted import written

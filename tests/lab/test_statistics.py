@@ -46,7 +46,7 @@ def paired(before, now):
                     Taken(
                         one.turn,
                         one.started_at,
-                        one.wall_ns if one.is_counted() else None,
+                        (one.wall_ns if one.is_counted() else None,),
                         one.details.get("trace"),
                     )
                     for one in result.samples

@@ -350,16 +350,26 @@ def test_samples_have_the_values_of_each_metric(store):
     told.details |= {"n_entries": 7, "trace": "0123456789abcdef"}
     for result in kept:
         store.put(result)
-    for key in KEYS:
-        samples = store.taken((one.uuid for one in kept), key)
-        for result in kept:
-            found = [
-                (one.turn, one.started_at, metric(key).value(result, one) if one.is_counted() else None,
-                 one.details.get("trace"))
-                for one in result.samples
-            ]  # fmt: skip
-            assert samples[result.uuid] == found
+    samples = store.taken((one.uuid for one in kept), *KEYS)
+    for result in kept:
+        found = [
+            (one.turn, one.started_at,
+             tuple(metric(key).value(result, one) if one.is_counted() else None for key in KEYS),
+             one.details.get("trace"))
+            for one in result.samples
+        ]  # fmt: skip
+        assert samples[result.uuid] == found
     assert store.taken([], "wall_ns") == {}
+
+
+def test_the_first_results_of_each_series_and_version_are_those_of_all_that_match(store):
+    for result in RESULTS:
+        store.put(result)
+    dates = sorted(one.created_at for one in store.summaries())
+    for where in (Filter(), Filter(since=dates[len(dates) // 2]), Filter(engine=("nobody",))):
+        found = store.firsts(where)
+        assert found == {key: first for key, (_, first) in store.spans(where).items()}
+        assert bool(found) is (where.engine == ())
 
 
 def test_the_newest_results_of_a_series_and_version_are_found_by_one_of_them(store):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .comparison import Compared, compare
+from .case import Compared
+from .comparison import compare
 from .environments import environment_difference
 from .history import History, history, series
 from .matrix import matrix

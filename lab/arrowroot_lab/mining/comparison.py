@@ -8,27 +8,20 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from arrowroot_lab.documents import Outcome, version_text
+from arrowroot_lab.documents import version_text
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.statistics import (
     CONFIDENCE,
     CONFIDENCE_SHARED,
-    LEAST,
     LEAST_SHARED,
-    TOLERANCE,
-    TOLERANCE_SHARED,
-    Comparison,
     Verdict,
-    compare_nights,
-    nearest,
-    paired,
 )
-from arrowroot_lab.statistics import compare as judge
 
+from .case import Case, judged, why_skipped
 from .format import shown
 from .metrics import JUDGED, READINGS, STATISTICS, Metric, metric
 from .results import AXES, axes_of, layout_names, varying
@@ -39,7 +32,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-    from arrowroot_lab.store import Filter, Store, Summary, Taken
+    from arrowroot_lab.store import Filter, Store, Summary
+
+    from .case import Compared
 
 #: What may differ between the two sides, and the column of what all that are compared share.
 SIDES = {
@@ -67,11 +62,6 @@ _OF_SIDE = (
     "uuid", "created_at", "run", "outcome", "reason", "n_counted", "engine", "series_id", "version",
     "campaign", "node",
 )  # fmt: skip
-#: Forms of metrics that count something, of which zero is a value like others.
-_COUNTS = ("count", "bytes")
-#: Bounds of times in which others on the node are waited for.
-_SHARED = (LEAST_SHARED, TOLERANCE_SHARED, CONFIDENCE_SHARED)
-_QUIET = (LEAST, TOLERANCE, CONFIDENCE)
 _OF_NIGHTS = (
     f": the median over the {N_NIGHTS} newest nights, each round over the nearest one of the other site. Sites never "
     "take turns: machines, lines and what else happens there are in it. "
@@ -90,32 +80,7 @@ class Measured:
 
 
 #: The two values that are compared, and the results of each, newest first.
-_Case = tuple[tuple[str, str], list[list[Measured]]]
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One case on both sides."""
-
-    #: axis -> what both sides share, as ``{"workload": "all columns"}``.
-    case: dict[str, str]
-    #: The values of the axis that is compared; ``now`` is judged by ``before``.
-    before: str
-    now: str
-    comparison: Comparison
-    #: The figures of all counted samples, paired or not; None if there are none.
-    before_figure: float | None
-    now_figure: float | None
-    #: UUIDs of the newest result of each side.
-    before_uuid: str
-    now_uuid: str
-    #: Other metrics that are judged where none is asked for: key -> what their pairs say.
-    also: dict[str, Comparison] = field(default_factory=dict)
-
-    @property
-    def is_worse(self) -> bool:
-        """True if any of its metrics is."""
-        return any(one.verdict is Verdict.WORSE for one in (self.comparison, *self.also.values()))
+_Sides = tuple[tuple[str, str], list[list[Measured]]]
 
 
 def compare(
@@ -149,12 +114,11 @@ def compare(
         Measured(row, {**axes, "layout": names[row.layout]} if "layout" in (axes := axes_of(row)) else axes)
         for row in rows
     ]
-    firsts = {key: first for key, (_, first) in store.spans(where).items()}
-    chosen = _chosen(newest, by, before, now, firsts)
+    chosen = _chosen(newest, by, before, now, store.firsts(where))
     return _judged(store, _in_turns(store, where, chosen), by, asked, statistic)
 
 
-def _in_turns(store: Store, where: Filter, chosen: Sequence[_Case]) -> list[_Case]:
+def _in_turns(store: Store, where: Filter, chosen: Sequence[_Sides]) -> list[_Sides]:
     """Return cases whose sides are of newest results, each with what else was measured of it while there were both."""
     asked: dict[str | None, dict[int, Measured]] = {}
     for _, sides in chosen:
@@ -169,7 +133,8 @@ def _in_turns(store: Store, where: Filter, chosen: Sequence[_Case]) -> list[_Cas
     for until, like in asked.items():
         axes = {_key(one.row): one.axes for one in like.values()}
         for row in store.newest_of(like, where, _OF_SIDE, n, until):
-            found.setdefault(_key(row), {})[row.uuid] = Measured(row, axes[_key(row)])
+            key = _key(row)
+            found.setdefault(key, {})[row.uuid] = Measured(row, axes[key])
     return [(values, [_whole(side, found) for side in sides]) for values, sides in chosen]
 
 
@@ -226,7 +191,7 @@ def _chosen(
     before: str | None,
     now: str | None,
     firsts: Mapping[tuple[str, str], str] | None = None,
-) -> list[_Case]:
+) -> list[_Sides]:
     """Return both values of each case that has two, and the results of each, newest first.
 
     firsts: (series, version) -> when it was measured first, if not all of its results are in ``found``
@@ -256,21 +221,21 @@ def _chosen(
 
 
 def _judged(
-    store: Store, cases: Sequence[_Case], by: str, metrics: Sequence[Metric], statistic: str
+    store: Store, cases: Sequence[_Sides], by: str, metrics: Sequence[Metric], statistic: str
 ) -> tuple[ResultTable, list[Compared]]:
     """Judge each case by its pairs, or by its nights."""
     asked, *further = metrics
     chosen = [(sides, _compared_of(both, by)) for sides, both in cases]
-    skipped = Counter(reason for _, both in chosen if (reason := _why_skipped(both)))
+    skipped = Counter(reason for _, both in chosen if (reason := why_skipped(both)))
     # A case that was never tried is no comparison; where there is nothing else, that is told.
-    chosen = [one for one in chosen if not _why_skipped(one[1])] or chosen
+    chosen = [one for one in chosen if not why_skipped(one[1])] or chosen
     uuids = {one.row.uuid for _, both in chosen for side in both for one in side}
-    samples = store.taken_by(uuids, [one.key for one in (asked, *further)])
+    samples = store.taken(uuids, *(one.key for one in metrics))
     compared = []
     for sides, both in chosen:
+        case = Case(both, by, samples)
         of_asked, *of_further = (
-            _compared(both, by, sides, samples[one.key], asked=one, statistic=statistic)
-            for one in (asked, *further)
+            judged(case, sides, at, asked=one, statistic=statistic) for at, one in enumerate(metrics)
         )
         also = {one.key: told.comparison for one, told in zip(further, of_further, strict=True)}
         compared.append(replace(of_asked, also=also))
@@ -357,138 +322,6 @@ def _sides(
     before = before or next((value for value in there if value != now), None)
     others = [value for value in ([now] if now else order) if value != before]
     return [(before, value) for value in others if before in there and value in there] if before else []
-
-
-def _compared(
-    both: list[list[Measured]],
-    by: str,
-    sides: tuple[str, str],
-    samples: dict[str, list[Taken]],
-    *,
-    asked: Metric,
-    statistic: str,
-) -> Compared:
-    first, second = both
-    figures = []
-    for side in both:
-        values = [value for one in side for value in _values(samples[one.row.uuid])]
-        figures.append(STATISTICS[statistic](values) if values else None)
-    if by == "site":
-        comparison = _judged_by_nights(both, samples, asked, statistic, figures)
-    else:
-        comparison = _judged_by_pairs(both, samples, asked, figures)
-    return Compared(
-        case={
-            axis: value
-            for axis, value in second[0].axes.items()
-            if axis != by
-            and value == first[0].axes.get(axis)
-            # A layout that has the name of its dataset goes without saying.
-            and not (axis == "layout" and value == second[0].axes.get("dataset"))
-        },
-        before=sides[0],
-        now=sides[1],
-        comparison=comparison,
-        before_figure=figures[0],
-        now_figure=figures[1],
-        before_uuid=first[0].row.uuid,
-        now_uuid=second[0].row.uuid,
-    )
-
-
-def _values(taken: Iterable[Taken]) -> list[float]:
-    return [sample.value for sample in taken if sample.value is not None]
-
-
-def _judged_by_nights(
-    both: list[list[Measured]],
-    samples: dict[str, list[Taken]],
-    asked: Metric,
-    statistic: str,
-    figures: list[float | None],
-) -> Comparison:
-    """Judge two sites, which never run in turns, by their nearest rounds."""
-    rounds = [
-        [
-            (one.row.created_at, figure)
-            for one in side
-            if (values := _values(samples[one.row.uuid])) and (figure := STATISTICS[statistic](values)) > 0
-        ]
-        for side in both
-    ]
-    ratios = nearest(*rounds)
-    if ratios:
-        return compare_nights(ratios, is_lower_better=asked.is_lower_better)
-    why = _why_no_figure(both, figures) or "no rounds of both are within a day"
-    return replace(judge([]), reason=why)
-
-
-def _judged_by_pairs(
-    both: list[list[Measured]],
-    samples: dict[str, list[Taken]],
-    asked: Metric,
-    figures: list[float | None],
-) -> Comparison:
-    """Judge by the pairs of samples that were taken in turns."""
-    taken = [[(one.row.run, samples[one.row.uuid]) for one in side] for side in both]
-    is_count = asked.form in _COUNTS
-    pairs = paired(*taken, with_zeros=is_count)
-    is_exact = all(pair.is_exact for pair in pairs)
-    is_wide = asked.has_waits and any(one.row.node for side in both for one in side)
-    least, tolerance, confidence = _SHARED if is_wide else _QUIET
-    comparison = judge(
-        [pair.ratio for pair in pairs],
-        is_lower_better=asked.is_lower_better,
-        is_exact=is_exact,
-        least=least,
-        tolerance=tolerance,
-        confidence=confidence,
-    )
-    # From zero there is a verdict, and no ratio.
-    comparison = replace(
-        comparison,
-        ratio=_finite(comparison.ratio),
-        low=_finite(comparison.low),
-        high=_finite(comparison.high),
-    )
-    if not pairs:
-        return replace(comparison, reason=_why_unpaired(both, figures, is_count=is_count))
-    if not is_exact and all(sample.trace for side in taken for _, told in side for sample in told):
-        return replace(comparison, reason="in virtual time, each from a trace of its own")
-    return comparison
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value == math.inf else value
-
-
-def _why_skipped(both: list[list[Measured]]) -> str | None:
-    """Why one of two sides was never tried; None if both were."""
-    for side in both:
-        if all(one.row.outcome == Outcome.SKIPPED.value for one in side):
-            return f"{side[0].row.engine}: {side[0].row.reason or 'no reason told'}"
-    return None
-
-
-def _why_no_figure(both: list[list[Measured]], figures: list[float | None]) -> str | None:
-    for side, figure in zip(both, figures, strict=True):
-        if figure is None:
-            row = side[0].row
-            ended = "" if row.outcome == Outcome.OK.value else f" {row.outcome}"
-            return f"{row.engine}{ended}: {row.reason or 'no sample is counted'}"
-    return None
-
-
-def _why_unpaired(both: list[list[Measured]], figures: list[float | None], *, is_count: bool) -> str:
-    why = _why_no_figure(both, figures)
-    if why is not None:
-        return why
-    first, second = ({one.row.run for one in side if one.row.run} for side in both)
-    if not first & second:
-        return "never measured in turns: no run has both"
-    if 0 in figures and not is_count:
-        return "it is zero on one side, of which there is no ratio"
-    return "never measured in turns: no turn of a run has both, counted and one after the other"
 
 
 def _table(

@@ -184,10 +184,10 @@ def level_changes(told: Iterable[History], since: str) -> ResultTable:
 
 def lines(versions: Sequence[str]) -> dict[str, list[int]]:
     """Return the places that go on from each other, by name: one line, unless versions are measured in turns."""
-    n_changes = sum(before != now for before, now in pairwise(versions))
+    in_turns = sum(before != now for before, now in pairwise(versions)) >= len(set(versions))
     found: dict[str, list[int]] = {}
     for place, version in enumerate(versions):
-        found.setdefault(version if n_changes >= len(set(versions)) else "", []).append(place)
+        found.setdefault(version if in_turns else "", []).append(place)
     return found
 
 
@@ -259,23 +259,23 @@ def history_of(
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
     newest = found[-1]
     keys = (key,) if key else [judged(one, is_shared=newest.node is not None).key for one in JUDGED]
-    samples = store.taken_by((one.uuid for one in found), keys)
+    samples = store.taken((one.uuid for one in found), *keys)
     asked, *others = map(metric, keys)
     axes = [axis for axis in axes_of(newest) if axis not in ("version", "campaign", "layout")]
-    points = tuple(_points(store, found, samples[asked.key], statistic))
-    of_others = (_other(one, found, samples[one.key], statistic) for one in others)
+    points = tuple(_points(store, found, samples, statistic))
+    of_others = (_other(one, at, found, samples, statistic) for at, one in enumerate(others, 1))
     also = tuple(one for one in of_others if any(point.change for point in one.points))
     told = History(newest.series_id, label(newest, axes), asked, statistic, points, also)
     return told.with_changes()
 
 
 def _other(
-    asked: Metric, found: Sequence[Summary], samples: dict[str, list[Taken]], statistic: str
+    asked: Metric, at: int, found: Sequence[Summary], samples: dict[str, list[Taken]], statistic: str
 ) -> History:
-    """The points of another metric, without marks of what changed besides."""
+    """The points of another metric, that at a place of the samples' values, without marks of what changed besides."""
     points = []
     for row in found:
-        values = tuple(one.value for one in samples[row.uuid] if one.value is not None)
+        values = tuple(value for one in samples[row.uuid] if (value := one.values[at]) is not None)
         figure = STATISTICS[statistic](list(values)) if values else None
         points.append(Point(row.uuid, row.created_at, row.version, row.outcome, figure, values, None, ()))
     return History(found[-1].series_id, "", asked, statistic, tuple(points)).with_changes()

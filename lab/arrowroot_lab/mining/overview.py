@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from arrowroot_lab.store import Store, Summary
 
-    from .comparison import Compared
+    from .case import Compared
 
 #: A series that nobody measured for so long is old.
 OLD_DAYS = 30

@@ -1,12 +1,14 @@
-"""Statistics: bounds from the order of values alone, pairs taken in turns, what they say, and change points."""
+"""Statistics: bounds from the order of values alone, pairs taken in turns, what they say, and change points.
+
+The rises of places (``rises.py``) are not among what is imported here, as they need NumPy.
+"""
 
 from __future__ import annotations
 
 from .bounds import CONFIDENCE, bound_rank, least_n, median_bounds
 from .changes import LEAST_CHANGE, LEAST_HISTORY, Change, changes
 from .nights import compare_nights, nearest
-from .pairs import Pair, paired
-from .rises import LEAST_ROUNDS, MOST_ROUNDS, WINDOW, Rise, middles, rises
+from .pairs import InTurns, Pair, paired
 from .verdict import (
     CONFIDENCE_SHARED,
     LEAST,
@@ -24,16 +26,13 @@ __all__ = [
     "LEAST",
     "LEAST_CHANGE",
     "LEAST_HISTORY",
-    "LEAST_ROUNDS",
     "LEAST_SHARED",
-    "MOST_ROUNDS",
     "TOLERANCE",
     "TOLERANCE_SHARED",
-    "WINDOW",
     "Change",
     "Comparison",
+    "InTurns",
     "Pair",
-    "Rise",
     "Verdict",
     "bound_rank",
     "changes",
@@ -41,8 +40,6 @@ __all__ = [
     "compare_nights",
     "least_n",
     "median_bounds",
-    "middles",
     "nearest",
     "paired",
-    "rises",
 ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from arrowroot_lab.documents import in_utc
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Timed(Protocol):
-    """A sample, with its value of what is compared."""
+    """A sample, with its values of what is compared."""
 
     @property
     def turn(self) -> int:
@@ -26,8 +25,8 @@ class Timed(Protocol):
         """As its document has it."""
 
     @property
-    def value(self) -> float | None:
-        """None: it is not counted, or does not tell it."""
+    def values(self) -> Sequence[float | None]:
+        """One for each metric; None: it is not counted, or does not tell it."""
 
     @property
     def trace(self) -> str | None:
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
 _END = "9999"
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """Two values that belong together."""
 
     run: str
@@ -61,70 +59,113 @@ class Pair:
         return self.now / self.before
 
 
-@dataclass(frozen=True)
-class _Turn:
+class _Turn(NamedTuple):
     """What one result has of one turn, and when its neighbours began; dates as text, of one form, sort by time."""
 
-    value: float
-    start: str
+    samples: list[Timed]
+    starts: list[str]
     #: The last start of an earlier turn, and the first of a later one.
     before: str
     after: str
-    trace: str | None
 
-    def is_beside(self, other: _Turn) -> bool:
-        """True if no other turn of either lies between the two: the cases did take turns."""
-        return self.before < other.start < self.after and other.before < self.start < other.after
+    def counted(self, at: int, *, with_zeros: bool) -> list[int]:
+        """Return the places of the samples that have a value of a metric."""
+        values = (sample.values[at] for sample in self.samples)
+        return [
+            place
+            for place, value in enumerate(values)
+            if value is not None and (value > 0 or (with_zeros and value == 0))
+        ]
 
-    def is_exact_to(self, other: _Turn) -> bool:
-        """True if both were replayed from the same trace."""
-        return self.trace is not None and self.trace == other.trace
 
-
-def paired(before: Iterable[Samples], now: Iterable[Samples], *, with_zeros: bool = False) -> list[Pair]:
-    """Return the pairs of two groups of results: of the same run and turn, one after the other.
+class InTurns:
+    """Two groups of results by run and turn: what is paired, for each of their metrics.
 
     Samples that are not counted have no pair, and a value that is not above zero has none. What slows the machine down
     for a while slows both of a pair, and so leaves their ratio alone. Samples of other runs or turns are never paired;
     nor are those of a case that was measured when the other one was through, as where an ended run went on later.
-
-    with_zeros: zero is a value, as it is of a count; a time of zero was not measured.
     """
-    first, second = (_by_turn(side, with_zeros=with_zeros) for side in (before, now))
-    return [
-        Pair(*key, first[key].value, second[key].value, first[key].is_exact_to(second[key]))
-        for key in sorted(first.keys() & second.keys())
-        if first[key].is_beside(second[key])
-    ]
+
+    def __init__(self, before: Iterable[Samples], now: Iterable[Samples]) -> None:
+        first, second = _by_turn(before), _by_turn(now)
+        both = [(key, first[key], second[key]) for key in sorted(first.keys() & second.keys())]
+        self._both = [
+            (key, _single(one), _single(other), _are_exact(one[0], 0, other[0], 0), one, other)
+            for key, one, other in both
+            # A single sample on each side is beside the other or not, whatever the metric.
+            if not (_single(one) and _single(other)) or _are_beside(one[0], 0, other[0], 0)
+        ]
+
+    def pairs(self, at: int = 0, *, with_zeros: bool = False) -> list[Pair]:
+        """Return the pairs of the metric at a place of the samples' values.
+
+        with_zeros: zero is a value, as it is of a count; a time of zero was not measured.
+        """
+        found = []
+        for key, single, other_single, is_exact, one, other in self._both:
+            if single and other_single:
+                value, now = single[at], other_single[at]
+                if (
+                    value is not None
+                    and now is not None
+                    and (value > 0 < now or (with_zeros and value >= 0 <= now))
+                ):
+                    found.append(Pair(*key, value, now, is_exact))
+                continue
+            told, told_now = (_told(side, at, with_zeros=with_zeros) for side in (one, other))
+            if told is None or told_now is None:
+                continue
+            turns = *told[1:], *told_now[1:]
+            if _are_beside(*turns):
+                found.append(Pair(*key, told[0], told_now[0], _are_exact(*turns)))
+        return found
 
 
-def _by_turn(results: Iterable[Samples], *, with_zeros: bool) -> dict[tuple[str, int], _Turn]:
-    """(run, turn) -> what is there; a turn with several counted samples has their median."""
-    told: dict[tuple[str, int], _Turn] = {}
+def _single(turns: list[_Turn]) -> Sequence[float | None]:
+    """The values of the only sample of a turn; nothing if there are several."""
+    return turns[0].samples[0].values if len(turns) == 1 and len(turns[0].samples) == 1 else ()
+
+
+def _are_beside(one: _Turn, place: int, other: _Turn, other_place: int) -> bool:
+    """True if no other turn of either lies between two samples: the cases did take turns."""
+    start, other_start = one.starts[place], other.starts[other_place]
+    return one.before < other_start < one.after and other.before < start < other.after
+
+
+def _are_exact(one: _Turn, place: int, other: _Turn, other_place: int) -> bool:
+    """True if two samples were replayed from the same trace."""
+    trace = one.samples[place].trace
+    return trace is not None and trace == other.samples[other_place].trace
+
+
+def paired(before: Iterable[Samples], now: Iterable[Samples]) -> list[Pair]:
+    """Return the pairs of two groups of results by their only metric."""
+    return InTurns(before, now).pairs()
+
+
+def _told(turns: list[_Turn], at: int, *, with_zeros: bool) -> tuple[float, _Turn, int] | None:
+    """The value of a turn, the median of several, and its first sample that has one; None: nothing is counted."""
+    for turn in reversed(turns):
+        if places := turn.counted(at, with_zeros=with_zeros):
+            values = [turn.samples[place].values[at] or 0.0 for place in places]
+            return values[0] if len(values) == 1 else statistics.median(values), turn, places[0]
+    return None
+
+
+def _by_turn(results: Iterable[Samples]) -> dict[tuple[str, int], list[_Turn]]:
+    """(run, turn) -> what each result has of it."""
+    told: dict[tuple[str, int], list[_Turn]] = {}
     for run, samples in results:
         if not run:
             continue
-        starts = [in_utc(sample.started_at) for sample in samples]
-        values: dict[int, list[int]] = {}
-        ends: dict[int, tuple[str, str]] = {}
-        for place, sample in enumerate(samples):
-            start = starts[place]
-            low, high = ends.get(sample.turn, (start, start))
-            ends[sample.turn] = min(low, start), max(high, start)
-            if sample.value is not None and (sample.value > 0 or (with_zeros and sample.value == 0)):
-                values.setdefault(sample.turn, []).append(place)
-        turns = sorted(ends)
-        before = accumulate((ends[turn][1] for turn in turns), max, initial="")
-        after = accumulate((ends[turn][0] for turn in reversed(turns)), min, initial=_END)
+        by_turn: dict[int, tuple[list[Timed], list[str]]] = {}
+        for sample in samples:
+            of_turn = by_turn.setdefault(sample.turn, ([], []))
+            of_turn[0].append(sample)
+            of_turn[1].append(in_utc(sample.started_at))
+        turns = sorted(by_turn)
+        before = accumulate((max(by_turn[turn][1]) for turn in turns), max, initial="")
+        after = accumulate((min(by_turn[turn][1]) for turn in reversed(turns)), min, initial=_END)
         for turn, last, next_ in zip(turns, before, [*after][-2::-1], strict=False):
-            if (places := values.get(turn)) is not None:
-                told[run, turn] = _Turn(
-                    statistics.median(samples[place].value or 0.0 for place in places)
-                    if len(places) > 1
-                    else samples[places[0]].value or 0.0,
-                    starts[places[0]],
-                    last,
-                    next_,
-                    samples[places[0]].trace,
-                )
+            told.setdefault((run, turn), []).append(_Turn(*by_turn[turn], last, next_))
     return told

@@ -198,6 +198,20 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             return {(row[0], row[1]): (row[2], row[3]) for row in connection.execute(query)}
 
+    def firsts(self, where: Filter | None) -> dict[tuple[str, str], str]:
+        """Return (series, version) -> when the first result was that matches: a look into the index for each."""
+        each = select(tables.newest.c.series_id, tables.newest.c.version).distinct().subquery().c
+        columns = tables.result.c
+        first = (
+            select(func.min(columns.created_at))
+            .where(columns.series_id == each.series_id, columns.version == each.version)
+            .where((where or Filter()).conditions(self._engine.dialect.name))
+            .scalar_subquery()
+        )
+        with told(self.place), self._engine.connect() as connection:
+            rows = connection.execute(select(each.series_id, each.version, first)).fetchall()
+        return {(row[0], row[1]): row[2] for row in rows if row[2] is not None}
+
     def newest_of(
         self,
         like: Iterable[int],
@@ -256,23 +270,18 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             return list(connection.execute(query).fetchall())
 
-    def taken(self, uuids: Iterable[str], key: str) -> dict[str, list[Taken]]:
-        """Return the samples of results, each with its value of a metric, in their order.
+    def taken(self, uuids: Iterable[str], *keys: str) -> dict[str, list[Taken]]:
+        """Return the samples of results, by UUID and in their order, each with its values of some metrics.
 
-        key: a metric (``mining/metrics.py``), or a counter as ``store.n_reads``
+        keys: metrics (``mining/metrics.py``), or counters as ``store.n_reads``
         """
-        return self.taken_by(uuids, (key,))[key]
-
-    def taken_by(self, uuids: Iterable[str], keys: Sequence[str]) -> dict[str, dict[str, list[Taken]]]:
-        """Return the same for several metrics, by their keys, at little more than the cost of one."""
-        wanted = list(dict.fromkeys(uuids))
-        found: dict[str, dict[str, list[Taken]]] = {key: {uuid: [] for uuid in wanted} for key in keys}
+        found: dict[str, list[Taken]] = {uuid: [] for uuid in uuids}
+        wanted = list(found)
         with told(self.place), self._engine.connect() as connection:
             for start in range(0, len(wanted), _BATCH):
                 rows = connection.execute(taken_of(wanted[start : start + _BATCH], keys)).fetchall()
-                for uuid, turn, at, trace, *values in rows:
-                    for key, value in zip(keys, values, strict=True):
-                        found[key][uuid].append(Taken(turn, at, value, trace))
+                for row in rows:
+                    found[row[0]].append(Taken(row[1], row[2], row[4:], row[3]))
         return found
 
     def results(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[Result]:

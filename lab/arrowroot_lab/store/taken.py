@@ -1,4 +1,4 @@
-"""Samples as comparisons and figures ask for them: when each was taken, and its value of one metric."""
+"""Samples as comparisons and figures ask for them: when each was taken, and its values of some metrics."""
 
 from __future__ import annotations
 
@@ -20,10 +20,15 @@ class Taken(NamedTuple):
     turn: int
     #: As its document has it.
     started_at: str
-    #: None: it is not counted, or does not tell it.
-    value: float | None
+    #: One for each metric; None: it is not counted, or does not tell it.
+    values: tuple[float | None, ...]
     #: The hash of the trace that it was replayed from: samples of one trace are exact to each other. None: measured.
     trace: str | None
+
+    @property
+    def value(self) -> float | None:
+        """Its value of the first metric."""
+        return self.values[0]
 
 
 def taken_of(uuids: Sequence[str], keys: Sequence[str]) -> Select[Any]:

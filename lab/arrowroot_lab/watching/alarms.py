@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import in_utc
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.statistics import LEAST_ROUNDS, WINDOW
+from arrowroot_lab.statistics.rises import LEAST_ROUNDS, WINDOW
 
 from .places import Figure, Group, SiteHistory, SiteRise, histories
 

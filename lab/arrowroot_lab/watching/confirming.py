@@ -242,7 +242,9 @@ def _judged(finding: Finding, before: list[Result], now: list[Result], *, why: s
     taken = [
         [
             (one.campaign.get("run"), [
-                Taken(sample.turn, sample.started_at, its.value(one, sample) if sample.is_counted() else None, None)
+                Taken(
+                    sample.turn, sample.started_at, (its.value(one, sample) if sample.is_counted() else None,), None
+                )
                 for sample in one.samples
             ])
             for one in side

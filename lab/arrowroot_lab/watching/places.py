@@ -11,18 +11,19 @@ import statistics
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from arrowroot_lab.mining.history import lines
 from arrowroot_lab.runs import command_of
-from arrowroot_lab.statistics import LEAST_ROUNDS, MOST_ROUNDS, WINDOW, middles, rises
+from arrowroot_lab.statistics.rises import LEAST_ROUNDS, MOST_ROUNDS, WINDOW, middles, rises
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arrowroot_lab.statistics import Rise
+    from arrowroot_lab.statistics.rises import Rise
 
     Array = np.ndarray[Any, Any]
 
@@ -32,8 +33,7 @@ _N_NEIGHBOURS, _LEAST_OF_MODEL = 4, 4
 _NEAR = 1
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """One result, as far as its place is judged by it."""
 
     uuid: str
@@ -220,19 +220,21 @@ def histories(figures: Iterable[Figure]) -> list[SiteHistory]:
 
 
 def _history(site: str, found: list[Figure]) -> SiteHistory:
-    found.sort(key=lambda one: one.created_at)
+    found.sort(key=attrgetter("created_at"))
     starts: dict[str, str] = {}
     by_series = defaultdict(list)
     for one in found:
-        starts.setdefault(_round(one), one.created_at)
-        by_series[one.storage, one.case, one.engine].append(one)
+        round_ = _round(one)
+        starts.setdefault(round_, one.created_at)
+        by_series[one.storage, one.case, one.engine].append((round_, one))
     columns = {key: at for at, key in enumerate(starts)}
     by_row: dict[Row, list[Figure | None]] = {}
     for key, series in by_series.items():
-        for version, places in lines([one.version for one in series]).items():
+        for version, places in lines([one.version for _, one in series]).items():
             row = by_row.setdefault(Row(*key, version), [None] * len(columns))
             for place in places:
-                row[columns[_round(series[place])]] = series[place]
+                round_, one = series[place]
+                row[columns[round_]] = one
     return SiteHistory(site, list(starts.values()), list(by_row), list(by_row.values()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.store.summary import VIRTUAL
 
@@ -24,6 +24,7 @@ _COLUMNS = (
     "node", "run", "created_at", "wall_median_ns", "cpu_median_ns", "cpu_minimum_ns", "control_ns", "cpu_model",
     "n_cores", "campaign",
 )  # fmt: skip
+_NODE, _DATASET, _LAYOUT = (_COLUMNS.index(name) for name in ("node", "dataset", "layout"))
 
 
 def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
@@ -34,31 +35,31 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
     since = where.since or (at - timedelta(days=MOST_DAYS)).isoformat()[:10]
     until = where.until or (at + timedelta(seconds=1)).isoformat()[:19]
     found = store.rows(replace(where, since=since, until=until), _COLUMNS)
-    rows = [row for row in found if not row.campaign.endswith(CONFIRMING.format(""))]
-    walls = _without_queues(store, [row.id for row in rows if row.node])
+    again = CONFIRMING.format("")
+    # Rows are long, and many: a name that is looked up in each costs more than what is done with it.
+    rows = [tuple(row) for row in found if not row.campaign.endswith(again)]
+    walls = _without_queues(store, [row[0] for row in rows if row[_NODE]])
     layouts = defaultdict(set)
     for row in rows:
-        layouts[row.dataset].add(row.layout)
+        layouts[row[_DATASET]].add(row[_LAYOUT])
+    cases: dict[tuple[Any, ...], str] = {}
     for row in rows:
-        if row.storage_kind == VIRTUAL:
+        (
+            _, uuid, site, storage, storage_kind, dataset, layout, workload, strategy, engine, version, node, run,
+            created_at, wall_ns, cpu_ns, cpu_minimum_ns, control_ns, model, n_cores, _,
+        ) = row  # fmt: skip
+        if storage_kind == VIRTUAL:
             continue
-        layout = (row.layout or "")[:8] if len(layouts[row.dataset]) > 1 else ""
-        cores = f"{row.n_cores} cores" if row.n_cores > 1 else ""
+        asked = dataset, layout, workload, strategy, n_cores, node
+        if (case := cases.get(asked)) is None:
+            of_layout = (layout or "")[:8] if len(layouts[dataset]) > 1 else ""
+            cores = f"{n_cores} cores" if n_cores > 1 else ""
+            case = " / ".join(filter(None, (dataset, of_layout, workload, strategy, cores, node)))
+            cases[asked] = case
         yield Figure(
-            uuid=row.uuid,
-            site=row.site,
-            storage=row.storage,
-            case=" / ".join(filter(None, (row.dataset, layout, row.workload, row.strategy, cores, row.node))),
-            engine=row.engine,
-            version=row.version,
-            run=row.run,
-            created_at=row.created_at,
-            wall_ns=walls.get(row.uuid, row.wall_median_ns),
-            cpu_ns=row.cpu_minimum_ns if row.node else row.cpu_median_ns,
-            control_ns=row.control_ns,
-            model=row.cpu_model,
-            n_cores=row.n_cores,
-        )
+            uuid, site, storage, case, engine, version, run, created_at, walls.get(uuid, wall_ns) if node else wall_ns,
+            cpu_minimum_ns if node else cpu_ns, control_ns, model, n_cores,
+        )  # fmt: skip
 
 
 def _without_queues(store: Store, keys: list[int]) -> dict[str, float]:
