@@ -85,7 +85,7 @@ class Snapshot:
         self.summaries = [replace(one, storage=storages.get(one.storage, one.storage)) for one in named(rows)]
         self.facts: dict[str, Facts] = {}
         self.figures = [
-            replace(one, storage=storages.get(one.storage, one.storage))
+            one._replace(storage=storages.get(one.storage, one.storage))
             for one in site_results(store, Filter(), at)
         ]
         self.paged = self._paged({one.uuid for one in newest})
@@ -117,7 +117,7 @@ class Snapshot:
 
 
 def storage_names(found: Sequence[Summary]) -> dict[str, str]:
-    """Return new names of storages that are called as an engine is: ``root`` is a protocol and a program."""
+    """Return new names of storages that are called as an engine is: one word may be a protocol and a program."""
     engines = {one.engine for one in found}
     return {
         one.storage: f"{one.storage} ({_PROTOCOLS.get(one.storage_kind, 'storage')})"
