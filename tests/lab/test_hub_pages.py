@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.pages import publish
+from arrowroot_lab.pages import publish, publishing
 from arrowroot_lab.store import Filter, Store
 from tests.command import run_here
 from tests.lab import hubs
@@ -268,6 +268,23 @@ def test_many_sites_that_are_well_are_folded_behind_those_that_are_ill(tmp_path)
     assert [one["site"] for one in page.records("sites-well")] == [f"S{at}" for at in range(16) if at != 10]
     folded = page.source.index("<summary>15 other sites, of which none is ill</summary>")
     assert folded < page.source.index('id="sites-well"') < page.source.index("</details>", folded)
+
+
+def test_the_page_of_a_campaign_of_forty_sites_is_a_megabyte_and_says_what_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(publishing._Site, "_series", lambda *_: None)
+    sites, storages = tuple(f"SITE-{at}" for at in range(40)), ("root", "davs", "s3")
+    pages = published(
+        tmp_path, n_nights=4, sites=sites, storages=storages, models=tuple(hubs.MODELS), versions={0: "1"}
+    )
+    page = Page(pages / "campaigns" / "sites.html")
+    assert len(page.source) <= 1_000_000
+    listed = page.records("results")
+    tests = {(one["site"], one["storage"], one["workload"]) for one in listed}
+    assert len(listed) == len(tests) == 40 * 9
+    n_all = int(re.search(r"(\d+) cases: ", page.words())[1])
+    assert f"{n_all - len(listed):,} more, of other kinds of machines" in page.words()
+    n_pictured = sum(name.startswith("by-site") for name in page.tables)
+    assert n_pictured == 9 or f"{9 - n_pictured} more tests have no picture here" in page.words()
 
 
 def test_one_site_that_is_well_has_a_calm_page_and_silence_of_all_blames_none(tmp_path):

@@ -30,7 +30,7 @@ class Ill:
     """A place that is ill, or an engine."""
 
     alarm: PlaceAlarm
-    #: What is measured there, see ``_what``.
+    #: What is measured there, see ``what_of``.
     theirs: frozenset[tuple[str | int | None, ...]]
     #: The metric that rose, or that of any; and the page that shows it, with what is chosen there.
     metric: str
@@ -38,7 +38,7 @@ class Ill:
 
     def has(self, one: Summary) -> bool:
         """True if a result is of this place, on whichever kind of machine it was measured."""
-        return _what(one) in self.theirs
+        return what_of(one) in self.theirs
 
 
 def ills_of(alarms: Iterable[PlaceAlarm], found: Sequence[Summary]) -> list[Ill]:
@@ -55,14 +55,14 @@ def _ill(alarm: PlaceAlarm, by_uuid: dict[str, Summary], found: Sequence[Summary
         site, _, storage = alarm.place.partition(", storage ")
         own = [one for one in found if one.site == site and storage in ("", one.storage)]
     else:
-        theirs = {_what(by_uuid[now]) for _, now in alarm.uuids if now in by_uuid}
-        own = [one for one in found if _what(one) in theirs]
+        theirs = {what_of(by_uuid[now]) for _, now in alarm.uuids if now in by_uuid}
+        own = [one for one in found if what_of(one) in theirs]
     metric = max(alarm.ratios, key=lambda key: (alarm.ratios[key], key), default="wall_ns")
-    return Ill(alarm, frozenset(map(_what, own)), metric, _page(alarm, metric, own))
+    return Ill(alarm, frozenset(map(what_of, own)), metric, _page(alarm, metric, own))
 
 
-def _what(one: Summary) -> tuple[str | int | None, ...]:
-    """What a series shares with those of other kinds of machines, and of other versions."""
+def what_of(one: Summary) -> tuple[str | int | None, ...]:
+    """Return what a series shares with those of other kinds of machines, and of other versions."""
     return (
         one.site, one.storage, one.dataset_values, one.layout, one.workload, one.strategy, one.engine, one.n_cores,
         one.node,
@@ -99,13 +99,13 @@ def _clearness(found: Sequence[Summary], metric: str, since: str) -> float:
     ]
     for one, log in told:
         if one.created_at < since:
-            usual.setdefault((_what(one), one.cpu_model), []).append(log)
+            usual.setdefault((what_of(one), one.cpu_model), []).append(log)
     levels = {key: statistics.median(values) for key, values in usual.items()}
     before, now = (
         [
             log - levels[key]
             for one, log in told
-            if (one.created_at >= since) is is_now and (key := (_what(one), one.cpu_model)) in levels
+            if (one.created_at >= since) is is_now and (key := (what_of(one), one.cpu_model)) in levels
         ]
         for is_now in (False, True)
     )

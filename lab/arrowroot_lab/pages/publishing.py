@@ -6,21 +6,20 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from importlib.resources import files
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import arrowroot_lab
-from arrowroot_lab.documents import N_COMMIT
 from arrowroot_lab.errors import RequestError
 from arrowroot_lab.figures.figure import style_sheet
 from arrowroot_lab.mining import report
 from arrowroot_lab.mining.comparison import SIDES, Measured, compare_measured, measured_of
-from arrowroot_lab.mining.format import N_KEY
 from arrowroot_lab.mining.history import history_of, level_changes
 from arrowroot_lab.mining.measured import measured_table
 from arrowroot_lab.mining.news import news, standing
 from arrowroot_lab.mining.overview import OLD_DAYS, overview_of
 from arrowroot_lab.mining.report import again
-from arrowroot_lab.mining.results import axes_of, label, natural, table_of, varying
+from arrowroot_lab.mining.results import axes_of, label, table_of, varying
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.watching import telling_places
 from arrowroot_lab.watching.sites import TO_WATCH, sites
@@ -29,6 +28,7 @@ from . import pictures
 from .exploring import explored
 from .html import Linked, render, slug
 from .ills import Ill, first_choice, ills_of, reading_links
+from .listing import MOST_DAYS, last_days, listed_of, months_of
 from .site import swapped
 from .snapshot import (
     BAD,
@@ -67,8 +67,8 @@ N_RUNS = 5
 MOST_SITES = 15
 #: So many pictures of a campaign by site are seen at once, on its page and on the first one.
 N_BY_SITE = 2
-#: Of more runs, or days of runs, those of a month are folded.
-MOST_DAYS = 10
+#: What pictures by site may take of a campaign's page, in characters: it has a megabyte at most.
+MOST_PICTURED = 500_000
 #: Of more values of an axis each is compared with the first alone, not with each other.
 MAX_EACH_WITH_EACH = 4
 
@@ -222,7 +222,7 @@ class _Site:
                 len(next(iter(runs_of(snapshot.of_campaign(name)).values()))) for name in snapshot.campaigns
             ),
             old_days=OLD_DAYS,
-            last_days=_last_days(standing(snapshot.summaries)),
+            last_days=last_days(standing(snapshot.summaries)),
             stories=self._stories(),
             classics_page=classics_page(),
         )
@@ -308,7 +308,8 @@ class _Site:
             pictures.level_matrix(self._histories(), all_results, self.places.silent),
             pictures.campaign_matrix(found, self.snapshot),
         )
-        by_site = self._by_site(name)
+        by_site, listed = self._by_site(name), listed_of(found)
+        shown = _fitting(by_site)
         # Of several sites these would be a part of the same.
         by_storage = [] if by_site else pictures.campaign_bars(found, self.snapshot)
         by_trip = pictures.efficiency_by_round_trip(found, self.snapshot)
@@ -325,18 +326,20 @@ class _Site:
             found=found,
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
             last=all_results[0],
-            months=_months(all_results),
+            months=months_of(all_results),
             n_sites=len({one.site for one in all_results}),
             matrix=[
                 self._shown(each, f"matrix-{place}") for place, each in enumerate(filter(None, matrices))
             ],
-            by_site=by_site,
+            by_site=shown,
+            n_not_pictured=len(by_site) - len(shown),
             n_versions=_n_versions(all_results),
             readings=reading_links(self._ills(found), all_results),
             bars=[self._shown(each, f"bars-{place}") for place, each in enumerate(by_storage)],
             efficiency=[self._shown(each, f"efficiency-{place}") for place, each in enumerate(by_trip)],
             comparisons=self._comparisons(name, runs),
-            results=self._linked(table_of(found), "results"),
+            results=self._linked(table_of(listed), "results"),
+            n_not_listed=len(found) - len(listed),
         )
 
     def _by_site(self, campaign: str) -> list[_Shown]:
@@ -510,50 +513,10 @@ class _Site:
         return _Shown(name, figure, self._linked(figure.table, f"{name}-numbers"))
 
 
-@dataclass(frozen=True)
-class _Day:
-    """The runs of one day, or one of the runs of a single site."""
-
-    #: Of its first result, and so is the commit.
-    date: str
-    n_runs: int
-    n_results: int
-    sites: tuple[str, ...]
-    #: "": other runs have the same beginning, or it is none.
-    run: str
-    commit: str
-
-
-def _months(found: Sequence[Summary]) -> dict[str, list[_Day]]:
-    """The runs of each month, the newest first: of several sites by day."""
-    is_alone = len({one.site for one in found}) == 1
-    shorts = Counter(run[:N_KEY] for run in runs_of(found))
-    groups: dict[str, list[Summary]] = {}
-    for run, of_run in runs_of(found).items():
-        groups.setdefault(run if is_alone else of_run[0].created_at[:10], []).extend(of_run)
-    months: dict[str, list[_Day]] = {}
-    for group in groups.values():
-        runs = runs_of(group)
-        short = next(iter(runs))[:N_KEY]
-        sites = tuple(sorted({one.site for one in group}, key=natural))
-        one = _Day(
-            group[0].created_at,
-            len(runs),
-            len(group),
-            sites,
-            short if len(runs) == 1 and shorts[short] == 1 else "",
-            (group[0].commit_id or "")[:N_COMMIT],
-        )
-        months.setdefault(one.date[:7], []).append(one)
-    return months
-
-
-def _last_days(found: Sequence[Summary]) -> str:
-    """How many series were last measured on each day, for the script: ``2026-10-30:225 2026-10-29:3``."""
-    last: dict[tuple[str, str], str] = {}
-    for one in found:
-        last.setdefault((one.campaign, one.series_id), one.created_at[:10])
-    return " ".join(f"{day}:{n}" for day, n in Counter(last.values()).items())
+def _fitting(shown: Sequence[_Shown]) -> list[_Shown]:
+    """The first pictures, as far as there is room."""
+    sizes = accumulate(len(one.figure.svg) + len(one.figure.narrow_svg) for one in shown)
+    return [one for one, size in zip(shown, sizes, strict=True) if size <= MOST_PICTURED]
 
 
 def _n_versions(found: Sequence[Summary]) -> int:

@@ -201,7 +201,11 @@ def _fastest(found: Sequence[Summary]) -> str | None:
     if "storage" in down and len(rows) > 1:
         best, where, ratios = _leader(rows)
         # Not by the ratios: some engines cannot read from all storages.
-        slow = Counter(max(row, key=row.__getitem__) for row in rows.values() if best in row)
+        slow = Counter(
+            max((name for name in row if name != best), key=row.__getitem__)
+            for row in rows.values()
+            if best in row
+        )
         worst = slow.most_common(1)[0][0]
         slowest = f'the slowest, "{worst}", takes' if len(ratios) > 1 else f'"{worst}" takes'
         told.append(
