@@ -24,14 +24,14 @@ import numpy as np
 import pyarrow as pa
 
 import arrowroot as ar
-from arrowroot._cost.stalls import STATES
-from arrowroot._layout.settings import codec_number
 from bench.paths import IN_MEMORY
 from bench.programs import build_examples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+#: ROOT's numbers of them.
+ALGORITHMS = {"zlib": 1, "lzma": 2, "lz4": 4, "zstd": 5}
 #: Entries of a cluster, and memory for all buffers.
 FLUSH, BUFFERS = 20_000, "1 GB"
 
@@ -90,8 +90,9 @@ def from_python(path: Path, batch: pa.RecordBatch, case: Case) -> Sample:
         for thread in threads:
             thread.join()
     wall_ns, cpu_ns = time.perf_counter_ns() - wall_ns, time.process_time_ns() - cpu_ns
-    kept = file.stalls().intervals
-    is_outside = kept.state == STATES.index("running")
+    stalls = file.stalls()
+    kept, states = stalls.intervals, stalls.as_dict()["states"]
+    is_outside = kept.state == states.index("running")
     lock_ns = float(np.median((kept.end_ns - kept.start_ns)[is_outside]))
     return Sample(n_fills * n_threads, batch.nbytes * n_fills * n_threads, wall_ns, cpu_ns, lock_ns)
 
@@ -99,7 +100,8 @@ def from_python(path: Path, batch: pa.RecordBatch, case: Case) -> Sample:
 def from_rust(program: Path, n_entries: int, case: Case) -> Sample:
     """Do the same without an interpreter, with batches of so many entries."""
     codec, layout, n_threads, n_fills = case
-    words = (layout, codec_number(codec), n_threads, n_entries, n_fills)
+    algorithm, _, level = codec.partition(":")
+    words = (layout, 100 * ALGORITHMS[algorithm] + int(level), n_threads, n_entries, n_fills)
     done = subprocess.run([program, "fills", *map(str, words)], capture_output=True, check=True)
     told = json.loads(done.stdout)
     return Sample(n_fills * n_threads, told["memory_bytes"], told["wall_ns"], told["cpu_ns"])

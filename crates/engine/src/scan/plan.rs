@@ -166,15 +166,15 @@ impl BatchEntries {
         }
     }
 
-    /// Numbers in the table of some of the delivered entries, in order, by their places among these.
-    fn numbers(&self, places: impl Iterator<Item = u64>) -> Vec<u64> {
-        let at = |list: &[u64], place: u64| usize::try_from(place).ok().and_then(|place| list.get(place)).copied();
+    /// Numbers in the table of some of the delivered entries, in order, by their indices among these.
+    fn numbers(&self, indices: impl Iterator<Item = u64>) -> Vec<u64> {
+        let at = |list: &[u64], index: u64| usize::try_from(index).ok().and_then(|index| list.get(index)).copied();
         match self {
-            BatchEntries::Range(range) => places.map(|place| range.start.saturating_add(place)).collect(),
-            BatchEntries::List { sorted, order: None } => places.filter_map(|place| at(sorted, place)).collect(),
+            BatchEntries::Range(range) => indices.map(|index| range.start.saturating_add(index)).collect(),
+            BatchEntries::List { sorted, order: None } => indices.filter_map(|index| at(sorted, index)).collect(),
             BatchEntries::List { sorted, order: Some(order) } => {
                 let mut numbers: Vec<u64> =
-                    places.filter_map(|place| at(order, place)).filter_map(|place| at(sorted, place)).collect();
+                    indices.filter_map(|index| at(order, index)).filter_map(|index| at(sorted, index)).collect();
                 numbers.sort_unstable();
                 numbers
             }
