@@ -12,6 +12,8 @@ const LZ4_HC_LEVEL: u8 = 4;
 /// libdeflate's first level makes files of lists 2 to 7 % larger than ROOT's zlib does at its first; the second makes them about
 /// as large, and takes hardly longer.
 const MIN_DEFLATE_LEVEL: u8 = 2;
+/// A block is compressed into memory that is kept for the next one, up to so much.
+const MAX_KEPT_BYTES: usize = 1 << 20;
 /// The smallest dictionary of LZMA. Source: `LZMA_DICT_SIZE_MIN`.
 const MIN_DICTIONARY_BYTES: u32 = 4096;
 
@@ -21,6 +23,8 @@ const MIN_DICTIONARY_BYTES: u32 = 4096;
 pub struct Compressor {
     deflate: Option<(u8, libdeflater::Compressor)>,
     zstd: Option<zstd_safe::CCtx<'static>>,
+    /// Where a block is compressed to: `out` gets no more than it becomes, and nothing is cleared before.
+    scratch: Vec<u8>,
 }
 
 impl fmt::Debug for Compressor {
@@ -67,13 +71,14 @@ impl Compressor {
 
     /// Appends one block; false if it would not be smaller than what it holds.
     fn block(&mut self, algorithm: Algorithm, level: u8, block: &[u8], out: &mut Vec<u8>) -> Result<bool, String> {
-        let start = out.len();
         let checksum_bytes = if algorithm == Algorithm::Lz4 { LZ4_CHECKSUM_BYTES } else { 0 };
         let overhead = BLOCK_HEADER_BYTES + checksum_bytes;
-        let data_start = start + overhead;
         // Room for what is smaller; libraries say so if that is not enough.
-        out.resize(start + block.len().max(overhead), 0);
-        let room = &mut out[data_start..];
+        let mut scratch = std::mem::take(&mut self.scratch);
+        if scratch.len() < block.len() {
+            scratch.resize(block.len(), 0);
+        }
+        let room = &mut scratch[..block.len().saturating_sub(overhead)];
         let n_bytes = match algorithm {
             Algorithm::Zlib => self.deflate(level.max(MIN_DEFLATE_LEVEL))?.zlib_compress(block, room).ok(),
             Algorithm::Zstd => self.zstd()?.compress(room, block, i32::from(level) * 2).ok(),
@@ -81,17 +86,22 @@ impl Compressor {
             Algorithm::Lzma => lzma(level, block, room)?,
             Algorithm::OldDeflate => return Err("is read, but not written".to_owned()),
         };
-        let Some(n_bytes) = n_bytes.filter(|n_bytes| n_bytes + overhead < block.len()) else { return Ok(false) };
-        out.truncate(data_start + n_bytes);
-        if algorithm == Algorithm::Lz4 {
-            let checksum = twox_hash::XxHash64::oneshot(0, &out[data_start..]);
-            out[start + BLOCK_HEADER_BYTES..data_start].copy_from_slice(&checksum.to_be_bytes());
+        let n_bytes = n_bytes.filter(|n_bytes| n_bytes + overhead < block.len());
+        if let Some(n_bytes) = n_bytes {
+            let data = &room[..n_bytes];
+            out.reserve(overhead + n_bytes);
+            out.extend_from_slice(&algorithm.magic());
+            out.extend_from_slice(&three_bytes(n_bytes + checksum_bytes));
+            out.extend_from_slice(&three_bytes(block.len()));
+            if algorithm == Algorithm::Lz4 {
+                out.extend_from_slice(&twox_hash::XxHash64::oneshot(0, data).to_be_bytes());
+            }
+            out.extend_from_slice(data);
         }
-        let header = &mut out[start..start + BLOCK_HEADER_BYTES];
-        header[..3].copy_from_slice(&algorithm.magic());
-        header[3..6].copy_from_slice(&three_bytes(n_bytes + checksum_bytes));
-        header[6..9].copy_from_slice(&three_bytes(block.len()));
-        Ok(true)
+        if scratch.len() <= MAX_KEPT_BYTES {
+            self.scratch = scratch;
+        }
+        Ok(n_bytes.is_some())
     }
 
     fn deflate(&mut self, level: u8) -> Result<&mut libdeflater::Compressor, String> {

@@ -197,3 +197,13 @@ fn every_setting_packs_and_is_unpacked() {
         }
     }
 }
+
+#[test]
+fn what_is_packed_takes_no_more_memory_than_it_has_bytes() {
+    let mut packer = Compressor::new();
+    for algorithm in [Algorithm::Zlib, Algorithm::Lzma, Algorithm::Lz4, Algorithm::Zstd] {
+        let mut packed = Vec::new();
+        packer.compress(CompressionSetting::new(algorithm, 1).unwrap(), &[7; 500_000], &mut packed).unwrap();
+        assert!(packed.capacity() < 50_000, "{algorithm}: {} of {}", packed.len(), packed.capacity());
+    }
+}
