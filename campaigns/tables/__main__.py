@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.location import Location
 from arrowroot_lab.store import Store
 
-from . import adl, formats, kinds, layouts, parallel, reading, remote, servers, writing
+from . import adl, formats, kinds, layouts, parallel, parquet, reading, remote, servers, writing
 from .pages import REPOSITORY
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ FIGURES: dict[str, Callable[[Store], list[Block]]] = {
     "servers": servers.blocks,
     "adl": adl.blocks,
     "layouts": layouts.blocks,
+    "parquet": parquet.blocks,
 }
 
 

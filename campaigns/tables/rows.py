@@ -84,7 +84,7 @@ def best(rows: Iterable[Row], key: str, *, but: Sequence[str], threads: int = 1)
     return min(found, default=None)
 
 
-def measured(rows: Sequence[Row]) -> str:
+def measured(rows: Sequence[Row], peers: Sequence[str] = PEERS) -> str:
     """When, where, at which commit and with which peers: the machine's kind, without what tells which one it is."""
     newest = max(rows, key=lambda row: row.result.created_at).result
     machine = newest.environment
@@ -93,7 +93,7 @@ def measured(rows: Sequence[Row]) -> str:
     ]
     versions = {name: version for row in rows for name, version in row.result.versions.items()}
     commits = sorted({row.result.versions["commit"] for row in rows if "commit" in row.result.versions})
-    told = [f"{name} {versions[name]}" for name in PEERS if name in versions]
+    told = [f"{name} {versions[name]}" for name in peers if name in versions]
     told += [f"arrowroot {' and '.join(commits)}"] if commits else []
     where = [
         newest.created_at[:10], str(machine.get("cpu")), f"{machine.get('n_cores')} cores",

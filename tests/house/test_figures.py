@@ -9,7 +9,7 @@ from arrowroot_lab.campaign.read import read
 from arrowroot_lab.store import Store
 from campaigns.parallel_output import cases as cases_of_parallel
 from campaigns.tables import __main__ as figures
-from campaigns.tables import adl, formats, kinds, parallel, reading, remote, servers, writing
+from campaigns.tables import adl, formats, kinds, parallel, parquet, reading, remote, servers, writing
 from campaigns.tables.pages import REPOSITORY, Block
 from tests.house.made_results import result
 from tests.recorded import session
@@ -54,6 +54,32 @@ def test_queries_have_times_ratios_and_bytes(store):
     line = "| Q1 | 110 | 400 | 1100 | 4.2 |  | 17.0 | 0.28 | 0.25 | 2.50 | 2.50 | 2.50 |"
     assert text.splitlines()[4] == line
     assert text.splitlines()[5] == f"| Q2 |{'  |' * 11}"
+
+
+def test_parquet_is_beside_both_formats_on_one_thread_and_on_all(store):
+    def case(engine, ms, later_ms, workload="10 numbers", **more):
+        samples = [one | {"details": {"file_bytes": 2_000_000}} for one in timed(ms, later_ms=later_ms)]
+        return result("parquet", engine, workload, samples, **{"dataset": "nano zstd", **more})
+
+    results = [
+        case("RNTuple", 10, 5), case("TTree", 20, 4), case("pyarrow", 40, 20), case("Polars", 15, 6),
+        case("RNTuple", 8, 8, "10 numbers, 0 threads"), case("DuckDB", 4, 4, "10 numbers, 0 threads"),
+        case("TTree", 9, 9, "filter, sorted"), case("Polars", 3, 3, "filter, sorted"),
+        case("TTree", 9, 9, "10 lists", dataset="few lz4"),
+    ]  # fmt: skip
+    sizes, one, every = told(store, parquet.blocks, results)
+    assert sizes.splitlines()[2:] == ["| nano zstd | 2.0 | 2.0 | 2.0 | 1.00 |", "| few lz4 |  | 2.0 |  |  |"]
+    assert one.splitlines()[4:-4] == [
+        "| nano zstd | 10 numbers | 10.0 | 20.0 | 40.0 | 15.0 |  | 1.50 | 1.20 | 0.75 | 1.50 | yes |",
+        # Statistics answer it, and nobody has to be ahead.
+        "| nano zstd | filter, sorted |  | 9.0 |  | 3.0 |  |  |  | 0.33 | 0.33 |  |",
+        "| few lz4 | 10 lists |  | 9.0 |  |  |  |  |  |  |  |  |",
+    ]
+    line = "| nano zstd | 10 numbers | 8.0 |  |  |  | 4.0 | 0.50 | 0.50 |  |  | **no** |"
+    assert every.splitlines()[4:-4] == [line]
+    behind = "10 numbers (1.3 times); nano zstd, filter, sorted (3.0 times)."
+    assert one.splitlines()[-1] == f"Parquet is ahead of the TTree in 2 of 3: nano zstd, {behind}"
+    assert one.splitlines()[-3] == "Parquet is ahead of the RNTuple in 0 of 3: none."
 
 
 def test_of_a_case_whose_data_were_made_anew_the_newest_result_counts(store):
