@@ -115,7 +115,8 @@ def tried(place: Planted, directory: Path, *, repeats: int = 14, more: str = "",
         choose(str(site))
         campaign = read(directory / "settings.toml")
         with Store.open(database) as store:
-            Session(campaign, store, "planted", Progress(lambda *_: None)).run()
+            results = Session(campaign, store, "planted", Progress(lambda *_: None)).run().results
+            measured = {one.case["workload_name"] for one in results}
         told = json.loads(
             done_here("lab", "settings", "planted", "--db", database, "--output", config, "--json")
         )
@@ -126,7 +127,9 @@ def tried(place: Planted, directory: Path, *, repeats: int = 14, more: str = "",
         asked = [tiny, url.replace("{file}", file.name)]
         ratios = [
             statistics.geometric_mean(
-                _ratio(asked, workload.columns or ("*",), config) for workload in campaign.workloads
+                _ratio(asked, workload.columns or ("*",), config)
+                for workload in campaign.workloads
+                if workload.name in measured
             )
             for _ in range(n_pairs)
         ]
