@@ -13,8 +13,8 @@ _WITH_JUDGES = {"conformance", "differential", "judge", "remote", "servers"}
 #: and files of others that do, start many processes, or take long.
 _SLOW = {
     "lab": {
-        "adl", "batch", "browser", "check", "datasets", "engines", "import", "killed_runs", "plan", "push", "runners",
-        "running", "storages", "store", "wan", "watch",
+        "adl", "batch", "browser", "check", "cluster", "datasets", "engines", "import", "killed_runs", "parquet",
+        "plan", "push", "runners", "running", "storages", "store", "store_places", "wan", "watch",
     },
     "python": {"chunks", "convert", "dask_writing", "processes", "replacing", "replay", "replicas", "sample", "stress"},
     "robustness": {"bounds", "interrupt", "memory", "mutations"},

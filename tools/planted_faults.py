@@ -80,8 +80,8 @@ ROOMS = {
     ),
     "lab": pytest(
         "tests/lab",
-        slow="browser killed_runs running push sites storages batch builds classics classic_atlas runners adl secrets "
-        "lab_cli traced datasets watch",
+        slow="browser killed_runs running cluster push sites storages batch builds classics classic_atlas runners adl "
+        "secrets lab_cli traced datasets watch",
     ),
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ import arrowroot
 from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.machine import control
 from arrowroot_lab.running import checking, sampling
+from arrowroot_lab.store import Store
 from arrowroot_lab.store.place import engine_of, resolve
 from tests.lab.postgresql import postgresql, program
 from tests.lab.running import CAMPAIGN, LOCAL, N_ENTRIES, SMALL_KERNEL_BYTES, WORKLOADS
@@ -60,6 +61,18 @@ def schema(server):
         connection.execute(text(f"CREATE SCHEMA {name}"))
     engine.dispose()
     return f"{server}&options=-csearch_path%3D{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request, tmp_path):
+    """A place for a database, which is not there yet; on a server in a schema of its own."""
+    return str(tmp_path / "lab.db") if request.param == "sqlite" else request.getfixturevalue("schema")
+
+
+@pytest.fixture
+def store(place):
+    with Store.open(place) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")
