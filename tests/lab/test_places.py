@@ -163,7 +163,7 @@ def test_sites_of_many_storages_share_a_column_for_those_of_one_site_alone():
         sites=tuple(f"S{at}" for at in range(8)), faults=(hubs.Fault("storage", "S3", 20, 1.0, "davs"),)
     )
     figures = [
-        replace(one, storage=f"SE of {one.site}") if one.storage == "davs" else one for one in hub.figures()
+        one._replace(storage=f"SE of {one.site}") if one.storage == "davs" else one for one in hub.figures()
     ]
     told, rows = all_sites(figures)
     assert [column.title for column in told.table.columns[2:4]] == ["root", "other storages"]
@@ -173,7 +173,7 @@ def test_sites_of_many_storages_share_a_column_for_those_of_one_site_alone():
 
 def test_what_rose_alone_has_a_column_that_says_so():
     figures = [
-        replace(one, wall_ns=1.5 * one.wall_ns)
+        one._replace(wall_ns=1.5 * one.wall_ns)
         if (one.site, one.case) == ("B", "all") and one.created_at > "2026-10-20"
         else one
         for one in hubs.Hub(sites=("A", "B")).figures()
