@@ -189,6 +189,10 @@ soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='
 soak-write: build $(VENV)/.root ## write 1,000 drawn tables, large files and killed writers; all is read back (PYTEST_ARGS='-k matrix', SEEDS=200:300)
 	ARROWROOT_SOAK=1 ARROWROOT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
+.PHONY: soak-files
+soak-files: build $(VENV)/.dependencies ## read 10,000 small files in a row: what is opened and compiled, and CPU time beside reading their bytes
+	ARROWROOT_SOAK=1 ARROWROOT_FILES=10000 $(BIN)/python -m pytest -n 0 -s tests/python/test_files.py $(PYTEST_ARGS)
+
 .PHONY: soak-incoming
 soak-incoming: build ## write 5,000 drawn Arrow arrays of which something is wrong, and all while a thread writes over them
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/robustness/test_incoming.py $(PYTEST_ARGS)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrowroot_format::column::{SeenClasses, resolve};
 use arrowroot_format::decode::{Reader, Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
-use arrowroot_format::tree::{BranchId, TreeRecord};
+use arrowroot_format::tree::{BranchId, TreeRecord, TreeSchema};
 use arrowroot_format::{Cursor, Output};
 use libfuzzer_sys::fuzz_target;
 
@@ -30,6 +30,10 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     tree.clusters(1000);
+    let schema = TreeSchema::of(&tree);
+    let known = TreeRecord::parse_known(Some(&schema), start, object_data, class, usize::from(key_bytes), &|| Ok(&infos));
+    let (known, is_known) = known.expect("it was read before");
+    assert!(is_known && known.branches == tree.branches && known.leaves == tree.leaves);
     written_again(&tree, object_data, class, usize::from(key_bytes), &infos);
     for (index, branch) in tree.branches.iter().enumerate().take(200) {
         if let Ok(baskets) = branch.baskets(object_data) {
@@ -39,13 +43,13 @@ fuzz_target!(|data: &[u8]| {
         }
         let id = BranchId(u32::try_from(index).unwrap());
         let mut seen = Arc::new(SeenClasses::new());
-        let Ok(mut column) = resolve(&tree, id, &|| Ok(&infos), &seen) else { continue };
+        let Ok(mut column) = resolve(&schema, id, &|| Ok(&infos), &seen) else { continue };
         if let (true, Some(form)) = (column.holds_objects(), &column.form) {
             for basket in &branch.embedded {
                 let entry = &object_data[basket.data.clone()];
                 meet(form, entry, usize::from(key_bytes), Arc::make_mut(&mut seen));
             }
-            column = resolve(&tree, id, &|| Ok(&infos), &seen).unwrap_or(column);
+            column = resolve(&schema, id, &|| Ok(&infos), &seen).unwrap_or(column);
         }
         let Some(form) = &column.form else { continue };
         let mut values = Values::empty(&form.data_type());

@@ -98,6 +98,13 @@ class File:
     def ledgers(self) -> list[dict[str, Any]]: ...  # of the store since the opening: see Scan.ledgers
 
 @final
+class Types:
+    """Arrow types of the columns of a table that can be read."""
+
+    def is_same(self, other: Types) -> bool: ...  # quickly of tables of one schema
+    def texts(self) -> list[tuple[str, str]]: ...  # path and type of each, in the order of the branches
+
+@final
 class Table:
     """A TTree or an RNTuple."""
 
@@ -124,6 +131,9 @@ class Table:
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
     def branches(self) -> list[Branch]: ...  # all, depth first, groups too
     def branch(self, name: str) -> Branch: ...
+    def digest(
+        self,
+    ) -> tuple[Types, int, int]: ...  # of all that can be read; columns and groups; baskets or pages
     def has_path(self, path: str) -> bool: ...  # a branch or group of that path
     def columns_named(
         self, names: list[str]
@@ -236,6 +246,9 @@ class Scan:
         ``path``: of the branch, or of the field with its column.
         """
     def cancel(self) -> None: ...
+
+def schema_counts() -> tuple[int, int, int, int]:
+    """Schemas of trees met by the process, columns compiled; schemas that are kept, and the bytes of their records."""
 
 def open_file(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> File:
     """Open the first of a file's replicas that can be. ``options``: name, text, and where it was set, for messages."""

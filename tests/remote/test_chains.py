@@ -15,7 +15,7 @@ from .conftest import EVENTS
 
 PATIENCE_S = 60
 #: So many files may be opened at a time, those behind one that differs, too.
-N_AT_A_TIME = 16
+N_AT_A_TIME = 24
 
 
 @pytest.mark.parametrize("place", ["http", "root", "s3"], indirect=True)

@@ -52,5 +52,7 @@ pub use scan::{
     BatchEntries, ColumnId, Entries, Keeping, LogicalRead, Order, Piece, Plan, PlannedBatch, PlannedColumn,
     PlannedPiece, PlannedWindow, Request, Scan, ScanHandle, Stats,
 };
-pub use table::{BasketSizes, BranchSizes, ColumnPlace, Description, Recorded, Sizes, Table};
-pub use tree::Tree;
+pub use table::{
+    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, MAX_TYPE_BYTES, Recorded, Sizes, Table,
+};
+pub use tree::{SchemaCounts, Tree, schema_counts};

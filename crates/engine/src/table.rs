@@ -9,6 +9,12 @@ use arrowroot_format::tree::{BasketRule, Friend, RecordedIndex, UserInfo};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
 
+/// Bytes of the text of an Arrow type at most: what is longer ends there.
+pub const MAX_TYPE_BYTES: usize = 4096;
+
+/// Arrow types of columns, by path.
+pub type ColumnTypes = Vec<(Arc<str>, ArrowType)>;
+
 /// A TTree or an RNTuple: metadata that was read when it was opened, and scans.
 pub trait Table: Send + Sync {
     /// The file.
@@ -92,6 +98,23 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// [`Error::Storage`] if what tells that cannot be read now.
     fn arrow_type(&self, id: ColumnId, n_bytes: usize) -> Result<Option<ArrowType>>;
+
+    /// The Arrow types of all columns that can be read, by path, as far as texts of [`MAX_TYPE_BYTES`] tell them. Tables of one
+    /// schema share them.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells them cannot be read now.
+    fn types(&self) -> Result<Arc<ColumnTypes>> {
+        let mut types = ColumnTypes::new();
+        for id in self.columns() {
+            if self.describe(id)?.unsupported.is_none()
+                && let Some(arrow_type) = self.arrow_type(id, MAX_TYPE_BYTES)?
+            {
+                types.push((self.place(id).path.into(), arrow_type));
+            }
+        }
+        Ok(Arc::new(types))
+    }
 
     /// What the pieces of a column take.
     ///

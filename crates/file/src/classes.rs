@@ -1,12 +1,14 @@
 //! What a file says of its classes: its streamer information.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use arrowroot_format as format;
 use format::container::Key;
 use format::streamer::StreamerInfos;
 
 use crate::access::{check_metadata, format_error, read_range};
+use crate::described;
 use crate::error::{Result, permanent};
 use crate::file::File;
 
@@ -16,6 +18,14 @@ impl File {
     /// # Errors
     /// [`Error::Format`] if it cannot be read.
     pub fn streamer_infos(&self) -> Result<&StreamerInfos> {
+        self.shared_infos().map(|infos| &**infos)
+    }
+
+    /// The same: files whose records of them have the very same bytes share it.
+    ///
+    /// # Errors
+    /// As [`File::streamer_infos`].
+    pub fn shared_infos(&self) -> Result<&Arc<StreamerInfos>> {
         if let Some(infos) = self.inner.infos.get() {
             return Ok(infos);
         }
@@ -28,18 +38,18 @@ impl File {
                     return self.inner.infos.get().ok_or(error);
                 }
                 Err(error) if error.is_damage() => {
-                    self.elsewhere("streamer info", error, |twin| twin.streamer_infos().cloned())?
+                    self.elsewhere("streamer info", error, |twin| twin.shared_infos().cloned())?
                 }
                 infos => infos?,
             }
         } else {
-            StreamerInfos::default()
+            Arc::default()
         };
         Ok(self.inner.infos.get_or_init(|| infos))
     }
 
     /// What the record has that the header names.
-    fn stated_infos(&self) -> Result<StreamerInfos> {
+    fn stated_infos(&self) -> Result<Arc<StreamerInfos>> {
         let header = &self.inner.header;
         let n_bytes = u64::from(header.n_bytes_info);
         let mut record = match self.inner.info_record.get() {
@@ -73,7 +83,7 @@ impl File {
         if let Some(infos) = self.inner.all_infos.get() {
             return Ok(infos);
         }
-        let infos = self.streamer_infos()?.clone().with_builtin();
+        let infos = StreamerInfos::clone(self.streamer_infos()?).with_builtin();
         Ok(self.inner.all_infos.get_or_init(|| infos))
     }
 
@@ -84,9 +94,8 @@ impl File {
         Ok(())
     }
 
-    fn parse_infos(&self, key: &Key, object: &[u8]) -> Result<StreamerInfos> {
-        StreamerInfos::parse(object, usize::from(key.key_bytes))
-            .map(|infos| infos.written_by(self.inner.header.version))
+    fn parse_infos(&self, key: &Key, object: &[u8]) -> Result<Arc<StreamerInfos>> {
+        described::infos(object, usize::from(key.key_bytes), self.inner.header.version)
             .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.placed(key.object_place())))
     }
 }

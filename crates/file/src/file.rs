@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) root_directory: Option<Directory>,
     /// Why there is none, if its record cannot be read.
     pub(crate) root_fault: Option<Fault>,
-    pub(crate) infos: OnceLock<StreamerInfos>,
+    pub(crate) infos: OnceLock<Arc<StreamerInfos>>,
     /// The record of the class descriptions, if it came with the key list.
     pub(crate) info_record: OnceLock<Vec<u8>>,
     /// With what ROOT's own classes look like, where the file does not say.

@@ -19,6 +19,7 @@
 
 mod access;
 mod classes;
+mod described;
 mod elsewhere;
 mod error;
 mod file;

@@ -186,6 +186,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`Error::Truncated`] if the object would end after the buffer.
+    #[inline]
     pub fn version(&mut self) -> Result<VersionFrame> {
         let start = self.position;
         let word = self.u32()?;

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arrowroot::{ColumnId, Description, Sizes, Table};
+use arrowroot::{ColumnId, Description, MAX_TYPE_BYTES, Sizes, Table};
 use pyo3::prelude::*;
 
 use crate::ending::without_lock;
 use crate::errors::to_python;
-use crate::interface::{MAX_TYPE_BYTES, type_name};
+use crate::interface::type_name;
 use crate::patience::{is_remote, patiently, reading};
 
 /// What the metadata says of one branch or field.

@@ -9,6 +9,7 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
+use arrowroot::MAX_TYPE_BYTES;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -147,9 +148,6 @@ pub(crate) fn stream_capsule<'py>(
 ) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
 }
-
-/// Longer names of types are cut off: a type may have thousands of members, and each column its own.
-pub(crate) const MAX_TYPE_BYTES: usize = 4 << 10;
 
 /// An Arrow type in pyarrow's words, without what every list says: `list<float>`, `fixed_size_list<int32>[3]`. What is
 /// longer than 4 KiB ends with an ellipsis.

@@ -46,6 +46,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     ending::register(module.py())?;
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
+    module.add_function(wrap_pyfunction!(table::schema_counts, module)?)?;
     module.add_function(wrap_pyfunction!(file::open_reader, module)?)?;
     module.add_function(wrap_pyfunction!(options::options, module)?)?;
     module.add_function(wrap_pyfunction!(options::strategies, module)?)?;
@@ -64,6 +65,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<table::PyTable>()?;
+    module.add_class::<table::PyTypes>()?;
     module.add_class::<branch::PyBranch>()?;
     module.add_class::<scan::PyScan>()?;
     module.add_class::<scan::PyBatch>()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrowroot::format::tree::BasketRule;
-use arrowroot::{Entries, Opened, Order, Request, Sizes, Table, TextForm};
+use arrowroot::{ColumnTypes, Entries, Opened, Order, Request, Sizes, Table, TextForm};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
@@ -11,7 +11,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use crate::branch::PyBranch;
 use crate::ending::without_lock;
 use crate::errors::to_python;
-use crate::interface::schema_capsule;
+use crate::interface::{schema_capsule, type_name};
 use crate::patience::{patiently, take_mended, takes_long as file_takes_long, warn_of_mended};
 use crate::pieces::pieces_to_python;
 use crate::scan::PyScan;
@@ -158,6 +158,11 @@ impl PyTable {
         Ok(PyBranch::new(&self.table, id))
     }
 
+    /// The Arrow types of the columns that can be read, and how many columns and groups, and pieces, there are.
+    fn digest(&self, py: Python<'_>) -> PyResult<(PyTypes, usize, u64)> {
+        self.patiently(py, |table| Ok((PyTypes { types: table.types()? }, table.n_columns(), table.sizes()?.n_pieces)))
+    }
+
     fn has_path(&self, path: &str) -> bool {
         self.table.has_path(path)
     }
@@ -268,6 +273,30 @@ impl PyTable {
         })?;
         Ok(PyScan::new(scan))
     }
+}
+
+/// Arrow types of columns, by path. Tables of one schema share them.
+#[pyclass(name = "Types", module = "arrowroot._native", frozen)]
+pub(crate) struct PyTypes {
+    types: Arc<ColumnTypes>,
+}
+
+#[pymethods]
+impl PyTypes {
+    fn is_same(&self, other: &PyTypes) -> bool {
+        Arc::ptr_eq(&self.types, &other.types) || self.types == other.types
+    }
+
+    fn texts(&self) -> Vec<(&str, String)> {
+        self.types.iter().map(|(path, data_type)| (&**path, type_name(data_type))).collect()
+    }
+}
+
+/// Schemas of trees that were met, columns that were compiled, schemas that are kept, and bytes of their records.
+#[pyfunction]
+pub(crate) fn schema_counts() -> (u64, u64, usize, usize) {
+    let counts = arrowroot::schema_counts();
+    (counts.n_met, counts.n_compiled, counts.n_kept, counts.kept_bytes)
 }
 
 /// The form in which text is delivered.

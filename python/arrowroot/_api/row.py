@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from arrowroot._api.chain import Chain, cluster_of
@@ -20,7 +21,7 @@ from arrowroot._errors import (
 )
 from arrowroot._objects.record import kind_text
 from arrowroot._options import Options
-from arrowroot._passes.ahead import in_order
+from arrowroot._passes.ahead import begin, in_order, result_of, run
 from arrowroot._passes.concatenated import Concatenated, Reordered
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.config import arguments_alone, resolve, resolve_named
@@ -28,10 +29,12 @@ from arrowroot._storage.readers import Opening, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from concurrent.futures import Future
 
     import numpy as np
     import numpy.typing as npt
 
+    from arrowroot import _native
     from arrowroot._passes.filtered import Files
     from arrowroot._passes.source import EnginePass
     from arrowroot._select.columns import Choice
@@ -43,14 +46,14 @@ T = TypeVar("T")
 #: The most trees, and the most bytes of their metadata, that stay open between looking at the schema and reading. More
 #: would run into the limit of open files, or of memory.
 _N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
-#: The most files in a step of a filtered pass. Three times as many of those that were not kept stay open after their
-#: use: the files of this step, of the step before, and those fetched ahead meanwhile.
-_N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 24, parse_size("16 MB")
+#: The most files in a step of a filtered pass. Four times as many of those that were not kept stay open after their
+#: use: the files of this step, of the step before, and as many that are opened ahead, if they are far away.
+_N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 32, parse_size("48 MB")
 _NONE: Mapping[str, str | None] = {}
 #: Takes a tree and its differences from the first tree. Raises SchemaMismatchError if it must not be in the row.
 Rule: TypeAlias = "Callable[[Member, Mapping[str, str | None]], None]"
 #: The most remote files that are opened at a time.
-_N_OPENED_AHEAD = 16
+_N_OPENED_AHEAD = 24
 
 
 def _outermost(path: str, chosen: Container[str]) -> str | None:
@@ -65,11 +68,12 @@ def _outermost(path: str, chosen: Container[str]) -> str | None:
     return None
 
 
-def _differences(first: Mapping[str, str], types: Mapping[str, str]) -> Mapping[str, str | None]:
+def _differences(first: _native.Types, types: _native.Types) -> Mapping[str, str | None]:
     """Return the types that differ from those of the first tree, by column; None: it is not there."""
-    if types == first:
+    if types.is_same(first):
         return _NONE
-    return {path: types.get(path) for path in {**first, **types} if types.get(path) != first.get(path)}
+    before, here = dict(first.texts()), dict(types.texts())
+    return {path: here.get(path) for path in {**before, **here} if here.get(path) != before.get(path)}
 
 
 class Member(NamedTuple):
@@ -98,6 +102,11 @@ class Member(NamedTuple):
         """Return the tree, opened again if it was not kept."""
         return self.reopened.tree(self) if self.kept is None else self.kept
 
+    @property
+    def is_open(self) -> bool:
+        """True if :meth:`tree` neither opens it nor waits."""
+        return self.kept is not None or self.reopened.has(self)
+
     def open_again(self) -> Tree:
         """Open the tree. Raises: StorageError if it is another one than it was."""
         found = self.reopen()[self.path]
@@ -118,22 +127,54 @@ class Reopened:
 
     def __init__(self) -> None:
         #: Trees and their bytes by index in the row; the one that was used last comes last.
-        self._trees: dict[int, tuple[Tree, int]] = {}
+        self._trees: dict[int, tuple[Future[Tree], int]] = {}
         self._lock = threading.Lock()
 
     def tree(self, member: Member) -> Tree:
-        """Return the tree of a member, opened if it is not open."""
+        """Return the tree of a member, opened if it is not open. Raises: what opening it, perhaps ahead, raised."""
+        future, is_new = self._place(member)
+        if is_new:
+            run(member.open_again, future)
+        try:
+            return result_of(future)
+        except BaseException:
+            # The next time may go better.
+            with self._lock:
+                if self._trees.get(member.number, (None, 0))[0] is future:
+                    del self._trees[member.number]
+            raise
+
+    def begin(self, members: Iterable[Member]) -> None:
+        """Open the next trees in threads of their own, as many as have room beside those that are in use."""
+        n_bytes = 0
+        for member in islice(members, _N_REOPENED // 2):
+            n_bytes += member.held_bytes
+            if n_bytes > _REOPENED_BYTES // 2:
+                return
+            if member.kept is None:
+                future, is_new = self._place(member)
+                if is_new:
+                    begin(member.open_again, future)
+
+    def has(self, member: Member) -> bool:
+        """Return whether a tree is open."""
+        future, _ = self._trees.get(member.number, (None, 0))
+        return future is not None and future.done() and future.exception() is None
+
+    def _place(self, member: Member) -> tuple[Future[Tree], bool]:
+        """Return where the tree of a member is or will be, and whether nobody opens it so far."""
+        from concurrent.futures import Future
+
         with self._lock:
             found = self._trees.pop(member.number, None)
-        tree = member.open_again() if found is None else found[0]
-        with self._lock:
-            self._trees[member.number] = tree, member.held_bytes
+            future = Future[Tree]() if found is None else found[0]
+            self._trees[member.number] = future, member.held_bytes
             while len(self._trees) > 1 and (
                 len(self._trees) > _N_REOPENED
                 or sum(held_bytes for _, held_bytes in self._trees.values()) > _REOPENED_BYTES
             ):
                 del self._trees[next(iter(self._trees))]
-        return tree
+        return future, found is None
 
 
 class Opened(NamedTuple):
@@ -210,8 +251,7 @@ class Row(Chain):
         self._with_index = with_index
         self._reopened = Reopened()
         self._kept_bytes = 0
-        #: Arrow types of the first tree's columns, and what differs from them in the others; None: not there.
-        self._types: dict[str, str] = {}
+        #: The types of the other trees' columns that differ from those of the first; None: not there.
         self._other_types: list[Mapping[str, str | None]] = []
         #: What must be true of each file.
         self._rules: list[Rule] = []
@@ -221,6 +261,9 @@ class Row(Chain):
         self._starts: npt.NDArray[np.int64] | None = None
         first = next(self._waiting)
         super().__init__(first.tree)
+        self._first_types, _ = first.tree.digest()
+        #: The same by path, as texts.
+        self._types = dict(self._first_types.texts())
         self._recorded_index = first.tree.recorded_index if with_index else None
         self._add(first)
 
@@ -228,9 +271,7 @@ class Row(Chain):
         """Take the next tree. Raises: what the rules do of it."""
         tree = opened.tree
         types, metadata_bytes = tree.digest()
-        if not self._members:
-            self._types = types
-        elif self._with_index and tree.recorded_index != self._recorded_index:
+        if self._members and self._with_index and tree.recorded_index != self._recorded_index:
             raise SchemaMismatchError(
                 f"{opened.url}: has another index than {self._members[0].url}: "
                 f"{tree.recorded_index}, {self._recorded_index}"
@@ -254,7 +295,7 @@ class Row(Chain):
             held_bytes,
             self._reopened,
         )
-        differences = _differences(self._types, types)
+        differences = _differences(self._first_types, types)
         for rule in self._rules:
             rule(member, differences)
         self._other_types.append(differences)
@@ -438,7 +479,7 @@ class Row(Chain):
             return None
         from arrowroot._passes.filtered import Files
 
-        n_at_once = max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (3 * largest + 1)))
+        n_at_once = max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (4 * largest + 1)))
         return Files([member.first_entry for member in self.members], n_at_once)
 
     def cluster_of(self, entry: int) -> tuple[int, int]:

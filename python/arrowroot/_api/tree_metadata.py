@@ -141,14 +141,10 @@ class TreeMetadata:
         """Names of all columns, readable or not, without those of friends."""
         return self._native.column_names()
 
-    def digest(self) -> tuple[dict[str, str], int]:
-        """Return the Arrow types of all branches that can be read, by path, and the bytes of the metadata in memory.
-
-        The bytes are an estimate. The list of branches does not count: it is not kept.
-        """
-        branches = self._native.branches() if self._branches is None else self._branches
-        types = {b.path: b.arrow_type for b in branches if b.arrow_type is not None}
-        return types, len(branches) * _BRANCH_BYTES + sum(b.n_baskets for b in branches) * _BASKET_BYTES
+    def digest(self) -> tuple[_native.Types, int]:
+        """Return the Arrow types of all branches that can be read, and about the bytes of the metadata in memory."""
+        types, n_branches, n_baskets = self._native.digest()
+        return types, n_branches * _BRANCH_BYTES + n_baskets * _BASKET_BYTES
 
     @property
     def aliases(self) -> dict[str, str]:

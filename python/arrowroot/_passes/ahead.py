@@ -33,13 +33,13 @@ def in_order(jobs: Iterable[Callable[[], T]], n_ahead: int) -> Iterator[T]:
     waiting = iter(jobs)
     running: deque[Future[T]] = deque()
     while True:
-        while len(running) < n_ahead and (begun := next(waiting, None)) is not None:
+        while len(running) < n_ahead and (upcoming := next(waiting, None)) is not None:
             future: Future[T] = Future()
             running.append(future)
-            threading.Thread(target=_run, args=(begun, future), name="arrowroot-ahead", daemon=True).start()
+            begin(upcoming, future)
         if not running:
             return
-        yield _result(running.popleft())
+        yield result_of(running.popleft())
 
 
 class ThreadPool:
@@ -67,7 +67,7 @@ class ThreadPool:
             self._jobs.put((job, future))
         try:
             for future in futures:
-                _result(future)
+                result_of(future)
         except BaseException:
             # The jobs that have not begun are not done any more.
             for future in futures:
@@ -78,7 +78,7 @@ class ThreadPool:
         while (given := self._jobs.get()) is not None:
             job, future = given
             if future.set_running_or_notify_cancel():
-                _run(job, future)
+                run(job, future)
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +88,8 @@ class ThreadPool:
             self._jobs.put(None)
 
 
-def _result(future: Future[T]) -> T:
+def result_of(future: Future[T]) -> T:
+    """Wait for a result where signals end the waiting. Raises: what the job raised."""
     from concurrent.futures import TimeoutError as TooEarly
 
     while not future.done():
@@ -99,7 +100,13 @@ def _result(future: Future[T]) -> T:
     return future.result()
 
 
-def _run(job: Callable[[], T], future: Future[T]) -> None:
+def begin(job: Callable[[], T], future: Future[T]) -> None:
+    """Do a job in a thread of its own, which keeps no process from ending."""
+    threading.Thread(target=run, args=(job, future), name="arrowroot-ahead", daemon=True).start()
+
+
+def run(job: Callable[[], T], future: Future[T]) -> None:
+    """Do a job here; its result or error is the future's."""
     try:
         future.set_result(job())
     except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from arrowroot._arrow.chunks import may_be_too_long, taken
@@ -75,6 +76,9 @@ class Concatenated:
             if self._is_cancelled:
                 raise cancelled()
             source = self._source(self._current)
+            if self._n_delivered == 0 and source.native.is_remote:
+                following = islice(self._parts, self._current + 1, None)
+                self._parts[self._current][0].reopened.begin(member for member, _ in following)
             if self._n_delivered + 1 >= source.native.n_batches:
                 self._begin_next(source)
             batch = source.next_batch()
@@ -112,8 +116,12 @@ class Concatenated:
     def _begin_next(self, source: TreeSource) -> None:
         if not source.native.is_remote:
             return
+        # Its own data come first.
+        source.native.begin_fetching()
         n_bytes = 0
         for i in range(self._current + 1, min(self._current + 1 + _N_FETCHED_AHEAD, len(self._parts))):
+            if not self._parts[i][0].is_open:
+                return  # its turn has not come: nothing waits for it, and an error of it is not told
             following = self._source(i)
             n_bytes += following.native.read_bytes
             if n_bytes > self._options.memory_budget_bytes and i > self._current + 1:

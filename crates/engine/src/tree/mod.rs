@@ -12,25 +12,29 @@ mod pass;
 mod place;
 mod plan;
 mod sample;
+mod schemas;
 mod table;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use ahash::{HashMap, HashMapExt};
 use arrow_schema::Field;
-use arrowroot_arrow::{ArrowTypes, TextForm};
+use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type_for_text};
 use arrowroot_file::{Answers, Error, File, FileKey, KeyedObject, Result, format_error, nearest, permanent};
 use arrowroot_format as format;
 use format::column::Column;
-use format::tree::{BasketHead, Branch, BranchId, TreeRecord};
+use format::tree::{BasketHead, Branch, BranchId, TreeRecord, TreeSchema};
 use format::{Place, Within};
 
 use crate::memory::Block;
 use crate::scan::Piece;
-use crate::table::Table;
-use sample::resolve_branch;
+use crate::table::{ColumnTypes, MAX_TYPE_BYTES, Table};
+use sample::{Compiled, Needs, compile_branch};
+pub use schemas::{SchemaCounts, schema_counts};
+use schemas::{SharedColumns, SharedTree, SharedTypes};
 
 /// Members of all columns that are read together, each time that they occur: as many as memory is taken for where a schema
 /// leaves the process, which is about 1 kB for each. A tree of many branches has a long record, and may have more.
@@ -62,10 +66,12 @@ struct Inner {
     class_name: String,
     record: TreeRecord,
     object_data: ObjectData,
-    /// What was found out of the branches: a read that failed tells nothing, and is tried again.
-    columns: Vec<OnceLock<format::Result<Column>>>,
-    paths: OnceLock<Paths>,
-    by_name: OnceLock<ByName>,
+    /// What was found out of the branches of all trees of this schema: a read that failed tells nothing, and is tried again.
+    shared: Arc<SharedTree>,
+    /// The same of branches for which the class descriptions of the file were needed.
+    described: OnceLock<Arc<SharedColumns>>,
+    /// The same of branches of which entries or baskets of this tree have told something.
+    own: OnceLock<Vec<OnceLock<format::Result<Column>>>>,
     /// Where baskets tell them, and not the record.
     clusters: OnceLock<Vec<u64>>,
 }
@@ -88,13 +94,13 @@ impl std::ops::Deref for ObjectData {
 }
 
 /// Names by which branches are found.
-struct Paths {
+pub(crate) struct Paths {
     by_branch: Vec<Arc<str>>,
     by_path: HashMap<Arc<str>, BranchId>,
 }
 
 /// Branches by their name alone; `None` if several have it.
-type ByName = HashMap<String, Option<BranchId>>;
+pub(crate) type ByName = HashMap<String, Option<BranchId>>;
 
 /// The first of `path;2`, `path;3`, ... that no branch has. `n_before`: where to go on counting.
 fn numbered(path: &str, taken: &HashMap<Arc<str>, BranchId>, n_before: &mut u32) -> Arc<str> {
@@ -148,11 +154,15 @@ impl Tree {
     ) -> Result<Tree> {
         let answers = Answers::default();
         let infos = || answers.give(file.streamer_infos()).within(|| "streamer info");
-        let record = object_data.get(..range.end).unwrap_or_default();
-        let record = TreeRecord::parse_from(range.start, record, &class_name, usize::from(key.key.key_bytes), &infos)
+        let bytes = object_data.get(..range.end).unwrap_or_default();
+        let expected = schemas::expected(&path);
+        let known = expected.as_ref().map(|shared| &shared.schema);
+        let key_bytes = usize::from(key.key.key_bytes);
+        let parsed = TreeRecord::parse_known(known, range.start, bytes, &class_name, key_bytes, &infos)
             .map_err(|error| error.placed(key.key.object_place()));
-        let record = answers.settle(record)?.map_err(|error| format_error(file.source().as_ref(), &path, error))?;
-        let columns = record.branches.iter().map(|_| OnceLock::new()).collect();
+        let parsed = answers.settle(parsed)?.map_err(|error| format_error(file.source().as_ref(), &path, error))?;
+        let (record, is_known) = parsed;
+        let shared = schemas::shared(&record, &path, bytes.len(), expected.filter(|_| is_known));
         let inner = Inner {
             file: file.clone(),
             key: key.clone(),
@@ -160,9 +170,9 @@ impl Tree {
             class_name,
             record,
             object_data,
-            columns,
-            paths: OnceLock::new(),
-            by_name: OnceLock::new(),
+            shared,
+            described: OnceLock::new(),
+            own: OnceLock::new(),
             clusters: OnceLock::new(),
         };
         Ok(Tree { inner: Arc::new(inner) })
@@ -176,6 +186,11 @@ impl Tree {
     /// What the record of the tree says.
     pub fn record(&self) -> &TreeRecord {
         &self.inner.record
+    }
+
+    /// What it has in common with other trees of its kind.
+    pub(crate) fn schema(&self) -> &TreeSchema {
+        &self.inner.shared.schema
     }
 
     pub(crate) fn object_data(&self) -> &[u8] {
@@ -206,7 +221,7 @@ impl Tree {
     }
 
     fn paths(&self) -> &Paths {
-        self.inner.paths.get_or_init(|| {
+        self.inner.shared.paths.get_or_init(|| {
             let n_branches = self.inner.record.branches.len();
             let mut by_branch: Vec<Arc<str>> = vec![Arc::from(""); n_branches];
             let mut by_path = HashMap::with_capacity(n_branches);
@@ -229,7 +244,7 @@ impl Tree {
     }
 
     fn by_name(&self) -> &ByName {
-        self.inner.by_name.get_or_init(|| {
+        self.inner.shared.by_name.get_or_init(|| {
             let mut by_name = ByName::new();
             for (id, _) in self.walk() {
                 by_name.entry(self.branch(id).name.clone()).and_modify(|found| *found = None).or_insert(Some(id));
@@ -269,32 +284,108 @@ impl Tree {
     /// # Errors
     /// [`Error::Format`] if it is not readable, with its type; [`Error::Storage`] if what tells cannot be read now.
     pub fn column(&self, id: BranchId) -> Result<&Column> {
-        let place = &self.inner.columns[id.0 as usize];
-        let compiled = match place.get() {
-            Some(compiled) => compiled,
-            None => {
-                let compiled = match self.compiled(id)? {
-                    Err(error) if error.is_doubtful() => self.compiled_elsewhere(id, error)?,
-                    compiled => compiled,
-                };
-                place.get_or_init(|| compiled) // another thread may have found the same
-            }
+        let known = match self.known(id) {
+            Some(known) => known,
+            None => self.compiled(id)?,
         };
-        compiled.as_ref().map_err(|error| self.in_branch(id, error.clone()))
+        known.as_ref().map_err(|error| self.in_branch(id, error.clone()))
     }
 
-    fn compiled(&self, id: BranchId) -> Result<format::Result<Column>> {
+    /// What is known of a branch without work.
+    fn known(&self, id: BranchId) -> Option<&format::Result<Column>> {
+        let own = self.inner.own.get().and_then(|own| own[id.0 as usize].get());
         let branch = self.branch(id);
-        let column = resolve_branch(self, id)?;
-        // Baskets that are in the tree's record are here whatever file the branch names (TBranch::SetFile).
-        if branch.file_name.is_empty() || self.baskets(id)?.iter().all(|basket| basket.embedded.is_some()) {
-            return Ok(column);
+        own.or_else(|| {
+            let shared = self.inner.shared.plain.get(id).or_else(|| self.inner.described.get()?.get(id))?;
+            // What cannot be read may be nothing here, and baskets may be in another file.
+            (branch.file_name.is_empty() && (shared.is_ok() || !branch.is_empty())).then_some(shared)
+        })
+    }
+
+    /// Compiles what a branch holds, and keeps it for this tree or all of its schema.
+    fn compiled(&self, id: BranchId) -> Result<&format::Result<Column>> {
+        if self.inner.shared.column_needs_infos(id) && self.inner.described.get().is_none() {
+            // Other files of the same class descriptions have compiled it perhaps.
+            self.described()?;
+            if let Some(known) = self.known(id) {
+                return Ok(known);
+            }
         }
-        Ok(column.and_then(|column| {
-            let (name, type_name, file) = (&branch.name, &column.type_name, &branch.file_name);
-            let what = format!("branch {name:?} of type {type_name} has its baskets in another file, {file:?}");
-            Err(format::Error::unsupported(0, what))
-        }))
+        let Compiled { column, needs } = self.compiled_here(id)?;
+        let shared = match needs {
+            Needs::Schema => Some(&self.inner.shared.plain),
+            Needs::Infos => self.described()?,
+            Needs::Data => None,
+        };
+        match (column, shared) {
+            (Err(error), _) if error.is_doubtful() => Ok(self.keep(id, self.compiled_elsewhere(id, error)?)),
+            (column, None) => Ok(self.keep(id, column)),
+            (column, Some(shared)) => shared.keep(id, column).or_else(|column| Ok(self.keep(id, column))),
+        }
+    }
+
+    /// Keeps a column for this tree alone.
+    fn keep(&self, id: BranchId, column: format::Result<Column>) -> &format::Result<Column> {
+        let own = || self.inner.record.branches.iter().map(|_| OnceLock::new()).collect();
+        self.inner.own.get_or_init(own)[id.0 as usize].get_or_init(|| column) // another thread may have found the same
+    }
+
+    /// The columns of this schema by the class descriptions of this file; `None` if these cannot be read.
+    fn described(&self) -> Result<Option<&SharedColumns>> {
+        if self.inner.described.get().is_none()
+            && let Ok(infos) = permanent(self.file().shared_infos())?
+        {
+            self.inner.described.get_or_init(|| self.inner.shared.described(infos));
+        }
+        Ok(self.inner.described.get().map(|columns| &**columns))
+    }
+
+    /// The Arrow types of the columns that can be read, in the order of [`Tree::walk`].
+    fn types(&self) -> Result<Arc<ColumnTypes>> {
+        let shared = &self.inner.shared;
+        let known = match shared.plain.types.get() {
+            None if shared.needs_infos() => self.described()?.and_then(|described| described.types.get()),
+            known => known,
+        };
+        if let Some(known) = known.filter(|known| !known.unreadable.iter().any(|&id| self.branch(id).is_empty())) {
+            return Ok(Arc::clone(&known.types));
+        }
+        let mut found = SharedTypes::default();
+        let mut types = ColumnTypes::new();
+        for (id, _) in self.walk() {
+            match permanent(self.column(id))? {
+                Ok(column) => types.extend(column.data_type().map(|data_type| {
+                    (self.branch_path(id).into(), arrow_type_for_text(&data_type, TextForm::Utf8, MAX_TYPE_BYTES))
+                })),
+                Err(_) => found.unreadable.push(id),
+            }
+        }
+        found.types = Arc::new(types);
+        let types = Arc::clone(&found.types);
+        if self.inner.own.get().is_none() {
+            let columns = self.inner.described.get().map_or(&shared.plain, |described| described);
+            columns.types.get_or_init(|| found);
+        }
+        Ok(types)
+    }
+
+    fn compiled_here(&self, id: BranchId) -> Result<Compiled> {
+        let branch = self.branch(id);
+        let compiled = compile_branch(self, id)?;
+        schemas::N_COMPILED.fetch_add(1, Ordering::Relaxed);
+        let column = match compiled.column {
+            // Whatever it is, there is none of it.
+            Err(format::Error::Unsupported(_)) if branch.is_empty() => Ok(Column::of_nothing(branch)),
+            column if branch.file_name.is_empty() => return Ok(Compiled { column, ..compiled }),
+            // Baskets that are in the tree's record are here whatever file the branch names (TBranch::SetFile).
+            column if self.baskets(id)?.iter().all(|basket| basket.embedded.is_some()) => column,
+            column => column.and_then(|column| {
+                let (name, type_name, file) = (&branch.name, &column.type_name, &branch.file_name);
+                let what = format!("branch {name:?} of type {type_name} has its baskets in another file, {file:?}");
+                Err(format::Error::unsupported(0, what))
+            }),
+        };
+        Ok(Compiled { column, needs: Needs::Data })
     }
 
     /// What another replica says that a branch holds, as this one's bytes are wrong.
@@ -308,7 +399,7 @@ impl Tree {
                 let what = format!("{} branches, where another replica has others", tree.inner.record.branches.len());
                 return Err(self.in_branch(id, format::Error::corrupt(0, what)));
             }
-            tree.compiled(id)?.map_err(|error| tree.in_branch(id, error))
+            tree.compiled_here(id)?.column.map_err(|error| tree.in_branch(id, error))
         }))
     }
 
@@ -432,6 +523,9 @@ impl Tree {
     fn common_starts(&self) -> Vec<u64> {
         let mut common: Option<Vec<u64>> = None;
         for (id, _) in self.walk() {
+            if common.as_ref().is_some_and(|common| common.iter().all(|&start| start == 0)) {
+                break; // the others have none in common with these
+            }
             let Ok(baskets) = self.baskets(id) else { continue };
             if baskets.is_empty() {
                 continue;

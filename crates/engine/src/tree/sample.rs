@@ -1,5 +1,7 @@
 //! The first entries of a branch whose objects are of classes that its metadata do not name.
 
+use std::cell::Cell;
+
 use arrowroot_file::{Answers, PooledScratch, Result, format_error, read_range, unpack};
 use arrowroot_format as format;
 use format::Within;
@@ -11,16 +13,42 @@ use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
 use crate::scan::Piece;
 use crate::table::Table;
 
+/// What a branch holds, and all that told it.
+pub(crate) struct Compiled {
+    pub(crate) column: format::Result<Column>,
+    pub(crate) needs: Needs,
+}
+
+/// What tells what a branch holds; each has all before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Needs {
+    /// The schema of the tree.
+    Schema,
+    /// The class descriptions of the file.
+    Infos,
+    /// Entries or baskets, or descriptions that cannot be read.
+    Data,
+}
+
 /// Compiles what a branch holds, with a sample of its first basket that has entries.
 ///
 /// # Errors
 /// Those of reads; what the format says against it is a result.
-pub(crate) fn resolve_branch(tree: &Tree, id: BranchId) -> Result<format::Result<Column>> {
+pub(crate) fn compile_branch(tree: &Tree, id: BranchId) -> Result<Compiled> {
     let answers = Answers::default();
-    let infos = || answers.give(tree.file().streamer_infos()).within(|| "streamer info");
-    let read = || answers.give(first_entries(tree, id));
-    let column = resolve_by_sample(&|seen| resolve(tree.record(), id, &infos, seen), &read);
-    answers.settle(column)
+    let needs = Cell::new(Needs::Schema);
+    let need = |more: Needs| needs.set(needs.get().max(more));
+    let infos = || {
+        let infos = answers.give(tree.file().streamer_infos()).within(|| "streamer info");
+        need(if infos.is_ok() { Needs::Infos } else { Needs::Data });
+        infos
+    };
+    let read = || {
+        need(Needs::Data);
+        answers.give(first_entries(tree, id))
+    };
+    let column = resolve_by_sample(&|seen| resolve(tree.schema(), id, &infos, seen), &read);
+    Ok(Compiled { column: answers.settle(column)?, needs: needs.get() })
 }
 
 /// The entries of a basket; `starts`: where they begin in the payload.

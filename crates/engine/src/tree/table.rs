@@ -1,5 +1,7 @@
 //! A tree as a table.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type_for_text};
 use arrowroot_file::{File, Result, permanent};
@@ -9,7 +11,7 @@ use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart};
 use super::{Tree, pass};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
-use crate::table::{BasketSizes, BranchSizes, ColumnPlace, Description, Recorded, Sizes, Table};
+use crate::table::{BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, Recorded, Sizes, Table};
 
 fn branch_of(id: ColumnId) -> BranchId {
     BranchId(id.0)
@@ -152,6 +154,10 @@ impl Table for Tree {
     fn arrow_type(&self, id: ColumnId, n_bytes: usize) -> Result<Option<ArrowType>> {
         let data_type = permanent(self.column(branch_of(id)))?.ok().and_then(|column| column.data_type());
         Ok(data_type.map(|data_type| arrow_type_for_text(&data_type, TextForm::Utf8, n_bytes)))
+    }
+
+    fn types(&self) -> Result<Arc<ColumnTypes>> {
+        self.types()
     }
 
     fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {

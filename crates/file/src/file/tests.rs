@@ -81,7 +81,7 @@ fn a_class_is_a_tree_if_it_derives_from_one_whatever_its_name_begins_with() {
     bytes[32] = 4; // fUnits
     let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();
     let infos = StreamerInfos::of(vec![info("THitTree", "TTree"), info("THitTreePlot", "TH1F")]);
-    file.inner.infos.set(infos).unwrap();
+    file.inner.infos.set(infos.into()).unwrap();
     for (class, is_tree) in [("THitTree", true), ("THitTreePlot", false), ("TH1F", false), ("", false)] {
         assert_eq!(file.is_tree_class(class).unwrap(), is_tree, "{class}");
     }

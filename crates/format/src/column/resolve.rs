@@ -14,7 +14,7 @@ use super::node::{Node, Number, node_with_dims};
 use super::seen_classes::SeenClasses;
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
-use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafId, LeafKind, TreeRecord};
+use crate::tree::{BranchDescription, BranchId, ElementPart, Leaf, LeafId, LeafKind, TreeSchema};
 
 /// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
 /// Node type of a branch whose objects were written by a function of their class, with a version before them.
@@ -35,7 +35,7 @@ impl Counter {
         Counter { branch, leaf: 0 }
     }
 
-    fn of_leaf(tree: &TreeRecord, id: LeafId) -> Option<Self> {
+    fn of_leaf(tree: &TreeSchema, id: LeafId) -> Option<Self> {
         let branch = tree.branch_of_leaf(id)?;
         let leaf = tree.branch(branch).leaves.iter().position(|&leaf| leaf == id)?;
         Some(Counter { branch, leaf })
@@ -78,15 +78,29 @@ impl Column {
     /// The number of objects in each entry of a split collection, which is what its own branch holds.
     ///
     /// Source: `TBranchElement::ReadLeavesCollection` and `ReadLeavesClones` (ROOT 6.40).
-    pub fn of_counts(branch: &Branch) -> Option<Self> {
+    pub fn of_counts(branch: &BranchDescription) -> Option<Self> {
         let is_collection = branch.element.as_ref().is_some_and(|part| matches!(part.node_type, 3 | 4));
         let form = EntryForm::Fixed { number: Number::plain(Primitive::Int32), dims: Vec::new() };
         is_collection.then(|| Column::new("int", form))
     }
 
+    /// A branch without entries, of whatever type that is not read.
+    pub fn of_nothing(branch: &BranchDescription) -> Self {
+        let node = Node::Unreadable(clipped(branch.name.clone()).into());
+        Column::new("", EntryForm::Streamed { framed: Framing::Bare, node })
+    }
+
     /// The bytes of each entry as they are stored, of a branch of any type.
     pub fn of_bytes(type_name: &str) -> Self {
         Column::new(type_name, EntryForm::Streamed { framed: Framing::Bare, node: Node::Raw })
+    }
+
+    /// How many values and lists it is made of.
+    pub fn size(&self) -> usize {
+        match &self.form {
+            Some(EntryForm::Streamed { node, .. }) => node.size(),
+            _ => 1,
+        }
     }
 
     /// Whether it holds objects of classes that only the data tell.
@@ -108,7 +122,7 @@ impl Column {
 /// # Errors
 /// [`Error::Unsupported`], with the type in its text, for what is not read yet.
 pub fn resolve<'i>(
-    tree: &TreeRecord,
+    tree: &TreeSchema,
     id: BranchId,
     infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     seen: &Arc<SeenClasses>,
@@ -130,14 +144,7 @@ pub fn resolve<'i>(
             _ => Err(unsupported(branch, &branch.class)),
         },
     };
-    match column.and_then(|column| not_too_deep(&branch.name, column)) {
-        // Whatever it is, there is none of it.
-        Err(Error::Unsupported(_)) if branch.entry_end == 0 && branch.n_entries == 0 => {
-            let node = Node::Unreadable(clipped(branch.name.clone()).into());
-            Ok(Column::new("", EntryForm::Streamed { framed: Framing::Bare, node }))
-        }
-        column => column,
-    }
+    column.and_then(|column| not_too_deep(&branch.name, column))
 }
 
 /// Refuses a column that is nested deeper than Arrow takes it.
@@ -152,7 +159,11 @@ fn not_too_deep(branch: &str, column: Column) -> Result<Column> {
 const CLONES: i32 = 3;
 
 /// A split object: a branch of a member names the class that has the member.
-fn of_group<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Column {
+fn of_group<'i>(
+    branch: &BranchDescription,
+    part: &ElementPart,
+    infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+) -> Column {
     // One that is a branch of the tree has the number of a member, 0, and is none.
     let is_member = part.id >= 0 && !(part.node_type == CLONES && part.class_name == "TClonesArray");
     let member = is_member.then(|| infos().ok().and_then(|infos| find_element(infos, &branch.name, part))).flatten();
@@ -165,7 +176,7 @@ fn of_group<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<
     }
 }
 
-fn unsupported(branch: &Branch, type_name: &str) -> Error {
+fn unsupported(branch: &BranchDescription, type_name: &str) -> Error {
     not_readable(&branch.name, type_name)
 }
 
@@ -190,7 +201,7 @@ fn checked(name: &str, dims: Vec<u32>) -> Result<Vec<u32>> {
 }
 
 /// A plain branch: what its leaves say.
-fn of_leaves(tree: &TreeRecord, branch: &Branch) -> Result<Column> {
+fn of_leaves(tree: &TreeSchema, branch: &BranchDescription) -> Result<Column> {
     let leaves: Vec<&Leaf> = branch.leaves.iter().map(|&leaf| tree.leaf(leaf)).collect();
     match leaves.as_slice() {
         [] => Err(unsupported(branch, "(no leaves)")),
@@ -201,7 +212,7 @@ fn of_leaves(tree: &TreeRecord, branch: &Branch) -> Result<Column> {
 
 /// A whole object in each entry of an old branch (`TBranchObject`): the title of its leaf is its class.
 fn of_leaf_object<'i>(
-    branch: &Branch,
+    branch: &BranchDescription,
     leaf: &Leaf,
     infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     seen: &Arc<SeenClasses>,
@@ -228,7 +239,7 @@ fn leaf_dims(leaf: &Leaf) -> Result<Vec<u32>> {
     Ok(if n_items == 1 { Vec::new() } else { vec![n_items] })
 }
 
-fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Column> {
+fn of_single_leaf(tree: &TreeSchema, branch: &BranchDescription, leaf: &Leaf) -> Result<Column> {
     let primitive = match &leaf.kind {
         LeafKind::Number(primitive) => *primitive,
         LeafKind::Text => {
@@ -257,7 +268,7 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
 }
 
 /// Several leaves: a struct of one member for each.
-fn of_leaf_list(tree: &TreeRecord, branch: &Branch, leaves: &[&Leaf]) -> Result<Column> {
+fn of_leaf_list(tree: &TreeSchema, branch: &BranchDescription, leaves: &[&Leaf]) -> Result<Column> {
     let mut members: Vec<(Name, Node)> = Vec::with_capacity(leaves.len());
     let mut declarations = Vec::with_capacity(leaves.len());
     let mut outer_counter = None;
@@ -303,8 +314,8 @@ fn bracketed(dims: &[u32]) -> String {
 
 /// A branch of a class or of a member of one.
 fn of_element<'i>(
-    tree: &TreeRecord,
-    branch: &Branch,
+    tree: &TreeSchema,
+    branch: &BranchDescription,
     part: &ElementPart,
     infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     seen: &Arc<SeenClasses>,
@@ -345,7 +356,11 @@ fn of_element<'i>(
 }
 
 /// What was split and has no branches: of a class without members, such as the base `edm::EDProduct`.
-fn of_split<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
+fn of_split<'i>(
+    branch: &BranchDescription,
+    part: &ElementPart,
+    infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+) -> Result<Column> {
     let group = of_group(branch, part, infos);
     let class = if part.clones_name.is_empty() { &group.type_name } else { &part.clones_name };
     match part.is_base() || infos().is_ok_and(|infos| infos.is_without_members(class)) {
@@ -379,8 +394,8 @@ fn member_name(branch: &str) -> &str {
 
 /// One member of a class, or of each item of a collection.
 fn of_member(
-    tree: &TreeRecord,
-    branch: &Branch,
+    tree: &TreeSchema,
+    branch: &BranchDescription,
     element: &Element,
     in_collection: bool,
     (infos, seen): (&StreamerInfos, &Arc<SeenClasses>),
@@ -427,7 +442,13 @@ fn of_member(
 }
 
 /// An array for each object of a split collection: the member that counts its items is in the branch beside.
-fn of_arrays(tree: &TreeRecord, branch: &Branch, element: &Element, item: Node, head: CountedHead) -> Result<Column> {
+fn of_arrays(
+    tree: &TreeSchema,
+    branch: &BranchDescription,
+    element: &Element,
+    item: Node,
+    head: CountedHead,
+) -> Result<Column> {
     let prefix = branch.name.rfind('.').map_or("", |dot| &branch.name[..=dot]);
     let wanted = format!("{prefix}{}", element.count_name);
     let siblings = branch.parent.map(|parent| tree.branch(parent).branches.as_slice()).unwrap_or_default();
@@ -440,7 +461,12 @@ fn of_arrays(tree: &TreeRecord, branch: &Branch, element: &Element, item: Node, 
 }
 
 /// A base class that was not split.
-fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &mut Compiler<'_>) -> Result<Column> {
+fn of_base(
+    branch: &BranchDescription,
+    element: &Element,
+    in_collection: bool,
+    compiler: &mut Compiler<'_>,
+) -> Result<Column> {
     let type_name = TypeName::parse(&element.name).map_err(|_| unsupported(branch, &element.name))?;
     let node = match in_collection {
         false => readable(&branch.name, compiler.value(&type_name, 0))?,
@@ -489,7 +515,12 @@ fn is_bitset(type_name: &str) -> bool {
 }
 
 /// A member whose class is not described in the file: the type code in the branch is enough for numbers.
-fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_collection: bool) -> Result<Column> {
+fn of_streamer_type(
+    tree: &TreeSchema,
+    branch: &BranchDescription,
+    part: &ElementPart,
+    in_collection: bool,
+) -> Result<Column> {
     let streamer_type = part.streamer_type;
     let wanted = || unsupported(branch, &format!("member {} of {} (no streamer info)", part.id, part.class_name));
     let (base_code, is_pointer) = match streamer_type {

@@ -132,6 +132,7 @@ impl ObjectSlot<'_> {
 ///
 /// # Errors
 /// [`Error::Truncated`] at the end of the data.
+#[inline]
 pub fn object_base(cursor: &mut Cursor<'_>) -> Result<u32> {
     cursor.version()?;
     cursor.skip(4)?;
@@ -146,6 +147,7 @@ pub fn object_base(cursor: &mut Cursor<'_>) -> Result<u32> {
 ///
 /// # Errors
 /// [`Error::Truncated`] at the end of the data.
+#[inline]
 pub fn named_base<'a>(cursor: &mut Cursor<'a>) -> Result<(u32, &'a [u8], &'a [u8])> {
     let frame = cursor.version()?;
     let bits = object_base(cursor)?;

@@ -128,10 +128,12 @@ impl Branch {
         }
         let signed = |value: u64| i64::try_from(value).map_err(|_| wrong(format!("{value} entries or bytes")));
         let entry_number = signed(entry_end)?;
-        self.baskets = BasketTable::made(baskets, entry_number).ok_or_else(|| wrong("too many baskets".to_owned()))?;
-        (self.first_entry, self.entry_end) = (signed(first_entry)?, entry_number);
+        let table = BasketTable::made(baskets, entry_number).ok_or_else(|| wrong("too many baskets".to_owned()))?;
+        let (first_entry, stored_bytes) = (signed(first_entry)?, signed(stored_bytes)?);
+        self.baskets = table;
+        (self.first_entry, self.entry_end) = (first_entry, entry_number);
         self.n_entries = self.entry_end - self.first_entry;
-        self.stored_bytes = signed(stored_bytes)?;
+        self.stored_bytes = stored_bytes;
         Ok(())
     }
 

@@ -1,24 +1,25 @@
 //! Branches: where the baskets of a column are, and what their entries belong to.
 
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use super::attributes::FillAttributes;
 use super::basket::EmbeddedBasket;
 use super::baskets::{BasketTable, read_basket_table, read_embedded_baskets};
+use super::description::{BranchDescription, ClonesPart, ElementPart, ReadDescription};
 use super::ids::{BranchId, LeafId};
 use super::leaf::read_leaf_pointer;
-use super::objects::{Object, Slot, read_array_head, read_named};
+use super::objects::{Object, Slot, read_array_head};
 use super::reading::Reading;
 use crate::codec::CompressionSetting;
 use crate::cursor::{Cursor, VersionFrame};
 use crate::error::{Error, Result, Within};
 use crate::output::Output;
+use crate::streamer::{name_text, named_base};
 
 /// Branches nest at most so deep; ROOT splits to level 99.
 pub(super) const MAX_DEPTH: usize = 128;
-/// Class versions of `TBranch` and `TBranchElement` that ROOT 6.40 writes.
-const BRANCH_VERSION: u16 = 13;
-const ELEMENT_VERSION: u16 = 10;
 /// The only class version of `TBranchObject`.
 pub(super) const OBJECT_VERSION: u16 = 1;
 /// `fBits` of branches that ROOT 6.40 makes. Source: `TBranch::kDoNotUseBufferMap`.
@@ -31,21 +32,11 @@ const IO_FEATURES_CHECKSUM: u32 = 0x1aa1_2f10;
 /// A branch takes more in a record.
 const MIN_BRANCH_BYTES: usize = 200;
 
-/// One branch of a tree.
+/// One branch of a tree: its description, by which the members of it can be asked for, and the numbers of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
-    /// Class: `TBranch`, `TBranchElement`, ...
-    pub class: Cow<'static, str>,
-    /// Version of `TBranch`.
-    pub version: u16,
-    /// `fBits` of the branch as a `TObject`.
-    pub bits: u32,
-    /// `fName`.
-    pub name: String,
-    /// `fTitle`: the leaf list, or the name again.
-    pub title: String,
-    /// `TAttFill`.
-    pub fill: FillAttributes,
+    /// What it is. Branches of files with one schema share it.
+    pub description: Arc<BranchDescription>,
     /// `fCompress`: for new baskets.
     pub compression: CompressionSetting,
     /// `fBasketSize`: bytes of the buffer of a new basket.
@@ -54,8 +45,6 @@ pub struct Branch {
     pub n_entry_offsets: i32,
     /// `fEntryNumber`: one past the last entry.
     pub entry_end: i64,
-    /// `fOffset`: place of the member in the object in memory.
-    pub offset: i32,
     /// `fFirstEntry`: entry number of the first entry.
     pub first_entry: i64,
     /// `fEntries`: number of entries.
@@ -64,163 +53,61 @@ pub struct Branch {
     pub memory_bytes: i64,
     /// `fZipBytes`: baskets in the file with their keys, in bytes.
     pub stored_bytes: i64,
-    /// `fSplitLevel`.
-    pub split_level: i32,
-    /// Feature bits of new baskets; bit 0: entry offsets may have to be generated.
-    pub io_features: u8,
-    /// The branches inside this one.
-    pub branches: Vec<BranchId>,
-    /// The leaves, in the order of their values in an entry.
-    pub leaves: Vec<LeafId>,
-    /// The branch that this one is inside of.
-    pub parent: Option<BranchId>,
+    /// `fMaximum` of a `TBranchElement`: the largest count of a collection.
+    pub maximum: i32,
     /// Baskets that are in the record of the tree.
     pub embedded: Vec<EmbeddedBasket>,
-    /// `fFileName`: the file with the baskets, if it is another one.
-    pub file_name: String,
-    /// What a `TBranchElement` knows more.
-    pub element: Option<ElementPart>,
-    /// The additional members of a `TBranchClones`.
-    pub clones: Option<Box<ClonesPart>>,
-    /// `fClassName` of a `TBranchObject`: the class of its objects, unless their pointers say another one.
-    pub object_class: Option<Box<str>>,
     pub(super) baskets: BasketTable,
-    /// `fBits` of `fBranches` and `fLeaves`.
-    pub(super) array_bits: [u32; 2],
 }
 
-/// The members that `TBranchElement` adds: which part of which class a branch holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ElementPart {
-    /// Version of `TBranchElement`.
-    pub version: u16,
-    /// `fClassName`: the class whose elements `id` counts.
-    pub class_name: String,
-    /// `fParentName`: class of the branch around.
-    pub parent_name: String,
-    /// `fClonesName`: class of the items of a split collection.
-    pub clones_name: String,
-    /// `fCheckSum` of that class.
-    pub checksum: u32,
-    /// `fClassVersion`.
-    pub class_version: i32,
-    /// `fID`: element of the class; -1 the whole object, -2 a split node.
-    pub id: i32,
-    /// `fType`: the kind of node; -1, 0, 1, 2, 3, 4, 31, 41.
-    pub node_type: i32,
-    /// `fStreamerType`: type code of the element in the writer's memory.
-    pub streamer_type: i32,
-    /// `fMaximum`: the largest count of a collection.
-    pub maximum: i32,
-    /// `fBranchCount`: the branch with the counts.
-    pub counter: Option<BranchId>,
-    /// `fBranchCount2`: the branch with the counts of arrays inside.
-    pub second_counter: Option<BranchId>,
+impl Deref for Branch {
+    type Target = BranchDescription;
+
+    fn deref(&self) -> &BranchDescription {
+        &self.description
+    }
 }
 
-/// The members that `TBranchClones` adds: it has the branches of the objects of a `TClonesArray`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ClonesPart {
-    /// Version of `TBranchClones`.
-    pub version: u16,
-    /// `fMaxBaskets` and `fWriteBasket`; it has no baskets itself.
-    pub n_baskets: [i32; 2],
-    /// `fBranchCount`: the branch with the number of objects of each entry.
-    pub counter: Option<BranchId>,
-    /// `fClassName`: the class of the objects.
-    pub class_name: String,
-    /// True if the counter stands last among the branches inside, and in no list.
-    pub is_counter_beside: bool,
-}
-
-impl Default for ElementPart {
-    /// As ROOT 6.40 writes it: an object as a whole.
-    fn default() -> Self {
-        ElementPart {
-            version: ELEMENT_VERSION,
-            class_name: String::new(),
-            parent_name: String::new(),
-            clones_name: String::new(),
-            checksum: 0,
-            class_version: 0,
-            id: -1,
-            node_type: 0,
-            streamer_type: -1,
-            maximum: 0,
-            counter: None,
-            second_counter: None,
-        }
+impl DerefMut for Branch {
+    fn deref_mut(&mut self) -> &mut BranchDescription {
+        Arc::make_mut(&mut self.description)
     }
 }
 
 impl Branch {
     /// A `TBranch` without leaves and baskets, as ROOT 6.40 makes it.
     pub fn new(name: &str, title: &str) -> Branch {
-        Branch::of(NEW_BITS, name.to_owned(), title.to_owned())
+        let (name, title) = (name.to_owned(), title.to_owned());
+        Branch::of(BranchDescription { bits: NEW_BITS, name, title, ..BranchDescription::default() }.into())
     }
 
     /// A `TBranchElement` without leaves and baskets. Its title is its name where ROOT gives it no other.
     pub fn of_class(name: &str, title: &str, element: ElementPart) -> Branch {
-        Branch {
-            class: Cow::Borrowed("TBranchElement"),
-            bits: NEW_BITS | ADDRESS_SET,
-            element: Some(element),
-            ..Branch::new(name, title)
-        }
+        let (name, title) = (name.to_owned(), title.to_owned());
+        let (class, bits, element) = (Cow::Borrowed("TBranchElement"), NEW_BITS | ADDRESS_SET, Some(element));
+        Branch::of(BranchDescription { class, bits, name, title, element, ..BranchDescription::default() }.into())
     }
 
-    fn of(bits: u32, name: String, title: String) -> Branch {
+    fn of(description: Arc<BranchDescription>) -> Branch {
         Branch {
-            class: Cow::Borrowed("TBranch"),
-            version: BRANCH_VERSION,
-            bits,
-            name,
-            title,
-            fill: FillAttributes::DEFAULT,
+            description,
             compression: CompressionSetting(0),
             basket_bytes: 32000,
             n_entry_offsets: 0,
             entry_end: 0,
-            offset: 0,
             first_entry: 0,
             n_entries: 0,
             memory_bytes: 0,
             stored_bytes: 0,
-            split_level: 0,
-            io_features: 0,
-            branches: Vec::new(),
-            leaves: Vec::new(),
-            parent: None,
+            maximum: 0,
             embedded: Vec::new(),
-            file_name: String::new(),
-            element: None,
-            clones: None,
-            object_class: None,
             baskets: BasketTable::default(),
-            array_bits: [0; 2],
         }
     }
-}
 
-impl ElementPart {
-    /// Whether it is a base class that was split.
-    pub fn is_base(&self) -> bool {
-        self.node_type == 1
-    }
-
-    /// Whether it was split: its members, if it has any, are the branches inside.
-    pub fn is_split(&self) -> bool {
-        matches!(self.node_type, 1..=4) || self.id == -2
-    }
-
-    /// True if it is a member of the objects of a split collection.
-    pub fn is_in_collection(&self) -> bool {
-        matches!(self.node_type, 31 | 41)
-    }
-
-    /// Whether it is the member of a `std::array` that holds the items.
-    pub fn is_in_array(&self) -> bool {
-        self.id >= 0 && self.class_name.starts_with("array<")
+    /// True if it has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entry_end == 0 && self.n_entries == 0
     }
 }
 
@@ -258,38 +145,6 @@ impl Branch {
     }
 }
 
-impl ElementPart {
-    /// Writes what stands before the pointers to the counting branches.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] if it is of a version before 8 (ROOT 3.5), or the version of its class does not fit.
-    pub(super) fn write_numbers(&self, output: &mut Output) -> Result<()> {
-        if !(8..=10).contains(&self.version) {
-            let what = format!("TBranchElement of version {} is not written", self.version);
-            return Err(Error::unsupported(output.position(), what));
-        }
-        for name in [&self.class_name, &self.parent_name, &self.clones_name] {
-            output.string(name.as_bytes())?;
-        }
-        output.u32(self.checksum);
-        if self.version >= 10 {
-            let class_version = i16::try_from(self.class_version).map_err(|_| {
-                Error::unsupported(
-                    output.position(),
-                    format!("class {} of version {}", self.class_name, self.class_version),
-                )
-            })?;
-            output.i16(class_version);
-        } else {
-            output.i32(self.class_version);
-        }
-        for number in [self.id, self.node_type, self.streamer_type, self.maximum] {
-            output.i32(number);
-        }
-        Ok(())
-    }
-}
-
 /// Reads a list of branches, nested ones included, and `fBits` of the list.
 pub(super) fn read_branches<'a>(
     cursor: &mut Cursor<'a>,
@@ -305,7 +160,9 @@ pub(super) fn read_branches<'a>(
         // A branch that is still being read here would contain itself.
         let index = id.0 as usize;
         if let (Some(branch), false) = (&mut reading.branches[index], reading.is_listed[index]) {
-            branch.parent = parent;
+            if branch.parent != parent {
+                branch.parent = parent;
+            }
             reading.is_listed[index] = true;
             branches.push(id);
         }
@@ -355,7 +212,7 @@ fn read_branch<'a>(
     reading.is_listed.push(false);
     reading.objects.remember(position, Object::Branch(id));
     let outer = cursor.version()?;
-    let mut branch = match class {
+    let mut read = match class {
         "TBranchClones" => read_branch_clones(cursor, reading, outer.version, id, depth),
         "TBranch" => read_base(cursor, reading, outer.version, outer.end, Some(id), depth),
         _ => {
@@ -363,25 +220,44 @@ fn read_branch<'a>(
             read_base(cursor, reading, base.version, base.end, Some(id), depth)
         }
     }?;
+    let name = read.description.name;
     if class == "TBranchElement" {
-        branch.element =
-            Some(read_element(cursor, reading, &outer, depth).within(|| format!("branch {}", branch.name))?);
+        read_element(cursor, reading, &outer, &mut read, depth).within(|| in_branch(name))?;
     }
+    let rest = &mut read.description.rest;
     if class == "TBranchObject" {
-        branch.object_class = Some(cursor.string().within(|| format!("branch {}", branch.name))?.into());
+        rest.object_class = Some(cursor.string().within(|| in_branch(name))?.into());
     }
-    branch.class = match class {
+    rest.class = match class {
         "TBranch" => Cow::Borrowed("TBranch"),
         "TBranchElement" => Cow::Borrowed("TBranchElement"),
         other => Cow::Owned(other.to_owned()),
     };
-    branch.parent = parent;
+    rest.parent = parent;
     match end.or(outer.end) {
         Some(end) => cursor.leave(end)?,
-        None => return Err(Error::unsupported(position, format!("branch {} without a byte count", branch.name))),
+        None => return Err(Error::unsupported(position, format!("{} without a byte count", in_branch(name)))),
     }
-    reading.branches[id.0 as usize] = Some(branch);
+    let known = reading.known.and_then(|known| known.branches.get(id.0 as usize));
+    reading.branches[id.0 as usize] = Some(read.described(known));
     Ok(id)
+}
+
+fn in_branch(name: &[u8]) -> String {
+    format!("branch {}", name_text(name))
+}
+
+/// A branch while it is read: its own description is another's still.
+pub(super) struct ReadBranch<'a> {
+    description: ReadDescription<'a>,
+    branch: Branch,
+}
+
+impl ReadBranch<'_> {
+    /// The branch, with the known description if that is its own.
+    pub(super) fn described(self, known: Option<&Arc<BranchDescription>>) -> Branch {
+        Branch { description: self.description.shared(known), ..self.branch }
+    }
 }
 
 /// Numbers of baskets: how many were written, and the items of each array.
@@ -399,42 +275,50 @@ pub(super) fn read_base<'a>(
     end: Option<usize>,
     id: Option<BranchId>,
     depth: usize,
-) -> Result<Branch> {
+) -> Result<ReadBranch<'a>> {
     if !(5..=13).contains(&version) {
         return Err(Error::unsupported(cursor.position(), format!("TBranch of version {version}")));
     }
-    let (bits, name, title) = read_named(cursor)?;
-    let mut branch = Branch { version, ..Branch::of(bits, name, title) };
-    read_members(cursor, reading, &mut branch, id, depth).within(|| format!("branch {}", branch.name))?;
+    let mut read = read_named_branch(cursor, reading, version)?;
+    let name = read.description.name;
+    read_members(cursor, reading, &mut read, id, depth).within(|| in_branch(name))?;
     if let Some(end) = end {
         cursor.leave(end)?;
     }
-    Ok(branch)
+    Ok(read)
+}
+
+fn read_named_branch<'a>(cursor: &mut Cursor<'a>, reading: &Reading<'a>, version: u16) -> Result<ReadBranch<'a>> {
+    let (bits, name, title) = named_base(cursor)?;
+    let rest = BranchDescription { version, bits, ..BranchDescription::default() };
+    let description = ReadDescription { name, title, rest, ..ReadDescription::default() };
+    Ok(ReadBranch { description, branch: Branch::of(Arc::clone(&reading.undescribed)) })
 }
 
 fn read_members<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
-    branch: &mut Branch,
+    read: &mut ReadBranch<'a>,
     id: Option<BranchId>,
     depth: usize,
 ) -> Result<()> {
+    let ReadBranch { description: ReadDescription { rest, .. }, branch } = read;
     let n_baskets =
-        if branch.version == 5 { read_early_numbers(cursor, branch) } else { read_numbers(cursor, branch) }?;
-    (branch.branches, branch.array_bits[0]) = read_branches(cursor, reading, id, depth + 1)?;
-    (branch.leaves, branch.array_bits[1]) = read_leaves(cursor, reading)?;
+        if rest.version == 5 { read_early_numbers(cursor, rest, branch) } else { read_numbers(cursor, rest, branch) }?;
+    (rest.branches, rest.array_bits[0]) = read_branches(cursor, reading, id, depth + 1)?;
+    (rest.leaves, rest.array_bits[1]) = read_leaves(cursor, reading)?;
     let pointers = read_embedded_baskets(cursor, reading, n_baskets.written)?;
-    branch.baskets = read_basket_table(cursor, n_baskets.written, n_baskets.items, branch.version, &pointers)?;
+    branch.baskets = read_basket_table(cursor, n_baskets.written, n_baskets.items, rest.version, &pointers)?;
     branch.embedded = pointers.embedded;
-    branch.file_name = cursor.string()?;
+    rest.file_name = cursor.string()?;
     Ok(())
 }
 
-fn read_numbers(cursor: &mut Cursor<'_>, branch: &mut Branch) -> Result<NBaskets> {
-    let version = branch.version;
+fn read_numbers(cursor: &mut Cursor<'_>, rest: &mut BranchDescription, branch: &mut Branch) -> Result<NBaskets> {
+    let version = rest.version;
     let is_wide = version >= 10;
     if version >= 8 {
-        branch.fill = FillAttributes::read(cursor)?;
+        rest.fill = FillAttributes::read(cursor)?;
     }
     branch.compression = CompressionSetting(cursor.i32()?);
     branch.basket_bytes = cursor.i32()?;
@@ -442,12 +326,12 @@ fn read_numbers(cursor: &mut Cursor<'_>, branch: &mut Branch) -> Result<NBaskets
     let written = cursor.i32()?;
     branch.entry_end = if is_wide { cursor.i64()? } else { i64::from(cursor.i32()?) };
     if version >= 13 {
-        branch.io_features = read_io_features(cursor)?;
+        rest.io_features = read_io_features(cursor)?;
     }
-    branch.offset = cursor.i32()?;
+    rest.offset = cursor.i32()?;
     let items = cursor.i32()?;
     if version >= 7 {
-        branch.split_level = cursor.i32()?;
+        rest.split_level = cursor.i32()?;
     }
     branch.n_entries = read_counter(cursor, is_wide)?;
     if version >= 11 {
@@ -459,7 +343,7 @@ fn read_numbers(cursor: &mut Cursor<'_>, branch: &mut Branch) -> Result<NBaskets
 }
 
 /// The same in the order that ROOT 2 had.
-fn read_early_numbers(cursor: &mut Cursor<'_>, branch: &mut Branch) -> Result<NBaskets> {
+fn read_early_numbers(cursor: &mut Cursor<'_>, rest: &mut BranchDescription, branch: &mut Branch) -> Result<NBaskets> {
     branch.compression = CompressionSetting(cursor.i32()?);
     branch.basket_bytes = cursor.i32()?;
     branch.n_entry_offsets = cursor.i32()?;
@@ -468,7 +352,7 @@ fn read_early_numbers(cursor: &mut Cursor<'_>, branch: &mut Branch) -> Result<NB
     branch.n_entries = read_counter(cursor, false)?;
     branch.memory_bytes = read_counter(cursor, false)?;
     branch.stored_bytes = read_counter(cursor, false)?;
-    branch.offset = cursor.i32()?;
+    rest.offset = cursor.i32()?;
     Ok(NBaskets { written, items })
 }
 
@@ -506,7 +390,7 @@ fn read_leaves<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result
     let head = read_array_head(cursor)?;
     let mut leaves = Vec::with_capacity(head.n_objects);
     for _ in 0..head.n_objects {
-        leaves.extend(read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?);
+        leaves.extend(read_leaf_pointer(cursor, reading)?);
     }
     if let Some(end) = head.end {
         cursor.leave(end)?;
@@ -520,34 +404,38 @@ fn read_element<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
     frame: &VersionFrame,
+    read: &mut ReadBranch<'a>,
     depth: usize,
-) -> Result<ElementPart> {
+) -> Result<()> {
+    let ReadBranch { description, branch } = read;
     let version = frame.version;
-    let mut part = ElementPart { version, class_name: cursor.string()?, ..ElementPart::default() };
+    let part = description.rest.element.insert(ElementPart { version, ..ElementPart::default() });
+    let [class_name, parent_name, clones_name] = &mut description.element_names;
+    *class_name = cursor.string_bytes()?;
     if version == 1 {
         part.class_version = cursor.i32()?;
         part.id = cursor.i32()?;
         part.node_type = cursor.i32()?;
         part.streamer_type = cursor.i32()?;
-        return Ok(part);
+        return Ok(());
     }
     if version < 5 {
         return Err(Error::unsupported(cursor.position(), format!("TBranchElement of version {version}")));
     }
-    part.parent_name = cursor.string()?;
-    part.clones_name = cursor.string()?;
+    *parent_name = cursor.string_bytes()?;
+    *clones_name = cursor.string_bytes()?;
     part.checksum = if version >= 8 { cursor.u32()? } else { 0 };
     part.class_version = if version >= 10 { i32::from(cursor.i16()?) } else { cursor.i32()? };
     part.id = cursor.i32()?;
     part.node_type = cursor.i32()?;
     part.streamer_type = cursor.i32()?;
-    part.maximum = cursor.i32()?;
+    branch.maximum = cursor.i32()?;
     part.counter = read_branch_pointer(cursor, reading, None, depth + 1)?;
     if version >= 8 || frame.end.is_none_or(|end| cursor.position() < end) {
         // It came after version 5.
         part.second_counter = read_branch_pointer(cursor, reading, None, depth + 1)?;
     }
-    Ok(part)
+    Ok(())
 }
 
 /// `TBranchClones` writes the members of `TBranch` one by one, and not the base.
@@ -558,9 +446,9 @@ fn read_branch_clones<'a>(
     version: u16,
     id: BranchId,
     depth: usize,
-) -> Result<Branch> {
-    let (bits, name, title) = read_named(cursor)?;
-    let mut branch = Branch { version: 0, ..Branch::of(bits, name, title) };
+) -> Result<ReadBranch<'a>> {
+    let mut read = read_named_branch(cursor, reading, 0)?;
+    let ReadBranch { description: ReadDescription { rest, .. }, branch } = &mut read;
     branch.compression = CompressionSetting(cursor.i32()?);
     branch.basket_bytes = cursor.i32()?;
     branch.n_entry_offsets = cursor.i32()?;
@@ -569,19 +457,19 @@ fn read_branch_clones<'a>(
     branch.n_entries = cursor.i64()?;
     branch.memory_bytes = cursor.i64()?;
     branch.stored_bytes = cursor.i64()?;
-    branch.offset = cursor.i32()?;
+    rest.offset = cursor.i32()?;
     let counter = read_branch_pointer(cursor, reading, Some(id), depth + 1)?;
     let class_name = cursor.string()?;
-    (branch.branches, branch.array_bits[0]) = read_branches(cursor, reading, Some(id), depth + 1)?;
+    (rest.branches, rest.array_bits[0]) = read_branches(cursor, reading, Some(id), depth + 1)?;
     let mut clones = ClonesPart { version, n_baskets, counter, class_name, is_counter_beside: false };
     if let Some(counter) = counter
         && !std::mem::replace(&mut reading.is_listed[counter.0 as usize], true)
     {
-        branch.branches.push(counter);
+        rest.branches.push(counter);
         clones.is_counter_beside = true;
     }
-    branch.clones = Some(Box::new(clones));
-    Ok(branch)
+    rest.clones = Some(Box::new(clones));
+    Ok(read)
 }
 
 impl Branch {

@@ -1,22 +1,50 @@
 //! Leaves: what the values of a branch are.
 
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use super::ids::LeafId;
-use super::objects::{Object, Objects, Slot, read_named};
+use super::objects::{Object, Slot};
+use super::reading::Reading;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::output::Output;
-use crate::streamer::Primitive;
+use crate::streamer::{Primitive, name_text, named_base};
 
 /// A counter that is counted itself is not known to exist; a chain of them is made to harm.
 pub(super) const MAX_DEPTH: usize = 8;
 /// Class version of `TLeaf` that is written (ROOT 6.40).
 pub(super) const VERSION: u16 = 2;
 
-/// A leaf: one member of each entry of a branch.
+/// A leaf, one member of each entry of a branch: its description, and the numbers of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
+    /// What it is. Leaves of files with one schema share it.
+    pub description: Arc<LeafDescription>,
+    /// `fLen`: number of values in an entry, or for each count of the counter; 0 stands for 1.
+    pub n_values: i32,
+    /// `fMinimum` and `fMaximum` as they are stored: big-endian in the last bytes of a word.
+    pub limits: [u64; 2],
+}
+
+impl Deref for Leaf {
+    type Target = LeafDescription;
+
+    fn deref(&self) -> &LeafDescription {
+        &self.description
+    }
+}
+
+impl DerefMut for Leaf {
+    fn deref_mut(&mut self) -> &mut LeafDescription {
+        Arc::make_mut(&mut self.description)
+    }
+}
+
+/// What the record says of a leaf that files of one schema have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeafDescription {
     /// Class: `TLeafI`, `TLeafElement`, ...
     pub class: Cow<'static, str>,
     /// Version of that class.
@@ -29,8 +57,6 @@ pub struct Leaf {
     pub title: String,
     /// What is stored.
     pub kind: LeafKind,
-    /// `fLen`: number of values in an entry, or for each count of the counter; 0 stands for 1.
-    pub n_values: i32,
     /// `fLenType`: bytes of a value in memory.
     pub value_bytes: i32,
     /// `fOffset`: where the value begins in an entry of several leaves, in bytes.
@@ -41,8 +67,6 @@ pub struct Leaf {
     pub is_unsigned: bool,
     /// `fLeafCount`: the leaf that says how many there are in each entry.
     pub counter: Option<LeafId>,
-    /// `fMinimum` and `fMaximum` as they are stored: big-endian in the last bytes of a word.
-    pub limits: [u64; 2],
 }
 
 /// The class of a leaf.
@@ -136,13 +160,10 @@ impl Leaf {
             .filter(|&n| n > 0)
             .ok_or_else(|| Error::unsupported(0, format!("a leaf {name:?} with arrays of {dims:?}")))?;
         let dims: String = dims.iter().map(|dim| format!("[{dim}]")).collect();
-        Ok(Leaf {
-            n_values,
-            value_bytes: class.value_bytes.into(),
-            is_unsigned,
-            version: class.version,
-            ..Leaf::new(class.name, name, format!("{name}{dims}"), LeafKind::Number(primitive))
-        })
+        let mut leaf = Leaf::new(class.name, name, format!("{name}{dims}"), LeafKind::Number(primitive));
+        leaf.n_values = n_values;
+        (leaf.value_bytes, leaf.is_unsigned, leaf.version) = (class.value_bytes.into(), is_unsigned, class.version);
+        Ok(leaf)
     }
 
     /// A leaf of text. [`Leaf::set_longest_text`] is to be called before it is written.
@@ -153,25 +174,26 @@ impl Leaf {
     /// The leaf of a `TBranchElement` with that `fID` and `fStreamerType`. Its title has the counter where there is one.
     pub fn element(name: &str, title: &str, id: i32, type_code: i32) -> Leaf {
         let kind = LeafKind::Element { id, type_code };
-        Leaf { value_bytes: 0, ..Leaf::new("TLeafElement", name, title.to_owned(), kind) }
+        let mut leaf = Leaf::new("TLeafElement", name, title.to_owned(), kind);
+        leaf.value_bytes = 0;
+        leaf
     }
 
     fn new(class: &'static str, name: &str, title: String, kind: LeafKind) -> Leaf {
-        Leaf {
+        let description = LeafDescription {
             class: Cow::Borrowed(class),
             version: 1,
             bits: 0,
             name: name.to_owned(),
             title,
             kind,
-            n_values: 1,
             value_bytes: 1,
             offset: 0,
             is_counter: false,
             is_unsigned: false,
             counter: None,
-            limits: [0; 2],
-        }
+        };
+        Leaf { description: description.into(), n_values: 1, limits: [0; 2] }
     }
 
     /// The letter of its type in the title of a branch, `x/F`. Source: `TBranch::Init` (ROOT 6.40).
@@ -280,30 +302,62 @@ impl Leaf {
     }
 }
 
+impl LeafDescription {
+    /// The description, whose texts are read still: the known one if it is the same.
+    fn shared(self, name: &[u8], title: &[u8], known: Option<&Arc<LeafDescription>>) -> Arc<LeafDescription> {
+        let same = known.filter(|known| {
+            let has_texts = (known.name.as_bytes(), known.title.as_bytes()) == (name, title);
+            has_texts && self.is_but_for_texts(known)
+        });
+        match same {
+            Some(known) => Arc::clone(known),
+            None => Arc::new(LeafDescription { name: name_text(name), title: name_text(title), ..self }),
+        }
+    }
+
+    fn is_but_for_texts(&self, other: &LeafDescription) -> bool {
+        let LeafDescription {
+            class,
+            version,
+            bits,
+            name: _,
+            title: _,
+            kind,
+            value_bytes,
+            offset,
+            is_counter,
+            is_unsigned,
+            counter,
+        } = other;
+        (&self.class, &self.kind, &self.counter) == (class, kind, counter)
+            && (self.version, self.bits, self.value_bytes) == (*version, *bits, *value_bytes)
+            && (self.offset, self.is_counter, self.is_unsigned) == (*offset, *is_counter, *is_unsigned)
+    }
+}
+
 /// Reads a leaf whose class tag was read, up to `end`.
 pub(super) fn read_leaf<'a>(
     cursor: &mut Cursor<'a>,
-    objects: &mut Objects<'a>,
-    leaves: &mut Vec<Leaf>,
+    reading: &mut Reading<'a>,
     class: &'a str,
     position: usize,
     end: Option<usize>,
 ) -> Result<LeafId> {
-    if objects.leaf_depth > MAX_DEPTH {
+    if reading.objects.leaf_depth > MAX_DEPTH {
         return Err(Error::corrupt(position, "leaves that count each other without end"));
     }
     let outer = cursor.version()?;
     let base = if class == "TLeaf" { outer } else { cursor.version()? };
-    let (bits, name, title) = read_named(cursor).within(|| "leaf")?;
+    let (bits, name, title) = named_base(cursor).within(|| "leaf")?;
     let n_values = cursor.i32()?;
     let value_bytes = cursor.i32()?;
     let offset = cursor.i32()?;
     let is_counter = cursor.u8()? != 0;
     let is_unsigned = cursor.u8()? != 0;
     // The counter may be written in full here, when its own branch comes later.
-    objects.leaf_depth += 1;
-    let counter = read_leaf_pointer(cursor, objects, leaves).within(|| format!("leaf {name}"));
-    objects.leaf_depth -= 1;
+    reading.objects.leaf_depth += 1;
+    let counter = read_leaf_pointer(cursor, reading).within(|| format!("leaf {}", name_text(name)));
+    reading.objects.leaf_depth -= 1;
     let counter = counter?;
     if let Some(base_end) = base.end {
         cursor.leave(base_end)?;
@@ -323,21 +377,21 @@ pub(super) fn read_leaf<'a>(
         }
         (other, _) => (Cow::Owned(other.to_owned()), LeafKind::Other),
     };
-    let mut leaf = Leaf {
+    let rest = LeafDescription {
         class,
         version: outer.version,
         bits,
-        name,
-        title,
+        name: String::new(),
+        title: String::new(),
         kind,
-        n_values,
         value_bytes,
         offset,
         is_counter,
         is_unsigned,
         counter,
-        limits: [0; 2],
     };
+    let known = reading.known.and_then(|known| known.leaves.get(reading.leaves.len())).map(|known| &known.description);
+    let mut leaf = Leaf { description: rest.shared(name, title, known), n_values, limits: [0; 2] };
     let Some(end) = end.or(outer.end) else {
         return Err(Error::unsupported(position, format!("leaf {} without a byte count", leaf.name)));
     };
@@ -348,24 +402,20 @@ pub(super) fn read_leaf<'a>(
         }
     }
     cursor.leave(end)?;
-    let id = LeafId(u32::try_from(leaves.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);
-    leaves.push(leaf);
-    objects.remember(position, Object::Leaf(id));
+    let id = LeafId(u32::try_from(reading.leaves.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);
+    reading.leaves.push(leaf);
+    reading.objects.remember(position, Object::Leaf(id));
     Ok(id)
 }
 
 /// Reads a pointer to a leaf: null, a leaf seen before, or a leaf written here.
-pub(super) fn read_leaf_pointer<'a>(
-    cursor: &mut Cursor<'a>,
-    objects: &mut Objects<'a>,
-    leaves: &mut Vec<Leaf>,
-) -> Result<Option<LeafId>> {
-    match objects.slot(cursor)? {
+pub(super) fn read_leaf_pointer<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Option<LeafId>> {
+    match reading.objects.slot(cursor)? {
         Slot::Null => Ok(None),
         Slot::Seen(Some(Object::Leaf(id))) => Ok(Some(id)),
         Slot::Seen(_) => Ok(None),
         Slot::New { class, position, end } if class.starts_with("TLeaf") => {
-            read_leaf(cursor, objects, leaves, class, position, end).map(Some)
+            read_leaf(cursor, reading, class, position, end).map(Some)
         }
         Slot::New { class, position, .. } => {
             Err(Error::corrupt(position, format!("a leaf was expected, this is a {class}")))

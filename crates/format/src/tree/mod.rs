@@ -6,20 +6,24 @@ mod attributes;
 mod basket;
 mod baskets;
 mod branch;
+mod description;
 mod ids;
 mod leaf;
 mod objects;
 mod optimize;
 mod reading;
 mod record;
+mod schema;
 
 pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttributes};
 pub use basket::{
     BasketHead, EmbeddedBasket, GENERATE_OFFSET_MAP, append_entry_offsets, append_entry_sizes, append_list_starts,
 };
 pub use baskets::BasketLocation;
-pub use branch::{Branch, ClonesPart, ElementPart};
+pub use branch::Branch;
+pub use description::{BranchDescription, ClonesPart, ElementPart};
 pub use ids::{BranchId, LeafId};
-pub use leaf::{Leaf, LeafKind};
+pub use leaf::{Leaf, LeafDescription, LeafKind};
 pub use optimize::{BasketRule, BranchBuffers, OptimizedBaskets, OptimizedBranch, optimize_baskets};
 pub use record::{BranchReferences, Friend, RecordedIndex, ReferenceTable, TreeRecord, UserInfo};
+pub use schema::TreeSchema;

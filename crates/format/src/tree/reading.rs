@@ -1,8 +1,12 @@
 //! A record of a tree while it is read.
 
+use std::sync::Arc;
+
 use super::branch::Branch;
+use super::description::BranchDescription;
 use super::leaf::Leaf;
 use super::objects::Objects;
+use super::schema::TreeSchema;
 
 /// Collected while a record is read.
 pub(super) struct Reading<'a> {
@@ -12,11 +16,22 @@ pub(super) struct Reading<'a> {
     /// True if a branch is in a list already: a second place would make walks over the tree endless.
     pub(super) is_listed: Vec<bool>,
     pub(super) leaves: Vec<Leaf>,
+    /// What the record is perhaps like: descriptions that are the same are taken from there.
+    pub(super) known: Option<&'a TreeSchema>,
+    /// Stands in for the description of a branch that is being read.
+    pub(super) undescribed: Arc<BranchDescription>,
 }
 
-impl Reading<'_> {
-    pub(super) fn new(key_bytes: usize) -> Self {
-        Reading { objects: Objects::new(key_bytes), branches: Vec::new(), is_listed: Vec::new(), leaves: Vec::new() }
+impl<'a> Reading<'a> {
+    pub(super) fn new(key_bytes: usize, known: Option<&'a TreeSchema>) -> Self {
+        Reading {
+            objects: Objects::new(key_bytes),
+            branches: Vec::new(),
+            is_listed: Vec::new(),
+            leaves: Vec::new(),
+            known,
+            undescribed: Arc::default(),
+        }
     }
 
     /// Takes memory for so many branches more, with a leaf each.

@@ -1,11 +1,14 @@
 //! The record of a tree: everything about it but the values.
 
+use std::sync::Arc;
+
 use super::attributes::{FillAttributes, LineAttributes, MarkerAttributes};
 use super::branch::{Branch, read_branches, read_counter, read_io_features};
 use super::ids::{BranchId, LeafId};
 use super::leaf::Leaf;
 use super::objects::read_named;
 use super::reading::Reading;
+use super::schema::TreeSchema;
 use crate::MAX_PATH_BYTES;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
@@ -100,7 +103,7 @@ pub struct TreeRecord {
     /// `fUserInfo`: names, texts and numbers that somebody added.
     pub user_info: Vec<UserInfo>,
     /// The first branch that holds each leaf.
-    branches_of_leaves: Vec<Option<BranchId>>,
+    pub(super) branches_of_leaves: Arc<Vec<Option<BranchId>>>,
     /// `fLeaves`: all of them in the order in which they were made.
     pub(super) listed_leaves: Vec<LeafId>,
     /// `fBits` of `fBranches` and `fLeaves`.
@@ -166,7 +169,7 @@ impl TreeRecord {
             index: None,
             references: None,
             user_info: Vec::new(),
-            branches_of_leaves: Vec::new(),
+            branches_of_leaves: Arc::default(),
             listed_leaves: Vec::new(),
             array_bits: [IS_OWNER, 0],
             tail: Tail::default(),
@@ -200,8 +203,24 @@ impl TreeRecord {
         key_bytes: usize,
         infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     ) -> Result<TreeRecord> {
+        Ok(Self::parse_known(None, start, object_data, class, key_bytes, infos)?.0)
+    }
+
+    /// The same of a tree that is perhaps like a known one, which costs less if it is: what they have in common is shared.
+    /// Returns, too, whether the record has the known schema.
+    ///
+    /// # Errors
+    /// As [`TreeRecord::parse`].
+    pub fn parse_known<'i>(
+        known: Option<&TreeSchema>,
+        start: usize,
+        object_data: &[u8],
+        class: &str,
+        key_bytes: usize,
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    ) -> Result<(TreeRecord, bool)> {
         let mut cursor = Cursor::at(object_data, start);
-        let mut reading = Reading::new(key_bytes);
+        let mut reading = Reading::new(key_bytes, known);
         let outermost = cursor.clone().version()?.version;
         let frame = enter_tree(&mut cursor, class, infos)?;
         let (bits, name, title) = read_named(&mut cursor)?;
@@ -218,9 +237,13 @@ impl TreeRecord {
         let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
         record.branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
         record.leaves = reading.leaves;
+        if let Some(known) = known.filter(|known| known.is_of(&record)) {
+            record.branches_of_leaves = Arc::clone(&known.branches_of_leaves);
+            return Ok((record, true));
+        }
         check_paths(&record.branches, &record.top_branches).within(|| format!("tree {}", record.name))?;
-        record.branches_of_leaves = branches_of_leaves(&record.branches, record.leaves.len());
-        Ok(record)
+        record.branches_of_leaves = branches_of_leaves(&record.branches, record.leaves.len()).into();
+        Ok((record, false))
     }
 
     /// The name alone of such a tree.

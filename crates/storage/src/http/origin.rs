@@ -11,6 +11,8 @@ const FEW: usize = 5;
 /// Transfers of less, in bytes or in time, are over before they can be timed.
 const LEAST_TIMED_BYTES: u64 = 64 << 10;
 const LEAST_TIMED: Duration = Duration::from_micros(100);
+/// Requests under way at a time of all files of a server that answers several ranges: one each opens some files at once.
+const PARALLEL_FILES: usize = 24;
 /// Until something was measured.
 const GUESSED_LATENCY: Duration = Duration::from_millis(20);
 const GUESSED_BYTES_PER_SECOND: f64 = 100e6;
@@ -225,7 +227,7 @@ impl Origin {
     /// Requests that may be under way now. What somebody has set is that.
     fn allowed(&self, state: &OriginState) -> usize {
         match self.max_connections {
-            0 => state.connections.allowed(Self::most_connections(state)),
+            0 => state.connections.allowed(Self::most_connections(state).max(PARALLEL_FILES)),
             number => number,
         }
     }

@@ -30,16 +30,14 @@ pub(super) fn leaf_of(name: &str, element: &ElementBranch, dims: &[u32]) -> Opti
     }
     // That of a branch of counts is named as it is titled.
     let own = if element.item_class.is_none() { name.split('[').next().unwrap_or(name) } else { &element.title };
-    let leaf = Leaf::element(own, &element.title, element.id, element.streamer_type);
+    let mut leaf = Leaf::element(own, &element.title, element.id, element.streamer_type);
     let n_values = dims.iter().try_fold(1_i32, |n, &dim| n.checked_mul(i32::try_from(dim).ok()?));
     let code = element.streamer_type;
     let primitive = Primitive::from_type_code(if code > ARRAY { code - ARRAY } else { code });
-    Some(Leaf {
-        n_values: n_values.unwrap_or(i32::MAX),
-        value_bytes: primitive.map_or(0, value_bytes),
-        is_unsigned: primitive.is_some_and(is_unsigned),
-        ..leaf
-    })
+    leaf.n_values = n_values.unwrap_or(i32::MAX);
+    leaf.value_bytes = primitive.map_or(0, value_bytes);
+    leaf.is_unsigned = primitive.is_some_and(is_unsigned);
+    Some(leaf)
 }
 
 /// `fLenType` of members. Source: what `TLeafElement` of ROOT 6.40 has for them.
@@ -77,7 +75,7 @@ pub(super) fn has_offsets(element: &ElementBranch, entry_size: EntrySize) -> boo
 }
 
 /// The record of a branch.
-pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>, maximum: i32) -> ElementPart {
+pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>) -> ElementPart {
     let (class_name, checksum, class_version) = match &element.class {
         ElementClassName::Described(class) => (class.name.clone(), class.checksum, i32::from(class.version)),
         ElementClassName::Vector(name) => (name.clone(), vector_checksum(name), VECTOR_CLASS_VERSION),
@@ -91,7 +89,6 @@ pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>, maximu
         id: element.id,
         node_type: element.node_type,
         streamer_type: element.streamer_type,
-        maximum,
         counter,
         ..ElementPart::default()
     }

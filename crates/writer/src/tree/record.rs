@@ -122,8 +122,9 @@ impl TreeFormat {
         let mut record = match (&branch.planned.element, &branch.vector_class) {
             (Some(element), _) => {
                 let maximum = if elements::is_count(branch) { signed(placed.largest)? } else { 0 };
-                let part = elements::part_of(element, counter, i32::try_from(maximum).unwrap_or(i32::MAX));
+                let part = elements::part_of(element, counter);
                 let mut record = BranchRecord::of_class(name, &element.title, part);
+                record.maximum = i32::try_from(maximum).unwrap_or(i32::MAX);
                 record.split_level = element.split_level;
                 record.offset = i32::try_from(element.offset).unwrap_or(i32::MAX);
                 record.bits = elements::bits_of(&branch.planned, element, record.bits);

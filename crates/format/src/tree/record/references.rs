@@ -62,7 +62,7 @@ pub(super) fn read_references<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading
     reading.objects.remember(position, Object::References);
     let version = cursor.version()?.version;
     let base = cursor.version()?;
-    let branch = read_base(cursor, reading, base.version, base.end, None, 0)?;
+    let branch = read_base(cursor, reading, base.version, base.end, None, 0)?.described(None);
     let table = match reading.objects.slot(cursor)? {
         Slot::Null => None,
         Slot::New { class: "TRefTable", end: Some(_), .. } => match read_table(cursor, reading)? {

@@ -459,7 +459,8 @@ fn references_to_branches_are_read_and_written() {
 #[test]
 fn branches_of_clones_are_read_and_written() {
     let mut record = TreeRecord::new("t", "");
-    let clones = Branch { class: "TBranchClones".into(), version: 0, entry_end: 9, ..Branch::new("hits", "hits") };
+    let mut clones = Branch { entry_end: 9, ..Branch::new("hits", "hits") };
+    (clones.class, clones.version) = ("TBranchClones".into(), 0);
     let outer = record.add_branch(None, clones).unwrap();
     let inner = record.add_branch(Some(outer), Branch::new("hits.x", "x[hits_]/F")).unwrap();
     let counter = record.add_branch(Some(outer), Branch::new("hits_", "hits_/I")).unwrap();
@@ -507,7 +508,8 @@ fn leaf() -> impl Strategy<Value = Leaf> {
     ]);
     let number = (name(), primitives, vec(1_u32..9, 0..3), any::<i32>(), any::<u8>());
     let number = number.prop_map(|(name, primitive, dims, offset, maximum)| {
-        let mut leaf = Leaf { offset, ..Leaf::number(&name, primitive, &dims).unwrap() };
+        let mut leaf = Leaf::number(&name, primitive, &dims).unwrap();
+        leaf.offset = offset;
         let _ = leaf.set_maximum(maximum.into()); // not all have one
         leaf
     });
@@ -522,7 +524,7 @@ fn leaf() -> impl Strategy<Value = Leaf> {
 }
 
 fn element() -> impl Strategy<Value = ElementPart> {
-    (name(), name(), name(), any::<u32>(), any::<i16>(), any::<[i32; 4]>(), 8_u16..=10).prop_map(
+    (name(), name(), name(), any::<u32>(), any::<i16>(), any::<[i32; 3]>(), 8_u16..=10).prop_map(
         |(class_name, parent_name, clones_name, checksum, class_version, numbers, version)| ElementPart {
             version,
             class_name,
@@ -533,7 +535,6 @@ fn element() -> impl Strategy<Value = ElementPart> {
             id: numbers[0],
             node_type: numbers[1],
             streamer_type: numbers[2],
-            maximum: numbers[3],
             counter: None,
             second_counter: None,
         },
@@ -636,6 +637,34 @@ proptest! {
             let mut output = Output::new(KEY_BYTES);
             parse(&data).unwrap().write(&data, &mut output).unwrap();
             prop_assert_eq!(output.into_bytes(), data);
+        }
+    }
+
+    #[test]
+    fn a_known_schema_changes_nothing_of_what_is_read(
+        record in record(), other in record(), damage in vec((any::<prop::sample::Index>(), any::<u8>()), 0..3)
+    ) {
+        let whole = written(&record);
+        let schema = TreeSchema::of(&parse(&whole).unwrap());
+        let mut data = whole.clone();
+        for (place, byte) in damage {
+            *place.get_mut(&mut data) = byte;
+        }
+        let none = StreamerInfos::default();
+        let infos = || Ok(&none);
+        for data in [&data, &written(&other)] {
+            let plain = TreeRecord::parse(data, "TTree", KEY_BYTES, &infos);
+            match TreeRecord::parse_known(Some(&schema), 0, data, "TTree", KEY_BYTES, &infos) {
+                Ok((read, is_known)) => {
+                    let plain = plain.unwrap();
+                    prop_assert_eq!(format!("{:?}", read), format!("{:?}", plain));
+                    prop_assert_eq!(is_known, schema.is_of(&plain));
+                    let all_shared = read.branches.iter().zip(&schema.branches);
+                    let all_shared = all_shared.filter(|(read, known)| Arc::ptr_eq(&read.description, known)).count();
+                    prop_assert!(!is_known || all_shared == read.branches.len());
+                }
+                Err(error) => prop_assert_eq!(error.to_string(), plain.unwrap_err().to_string()),
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Writing the record of a tree, and making one.
 
+use std::sync::Arc;
+
 use super::TreeRecord;
 use crate::error::{Error, Result, Within};
 use crate::output::{Output, Reference};
@@ -57,7 +59,7 @@ impl TreeRecord {
         let holder = self.branches.get_mut(branch.0 as usize);
         holder.ok_or_else(|| Error::unsupported(0, format!("no branch {}", branch.0)))?.leaves.push(id);
         self.leaves.push(leaf);
-        self.branches_of_leaves.push(Some(branch));
+        Arc::make_mut(&mut self.branches_of_leaves).push(Some(branch));
         self.listed_leaves.push(id);
         Ok(id)
     }
@@ -188,7 +190,7 @@ impl Writing<'_> {
             ("TBranchElement", Some(element)) => {
                 let frame = self.output.begin(element.version);
                 self.base(branch, depth)?;
-                element.write_numbers(self.output)?;
+                element.write_numbers(branch.maximum, self.output)?;
                 self.branch_pointer(element.counter, depth + 1)?;
                 self.branch_pointer(element.second_counter, depth + 1)?;
                 self.output.end(frame)

@@ -1,0 +1,186 @@
+//! What was found out of trees of one schema: all files that record the very same share it.
+//!
+//! A record is compared with a known schema while it is read, description by description (`TreeSchema::is_of`). What a branch
+//! holds is kept apart for each set of class descriptions that it was compiled by. What entries and baskets tell is kept by none.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use arrowroot_format as format;
+use format::column::Column;
+use format::streamer::StreamerInfos;
+use format::tree::{BranchId, TreeRecord, TreeSchema};
+
+use super::{ByName, Paths};
+use crate::table::ColumnTypes;
+
+/// Schemas that are kept, those that were met last, and bytes of their records when they were met.
+const MAX_SCHEMAS: usize = 16;
+const MAX_RECORD_BYTES: usize = 16 << 20;
+/// Sets of class descriptions that columns of one schema are kept for.
+const MAX_DESCRIBED: usize = 4;
+/// Members of all columns that are kept for one set, 1 kB each at most.
+const MAX_MEMBERS: usize = 10_000;
+
+/// What trees of one schema have in common.
+pub(crate) struct SharedTree {
+    pub(crate) schema: TreeSchema,
+    pub(crate) paths: OnceLock<Paths>,
+    pub(crate) by_name: OnceLock<ByName>,
+    /// Columns that no class description was needed for.
+    pub(crate) plain: SharedColumns,
+    /// Columns by the class descriptions that they were compiled by.
+    described: Mutex<VecDeque<(Arc<StreamerInfos>, Arc<SharedColumns>)>>,
+    /// That of the first such tree in its file.
+    path: String,
+    record_bytes: usize,
+}
+
+/// Columns that were compiled, and the types of all.
+pub(crate) struct SharedColumns {
+    columns: Vec<OnceLock<format::Result<Column>>>,
+    n_members: AtomicUsize,
+    pub(crate) types: OnceLock<SharedTypes>,
+}
+
+/// The types of all columns that can be read.
+#[derive(Default)]
+pub(crate) struct SharedTypes {
+    pub(crate) types: Arc<ColumnTypes>,
+    /// The other branches: those of a file that have no entries are read there, as nothing.
+    pub(crate) unreadable: Vec<BranchId>,
+}
+
+impl SharedColumns {
+    fn of(n_branches: usize) -> SharedColumns {
+        SharedColumns {
+            columns: std::iter::repeat_with(OnceLock::new).take(n_branches).collect(),
+            n_members: AtomicUsize::new(0),
+            types: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn get(&self, id: BranchId) -> Option<&format::Result<Column>> {
+        self.columns[id.0 as usize].get()
+    }
+
+    /// Keeps a column, or gives it back if all together have too many members.
+    pub(crate) fn keep(
+        &self,
+        id: BranchId,
+        column: format::Result<Column>,
+    ) -> Result<&format::Result<Column>, format::Result<Column>> {
+        let n_members = column.as_ref().map_or(1, Column::size);
+        if self.n_members.fetch_add(n_members, Ordering::Relaxed).saturating_add(n_members) > MAX_MEMBERS {
+            self.n_members.fetch_sub(n_members, Ordering::Relaxed);
+            return Err(column);
+        }
+        Ok(self.columns[id.0 as usize].get_or_init(|| column)) // another thread may have found the same
+    }
+}
+
+impl SharedTree {
+    fn of(record: &TreeRecord, path: &str, record_bytes: usize) -> SharedTree {
+        N_MET.fetch_add(1, Ordering::Relaxed);
+        let schema = TreeSchema::of(record);
+        SharedTree {
+            plain: SharedColumns::of(schema.n_branches()),
+            schema,
+            paths: OnceLock::new(),
+            by_name: OnceLock::new(),
+            described: Mutex::default(),
+            path: path.to_owned(),
+            record_bytes,
+        }
+    }
+
+    /// The columns that were compiled by some class descriptions.
+    pub(crate) fn described(&self, infos: &Arc<StreamerInfos>) -> Arc<SharedColumns> {
+        let mut described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = described.iter().position(|(known, _)| Arc::ptr_eq(known, infos));
+        let found = index.and_then(|index| described.remove(index));
+        let found = found.unwrap_or_else(|| (Arc::clone(infos), Arc::new(SharedColumns::of(self.schema.n_branches()))));
+        let columns = Arc::clone(&found.1);
+        described.push_front(found);
+        described.truncate(MAX_DESCRIBED);
+        columns
+    }
+
+    /// True if columns were compiled that needed class descriptions.
+    pub(crate) fn needs_infos(&self) -> bool {
+        !self.described.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// True if this one did.
+    pub(crate) fn column_needs_infos(&self, id: BranchId) -> bool {
+        let described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        described.iter().any(|(_, columns)| columns.get(id).is_some())
+    }
+}
+
+/// What was found out so far in the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaCounts {
+    /// Schemas that no record before had.
+    pub n_met: u64,
+    /// Columns that were compiled.
+    pub n_compiled: u64,
+    /// Schemas that are kept, and the bytes of the records in which they were met.
+    pub n_kept: usize,
+    /// See there.
+    pub kept_bytes: usize,
+}
+
+static N_MET: AtomicU64 = AtomicU64::new(0);
+pub(crate) static N_COMPILED: AtomicU64 = AtomicU64::new(0);
+
+/// How much was found out, and how much of that is kept.
+pub fn schema_counts() -> SchemaCounts {
+    let known = known();
+    SchemaCounts {
+        n_met: N_MET.load(Ordering::Relaxed),
+        n_compiled: N_COMPILED.load(Ordering::Relaxed),
+        n_kept: known.len(),
+        kept_bytes: known.iter().map(|shared| shared.record_bytes).sum(),
+    }
+}
+
+/// The schemas that were met last, the latest first.
+static KNOWN: Mutex<VecDeque<Arc<SharedTree>>> = Mutex::new(VecDeque::new());
+
+fn known() -> MutexGuard<'static, VecDeque<Arc<SharedTree>>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The schema of the last tree that had this path: that of the next file is perhaps the same.
+pub(crate) fn expected(path: &str) -> Option<Arc<SharedTree>> {
+    known().iter().find(|shared| shared.path == path).cloned()
+}
+
+/// What is shared by the trees of a record's schema. `expected`: what it has been found to be, if it is that. `path`: of the
+/// tree, whose record has so many bytes.
+pub(crate) fn shared(
+    record: &TreeRecord,
+    path: &str,
+    record_bytes: usize,
+    expected: Option<Arc<SharedTree>>,
+) -> Arc<SharedTree> {
+    // Nobody waits for a comparison.
+    let found = expected.or_else(|| {
+        let all = known().clone();
+        all.into_iter().find(|shared| shared.schema.is_of(record))
+    });
+    let shared = found.unwrap_or_else(|| Arc::new(SharedTree::of(record, path, record_bytes)));
+    let mut known = known();
+    known.retain(|other| !Arc::ptr_eq(other, &shared));
+    known.push_front(Arc::clone(&shared));
+    known.truncate(MAX_SCHEMAS);
+    let mut left_bytes = MAX_RECORD_BYTES;
+    known.retain(|shared| {
+        let left = left_bytes.checked_sub(shared.record_bytes);
+        left_bytes = left.unwrap_or(left_bytes);
+        left.is_some()
+    });
+    shared
+}

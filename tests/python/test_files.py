@@ -1,0 +1,142 @@
+"""Files by the hundred: all of one schema share what was found out of it, and none what only looks alike."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import uproot
+
+import arrowroot as ar
+from arrowroot import _native
+from arrowroot._storage import readers as _readers
+
+N_FILES = int(os.environ.get("ARROWROOT_FILES", "300"))
+N_COLUMNS = 60
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return files of one schema, of different entries, clusters and largest counts, by three writers' runs."""
+    folder = tmp_path_factory.mktemp("files")
+    kinds = []
+    for kind, n in enumerate((3, 40, 7)):
+        lists = [np.arange(i % (kind + 2), dtype=np.float32) for i in range(n)]
+        columns = {f"c{i}": np.arange(n, dtype=np.int32) + i for i in range(N_COLUMNS)}
+        with ar.create(folder / f"kind{kind}") as file:
+            table = pa.table({**columns, "list": lists})
+            file.tree("T", table.schema, flush=5).append(table)
+        kinds.append((folder / f"kind{kind}", n))
+    paths = []
+    for i in range(N_FILES):
+        path, n = kinds[i % 3]
+        paths.append((folder / f"f{i:05}.root", n))
+        os.link(path, paths[-1][0])
+    return paths
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Return the files that are opened, as they are."""
+    found = []
+    open_native = _readers.open_native
+
+    def note(urls, *arguments):
+        found.append(urls[0])
+        return open_native(urls, *arguments)
+
+    monkeypatch.setattr(_readers, "open_native", note)
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"filter": "c7 >= 7"}], ids=["plain", "filter"])
+def test_files_of_one_schema_are_compiled_once_and_opened_twice_at_most(files, opened, options):
+    columns = [*(f"c{i}" for i in range(9)), "list"]
+    ar.scan(files[0][0], "T", columns, **options).drain()
+    assert ar.open(files[0][0])["T"].schema
+    opened.clear()
+    known = _native.schema_counts()
+    scan = ar.scan([path for path, _ in files], "T", columns, **options)
+    n_rows = sum(batch.num_rows for batch in scan)
+    assert n_rows == sum(n for _, n in files)
+    assert _native.schema_counts() == known
+    counts = Counter(opened)
+    assert len(counts) == len(files)
+    assert max(counts.values()) <= 2
+    assert sum(counts.values()) <= 2 * len(files) - min(len(files), 128)
+
+
+def test_values_of_files_of_one_schema_are_their_own(files):
+    scan = ar.scan([path for path, _ in files[:6]], "T", ["c3", "list"])
+    table = scan.to_arrow()
+    expected = [i + 3 for _, n in files[:6] for i in range(n)]
+    assert table["c3"].to_pylist() == expected
+    lengths = [i % (number % 3 + 2) for number, (_, n) in enumerate(files[:6]) for i in range(n)]
+    assert [len(one) for one in table["list"].to_pylist()] == lengths
+
+
+def test_what_only_looks_alike_is_not_shared(tmp_path):
+    kinds = {"int": np.int32, "float": np.float32, "unsigned": np.uint32, "wide": np.int64}
+    for _ in range(2):  # the second time each is known, and another was the last
+        for name, kind in kinds.items():
+            with uproot.recreate(tmp_path / f"{name}.root") as file:
+                file.mktree("T", {"x": kind, "y": np.int32})
+                file["T"].extend({"x": np.arange(3, dtype=kind), "y": np.arange(3, dtype=np.int32)})
+            column = ar.open(tmp_path / f"{name}.root")["T"].to_arrow()["x"]
+            assert (
+                str(column.type).removesuffix("32").removesuffix("64")
+                == {
+                    "int": "int",
+                    "float": "float",
+                    "unsigned": "uint",
+                    "wide": "int",
+                }[name]
+            )
+            assert column.to_pylist() == [0, 1, 2]
+
+
+def test_columns_in_another_order_are_another_schema(tmp_path):
+    for name, order in (("a", ["x", "y"]), ("b", ["y", "x"])):
+        with uproot.recreate(tmp_path / f"{name}.root") as file:
+            file.mktree("T", dict.fromkeys(order, np.int32))
+            file["T"].extend({"x": np.full(3, 1, np.int32), "y": np.full(3, 2, np.int32)})
+    for name in "abab":
+        table = ar.open(tmp_path / f"{name}.root")["T"].to_arrow(["x", "y"])
+        assert (table["x"].to_pylist(), table["y"].to_pylist()) == ([1] * 3, [2] * 3)
+
+
+def test_a_bounded_number_of_schemas_is_kept(tmp_path):
+    n_met, *_ = _native.schema_counts()
+    for i in range(40):
+        with uproot.recreate(tmp_path / "f.root") as file:
+            file.mktree("T", {f"only_here_{i}": np.int32})
+            file["T"].extend({f"only_here_{i}": np.arange(3, dtype=np.int32)})
+        assert ar.open(tmp_path / "f.root")["T"].to_arrow().num_rows == 3
+    met, _, n_kept, kept_bytes = _native.schema_counts()
+    assert met - n_met == 40
+    assert n_kept <= 16
+    assert kept_bytes <= 16 << 20
+
+
+def cpu_s(work):
+    """Return the CPU time that some work takes."""
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
+@pytest.mark.skipif(not os.environ.get("ARROWROOT_SOAK"), reason="measures; make soak-files")
+def test_the_cost_of_a_file_is_told(files):
+    paths = [path for path, _ in files]
+    costs = {
+        "opening and reading the bytes": cpu_s(lambda: [path.read_bytes() for path in paths]),
+        "opening the tree of each": cpu_s(lambda: [ar.open(path)["T"].num_entries for path in paths]),
+        "scan of ten columns": cpu_s(lambda: ar.scan(paths, "T", ["c*3", "list"]).drain()),
+        "with a filter": cpu_s(lambda: ar.scan(paths, "T", ["c*3", "list"], filter="c7 > 9").drain()),
+    }
+    for name, cost in costs.items():
+        print(f"{name}: {1000 * cost / len(paths):.3f} ms of CPU a file")
