@@ -201,6 +201,10 @@ soak-incoming: build ## write 5,000 drawn Arrow arrays of which something is wro
 soak-producers: build $(VENV)/.root ## 1,000 seeded tables that several threads fill, with mishaps; all is read back
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing/test_producers.py $(PYTEST_ARGS)
 
+.PHONY: soak-index
+soak-index: build ## memory that the ids of event lists and of joined friends take, at 5, 20 and 50 million (MILLIONS='5 20')
+	mkdir -p demo/index && $(BIN)/python -m bench.index_memory demo/index --millions $(or $(MILLIONS),5 20 50)
+
 .PHONY: soak-faults
 soak-faults: build $(VENV)/.dependencies ## plant faults, one at a time, and say which the tests catch: hours (FAULT_ROOMS='format writing')
 	$(BIN)/python tools/planted_faults.py $(FAULT_ROOMS)

@@ -196,7 +196,7 @@ class Scan:
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         """Return the stored bytes of the baskets that some rows need, of those that all need.
 
-        ``rows``: places among the entries of the scan, in order. In an RNTuple the items of lists count as spread
+        ``rows``: indices among the entries of the scan, in order. In an RNTuple the items of lists count as spread
         evenly over the entries of a cluster.
         """
     def __arrow_c_schema__(self) -> object: ...

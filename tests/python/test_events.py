@@ -17,7 +17,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._api.tree import Tree
 from arrowroot._saving import checksum
-from arrowroot._select.events import _Finder
+from arrowroot._select.ids import SortedIds
 from tests.recorded import session
 
 uproot = pytest.importorskip("uproot")
@@ -386,7 +386,10 @@ def test_a_row_group_of_many_rows_is_read_in_small_batches(tmp_path):
     assert index.stat().st_size < 3000
     found = ar.EventIndex(index)
     with pq.ParquetFile(index) as parquet:
-        sizes = [batch.num_rows for _, batch in found._batches(parquet, _Finder([(0,)]))]
+        sizes = [
+            batch.num_rows
+            for _, batch in found._batches(parquet, SortedIds([[np.zeros(1, dtype=np.int64)]], 1, 1))
+        ]
     assert sum(sizes) == n
     assert max(sizes) < n / 4
 

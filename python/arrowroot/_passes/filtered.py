@@ -209,7 +209,7 @@ class FilteredSource:
             None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
         )
         self._n_entries = self._first.num_entries
-        #: The stretch that is looked at, counted among the entries to look at, and what is selected in it.
+        #: The stretch that is looked at, by indices among the entries to look at, and what is selected in it.
         self._stretch = (0, self._n_entries)
         self._selected: list[npt.NDArray[np.int64]] = []
         #: True for a stretch that waits to be read with all columns at once.

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from arrowroot._errors import InvalidRequestError
 from arrowroot._passes.source import SideBySide, batches_of
 from arrowroot._select.columns import Choice, id_paths, select
+from arrowroot._select.ids import SortedIds, blocks
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -97,7 +98,8 @@ class Friend:
         self._shift = shift
         self._is_by_default = is_by_default
         self._is_as_long = is_as_long
-        self._partners: npt.NDArray[np.int64] | None = None
+        #: 4 bytes for each entry of the main tree, as long as the friend has fewer than 2^31.
+        self._partners: npt.NDArray[np.signedinteger[Any]] | None = None
 
     @property
     def _of_main(self) -> tuple[int, int]:
@@ -160,7 +162,9 @@ class Friend:
                     f"{', ...' if len(wrong) > _N_QUOTED else ''}) with {what} in the friend {self.alias!r} "
                     f"({self.part.location}) by {', '.join(self.keys)}"
                 )
-        return chosen
+        if len(chosen) and bool((chosen[1:] - chosen[:-1] == 1).all()):
+            return int(chosen[0]), int(chosen[-1]) + 1
+        return chosen.astype(np.int64)
 
     def have_partner(
         self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options
@@ -170,13 +174,13 @@ class Friend:
 
     def _partners_of(
         self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str], options: Options
-    ) -> npt.NDArray[np.int64]:
+    ) -> npt.NDArray[np.signedinteger[Any]]:
         if self._partners is None:
-            self._partners = _partners(
-                _values(self._main, keys, self._of_main, options),
-                _values(self.part, keys, (0, self.part.num_entries), options),
-                self.part.location,
-            )
+            main = _values(self._main, keys, self._of_main, options)
+            of_friend = _values(self.part, keys, (0, self.part.num_entries), options)
+            there = SortedIds(of_friend, self.part.num_entries, len(keys))
+            n_main = self._of_main[1] - self._of_main[0]
+            self._partners = _partners(main, n_main, there)
         first = self._of_main[0]
         if isinstance(of_main, tuple):
             return self._partners[of_main[0] - first : of_main[1] - first]
@@ -189,9 +193,11 @@ _NOBODY, _SEVERAL = -1, -2
 
 def _values(
     part: Part, keys: list[str], entries: tuple[int, int], options: Options
-) -> list[npt.NDArray[Any]]:
-    """Read the columns of the keys."""
-    import numpy as np
+) -> Iterator[list[npt.NDArray[Any]]]:
+    """Return the columns of the keys, to be read batch by batch.
+
+    Raises: InvalidRequestError if one is not of integers.
+    """
     import pyarrow as pa
 
     from arrowroot._arrow import arrays
@@ -205,46 +211,24 @@ def _values(
             raise InvalidRequestError(
                 f"{part.location}: column {field.name!r} has type {field.type}; an index is of integers"
             )
-    batches = [[arrays.to_numpy(batch.column(path)) for path in paths] for batch in batches_of(source)]
-    empty = [np.zeros(0, dtype=np.int64) for _ in paths]
-    return [np.concatenate(columns) for columns in zip(*(batches or [empty]), strict=True)]
+    return ([arrays.to_numpy(batch.column(path)) for path in paths] for batch in batches_of(source))
 
 
 def _partners(
-    main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]], where: str
-) -> npt.NDArray[np.int64]:
-    """Return for each entry of one tree the entry of the other with the same keys. ``where``: the friend."""
+    batches: Iterable[list[npt.NDArray[Any]]], n_entries: int, friend: SortedIds
+) -> npt.NDArray[np.signedinteger[Any]]:
+    """Return for each entry of one tree the entry of the other with the same keys. ``batches``: its keys."""
     import numpy as np
 
-    n_main = len(main[0])
-    codes = np.zeros(n_main + len(friend[0]), dtype=np.int64)
-    for one, other in zip(main, friend, strict=True):
-        # Each value becomes its rank in its column, so that the ranks of several columns make one number.
-        values = np.concatenate([_wide(one, other, where), _wide(other, one, where)])
-        places = np.unique(values, return_inverse=True)[1].reshape(-1)
-        codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)[1].reshape(-1)
-    wanted, there = codes[:n_main], codes[n_main:]
-    order = np.argsort(there, kind="stable")
-    first = np.searchsorted(there[order], wanted, side="left")
-    n_partners = np.searchsorted(there[order], wanted, side="right") - first
-    partners = np.full(n_main, _NOBODY, dtype=np.int64)
-    partners[n_partners == 1] = order[first[n_partners == 1]]
-    partners[n_partners > 1] = _SEVERAL
+    partners = np.full(n_entries, _NOBODY, dtype=np.int32 if len(friend) < 1 << 31 else np.int64)
+    done = 0
+    for block in (block for columns in batches for _, block in blocks(columns)):
+        found = friend.find(block)
+        chosen = friend.indices_of_keys[found.first].astype(partners.dtype)
+        chosen[found.end - found.first > 1] = _SEVERAL
+        partners[done + found.rows] = chosen
+        done += len(block[0])
     return partners
-
-
-def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any], where: str) -> npt.NDArray[Any]:
-    """Return integers in a type that holds those of ``beside``, too."""
-    import numpy as np
-
-    if np.uint64 not in (values.dtype, beside.dtype):
-        return values.astype(np.int64)
-    if any(len(one) and one.min() < 0 for one in (values, beside)):
-        raise InvalidRequestError(
-            f"{where}: the index by which this friend is joined has values below 0 on one side, and above 2^63 - 1 "
-            "on the other"
-        )
-    return values.astype(np.uint64)
 
 
 def side_by_side(

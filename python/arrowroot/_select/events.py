@@ -21,6 +21,7 @@ from arrowroot._errors import (
 )
 from arrowroot._render import printable, shown
 from arrowroot._select.columns import id_names
+from arrowroot._select.ids import SortedIds, blocks
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
     from typing_extensions import Self
+
+    from arrowroot._select.ids import Integers
 
     #: The ids of one event, as many as there are columns of them.
     Id: TypeAlias = tuple[int, ...]
@@ -187,15 +190,9 @@ class EventList:
             raise InvalidRequestError(f"missing: expected 'error', 'warn' or 'ignore', got {shown(missing)}")
         self.columns = None if columns is None else id_names(columns, "columns")
         if _is_table(ids):
-            self.columns, ids = _ids_of_table(ids, self.columns)
-        if not isinstance(ids, Iterable):
-            raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {shown(ids)}")
-        self.ids: list[Id] = [_checked(one) for one in ids]
-        widths = {len(one) for one in self.ids}
-        if self.columns is not None:
-            widths.add(len(self.columns))
-        if len(widths) > 1:
-            raise InvalidRequestError(f"events: ids of {' and '.join(map(str, sorted(widths)))} numbers")
+            self.columns, self.sorted = _ids_of_table(ids, self.columns)
+        else:
+            self.sorted = _sorted(ids, self.columns)
         if not isinstance(index, str | os.PathLike | EventIndex | None):
             raise InvalidRequestError(f"index: expected the path of an index, got {index!r}")
         self.index = EventIndex(index) if isinstance(index, str | os.PathLike) else index
@@ -203,16 +200,23 @@ class EventList:
 
     def __len__(self) -> int:
         """Return the number of events in the list."""
-        return len(self.ids)
+        return len(self.sorted)
 
     def __repr__(self) -> str:
-        return f"<EventList of {counted(len(self.ids), 'event')}>"
+        return f"<EventList of {counted(len(self), 'event')}>"
+
+    @property
+    def ids(self) -> list[Id]:
+        """The ids, in the order of the list."""
+        import numpy as np
+
+        return self.sorted.listed(np.arange(len(self)))
 
     def columns_in(self, has: Callable[[str], bool], where: str) -> tuple[str, ...]:
         """Return the columns of the ids in a tree. Raises: NoSuchColumnError if it has none of the usual ones."""
         if self.columns is not None:
             return self.columns
-        width = len(self.ids[0]) if self.ids else 3
+        width = self.sorted.width if len(self) else 3
         for columns in USUAL_COLUMNS:
             if len(columns) == width and all(has(name) for name in columns):
                 return columns
@@ -224,13 +228,13 @@ class EventList:
 
     def found_in(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> FoundEvents:
         """Find the events among the entries of a tree, from batches of their columns."""
-        return _Finder(self.ids).find(((0, batch) for batch in batches), columns)
+        return find_in(self.sorted, ((0, batch) for batch in batches), columns)
 
     def found_by_index(self) -> FoundEvents:
         """Find the events by the index; the trees are numbers in its ``files``."""
         if self.index is None:
             raise InvalidRequestError("events: there is no index")
-        return self.index.find(self.ids)
+        return self.index.find_sorted(self.sorted)
 
     def found_among(self, members: Sequence[Member]) -> FoundEvents:
         """Find the events by the index in trees in a row, with the numbers that their entries have there.
@@ -269,18 +273,23 @@ class EventList:
         import numpy as np
 
         order = np.lexsort((found.entries, found.indices))
-        expected = (self.ids[number] for number in found.indices[order].tolist())
-        entries = iter(found.entries[order].tolist())
+        entries = found.entries[order]
+        expected = self.sorted.at(found.indices[order])
+        done = 0
         for batch in batches:
-            arrays = [_integers(batch.column(name), name).tolist() for name in columns]
-            # Both end with the batches: there is one row for each entry.
-            for ids, wanted, entry in zip(zip(*arrays, strict=True), expected, entries, strict=False):
-                if ids != wanted:
-                    index = self.index.path if self.index else ""
-                    raise CorruptFileError(
-                        f"{index}: gives entry {entry} of {where} for {wanted}, which is {ids}; remove the index and "
-                        "make it again by arrowroot index"
-                    )
+            arrays = [_integers(batch.column(name), name) for name in columns]
+            here = slice(done, done + batch.num_rows)
+            wrong = [array != numbers[here] for array, numbers in zip(arrays, expected, strict=True)]
+            if len(rows := np.flatnonzero(np.logical_or.reduce(wrong))):
+                row = int(rows[0])
+                index = self.index.path if self.index else ""
+                ids = tuple(int(array[row]) for array in arrays)
+                wanted = tuple(int(numbers[here][row]) for numbers in expected)
+                raise CorruptFileError(
+                    f"{index}: gives entry {entries[here][row]} of {where} for {wanted}, which is {ids}; remove the "
+                    "index and make it again by arrowroot index"
+                )
+            done += batch.num_rows
 
     def entries(self, found: FoundEvents, where: str) -> npt.NDArray[np.int64]:
         """Return the entries in the order of the list, and report what is missing.
@@ -290,12 +299,12 @@ class EventList:
         import numpy as np
 
         order = np.lexsort((found.entries, found.indices))
-        missing = np.ones(len(self.ids), dtype=np.bool_)
+        missing = np.ones(len(self), dtype=np.bool_)
         missing[found.indices] = False
         if missing.any() and self._missing != "ignore":
-            ids = [self.ids[index] for index in np.flatnonzero(missing).tolist()]
+            ids = self.sorted.listed(np.flatnonzero(missing))
             quoted = ", ".join(map(str, ids[:_N_QUOTED])) + (", ..." if len(ids) > _N_QUOTED else "")
-            of = counted(len(self.ids), "event")
+            of = counted(len(self), "event")
             text = f"{where}: {format_count(len(ids))} of {of} {'is' if len(ids) == 1 else 'are'} not there: {quoted}"
             if self._missing == "error":
                 raise MissingEventsError(text, ids)
@@ -308,7 +317,7 @@ def _is_table(ids: Any) -> bool:
     return hasattr(ids, "__arrow_c_stream__") or hasattr(ids, "__arrow_c_array__")
 
 
-def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[str, ...], list[Id]]:
+def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[str, ...], SortedIds]:
     """Return the columns that hold the ids, and the ids."""
     import pyarrow as pa
 
@@ -326,7 +335,41 @@ def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[st
             raise InvalidRequestError(
                 f"events: the table of ids has no column {name!r}, only {found.column_names}"
             )
-    return columns, list(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
+    batches = found.select(columns).to_batches(_BATCH_ROWS)
+    chunks = ([_integers(batch.column(name), name) for name in columns] for batch in batches)
+    return columns, SortedIds(chunks, found.num_rows, len(columns))
+
+
+def _sorted(ids: Any, columns: tuple[str, ...] | None) -> SortedIds:
+    """Return ids that come as rows. ``columns``: of which they have a number each; None: all have as many."""
+    import numpy as np
+
+    if not isinstance(ids, Iterable):
+        raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {shown(ids)}")
+    if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.dtype.kind in "iu":
+        _check_widths({ids.shape[1]} if len(ids) else set(), columns)
+        return SortedIds([list(ids.T)] if ids.size else [], len(ids), ids.shape[1])
+    rows = [_checked(one) for one in ids]
+    width = _check_widths(set(map(len, rows)), columns)
+    apart: dict[int, Id] = {}
+    chunks = []
+    for column in range(width):
+        numbers = [row[column] for row in rows]
+        # A column is of one type: where it needs all bits, nothing in it is below 0.
+        lowest, end = (0, 1 << 64) if max(numbers, default=0) >= 1 << 63 else (-1 << 63, 1 << 63)
+        apart |= {index: rows[index] for index, number in enumerate(numbers) if not lowest <= number < end}
+        chunks.append((numbers, np.int64 if lowest else np.uint64))
+    kept = [index for index in range(len(rows)) if index not in apart] if apart else range(len(rows))
+    columns_of_kept = [np.array([numbers[index] for index in kept], dtype=kind) for numbers, kind in chunks]
+    return SortedIds([columns_of_kept] if width else [], len(kept), width, apart)
+
+
+def _check_widths(widths: set[int], columns: tuple[str, ...] | None) -> int:
+    """Return how many numbers ids have, 0 if there are none. Raises: InvalidRequestError if they differ."""
+    widths = widths if columns is None else {*widths, len(columns)}
+    if len(widths) > 1:
+        raise InvalidRequestError(f"events: ids of {' and '.join(map(str, sorted(widths)))} numbers")
+    return max(widths, default=0)
 
 
 def _checked(one: Sequence[int]) -> Id:
@@ -338,49 +381,28 @@ def _checked(one: Sequence[int]) -> Id:
         raise InvalidRequestError(f"events: expected ids as (run, lumi, event), got {shown(one)}") from None
 
 
-class _Finder:
-    def __init__(self, ids: Sequence[Id]) -> None:
-        self.indices: dict[Id, list[int]] = {}
-        for index, one in enumerate(ids):
-            self.indices.setdefault(one, []).append(index)
+def find_in(
+    ids: SortedIds, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]
+) -> FoundEvents:
+    """Look for ids in batches, each with the number of its tree. The batches of one tree follow each other."""
+    import numpy as np
 
-        self._values: dict[int, list[int]] = {}
-
-    def values(self, column: int) -> list[int]:
-        """Return the sorted values of one column of the ids."""
-        if column not in self._values:
-            self._values[column] = sorted({one[column] for one in self.indices})
-        return self._values[column]
-
-    def wanted(self, column: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-        """Return the values that a type can hold."""
-        import numpy as np
-
-        limits = np.iinfo(kind)
-        return np.array([v for v in self.values(column) if limits.min <= v <= limits.max], dtype=kind)
-
-    def find(self, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]) -> FoundEvents:
-        """Look for the ids in batches, each with the number of its tree. The batches of one tree follow each other."""
-        import numpy as np
-
-        hits: list[tuple[int, int, int]] = []
-        tree_before, done = -1, 0
-        for tree, batch in batches:
-            if tree != tree_before:
-                tree_before, done = tree, 0
-            arrays = [_integers(batch.column(name), name) for name in columns]
-            if arrays and self.indices:
-                # The last column, the event, leaves the fewest rows to look at.
-                rows = np.flatnonzero(np.isin(arrays[-1], self.wanted(len(columns) - 1, arrays[-1].dtype)))
-                of_rows = zip(*(array[rows].tolist() for array in arrays), strict=True)
-                for row, one in zip(rows.tolist(), of_rows, strict=True):
-                    hits += [(index, tree, done + row) for index in self.indices.get(one, ())]
-            done += batch.num_rows
-        numbers = np.array(hits, dtype=np.int64).reshape(-1, 3)
-        return FoundEvents(numbers[:, 0], numbers[:, 1], numbers[:, 2])
+    nothing = np.zeros(0, dtype=np.int64)
+    indices, trees, entries = [nothing], [nothing], [nothing]
+    tree_before, done = -1, 0
+    for tree, batch in batches:
+        if tree != tree_before:
+            tree_before, done = tree, 0
+        for first, block in blocks([_integers(batch.column(name), name) for name in columns]):
+            rows, found = ids.indices(ids.find(block))
+            indices.append(found)
+            trees.append(np.full(len(rows), tree, dtype=np.int64))
+            entries.append(rows + done + first)
+        done += batch.num_rows
+    return FoundEvents(np.concatenate(indices), np.concatenate(trees), np.concatenate(entries))
 
 
-def _integers(array: pa.Array, name: str) -> npt.NDArray[Any]:
+def _integers(array: pa.Array, name: str) -> Integers:
     import pyarrow as pa
 
     from arrowroot._arrow import arrays as _arrays
@@ -496,21 +518,24 @@ class EventIndex:
             >>> index.find([(1, 1, 7)])
             FoundEvents(indices=array([0]), trees=array([0]), entries=array([7]))
         """
-        finder = _Finder(ids)
-        with self._opened() as file:
-            if ids and len(ids[0]) != len(self.columns):
-                raise InvalidRequestError(
-                    f"{self.path}: has the columns {', '.join(self.columns)}, but ids have {len(ids[0])} numbers"
-                )
-            return finder.find(self._batches(file, finder), self.columns)
+        return self.find_sorted(_sorted(ids, None))
 
-    def _batches(self, file: pq.ParquetFile, finder: _Finder) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def find_sorted(self, ids: SortedIds) -> FoundEvents:
+        """Find events as :meth:`find` does."""
+        with self._opened() as file:
+            if len(ids) and ids.width != len(self.columns):
+                raise InvalidRequestError(
+                    f"{self.path}: has the columns {', '.join(self.columns)}, but ids have {ids.width} numbers"
+                )
+            return find_in(ids, self._batches(file, ids), self.columns)
+
+    def _batches(self, file: pq.ParquetFile, ids: SortedIds) -> Iterator[tuple[int, pa.RecordBatch]]:
         import pyarrow as pa
 
         for number, one in enumerate(self.files):
             for group in range(one.first_row_group, one.first_row_group + one.n_row_groups):
                 metadata = file.metadata.row_group(group)
-                if _may_hold(metadata, file.metadata.schema, finder, self.columns):
+                if _may_hold(metadata, file.metadata.schema, ids, self.columns):
                     for batch in batches_of_group(file, group, self.columns, self.path):
                         yield number, batch
                 else:
@@ -542,10 +567,8 @@ class _Skipped(NamedTuple):
         return self.columns[name]
 
 
-def _may_hold(metadata: Any, schema: Any, finder: _Finder, columns: Sequence[str]) -> bool:
+def _may_hold(metadata: Any, schema: Any, ids: SortedIds, columns: Sequence[str]) -> bool:
     """Return whether a row group may have one of the ids: its least and greatest values of each column tell."""
-    import bisect
-
     for index in range(metadata.num_columns):
         chunk = metadata.column(index)
         # pyarrow ends the process at statistics of another type than the column's.
@@ -554,8 +577,6 @@ def _may_hold(metadata: Any, schema: Any, finder: _Finder, columns: Sequence[str
         if chunk.path_in_schema not in columns or statistics is None or not statistics.has_min_max:
             continue
         column = list(columns).index(chunk.path_in_schema)
-        values = finder.values(column)
-        after = bisect.bisect_left(values, statistics.min)
-        if after == len(values) or values[after] > statistics.max:
+        if not ids.may_be_between(column, statistics.min, statistics.max):
             return False
     return True

@@ -264,7 +264,7 @@ impl Plan {
     /// Bytes of the pieces that some of the delivered entries need, and of those that all of them need, in the file. A piece
     /// that several batches need counts for each. Pages of equal entries are taken to share these evenly.
     ///
-    /// `rows`: places among the delivered entries, in order.
+    /// `rows`: indices among the delivered entries, in order.
     pub fn needed_bytes(&self, mut rows: &[u64]) -> (u64, u64) {
         let spread: Vec<Vec<Range<u64>>> = self.columns.iter().map(|column| spread(&column.pieces)).collect();
         let (mut needed_bytes, mut all_bytes) = (0_u64, 0_u64);
