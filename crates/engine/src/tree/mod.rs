@@ -319,8 +319,8 @@ impl Tree {
         };
         match (column, shared) {
             (Err(error), _) if error.is_doubtful() => Ok(self.keep(id, self.compiled_elsewhere(id, error)?)),
-            (column, None) => Ok(self.keep(id, column)),
-            (column, Some(shared)) => shared.keep(id, column).or_else(|column| Ok(self.keep(id, column))),
+            (column, Some(shared)) if shared.has_room(&column) => Ok(shared.keep(id, column)),
+            (column, _) => Ok(self.keep(id, column)),
         }
     }
 

@@ -65,18 +65,19 @@ impl SharedColumns {
         self.columns[id.0 as usize].get()
     }
 
-    /// Keeps a column, or gives it back if all together have too many members.
-    pub(crate) fn keep(
-        &self,
-        id: BranchId,
-        column: format::Result<Column>,
-    ) -> Result<&format::Result<Column>, format::Result<Column>> {
+    /// Takes room for a column; `false` if all together would have too many members.
+    pub(crate) fn has_room(&self, column: &format::Result<Column>) -> bool {
         let n_members = column.as_ref().map_or(1, Column::size);
-        if self.n_members.fetch_add(n_members, Ordering::Relaxed).saturating_add(n_members) > MAX_MEMBERS {
+        let has_room = self.n_members.fetch_add(n_members, Ordering::Relaxed).saturating_add(n_members) <= MAX_MEMBERS;
+        if !has_room {
             self.n_members.fetch_sub(n_members, Ordering::Relaxed);
-            return Err(column);
         }
-        Ok(self.columns[id.0 as usize].get_or_init(|| column)) // another thread may have found the same
+        has_room
+    }
+
+    /// Keeps a column that has room.
+    pub(crate) fn keep(&self, id: BranchId, column: format::Result<Column>) -> &format::Result<Column> {
+        self.columns[id.0 as usize].get_or_init(|| column) // another thread may have found the same
     }
 }
 
