@@ -31,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
     };
     tree.clusters(1000);
     let schema = TreeSchema::of(&tree);
-    let known = TreeRecord::parse_known(Some(&schema), start, object_data, class, usize::from(key_bytes), &|| Ok(&infos));
+    let known =
+        TreeRecord::parse_known(Some(&schema), start, object_data, class, usize::from(key_bytes), &|| Ok(&infos));
     let (known, is_known) = known.expect("it was read before");
     assert!(is_known && known.branches == tree.branches && known.leaves == tree.leaves);
     written_again(&tree, object_data, class, usize::from(key_bytes), &infos);
