@@ -141,7 +141,9 @@ def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch)
     monkeypatch.setattr("arrowroot_lab.cli.show.datetime", Clock)
     done = run_here("lab", "show", "--overview", "--db", str(database))
     first, *lines = done.stdout.splitlines()
-    assert first == "3 places are slower, 1 place is silent: 4 sites, each against its nights before"
+    assert first == (
+        "2 places are slower, 1 place takes more CPU time, 1 place is silent: 4 sites, each against its nights before"
+    )
     assert max(map(len, lines)) <= 80
     table = [line.split() for line in lines[lines.index("Sites") + 2 :][:6]]
     assert table[0] == ["site", "state", "root", "davs", "newest", "missed", "failed"]

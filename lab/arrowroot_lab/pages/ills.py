@@ -36,6 +36,13 @@ class Ill:
     metric: str
     page: str
 
+    def page_at(self, one: Summary) -> str:
+        """The same figure, of the site and the storage of one result alone."""
+        page, _, chosen = self.page.partition("#")
+        own = [(axis, names_of(one)[axis]) for axis in ("site", "storage")]
+        rest = [(key, value) for key, value in parse_qsl(chosen) if key not in ("site", "storage", "colour")]
+        return f"{page}#{urlencode([*own, *rest, ('colour', 'cpu_model')])}"
+
     def has(self, one: Summary) -> bool:
         """True if a result is of this place, on whichever kind of machine it was measured."""
         return what_of(one) in self.theirs

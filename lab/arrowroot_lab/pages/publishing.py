@@ -22,7 +22,7 @@ from arrowroot_lab.mining.report import again
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.watching import telling_places
-from arrowroot_lab.watching.sites import TO_WATCH, sites
+from arrowroot_lab.watching.sites import TO_WATCH, SiteCell, sites
 
 from . import pictures
 from .exploring import explored
@@ -141,7 +141,7 @@ class _Site:
         #: None if no site is heard of: then no place is to blame.
         self.ills = [] if self.places.is_deaf else ills_of(self.places.alarms, snapshot.summaries)
         self.by_site: dict[str, list[_Shown]] = {}
-        self.series_ids = {one.uuid: one.series_id for one in snapshot.summaries}
+        self.by_uuid = {one.uuid: one for one in snapshot.summaries}
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
         navigation += [("Classics", classics_page())] if classics else []
         navigation += [("Explore", explore_page())] if snapshot.summaries else []
@@ -232,7 +232,7 @@ class _Site:
         return [ill for ill in self.ills if any(map(ill.has, found))]
 
     def _sites(self) -> list[Linked]:
-        """The table of sites; of many those that are well have one of their own. Each level leads to a series of it."""
+        """The table of sites; of many those that are well have one of their own. Each level leads to what shows it."""
         cells, table = self.places.cells, self.places.table
         n = len(table.rows)
         n_ill = sum(cells[row, "state"].look in ("bad", "watch") for row in range(n))
@@ -240,13 +240,17 @@ class _Site:
         found = []
         for name, begin, end in (part for part in parts if part[1] < part[2]):
             own = {(row - begin, key): cell for (row, key), cell in cells.items() if begin <= row < end}
-            links = {
-                at: page for at, cell in own.items() if cell.uuid and (page := self._series_of(cell.uuid))
-            }
+            links = {at: page for at, cell in own.items() if cell.uuid and (page := self._page_of(cell))}
             looks = {at: cell.look for at, cell in own.items() if cell.look}
             notes = table.notes if end == n else ()
             found.append(Linked(replace(table, rows=table.rows[begin:end], notes=notes), name, links, looks))
         return found
+
+    def _page_of(self, cell: SiteCell) -> str | None:
+        """The page that shows a level: of what is ill a figure of all kinds of machines, else a series of it."""
+        one = self.by_uuid.get(cell.uuid or "")
+        ill = next((ill for ill in self.ills if one and cell.look == "bad" and ill.has(one)), None)
+        return ill.page_at(one) if ill and one else self._series_of(cell.uuid or "")
 
     def _histories(self) -> list[SiteHistory]:
         """The histories of the sites, in the order of their table."""
@@ -261,8 +265,8 @@ class _Site:
         return None
 
     def _series_of(self, uuid: str) -> str | None:
-        series_id = self.series_ids.get(uuid)
-        return series_page(series_id) if series_id else None
+        one = self.by_uuid.get(uuid)
+        return series_page(one.series_id) if one else None
 
     def _last_run(self) -> dict[str, Any] | None:
         """The figures of the newest command, or of its campaign if that has several sites; None without results."""

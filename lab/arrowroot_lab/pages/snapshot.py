@@ -207,7 +207,7 @@ def _fastest(found: Sequence[Summary]) -> str | None:
             if best in row
         )
         worst = slow.most_common(1)[0][0]
-        slowest = f'the slowest, "{worst}", takes' if len(ratios) > 1 else f'"{worst}" takes'
+        slowest = f'"{worst}", most often the slowest, takes' if len(ratios) > 1 else f'"{worst}" takes'
         told.append(
             f'Of the storages "{best}" is the fastest{where}; {slowest} {_times(ratios[worst])} times as long.'
         )

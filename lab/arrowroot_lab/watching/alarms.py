@@ -78,6 +78,11 @@ class PlaceAlarm:
     #: Storage -> figure -> (before, now): the line, counts, the control kernel (``evidence.py``).
     measured: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)
 
+    @property
+    def is_of_cpu_alone(self) -> bool:
+        """True if more CPU time is taken and nobody waits longer."""
+        return bool(self.ratios) and "wall_ns" not in self.ratios
+
     def document(self) -> dict[str, Any]:
         """Return it for JSON."""
         told = {

@@ -159,7 +159,9 @@ def _row(
     if own and own[0].state is not PlaceState.UNKNOWN:
         is_part = own[0].state is PlaceState.SILENT and site not in silent
         # The alarm says what is slower.
-        state = SiteCell("part silent" if is_part else own[0].state.value.partition(" ")[0], "bad")
+        word = own[0].state.value.partition(" ")[0]
+        more = "more CPU time" if all(one.is_of_cpu_alone for one in own) else word
+        state = SiteCell("part silent" if is_part else more, "bad")
     elif n_bad:
         state = SiteCell("failing", "bad")
     elif n_missed:

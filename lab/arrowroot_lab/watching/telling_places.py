@@ -74,12 +74,14 @@ def title(found: Sequence[PlaceAlarm], n_sites: int) -> str:
 
 def headline(found: Sequence[PlaceAlarm]) -> str:
     """Return how many places are ill, and how; "": none is."""
-    counts = Counter(one.state for one in found)
-    return ", ".join(
-        f"{n} {what}{'s are' if n > 1 else ' is'} {how}"
-        for state, (what, how) in _SAID.items()
-        if (n := counts[state])
-    )
+    counts = Counter((one.state, one.is_of_cpu_alone) for one in found)
+    told = []
+    for state, (what, how) in _SAID.items():
+        if n := counts[state, False]:
+            told.append(f"{n} {what}{'s are' if n > 1 else ' is'} {how}")
+        if n := counts[state, True]:
+            told.append(f"{n} {what}{'s take' if n > 1 else ' takes'} more CPU time")
+    return ", ".join(told)
 
 
 def document(found: Sequence[PlaceAlarm], n_sites: int) -> dict[str, Any]:

@@ -29,7 +29,7 @@
     if (more > 0) {
       document.querySelector("#old-tile b").textContent = n.toLocaleString("en");
       document.querySelector("#old-tile").parentElement.classList.add("is-bad");
-      old.textContent = `${more.toLocaleString("en")} series ${more > 1 ? "have" : "has"} become old since this page was made, ${n.toLocaleString("en")} are by now.`;
+      old.textContent = `${more.toLocaleString("en")} series ${more > 1 ? "have" : "has"} become old since this page was made${n > more ? `: ${n.toLocaleString("en")} are by now` : ""}.`;
       old.hidden = false;
     }
   }
