@@ -238,7 +238,7 @@ fn read_branch<'a>(
         Some(end) => cursor.leave(end)?,
         None => return Err(Error::unsupported(position, format!("{} without a byte count", in_branch(name)))),
     }
-    let known = reading.known.and_then(|known| known.branches.get(id.0 as usize));
+    let known = reading.known_branches.get(id.0 as usize);
     reading.branches[id.0 as usize] = Some(read.described(known));
     Ok(id)
 }

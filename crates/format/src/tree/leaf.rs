@@ -390,7 +390,7 @@ pub(super) fn read_leaf<'a>(
         is_unsigned,
         counter,
     };
-    let known = reading.known.and_then(|known| known.leaves.get(reading.leaves.len())).map(|known| &known.description);
+    let known = reading.known_leaves.get(reading.leaves.len()).map(|known| &known.description);
     let mut leaf = Leaf { description: rest.shared(name, title, known), n_values, limits: [0; 2] };
     let Some(end) = end.or(outer.end) else {
         return Err(Error::unsupported(position, format!("leaf {} without a byte count", leaf.name)));

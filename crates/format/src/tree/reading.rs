@@ -6,7 +6,6 @@ use super::branch::Branch;
 use super::description::BranchDescription;
 use super::leaf::Leaf;
 use super::objects::Objects;
-use super::schema::TreeSchema;
 
 /// Collected while a record is read.
 pub(super) struct Reading<'a> {
@@ -16,20 +15,26 @@ pub(super) struct Reading<'a> {
     /// True if a branch is in a list already: a second place would make walks over the tree endless.
     pub(super) is_listed: Vec<bool>,
     pub(super) leaves: Vec<Leaf>,
-    /// What the record is perhaps like: descriptions that are the same are taken from there.
-    pub(super) known: Option<&'a TreeSchema>,
+    /// The branches and leaves that the record perhaps has: descriptions that are the same are taken from there.
+    pub(super) known_branches: &'a [Arc<BranchDescription>],
+    pub(super) known_leaves: &'a [Leaf],
     /// Stands in for the description of a branch that is being read.
     pub(super) undescribed: Arc<BranchDescription>,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(key_bytes: usize, known: Option<&'a TreeSchema>) -> Self {
+    pub(super) fn new(
+        key_bytes: usize,
+        known_branches: &'a [Arc<BranchDescription>],
+        known_leaves: &'a [Leaf],
+    ) -> Self {
         Reading {
             objects: Objects::new(key_bytes),
             branches: Vec::new(),
             is_listed: Vec::new(),
             leaves: Vec::new(),
-            known,
+            known_branches,
+            known_leaves,
             undescribed: Arc::default(),
         }
     }

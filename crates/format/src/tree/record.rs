@@ -15,6 +15,7 @@ use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
 
 mod derived;
+mod known;
 mod references;
 mod tail;
 mod write;
@@ -220,7 +221,8 @@ impl TreeRecord {
         infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     ) -> Result<(TreeRecord, bool)> {
         let mut cursor = Cursor::at(object_data, start);
-        let mut reading = Reading::new(key_bytes, known);
+        let (branches, leaves) = known.map_or((&[][..], &[][..]), |known| (&known.branches, &known.leaves));
+        let mut reading = Reading::new(key_bytes, branches, leaves);
         let outermost = cursor.clone().version()?.version;
         let frame = enter_tree(&mut cursor, class, infos)?;
         let (bits, name, title) = read_named(&mut cursor)?;
