@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -235,6 +234,8 @@ class Chain:
 
 def cluster_of(tree: Tree, entry: int) -> tuple[int, int]:
     """Return the first entry of the cluster of a tree that an entry is in, and the one after its last."""
+    from bisect import bisect_right
+
     boundaries = tree.clusters
     after = bisect_right(boundaries, entry)
     return boundaries[after - 1] if after else 0, boundaries[after] if after < len(
