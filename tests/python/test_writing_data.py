@@ -255,7 +255,7 @@ def test_batches_of_a_context_may_have_another_schema_from_fill_to_fill(tmp_path
         (pa.list_(pa.float32()), pa.string()),
         (pa.large_list(pa.float32()), pa.large_string()),
         (pa.list_(pa.field("of another name", pa.float32())), pa.dictionary(pa.int8(), pa.string())),
-        (pa.list_(pa.float32()), pa.dictionary(pa.int32(), pa.large_string())),
+        (pa.list_(pa.float32()), pa.dictionary(pa.int32(), pa.string())),
         (pa.list_view(pa.float32()), pa.string_view()),
     ]
     schema = pa.schema({"x": pa.list_(pa.float32()), "s": pa.string()})
