@@ -1,4 +1,4 @@
-"""What the campaign `parquet` asks of each data set: columns, and entries of which one column is within bounds."""
+"""Questions of the campaign `parquet` to each data set: columns, and entries of which one column is within bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Bounds(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is read; no columns are all of them."""
+    """Columns to read; none are all of them."""
 
     columns: tuple[str, ...] = ()
     bounds: Bounds | None = None

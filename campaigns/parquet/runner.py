@@ -113,7 +113,7 @@ def _condition(bounds: Bounds, both: str) -> str:
 
 
 class Way(NamedTuple):
-    """What reads which of the files."""
+    """Readers of the files, by format."""
 
     format: str
     reader: Callable[[int], Read]
@@ -157,7 +157,7 @@ def run(job: Job) -> Answer:
         raise UnsupportedError(f"{what}: no such workload of {path.stem}") from None
     read = way.reader(int(job.get("threads") or 1))
     picked = Wanted(job).of_file(0, sys.maxsize)[2]
-    # What an import puts off is not counted; a condition is compiled, too.
+    # An import may put off work, which is not counted; a condition is compiled, too.
     read(tiny, wanted, None if picked is None else picked[:0])
     watch = begin(job)
     found = read(str(file), wanted, picked)

@@ -18,7 +18,7 @@ pub(crate) enum PagePayload {
 }
 
 impl PagePayload {
-    /// What the next batch gets of it; `None`: nothing.
+    /// The part of it that the next batch gets; `None`: nothing.
     pub(super) fn kept(&self, keeping: Keeping, held: &Arc<HeldMemory>) -> Result<Option<PagePayload>> {
         match (self, keeping) {
             (PagePayload::Shared(_), Keeping::Unpacked) => Ok(Some(self.clone())),

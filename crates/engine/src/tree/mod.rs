@@ -66,7 +66,7 @@ struct Inner {
     class_name: String,
     record: TreeRecord,
     object_data: ObjectData,
-    /// What was found out of the branches of all trees of this schema: a read that failed tells nothing, and is tried again.
+    /// Findings about the branches of all trees of this schema: a read that failed tells nothing, and is tried again.
     shared: Arc<SharedTree>,
     /// The same of branches for which the class descriptions of the file were needed.
     described: OnceLock<Arc<SharedColumns>>,
@@ -188,7 +188,7 @@ impl Tree {
         &self.inner.record
     }
 
-    /// What it has in common with other trees of its kind.
+    /// The part that it has in common with other trees of its kind.
     pub(crate) fn schema(&self) -> &TreeSchema {
         &self.inner.shared.schema
     }
@@ -291,7 +291,7 @@ impl Tree {
         known.as_ref().map_err(|error| self.in_branch(id, error.clone()))
     }
 
-    /// What is known of a branch without work.
+    /// The findings about a branch so far, without work.
     fn known(&self, id: BranchId) -> Option<&format::Result<Column>> {
         let own = self.inner.own.get().and_then(|own| own[id.0 as usize].get());
         let branch = self.branch(id);

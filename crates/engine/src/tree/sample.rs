@@ -13,13 +13,13 @@ use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
 use crate::scan::Piece;
 use crate::table::Table;
 
-/// What a branch holds, and all that told it.
+/// The contents of a branch, and all that told them.
 pub(crate) struct Compiled {
     pub(crate) column: format::Result<Column>,
     pub(crate) needs: Needs,
 }
 
-/// What tells what a branch holds; each has all before it.
+/// Sources that tell what a branch holds; each has all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Needs {
     /// The schema of the tree.

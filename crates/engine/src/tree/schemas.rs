@@ -1,4 +1,4 @@
-//! What was found out of trees of one schema: all files that record the very same share it.
+//! Findings about trees of one schema, which all files that record the very same share.
 //!
 //! A record is compared with a known schema while it is read, description by description (`TreeSchema::is_of`). What a branch
 //! holds is kept apart for each set of class descriptions that it was compiled by. What entries and baskets tell is kept by none.
@@ -23,7 +23,7 @@ const MAX_DESCRIBED: usize = 4;
 /// Members of all columns that are kept for one set, 1 kB each at most.
 const MAX_MEMBERS: usize = 10_000;
 
-/// What trees of one schema have in common.
+/// The common part of trees of one schema.
 pub(crate) struct SharedTree {
     pub(crate) schema: TreeSchema,
     pub(crate) paths: OnceLock<Paths>,
