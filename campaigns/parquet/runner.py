@@ -113,7 +113,7 @@ def _condition(bounds: Bounds, both: str) -> str:
 
 
 class Way(NamedTuple):
-    """Readers of the files, by format."""
+    """A reader of one of the files."""
 
     format: str
     reader: Callable[[int], Read]
