@@ -140,8 +140,8 @@ class Clock(datetime):
 def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch):
     monkeypatch.setattr("arrowroot_lab.cli.show.datetime", Clock)
     done = run_here("lab", "show", "--overview", "--db", str(database))
-    first, *lines = done.stdout.splitlines()
-    assert first == (
+    lines = done.stdout.splitlines()
+    assert " ".join(done.stdout.split()).startswith(
         "2 places are slower, 1 place takes more CPU time, 1 place is silent: 4 sites, each against its nights before"
     )
     assert max(map(len, lines)) <= 80
@@ -149,7 +149,7 @@ def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch)
     assert table[0] == ["site", "state", "root", "davs", "newest", "missed", "failed"]
     assert [row[0] for row in table[2:]] == ["RAL", "CERN", "FNAL", "GLASGOW"]
     assert float(table[2][3]) == pytest.approx(2, rel=0.05)
-    assert (table[3][2], float(table[3][3])) == ("CPU", pytest.approx(1.15, rel=0.03))
+    assert (table[3][1:4], float(table[3][5])) == (["more", "CPU", "time"], pytest.approx(1.15, rel=0.03))
     assert table[5][1:] == ["silent", "-", "-", "5", "days", "4", "0"]
 
 
