@@ -105,15 +105,7 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// [`Error::Storage`] if what tells them cannot be read now.
     fn types(&self) -> Result<Arc<ColumnTypes>> {
-        let mut types = ColumnTypes::new();
-        for id in self.columns() {
-            if self.describe(id)?.unsupported.is_none()
-                && let Some(arrow_type) = self.arrow_type(id, MAX_TYPE_BYTES)?
-            {
-                types.push((self.place(id).path.into(), arrow_type));
-            }
-        }
-        Ok(Arc::new(types))
+        found_types(self)
     }
 
     /// What the pieces of a column take.
@@ -274,4 +266,17 @@ pub struct Sizes {
     pub memory_bytes: i64,
     /// How they are compressed, as text; empty if nothing says so.
     pub compression: String,
+}
+
+/// The types of a table's columns, found one by one.
+pub(crate) fn found_types<T: Table + ?Sized>(table: &T) -> Result<Arc<ColumnTypes>> {
+    let mut types = ColumnTypes::new();
+    for id in table.columns() {
+        if table.describe(id)?.unsupported.is_none()
+            && let Some(arrow_type) = table.arrow_type(id, MAX_TYPE_BYTES)?
+        {
+            types.push((table.place(id).path.into(), arrow_type));
+        }
+    }
+    Ok(Arc::new(types))
 }

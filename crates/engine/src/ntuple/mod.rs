@@ -9,6 +9,7 @@ mod page;
 mod pass;
 mod plan;
 mod runs;
+mod schemas;
 mod shared;
 mod streamed;
 mod table;
@@ -38,6 +39,8 @@ use crate::scan::ColumnId;
 use crate::table::Table;
 use clusters::Groups;
 use index::Index;
+pub(crate) use schemas::counts as schema_counts;
+use schemas::{Envelope, SharedSchema};
 
 /// The major version of the schema of attribute sets that is read.
 const ATTRIBUTES_MAJOR: u16 = 1;
@@ -55,10 +58,8 @@ struct Inner {
     path: String,
     cycle: u16,
     anchor: Anchor,
-    schema: Schema,
-    slots: Slots,
+    shared: Arc<SharedSchema>,
     footer: Footer,
-    index: OnceLock<Index>,
     groups: Groups,
     infos: OnceLock<format::Result<StreamerInfos>>,
     /// How the objects of fields that ROOT's streamers wrote are read, as far as that was found out.
@@ -136,13 +137,15 @@ impl Ntuple {
             check_schema(blob, file.size_bytes()).map_err(in_envelope(blob))?;
         }
         let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
-        let mut schema = Schema::parse(envelopes.at(0)).map_err(in_envelope(anchor.header))?;
-        let footer = Footer::parse(envelopes.at(1), &mut schema).map_err(in_envelope(anchor.footer))?;
+        let (shared, footer) =
+            schemas::parse(envelopes.at(0), envelopes.at(1)).map_err(|(envelope, error)| match envelope {
+                Envelope::Header => in_envelope(anchor.header)(error),
+                Envelope::Footer => in_envelope(anchor.footer)(error),
+            })?;
         check_page_lists(&footer).map_err(in_envelope(anchor.footer))?;
-        let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
         let groups = Groups::new(&footer);
-        let (file, index, infos, streamed) = (file.clone(), OnceLock::new(), OnceLock::new(), Mutex::default());
-        let inner = Inner { file, path, cycle, anchor, schema, slots, footer, index, groups, infos, streamed };
+        let (file, infos, streamed) = (file.clone(), OnceLock::new(), Mutex::default());
+        let inner = Inner { file, path, cycle, anchor, shared, footer, groups, infos, streamed };
         Ok(Ntuple { inner: Arc::new(inner), optionals: Arc::default() })
     }
 
@@ -195,7 +198,7 @@ impl Ntuple {
 
     /// Fields and columns.
     pub fn schema(&self) -> &Schema {
-        &self.inner.schema
+        &self.inner.shared.schema
     }
 
     /// What the footer says of clusters and attributes.
@@ -204,7 +207,7 @@ impl Ntuple {
     }
 
     pub(crate) fn slots(&self) -> &Slots {
-        &self.inner.slots
+        &self.inner.shared.slots
     }
 
     fn groups(&self) -> &Groups {
@@ -212,7 +215,7 @@ impl Ntuple {
     }
 
     fn index(&self) -> &Index {
-        self.inner.index.get_or_init(|| Index::new(self.inner.schema.members()))
+        self.inner.shared.index()
     }
 
     /// All fields that can be asked for, depth first: those at the top, and the members of records in them.
@@ -235,7 +238,7 @@ impl Ntuple {
 
     /// Its field.
     pub fn field(&self, id: ColumnId) -> NtupleField<'_> {
-        self.inner.schema.at(self.member(id).field())
+        self.inner.shared.schema.at(self.member(id).field())
     }
 
     /// The Arrow field of a readable field, by a name of the caller's choice.

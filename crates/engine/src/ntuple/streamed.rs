@@ -52,6 +52,11 @@ impl Ntuple {
         Ok(known().entry(field.id).or_insert(form).clone())
     }
 
+    /// Whether a field was met whose objects ROOT's streamers wrote.
+    pub(super) fn has_streamed(&self) -> bool {
+        !self.inner.streamed.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     fn compile_streamed(&self, field: StreamedField<'_>) -> Result<format::Result<Column>> {
         let answers = Answers::default();
         let read = || answers.give(self.first_objects(field.ends, field.bytes));

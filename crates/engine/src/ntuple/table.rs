@@ -11,7 +11,7 @@ use arrowroot_format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 use super::{Ntuple, PageSizes, pass};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
-use crate::table::{ColumnPlace, Description, Sizes, Table};
+use crate::table::{ColumnPlace, ColumnTypes, Description, Sizes, Table, found_types};
 
 impl PageSizes {
     pub(super) fn added(self, more: PageSizes) -> PageSizes {
@@ -70,11 +70,11 @@ impl Table for Ntuple {
     }
 
     fn name(&self) -> &str {
-        &self.inner.schema.name
+        &self.schema().name
     }
 
     fn title(&self) -> &str {
-        &self.inner.schema.description
+        &self.schema().description
     }
 
     fn class_name(&self) -> &str {
@@ -90,7 +90,7 @@ impl Table for Ntuple {
     }
 
     fn n_leaves(&self) -> usize {
-        self.inner.schema.columns.len()
+        self.schema().columns.len()
     }
 
     fn sizes(&self) -> Result<Sizes> {
@@ -116,7 +116,7 @@ impl Table for Ntuple {
         let index = self.index();
         if index.has_name(name) {
             return Err(Error::InvalidRequest {
-                what: format!("several fields of {:?} are called {name:?}: give the path", self.inner.schema.name),
+                what: format!("several fields of {:?} are called {name:?}: give the path", self.schema().name),
             });
         }
         Err(Error::NotFound {
@@ -172,6 +172,19 @@ impl Table for Ntuple {
 
     fn arrow_type(&self, id: ColumnId, _n_bytes: usize) -> Result<Option<ArrowType>> {
         Ok(permanent(self.arrow_field(id, "", TextForm::Utf8))?.ok().map(|field| field.data_type().clone()))
+    }
+
+    fn types(&self) -> Result<Arc<ColumnTypes>> {
+        if !self.optionals.is_empty() {
+            return found_types(self);
+        }
+        let known = &self.inner.shared.types;
+        if let Some(types) = known.get() {
+            return Ok(Arc::clone(types));
+        }
+        let types = found_types(self)?;
+        // The data of this file told the types of objects that ROOT's streamers wrote.
+        if self.has_streamed() { Ok(types) } else { Ok(Arc::clone(known.get_or_init(|| types))) }
     }
 
     fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {

@@ -201,7 +201,6 @@ fn list_batch(list: &[u64]) -> BatchEntries {
 fn ranked(list: &[u64]) -> Option<BatchEntries> {
     let (first, last) = (list.iter().copied().min()?, list.iter().copied().max()?);
     let n_words = usize::try_from((last - first) / 64).ok().filter(|&n_words| n_words < list.len())? + 1;
-    #[expect(clippy::cast_possible_truncation, reason = "words of as many bits as the list is long")]
     let place = |entry: u64| (((entry - first) / 64) as usize, (entry - first) % 64);
     let mut words = vec![0_u64; n_words];
     for &entry in list {

@@ -123,11 +123,11 @@ impl SharedTree {
 /// What was found out so far in the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaCounts {
-    /// Schemas that no record before had.
+    /// Schemas that no tree or RNTuple before had.
     pub n_met: u64,
     /// Columns that were compiled.
     pub n_compiled: u64,
-    /// Schemas that are kept, and the bytes of the records in which they were met.
+    /// Schemas that are kept, and the bytes of the records, headers and extensions in which they were met.
     pub n_kept: usize,
     /// See there.
     pub kept_bytes: usize,
@@ -139,11 +139,12 @@ pub(crate) static N_COMPILED: AtomicU64 = AtomicU64::new(0);
 /// How much was found out, and how much of that is kept.
 pub fn schema_counts() -> SchemaCounts {
     let known = known();
+    let (n_met, n_kept, kept_bytes) = crate::ntuple::schema_counts();
     SchemaCounts {
-        n_met: N_MET.load(Ordering::Relaxed),
+        n_met: N_MET.load(Ordering::Relaxed) + n_met,
         n_compiled: N_COMPILED.load(Ordering::Relaxed),
-        n_kept: known.len(),
-        kept_bytes: known.iter().map(|shared| shared.record_bytes).sum(),
+        n_kept: known.len() + n_kept,
+        kept_bytes: known.iter().map(|shared| shared.record_bytes).sum::<usize>() + kept_bytes,
     }
 }
 

@@ -64,6 +64,30 @@ impl Footer {
             schema.has_extension = true;
             schema.extend(&mut extension).within(|| "schema extension")?;
         }
+        Self::parse_lists(reader)
+    }
+
+    /// What of a footer envelope [`Footer::parse`] adds to the schema. `None` if that cannot be told.
+    pub fn schema_bytes(footer: &[u8]) -> Option<&[u8]> {
+        let (mut reader, _) = open(footer, Kind::Footer).ok()?;
+        let first = reader.offset();
+        let mut schema = Schema::default();
+        schema.add_features(&mut reader).ok()?;
+        reader.u64().ok()?;
+        reader.record().ok()?;
+        footer.get(first..reader.offset())
+    }
+
+    /// Reads a footer envelope with the [`schema_bytes`](Footer::schema_bytes) of one that belongs to the same header.
+    ///
+    /// # Errors
+    /// Corrupt or unsupported lists of clusters and attributes.
+    pub fn parse_of_known(footer: &[u8], schema_bytes: &[u8]) -> Result<Footer> {
+        let (mut reader, _) = open(footer, Kind::Footer).within(|| "footer")?;
+        reader.take(schema_bytes.len()).and_then(|_| Self::parse_lists(&mut reader)).within(|| "footer")
+    }
+
+    fn parse_lists(reader: &mut Reader<'_>) -> Result<Footer> {
         let (mut list, n_groups) = reader.list(GROUP_BYTES)?;
         let mut groups = Vec::with_capacity(n_groups);
         for number in 0..n_groups {
