@@ -82,13 +82,16 @@ class Progress:
 
     def __init__(
         self,
-        label: str,
+        label: str | Callable[[], str],
         stream: TextIO | None = None,
         *,
         after_s: float = _INTERVAL_S,
         since_ns: int | None = None,
     ) -> None:
-        """``after_s``: work that takes less shows nothing; ``since_ns``: when it began, of ``time.perf_counter_ns``."""
+        """Label: what is done, or what says so now.
+
+        ``after_s``: work that takes less shows nothing; ``since_ns``: when it began, of ``time.perf_counter_ns``.
+        """
         given = stream or sys.stderr
         self._is_on = is_on(given)
         self._stream = given
@@ -170,7 +173,8 @@ class Progress:
             share, n_bytes = followed()
             elapsed_ns = time.perf_counter_ns() - start
             width = terminal.width(self._stream) - 1
-            text = line(self._label, None if share is None else min(1.0, share), n_bytes, elapsed_ns, width)
+            label = self._label if isinstance(self._label, str) else self._label()
+            text = line(label, None if share is None else min(1.0, share), n_bytes, elapsed_ns, width)
             with self._lock:
                 if not self._is_paused:
                     self._write(text)

@@ -14,6 +14,7 @@ import pytest
 import arrowroot as ar
 from arrowroot import _progress
 from arrowroot._api import scan as scans
+from arrowroot._api.row import Row
 from arrowroot._progress import Progress, bar, line
 
 PATIENCE_S = 30
@@ -135,6 +136,28 @@ def test_draining_shows_how_far_it_is(scan: ar.Scan, monkeypatch: pytest.MonkeyP
     assert scan.drain(lambda _: wait_for(lambda: "%" in terminal.getvalue())).n_entries == 10
     assert "reading" in terminal.getvalue()
     assert terminal.getvalue().endswith(GONE)
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_entries": 4}], ids=str)
+def test_of_many_files_the_one_that_is_opened_or_read_is_named(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for path in paths:
+        ar.write(f"{path}:t", {"x": np.arange(10)})
+    terminal = look(monkeypatch)
+    add = Row._add
+
+    def slowly(row: Row, opened: Any) -> None:
+        if opened.url.endswith("/2.root"):
+            wait_for(lambda: "opening 1.root" in terminal.getvalue())
+        add(row, opened)
+
+    monkeypatch.setattr(Row, "_add", slowly)
+    scan = ar.scan(paths, "t", **options)
+    # A pass of several batches is at the file of the last one.
+    scan.drain(lambda stats: wait_for(lambda: f"reading {scan._source.place()[-6:]}" in terminal.getvalue()))
+    assert all(f"reading {path.name}" in terminal.getvalue() for path in paths[:2])
 
 
 def test_reading_that_takes_less_than_a_second_shows_nothing(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right
+from contextlib import nullcontext
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from arrowroot._api.chain import Chain, cluster_of
 from arrowroot._api.file import File
+from arrowroot._api.scan import shown
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
     InvalidRequestError,
@@ -321,8 +323,12 @@ class Row(Chain):
             return
         # A row in which one file fails lacks those behind it: it gives nothing any more.
         waiting, self._waiting = self._waiting, iter(())
-        for _, opened in zip(range(self._n_files - 1), waiting, strict=True):
-            self._add(opened)
+        n_others = self._n_files - 1
+        with shown(lambda: self._members[-1].url, "opening") or nullcontext() as progress:
+            if progress is not None:
+                progress.follow(lambda: (len(self._members) / self._n_files, 0))
+            for _, opened in zip(range(n_others), waiting, strict=True):
+                self._add(opened)
         self._waiting = None
         self._rules.clear()
 

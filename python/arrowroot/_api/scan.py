@@ -139,7 +139,7 @@ class Scan:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Start a pass over the record batches."""
         batches = _batches_of(self._begin())
-        progress = shown(self._where)
+        progress = shown(self._source.place)
         return batches if progress is None else self._seen(batches, progress)
 
     def _seen(self, batches: Iterator[pa.RecordBatch], progress: Progress) -> Iterator[pa.RecordBatch]:
@@ -153,7 +153,8 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Start a pass as an Arrow C stream."""
-        source, progress = self._begin(), shown(self._where)
+        source = self._begin()
+        progress = shown(source.place)
         if isinstance(source, TreeSource) and progress is None:
             return source.native.__arrow_c_stream__(requested_schema)
         import pyarrow as pa
@@ -180,7 +181,7 @@ class Scan:
 
         source = self._begin()
         batches = []
-        with shown(self._where) or nullcontext() as seen:
+        with shown(source.place) or nullcontext() as seen:
             if seen is not None:
                 seen.watch(self)
             for batch in _batches_of(source):
@@ -209,7 +210,7 @@ class Scan:
         100
         """
         source = self._begin()
-        with shown(self._where) or nullcontext() as seen:
+        with shown(source.place) or nullcontext() as seen:
             if seen is not None:
                 seen.watch(self)
             try:
@@ -321,15 +322,23 @@ class Scan:
         return html_table(rows, caption=repr(self)[1:-1] + shown)
 
 
-def shown(label: str) -> Progress | None:
-    """Return what shows how far a pass is, once it takes long; None if nobody looks."""
+def shown(place: Callable[[], str], verb: str = "reading") -> Progress | None:
+    """Return what shows how far a pass is, once it takes long; None if nobody looks.
+
+    place: of what is being read.
+    """
     import sys
 
     if sys.stderr is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return None
     from arrowroot._progress import LONG_S, Progress
 
-    return Progress(f"reading {clip(printable(label), _LABEL_WIDTH)}", after_s=LONG_S)
+    def label() -> str:
+        # Files of one folder differ at their ends.
+        end = printable(place()).rpartition("/")[2]
+        return f"{verb} {clip(end, _LABEL_WIDTH)}"
+
+    return Progress(label, after_s=LONG_S)
 
 
 def _batches_of(source: Source) -> Iterator[pa.RecordBatch]:

@@ -132,6 +132,9 @@ class Concatenated:
         """Return the cost of a pass, with the numbers that its entries have in the row."""
         return source.cost().moved(self._parts[i][0].first_entry)
 
+    def place(self) -> str:
+        return self._parts[min(self._current, len(self._parts) - 1)][0].url
+
     def plan(self) -> Plan:
         from dataclasses import replace
 

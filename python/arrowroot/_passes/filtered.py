@@ -482,6 +482,9 @@ class FilteredSource:
             left = self._make(self._rest, can_be, self._options).plan()
         return replace(joined, filter=self._filtered.condition.text, at_most=left)
 
+    def place(self) -> str:
+        return self._first.place()
+
     def stats(self) -> ScanStats:
         from dataclasses import replace
 

@@ -77,6 +77,9 @@ class Regrouped:
         whole: pa.RecordBatch = joined[0]
         return whole
 
+    def place(self) -> str:
+        return self._source.place()
+
     def plan(self) -> Plan:
         return self._source.plan()
 

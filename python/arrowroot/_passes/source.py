@@ -45,6 +45,9 @@ class Source(Protocol):
     def next_batch(self) -> ArrowBatch | None:
         """Return the next batch, None after the last."""
 
+    def place(self) -> str:
+        """Return the file that is being read, as people know it."""
+
     def plan(self) -> Plan:
         """Return the plan of what the pass reads."""
 
@@ -149,6 +152,9 @@ class TreeSource:
     def next_batch(self) -> _native.Batch | None:
         return self.native.next_batch()
 
+    def place(self) -> str:
+        return self._file
+
     def plan(self) -> Plan:
         from arrowroot._cost.plan import Plan
 
@@ -222,6 +228,9 @@ class SideBySide:
         return pa.RecordBatch.from_arrays(
             [heads[part].column(inner) for _, part, inner in self._order], schema=self.schema()
         )
+
+    def place(self) -> str:
+        return self._parts[0].place()
 
     def plan(self) -> Plan:
         from arrowroot._cost.plan import Plan
