@@ -94,6 +94,8 @@ def test_a_command_has_no_use_for_pandas(sample, tmp_path, arguments):
 
 
 def test_a_debug_build_warns(monkeypatch):
+    # It is loaded anew, and keeps what it saw.
+    monkeypatch.setattr(arrowroot, "debug_build", arrowroot.debug_build)
     monkeypatch.setattr(_native, "debug_build", True)
     with pytest.warns(UserWarning, match="debug build"):
         importlib.reload(arrowroot)
