@@ -191,7 +191,7 @@ soak-write: build $(VENV)/.root ## write 1,000 drawn tables, large files and kil
 
 .PHONY: soak-files
 soak-files: build $(VENV)/.dependencies ## read 10,000 small files in a row: what is opened and compiled, and CPU time beside reading their bytes
-	ARROWROOT_SOAK=1 ARROWROOT_FILES=10000 $(BIN)/python -m pytest -n 0 -s tests/python/test_files.py $(PYTEST_ARGS)
+	ARROWROOT_SOAK=1 ARROWROOT_FILES=10000 $(BIN)/python -m pytest -n 0 -s tests/python/test_files.py tests/python/test_left_out.py $(PYTEST_ARGS)
 
 .PHONY: soak-incoming
 soak-incoming: build ## write 5,000 drawn Arrow arrays of which something is wrong, and all while a thread writes over them

@@ -41,6 +41,7 @@ from arrowroot._errors import (
     InternalError,
     InvalidRequestError,
     InvalidTextError,
+    LeftOutWarning,
     LostKeyError,
     MissingEventsError,
     MissingEventsWarning,
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from arrowroot._objects.poly import PolyHistogram, PolyProfile
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
+    from arrowroot._passes.left_out import LeftOut
     from arrowroot._version import __commit__
     from arrowroot._writing.contexts import FillContext, QueueState
     from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
@@ -128,6 +130,8 @@ __all__ = [
     "Key",
     "Layout",
     "LayoutPlan",
+    "LeftOut",
+    "LeftOutWarning",
     "LogicalRead",
     "LostKeyError",
     "Matrix",
@@ -216,6 +220,7 @@ _LAZY = {
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
+    "LeftOut": "_passes.left_out",
     "Layout": "_layout.layout",
     "TreeColumn": "_api.tree_column",
     "LayoutPlan": "_writing.plan",

@@ -42,6 +42,7 @@ __all__ = [
     "InternalError",
     "InvalidRequestError",
     "InvalidTextError",
+    "LeftOutWarning",
     "LostKeyError",
     "MissingEventsError",
     "MissingEventsWarning",
@@ -163,6 +164,15 @@ class CutShortWarning(RecoveredWarning):
     >>> warnings.filterwarnings("ignore", category=ar.CutShortWarning)
     >>> ar.open("cut.root").missing_bytes > 0
     True
+    """
+
+
+class LeftOutWarning(ArrowrootWarning):
+    """A file, or the rest of it, is left out of a scan with ``on_error="skip"``, as it cannot be read.
+
+    >>> warnings.filterwarnings("ignore", category=ar.LeftOutWarning)
+    >>> ar.scan(["events.root", "not-there.root"], "Events", ["run"], on_error="skip").num_entries
+    100
     """
 
 

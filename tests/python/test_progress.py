@@ -156,7 +156,7 @@ def test_of_many_files_the_one_that_is_opened_or_read_is_named(
     monkeypatch.setattr(Row, "_add", slowly)
     scan = ar.scan(paths, "t", **options)
     # A pass of several batches is at the file of the last one.
-    scan.drain(lambda stats: wait_for(lambda: f"reading {scan._source.place()[-6:]}" in terminal.getvalue()))
+    scan.drain(lambda _: wait_for(lambda: f"reading {scan._source.place()[-6:]}" in terminal.getvalue()))
     assert all(f"reading {path.name}" in terminal.getvalue() for path in paths[:2])
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import Filter, FilterLike
     from arrowroot._passes.filtered import Files, Filtered
     from arrowroot._passes.friends import FriendBranch
+    from arrowroot._passes.left_out import LeavingOut
     from arrowroot._passes.source import EnginePass, Source
     from arrowroot._select.columns import Candidate, Columns
     from arrowroot._select.entries import Entries, EntrySet
@@ -48,6 +49,11 @@ class Chain:
     def location(self) -> str:
         """The first tree, and how many there are besides."""
         return self.tree.location
+
+    @property
+    def leaving_out(self) -> LeavingOut | None:
+        """What takes the files that cannot be read; None: their errors are raised."""
+        return None
 
     @property
     def branches(self) -> Sequence[Candidate]:
@@ -190,16 +196,21 @@ class Chain:
         bound = None if condition is None else self.bound(condition, options)
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"), options)
+        start = self.passes(chosen, entries, options, bound)
+        if bound is not None or not self.is_one_tree:
+            start = partial(_regrouped, start)
+        text = "" if bound is None else bound.text
+        return lambda options: Scan(partial(start, options), self.location, text, self.leaving_out)
+
+    def passes(
+        self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None
+    ) -> Callable[[Options], Source]:
+        """Return what makes passes over columns and entries, of which a filter may select some."""
         if bound is None:
-            start: Callable[[Options], Source] = partial(self.source, chosen, entries)
-            if not self.is_one_tree:
-                start = partial(_regrouped, start)
-            return lambda options: Scan(partial(start, options), self.location)
+            return partial(self.source, chosen, entries)
         from arrowroot._passes.filtered import FilteredSource
 
-        filtered, text = self.filtered(bound, chosen, entries, options), bound.text
-        start = partial(_regrouped, partial(FilteredSource, self.source, filtered))
-        return lambda options: Scan(partial(start, options), self.location, text)
+        return partial(FilteredSource, self.source, self.filtered(bound, chosen, entries, options))
 
     def bound(self, condition: FilterLike, options: Options) -> Filter:
         """Bind a filter to the columns of the first files, which all files must have."""

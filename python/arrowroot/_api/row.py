@@ -14,6 +14,7 @@ from arrowroot._api.file import File
 from arrowroot._api.scan import shown
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
+    ArrowrootError,
     InvalidRequestError,
     NoSuchColumnError,
     NotFoundError,
@@ -26,7 +27,7 @@ from arrowroot._options import Options
 from arrowroot._passes.ahead import begin, in_order, result_of, run
 from arrowroot._passes.concatenated import Concatenated, Reordered
 from arrowroot._sizes import counted, parse_size
-from arrowroot._storage.config import arguments_alone, resolve, resolve_named
+from arrowroot._storage.config import arguments_alone, redacted, resolve, resolve_named
 from arrowroot._storage.readers import Opening, scheme_of
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from arrowroot import _native
+    from arrowroot._filter.bind import Filter
     from arrowroot._passes.filtered import Files
-    from arrowroot._passes.source import EnginePass
+    from arrowroot._passes.left_out import LeavingOut
+    from arrowroot._passes.source import EnginePass, Source
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
     from arrowroot._storage.config import StorageOptions
@@ -192,18 +195,52 @@ class Opened(NamedTuple):
 
 
 def opened_trees(
-    files: list[tuple[str, str | None]], storage: StorageOptions, *, named_by: str | None = None
+    files: list[tuple[str, str | None]],
+    storage: StorageOptions,
+    *,
+    named_by: str | None = None,
+    leaving_out: LeavingOut | None = None,
 ) -> Iterator[Opened]:
     """Open the trees, several remote ones at a time. The first file says which tree is meant where none is named.
 
-    named_by: the file that names these; None: a person named them.
+    named_by: the file that names these; None: a person named them. leaving_out: takes those that cannot be opened;
+    None: the error is raised. If none can be, that of the first one is.
     """
-    first = _open_member(*files[0], storage, named_by)
+    failed: ArrowrootError | None = None
+    rest = iter(files)
+    for location, name in rest:
+        try:
+            first = _open_member(location, name, storage, named_by)
+            if leaving_out is not None:
+                first.tree.digest()  # reads what a row needs to know
+        except ArrowrootError as error:
+            if leaving_out is None:
+                raise
+            leaving_out.not_opened_on(redacted(location), error)
+            failed = failed or error
+            continue
+        break
+    else:
+        raise failed or InvalidRequestError("no files")
     yield first
-    others = [
-        partial(_open_member, location, name or first.path, storage, named_by) for location, name in files[1:]
-    ]
-    yield from in_order(others, _n_ahead(location for location, _ in files))
+
+    def tried(location: str, name: str | None) -> Opened | tuple[str, ArrowrootError]:
+        try:
+            opened = _open_member(location, name or first.path, storage, named_by)
+            if leaving_out is not None:
+                opened.tree.digest()
+        except ArrowrootError as error:
+            return redacted(location), error
+        return opened
+
+    others = (partial(tried, *file) for file in rest)
+    for opened in in_order(others, _n_ahead(location for location, _ in files)):
+        if isinstance(opened, Opened):
+            yield opened
+        elif leaving_out is None:
+            raise opened[1]
+        else:
+            leaving_out.not_opened_on(*opened)
 
 
 def _n_ahead(locations: Iterable[str]) -> int:
@@ -242,11 +279,15 @@ class Row(Chain):
         *,
         named_by: str | None = None,
         with_index: bool = False,
+        leaving_out: LeavingOut | None = None,
     ) -> None:
-        """Open the first file. ``named_by``: as for ``opened_trees``. ``with_index``: look at the index of each."""
+        """Open the first file. ``with_index``: look at the index of each. The others: as for ``opened_trees``."""
         self._n_files = len(files)
+        self._leaving_out = leaving_out
         #: The others, opened as they are drawn; None: all are open.
-        self._waiting: Iterator[Opened] | None = opened_trees(files, storage, named_by=named_by)
+        self._waiting: Iterator[Opened] | None = opened_trees(
+            files, storage, named_by=named_by, leaving_out=leaving_out
+        )
         self._members: list[Member] = []
         self._num_entries = 0
         self._reshuffled: str | None = None
@@ -310,6 +351,11 @@ class Row(Chain):
         return self._members[0]
 
     @property
+    def leaving_out(self) -> LeavingOut | None:
+        """What takes the files that cannot be read."""
+        return self._leaving_out
+
+    @property
     def recorded_index(self) -> tuple[str, ...] | None:
         """The index that all trees record; None: none does, or nobody looked."""
         return self._recorded_index
@@ -323,14 +369,21 @@ class Row(Chain):
             return
         # A row in which one file fails lacks those behind it: it gives nothing any more.
         waiting, self._waiting = self._waiting, iter(())
-        n_others = self._n_files - 1
         with shown(lambda: self._members[-1].url, "opening") or nullcontext() as progress:
             if progress is not None:
-                progress.follow(lambda: (len(self._members) / self._n_files, 0))
-            for _, opened in zip(range(n_others), waiting, strict=True):
+                progress.follow(lambda: (self._n_seen / self._n_files, 0))
+            for opened in waiting:
                 self._add(opened)
+        if self._n_seen != self._n_files:
+            raise InvalidRequestError(f"{self.location}: a file failed before: begin a new scan")
         self._waiting = None
         self._rules.clear()
+
+    @property
+    def _n_seen(self) -> int:
+        """How many files are open, or left out."""
+        n_left_out = 0 if self._leaving_out is None else len(self._leaving_out.not_opened)
+        return len(self._members) + n_left_out
 
     @property
     def members(self) -> list[Member]:
@@ -499,8 +552,25 @@ class Row(Chain):
         self.require(names)
         parts, order = self.parts(entries)
         if order is None:
-            return Concatenated(parts, names, options)
+            return Concatenated(parts, names, options, self._leaving_out)
         return Reordered(parts, names, options, order)
+
+    def passes(
+        self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None
+    ) -> Callable[[Options], Source]:
+        """Return what makes passes; where files may be left out, a filter sees each file by itself."""
+        if bound is None or self._leaving_out is None:
+            return super().passes(chosen, entries, options, bound)
+        from arrowroot._passes.in_turn import InTurn
+
+        def make(options: Options) -> Source:
+            def of_member(member: Member, _: EntrySet) -> Source:
+                return Chain(member.tree()).passes(chosen, None, options, bound)(options)
+
+            parts: list[tuple[Member, EntrySet]] = [(member, None) for member in self.members]
+            return InTurn(parts, chosen, of_member, self._leaving_out)
+
+        return make
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
         """Return what to read of each file, and the order to bring that into; None if it is in order."""

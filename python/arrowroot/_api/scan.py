@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from arrowroot._cost.accounts import Account
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._passes.left_out import LeavingOut, LeftOut
     from arrowroot._passes.source import Source
     from arrowroot._progress import Progress
 
@@ -47,9 +48,16 @@ class Scan:
         40
     """
 
-    def __init__(self, start: Callable[[], Source], where: str, condition: str = "") -> None:
+    def __init__(
+        self,
+        start: Callable[[], Source],
+        where: str,
+        condition: str = "",
+        leaving_out: LeavingOut | None = None,
+    ) -> None:
         """``condition``: the filter's text, to be shown."""
         self._start = start
+        self._leaving_out = leaving_out
         self._where = where
         self._condition = condition
         self._source = start()
@@ -92,6 +100,18 @@ class Scan:
     def stats(self) -> ScanStats:
         """Exact counters of the latest pass, so far."""
         return self._source.stats()
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """Files that could not be opened, and those that the latest pass could not read to their ends: ``on_error``.
+
+        >>> scan = ar.scan(["events.root", "not-there.root"], "Events", ["MET_pt"], on_error="skip")
+        >>> [(one.url.rpartition("/")[2], one.reason) for one in scan.left_out]
+        [('not-there.root', 'missing')]
+        """
+        if self._leaving_out is None:
+            return []
+        return [*self._leaving_out.not_opened, *self._leaving_out.not_read]
 
     def trace(self) -> list[Read]:
         """Return the physical reads of the latest pass, if the scan was made with ``trace=True``.

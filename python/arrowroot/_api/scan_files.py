@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from arrowroot._api.chain import Chain
     from arrowroot._api.scan import Scan
+    from arrowroot._passes.left_out import OnError
     from arrowroot._select.columns import Columns
     from arrowroot._storage.url import Location
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 class FilesOptions(ScanOptions, StorageOptions, total=False):
     """The keyword arguments of ``arrowroot.scan``."""
+
+    on_error: OnError
 
 
 @takes(
@@ -55,6 +58,10 @@ def scan(
         :class:`EventList` are looked for in all files. Entries that go back and forth between files are all
         in memory at once.
 
+    on_error: "raise", or "skip": leave out files that are missing, not reachable, not allowed, damaged or without the
+        tree, with a warning for each, and the rest of a file whose damage shows later; :attr:`Scan.left_out` has
+        them. Or a function, called with each :class:`LeftOut`, which may raise. Entry numbers, and friends, would
+        belong to other entries where a file is left out: not with ``entries`` or ``friends``.
     friends: by their aliases, the files of trees whose columns are read beside: ``{"w": "weights/*.root:W"}``, or
         :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the
         index that the friends record. By number the friends have as many entries, or ``index=False`` says that the
@@ -98,7 +105,16 @@ def opened_chain(
     options: those of the storage among them are used.
     """
     storage = storage_options(options)
-    rows = [Row(expand(paths, tree), storage)]
+    leaving_out = None
+    if options.get("on_error", "raise") != "raise":
+        from arrowroot._passes.left_out import LeavingOut
+
+        leaving_out = LeavingOut(options["on_error"])
+        if friends or options.get("entries") is not None:
+            raise InvalidRequestError(
+                "on_error: not with entries or friends: where a file is left out, numbers mean other entries"
+            )
+    rows = [Row(expand(paths, tree), storage, leaving_out=leaving_out)]
     if not friends:
         return rows[0], rows
     if not hasattr(friends, "items"):

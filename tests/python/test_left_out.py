@@ -1,0 +1,190 @@
+"""Files of a scan that cannot be read: left out with a report, where the user wants that, and an error otherwise."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+N_ENTRIES = 300
+N_FILES = int(os.environ.get("ARROWROOT_FILES", "60"))
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::arrowroot.CutShortWarning")
+
+
+def others_of(number):
+    """Return numbers that compress: what is stored as it is has no checksum in a tree."""
+    return np.random.default_rng(number).integers(0, 4, N_ENTRIES).astype(np.float64)
+
+
+def write(path, number, layout="ttree"):
+    """Write entries that know their file, several clusters of them."""
+    first = number * N_ENTRIES
+    table = pa.table(
+        {
+            "x": np.arange(first, first + N_ENTRIES),
+            "y": [np.arange(i % 3, dtype=np.float32) for i in range(N_ENTRIES)],
+            "other": others_of(number),
+        }
+    )
+    with ar.create(path) as file:
+        # Checksums of RNTuples and of blocks of LZ4 tell damage.
+        file.tree("T", table.schema, flush=100, layout=layout, compression="lz4:1").append(table)
+
+
+def spoil(path, column):
+    """Spoil the last basket, or page, of a column."""
+    with ar.open(path) as file:
+        scan = file["T"].scan([column], trace=True, n_threads=1)
+        scan.drain()
+        last = max(scan.physical_reads(), key=lambda read: read.offset)
+    content = bytearray(path.read_bytes())
+    at = last.offset + last.n_bytes - 20
+    content[at : at + 10] = bytes(255 - byte for byte in content[at : at + 10])
+    path.write_bytes(content)
+
+
+@pytest.fixture(params=["ttree", "rntuple"])
+def layout(request):
+    return request.param
+
+
+@pytest.fixture
+def files(tmp_path, layout):
+    """Return sound files among such as cannot be read, each for another reason, and the numbers of the sound ones."""
+    paths = [tmp_path / f"{number}.root" for number in range(9)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    paths[0].unlink()
+    paths[2].write_bytes(paths[2].read_bytes()[:500])
+    paths[4].write_bytes(b"no ROOT file at all" * 9)
+    with ar.create(paths[6]) as file:
+        file["something"] = "else"
+    return paths, [1, 3, 5, 7, 8]
+
+
+def entries_of(numbers):
+    return [x for number in numbers for x in range(number * N_ENTRIES, (number + 1) * N_ENTRIES)]
+
+
+@pytest.mark.parametrize("condition", [None, "x % 2 == 0", "other >= 0 && x % 2 == 0"])
+@pytest.mark.parametrize("batch_entries", [None, 70])
+def test_sound_files_are_read_and_the_others_reported(files, condition, batch_entries):
+    paths, sound = files
+    options = {} if batch_entries is None else {"batch_entries": batch_entries}
+    with pytest.warns(ar.LeftOutWarning, match="left out: "):
+        scan = ar.scan(paths, "T", ["x", "y"], filter=condition, on_error="skip", **options)
+    table = scan.to_arrow()
+    expected = [x for x in entries_of(sound) if condition is None or x % 2 == 0]
+    assert table["x"].to_pylist() == expected
+    assert table["y"].to_pylist() == [list(map(float, range(x % N_ENTRIES % 3))) for x in expected]
+    assert scan.num_entries == len(sound) * N_ENTRIES
+    found = [(Path(one.url).name, one.reason, one.n_delivered) for one in scan.left_out]
+    assert found == [
+        ("0.root", "missing", 0),
+        ("2.root", "damaged", 0),
+        ("4.root", "damaged", 0),
+        ("6.root", "no tree", 0),
+    ]
+    assert all(isinstance(one.error, ar.ArrowrootError) for one in scan.left_out)
+    assert scan.stats.n_entries == len(expected)
+
+
+@pytest.mark.parametrize("condition", [None, "x >= 0", "other >= 0"])
+@pytest.mark.parametrize("spoilt", ["x", "y", "other"])
+def test_damage_that_shows_later_ends_one_file_alone(tmp_path, layout, condition, spoilt):
+    paths = [tmp_path / f"{number}.root" for number in range(4)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    spoil(paths[0], spoilt)
+    spoil(paths[2], spoilt)
+    told = []
+    scan = ar.scan(paths, "T", ["x", "y", "other"], filter=condition, on_error=told.append, batch_entries=50)
+    for _ in range(2):  # each pass has a report of its own
+        told.clear()
+        table = scan.to_arrow()
+        assert [Path(one.url).name for one in told] == ["0.root", "2.root"]
+        assert scan.left_out == told
+        assert {one.reason for one in told} == {"damaged"}
+        first, third = (one.n_delivered for one in told)
+        assert first < N_ENTRIES
+        assert third < N_ENTRIES
+        numbers = [range(first), range(300, 600), range(600, 600 + third), range(900, 1200)]
+        assert table["x"].to_pylist() == [x for part in numbers for x in part]
+        expected = [others_of(number) for number in range(4)]
+        kept = zip(expected, (first, N_ENTRIES, third, N_ENTRIES), strict=True)
+        assert table["other"].to_pylist() == [value for values, n in kept for value in values[:n]]
+    with pytest.raises(ar.CorruptFileError):
+        ar.scan(paths, "T", ["x", "y", "other"], filter=condition).to_arrow()
+
+
+def test_a_function_may_stop_the_scan(files):
+    paths, _ = files
+
+    def refuse(one):
+        if one.reason == "no tree":
+            raise one.error
+
+    with pytest.raises(ar.NoSuchKeyError, match=r"6\.root"):
+        ar.scan(paths, "T", ["x"], on_error=refuse).to_arrow()
+
+
+def test_without_a_word_the_first_fault_is_an_error(files):
+    paths, _ = files
+    with pytest.raises(ar.NoSuchFileError):
+        ar.scan(paths, "T", ["x"])
+    with pytest.raises(ar.CorruptFileError):
+        ar.scan(paths[1:], "T", ["x"]).to_arrow()
+
+
+def test_if_no_file_can_be_read_the_first_error_is_raised(tmp_path):
+    paths = [tmp_path / "a.root", tmp_path / "b.root"]
+    told = []
+    with pytest.raises(ar.NoSuchFileError, match=r"a\.root"):
+        ar.scan(paths, "T", ["x"], on_error=told.append)
+    assert [Path(one.url).name for one in told] == ["a.root", "b.root"]
+
+
+def test_files_that_differ_are_no_files_to_leave_out(tmp_path):
+    write(tmp_path / "a.root", 1)
+    ar.write(f"{tmp_path}/b.root:T", {"x": np.arange(3, dtype=np.float32)})
+    with pytest.raises(ar.SchemaMismatchError, match=r"b\.root"):
+        ar.scan(tmp_path / "*.root", "T", ["x"], on_error="skip").to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on_error": "ignore"}, "on_error: expected"),
+        ({"on_error": "skip", "entries": [1, 2]}, "not with entries or friends"),
+        ({"on_error": "skip", "friends": {"f": "b.root"}}, "not with entries or friends"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(tmp_path, options, message):
+    write(tmp_path / "a.root", 1)
+    with pytest.raises(ar.InvalidRequestError, match=message):
+        ar.scan(tmp_path / "a.root", "T", ["x"], **options)
+
+
+def test_of_many_files_one_in_twenty_is_broken(tmp_path):
+    """A soak has 2,000, of which 20 are broken: make soak-files."""
+    write(tmp_path / "sound", 0)
+    content = (tmp_path / "sound").read_bytes()
+    every = 100 if N_FILES >= 1000 else 20
+    paths = [tmp_path / f"{number:05}.root" for number in range(N_FILES)]
+    broken = paths[::every]
+    for number, path in enumerate(paths):
+        if number % every:
+            os.link(tmp_path / "sound", path)
+        else:
+            path.write_bytes(content[: 100 * (number // every % 7)])
+    told = []
+    scan = ar.scan(paths, "T", ["x"], on_error=told.append)
+    assert scan.drain().n_entries == (len(paths) - len(broken)) * N_ENTRIES
+    assert [one.url.rpartition("/")[2] for one in told] == [path.name for path in broken]
