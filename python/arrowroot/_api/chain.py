@@ -197,10 +197,25 @@ class Chain:
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"), options)
         start = self.passes(chosen, entries, options, bound)
+        if origin := given.get("origin"):
+            start = self._with_origin(start, entries, origin)
         if bound is not None or not self.is_one_tree:
             start = partial(_regrouped, start)
         text = "" if bound is None else bound.text
         return lambda options: Scan(partial(start, options), self.location, text, self.leaving_out)
+
+    def _with_origin(
+        self, start: Callable[[Options], Source], entries: EntrySet, names: Any
+    ) -> Callable[[Options], Source]:
+        from arrowroot._passes.origin import WithOrigin, chosen
+
+        wanted = chosen(names)
+        return lambda options: WithOrigin(start(options), entries, self.members, self.samples, wanted)
+
+    @property
+    def samples(self) -> Sequence[str]:
+        """The sample of each tree; "" for none."""
+        return [""]
 
     def passes(
         self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None

@@ -35,7 +35,8 @@ from arrowroot._select.events import (
     place_of,
 )
 from arrowroot._storage.config import StorageOptions, redacted
-from arrowroot._storage.url import expand, split_options
+from arrowroot._storage.filesets import fileset
+from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -103,7 +104,7 @@ def index(
             f"{target}: no regular file: an index is put into its place when it is whole"
         )
     parts = Path(f"{target}.parts")
-    files = expand(paths, tree)
+    files = fileset(paths, tree).files
     with held(parts, f"making {target}"):
         before = _Before(target, parts, None if columns is None else id_names(columns, "columns"))
         return _make(target, before, files, progress, storage)

@@ -19,6 +19,7 @@ from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._storage.config import StorageOptions, redacted, secret_names
+from arrowroot._storage.filesets import fileset
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import FilterLike
     from arrowroot._options import ReadOptions, Strings
     from arrowroot._select.columns import Columns, NameFilter
-    from arrowroot._storage.url import Location
+    from arrowroot._storage.filesets import Files
 
     #: What a file and tree were when partitions were made: size in bytes, UUID, number of entries.
     Identity: TypeAlias = tuple[int, str, int]
@@ -226,7 +227,7 @@ class Partition:
     StorageOptions.__annotations__, explained_by=Tree.scan.__doc__, unlisted=StorageOptions.__annotations__
 )
 def partitions(
-    paths: Location | Iterable[Location],
+    paths: Files,
     tree: str | None = None,
     columns: Columns = None,
     *,
@@ -260,7 +261,7 @@ def partitions(
     options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)
     if filter is not None or friends:
         options.refuse_whole_branches()
-    chain, rows = opened_chain(paths, tree, friends, storage)
+    chain, rows = opened_chain(fileset(paths, tree), friends, storage)
     chosen = chain.choose(Choice.of(columns, filter_name, assemble=assemble))
     of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
     owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))

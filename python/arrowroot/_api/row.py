@@ -31,7 +31,7 @@ from arrowroot._storage.config import arguments_alone, redacted, resolve, resolv
 from arrowroot._storage.readers import Opening, scheme_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
     import numpy as np
@@ -192,6 +192,8 @@ class Opened(NamedTuple):
     #: Bytes of the file that came with its opening and stay in memory.
     came_bytes: int
     reopen: Callable[[], File]
+    #: Its number among the files that were named.
+    number: int = 0
 
 
 def opened_trees(
@@ -207,10 +209,10 @@ def opened_trees(
     None: the error is raised. If none can be, that of the first one is.
     """
     failed: ArrowrootError | None = None
-    rest = iter(files)
-    for location, name in rest:
+    rest = iter(enumerate(files))
+    for number, (location, name) in rest:
         try:
-            first = _open_member(location, name, storage, named_by)
+            first = _open_member(location, name, storage, named_by)._replace(number=number)
             if leaving_out is not None:
                 first.tree.digest()  # reads what a row needs to know
         except ArrowrootError as error:
@@ -224,14 +226,15 @@ def opened_trees(
         raise failed or InvalidRequestError("no files")
     yield first
 
-    def tried(location: str, name: str | None) -> Opened | tuple[str, ArrowrootError]:
+    def tried(number: int, file: tuple[str, str | None]) -> Opened | tuple[str, ArrowrootError]:
+        location, name = file
         try:
             opened = _open_member(location, name or first.path, storage, named_by)
             if leaving_out is not None:
                 opened.tree.digest()
         except ArrowrootError as error:
             return redacted(location), error
-        return opened
+        return opened._replace(number=number)
 
     others = (partial(tried, *file) for file in rest)
     for opened in in_order(others, _n_ahead(location for location, _ in files)):
@@ -280,9 +283,17 @@ class Row(Chain):
         named_by: str | None = None,
         with_index: bool = False,
         leaving_out: LeavingOut | None = None,
+        samples: Sequence[str] | None = None,
     ) -> None:
-        """Open the first file. ``with_index``: look at the index of each. The others: as for ``opened_trees``."""
+        """Open the first file.
+
+        with_index: look at the index of each. samples: of each file; None: there are none. The others: as for
+        ``opened_trees``.
+        """
         self._n_files = len(files)
+        self._samples_of_files = samples
+        #: The sample of each tree.
+        self._samples: list[str] = []
         self._leaving_out = leaving_out
         #: The others, opened as they are drawn; None: all are open.
         self._waiting: Iterator[Opened] | None = opened_trees(
@@ -342,6 +353,7 @@ class Row(Chain):
         for rule in self._rules:
             rule(member, differences)
         self._other_types.append(differences)
+        self._samples.append("" if self._samples_of_files is None else self._samples_of_files[opened.number])
         self._members.append(member if is_kept else member._replace(kept=None))
         self._num_entries += tree.num_entries
 
@@ -349,6 +361,12 @@ class Row(Chain):
     def first(self) -> Member:
         """The first tree, with its index."""
         return self._members[0]
+
+    @property
+    def samples(self) -> Sequence[str]:
+        """The sample of each tree; "" for none."""
+        self.open_others()
+        return self._samples
 
     @property
     def leaving_out(self) -> LeavingOut | None:

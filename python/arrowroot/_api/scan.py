@@ -13,7 +13,7 @@ from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import awkward as ak
     import numpy.typing as npt
@@ -58,6 +58,8 @@ class Scan:
         """``condition``: the filter's text, to be shown."""
         self._start = start
         self._leaving_out = leaving_out
+        #: What was said of each sample of the files, by its name: ``metadata`` of a fileset.
+        self.samples: Mapping[str, Mapping[str, Any]] = {}
         self._where = where
         self._condition = condition
         self._source = start()

@@ -11,7 +11,7 @@ from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError
 from arrowroot._options import DEFAULTS, Options, ScanOptions
 from arrowroot._storage.config import StorageOptions, storage_options
-from arrowroot._storage.url import expand
+from arrowroot._storage.filesets import Fileset, fileset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from arrowroot._api.chain import Chain
     from arrowroot._api.scan import Scan
     from arrowroot._passes.left_out import OnError
+    from arrowroot._passes.origin import Origin
     from arrowroot._select.columns import Columns
+    from arrowroot._storage.filesets import Files
     from arrowroot._storage.url import Location
 
     #: Files of trees to be read beside others, by their aliases.
@@ -33,6 +35,7 @@ class FilesOptions(ScanOptions, StorageOptions, total=False):
     """The keyword arguments of ``arrowroot.scan``."""
 
     on_error: OnError
+    origin: Origin | Iterable[Origin]
 
 
 @takes(
@@ -42,7 +45,7 @@ class FilesOptions(ScanOptions, StorageOptions, total=False):
     unlisted=StorageOptions.__annotations__,
 )
 def scan(
-    paths: Location | Iterable[Location],
+    paths: Files,
     tree: str | None = None,
     columns: Columns = None,
     *,
@@ -51,8 +54,9 @@ def scan(
 ) -> Scan:
     """Return one scan over the trees of many files, one after the other.
 
-    paths: a path, a glob ("data/**/*.root", in natural order), or a list of them; each may name its tree,
-        "FILE:TREE", or be the key of a mapping to it.
+    paths: a path, a glob ("data/**/*.root", in natural order), "@files.txt", which lists some, one a line, or a list of
+        them; each may name its tree, "FILE:TREE", or be the key of a mapping to it. Or samples by their names, as
+        coffea's filesets: ``{"tt": {"files": ["tt/*.root"], "metadata": {"xsec": 832}}}``.
     tree: the tree of the files that don't name one; may be left out if the first file has only one.
     entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
         :class:`EventList` are looked for in all files. Entries that go back and forth between files are all
@@ -62,6 +66,8 @@ def scan(
         tree, with a warning for each, and the rest of a file whose damage shows later; :attr:`Scan.left_out` has
         them. Or a function, called with each :class:`LeftOut`, which may raise. Entry numbers, and friends, would
         belong to other entries where a file is left out: not with ``entries`` or ``friends``.
+    origin: some of "sample", "file", "tree" and "entry" (the number in that tree): columns of these names behind the
+        others, so that weights by sample are a join; texts are dictionaries. :attr:`Scan.samples` has the metadata.
     friends: by their aliases, the files of trees whose columns are read beside: ``{"w": "weights/*.root:W"}``, or
         :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the
         index that the friends record. By number the friends have as many entries, or ``index=False`` says that the
@@ -77,8 +83,11 @@ def scan(
         (200, 118)
     """
     Options.of(options)  # before anything is opened
-    chain, _ = opened_chain(paths, tree, friends, options)
-    return chain.scan(columns, options)
+    files = fileset(paths, tree)
+    chain, _ = opened_chain(files, friends, options)
+    found = chain.scan(columns, options)
+    found.samples = files.metadata
+    return found
 
 
 class Friends(NamedTuple):
@@ -97,9 +106,7 @@ class Friends(NamedTuple):
 Friends.__new__ = takes()(Friends.__new__)  # type: ignore[method-assign]  # a NamedTuple takes no __new__ in its body
 
 
-def opened_chain(
-    paths: Location | Iterable[Location], tree: str | None, friends: FriendsLike, options: Mapping[str, Any]
-) -> tuple[Chain, list[Row]]:
+def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any]) -> tuple[Chain, list[Row]]:
     """Open the first of trees in a row, and of those that are read beside them. Return the rows, too.
 
     options: those of the storage among them are used.
@@ -114,7 +121,7 @@ def opened_chain(
             raise InvalidRequestError(
                 "on_error: not with entries or friends: where a file is left out, numbers mean other entries"
             )
-    rows = [Row(expand(paths, tree), storage, leaving_out=leaving_out)]
+    rows = [Row(files.files, storage, leaving_out=leaving_out, samples=files.samples)]
     if not friends:
         return rows[0], rows
     if not hasattr(friends, "items"):
@@ -125,6 +132,6 @@ def opened_chain(
     chain = WithFriends(rows[0])
     for alias, given in friends.items():
         other = given if isinstance(given, Friends) else Friends(given)
-        rows.append(Row(expand(other.paths, other.tree), storage, with_index=other.index is None))
+        rows.append(Row(fileset(other.paths, other.tree).files, storage, with_index=other.index is None))
         chain.add(alias, rows[-1], other.index)
     return chain, rows

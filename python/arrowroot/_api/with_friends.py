@@ -114,6 +114,11 @@ class WithFriends(Chain):
         return self.main.members
 
     @property
+    def samples(self) -> Sequence[str]:
+        """The samples of the main chain's trees."""
+        return self.main.samples
+
+    @property
     def num_entries(self) -> int:
         """Number of entries of the main chain."""
         return self.main.num_entries

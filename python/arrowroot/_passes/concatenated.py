@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot._arrow.chunks import may_be_too_long, taken
 from arrowroot._errors import cancelled
-from arrowroot._passes.in_turn import InTurn
+from arrowroot._passes.in_turn import InTurn, numbers_of
 from arrowroot._passes.source import import_batch
 from arrowroot._select import entries as _entries
 
@@ -104,13 +104,19 @@ class Reordered(Concatenated):
         super().__init__(parts, paths, options)
         self._order = order
         self._batches: Iterator[pa.RecordBatch] | None = None
+        #: Entries that were delivered, and those of the last batch.
+        self._n_sorted = self._n_last = 0
 
     def next_batch(self) -> ArrowBatch | None:
         if self._is_cancelled:
             raise cancelled()
         if self._batches is None:
             self._batches = self._sorted()
-        return next(self._batches, None)
+        batch = next(self._batches, None)
+        if batch is not None:
+            self._n_last = batch.num_rows
+            self._n_sorted += batch.num_rows
+        return batch
 
     def _sorted(self) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -127,6 +133,17 @@ class Reordered(Concatenated):
         if self.column_names:  # a table without columns has no order
             table = table.take(pa.array(self._order))
         return iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Return the numbers that the entries of the last batch have in the row."""
+        import numpy as np
+
+        parts = [
+            numbers_of(entries, range(_entries.count(entries, member.num_entries))) + member.first_entry
+            for member, entries in self._parts
+        ]
+        end = self._n_sorted
+        return np.concatenate(parts)[self._order[end - self._n_last : end]]
 
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         import numpy as np

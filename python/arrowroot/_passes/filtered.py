@@ -225,6 +225,8 @@ class FilteredSource:
         self._second: tuple[Source, int] | None = None
         self._running: Iterator[pa.RecordBatch] | None = None
         self._n_delivered = 0
+        #: Entries of the last batch.
+        self._n_last = 0
         self._n_batches = 0
         self._n_looked_at = 0
         #: Places, among the entries to look at, of those that are read now, and how many were delivered before.
@@ -260,6 +262,7 @@ class FilteredSource:
                 raise cancelled()
             batch = next(self._running, None) if self._running else None
             if batch is not None:
+                self._n_last = batch.num_rows
                 self._n_delivered += batch.num_rows
                 self._n_batches += 1
                 if self._indices is not None:
@@ -481,6 +484,15 @@ class FilteredSource:
             can_be = self._filtered.with_partners(self._rest, self._filtered.entries)
             left = self._make(self._rest, can_be, self._options).plan()
         return replace(joined, filter=self._filtered.condition.text, at_most=left)
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Return the numbers of the entries in the last batch."""
+        import numpy as np
+
+        if self._indices is None:
+            return np.zeros(0, dtype=np.int64)
+        end = self._n_delivered - self._n_before
+        return self._filtered.numbers(self._indices[end - self._n_last : end])
 
     def place(self) -> str:
         return self._first.place()

@@ -11,6 +11,8 @@ from arrowroot._select import entries as _entries
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from arrowroot._api.row import Member
@@ -19,6 +21,17 @@ if TYPE_CHECKING:
     from arrowroot._passes.left_out import LeavingOut
     from arrowroot._passes.source import ArrowBatch, Source
     from arrowroot._select.entries import EntrySet
+
+
+def numbers_of(entries: EntrySet, indices: range) -> npt.NDArray[np.int64]:
+    """Return the numbers of entries by their indices among those that were chosen."""
+    import numpy as np
+
+    if entries is None or isinstance(entries, tuple):
+        first = entries[0] if entries else 0
+        return np.arange(first + indices.start, first + indices.stop, dtype=np.int64)
+    return entries[indices.start : indices.stop]
+
 
 S = TypeVar("S", bound="Source")
 
@@ -49,6 +62,8 @@ class InTurn(Generic[S]):
         self._current = 0
         #: Batches of the current part.
         self._n_delivered = 0
+        #: The part of the last batch, and the indices of its entries among those of the part.
+        self._last = (0, range(0))
         #: True if its fields say what may be missing as those of the first part do; None: nobody looked.
         self._is_like_first: bool | None = None
         self._schema: pa.Schema | None = None
@@ -87,6 +102,9 @@ class InTurn(Generic[S]):
                 continue
             if batch is not None:
                 self._n_delivered += 1
+                part, before = self._last
+                first = before.stop if part == self._current else 0
+                self._last = (self._current, range(first, first + batch.num_rows))
                 return self._like_first(batch, source)
             self._go_on()
         return None
@@ -140,6 +158,14 @@ class InTurn(Generic[S]):
     def _cost_of(self, i: int, source: S) -> Cost:
         """Return the cost of a pass, with the numbers that its entries have in the row."""
         return source.cost().moved(self._parts[i][0].first_entry)
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Return the numbers that the entries of the last batch have in the row."""
+        part, indices = self._last
+        member, entries = self._parts[part]
+        of_source = getattr(self._started.get(part), "numbers", None)
+        here: npt.NDArray[np.int64] = numbers_of(entries, indices) if of_source is None else of_source()
+        return here + member.first_entry
 
     def place(self) -> str:
         return self._parts[min(self._current, len(self._parts) - 1)][0].url

@@ -139,7 +139,7 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
         raise InvalidRequestError(f"expected a path or URL, or several, got {shown(paths)}") from None
 
 
-def _refuse_open(given: object) -> None:
+def refuse_open(given: object) -> None:
     """Raise InvalidRequestError for what is open, where the place of a file is expected."""
     lines = {"only_tree": 'file["t"].scan()', "scan": "tree.scan()", "drain": "scan.to_arrow()"}
     line = next((line for name, line in lines.items() if hasattr(type(given), name)), None)
@@ -157,7 +157,7 @@ def as_location(path: Location) -> str:
         if "\0" not in text:
             return at_home(text)
     except (TypeError, AttributeError):
-        _refuse_open(path)
+        refuse_open(path)
         hint = (
             "; replicas of one file are for open(url, replicas=[...])"
             if isinstance(path, list | tuple)
@@ -208,7 +208,7 @@ def expand(paths: Location | Iterable[Location], tree: object) -> list[tuple[str
     Raises: NoSuchFileError for a glob that matches nothing; InvalidRequestError if there is no path at all, or if one
     has two trees.
     """
-    _refuse_open(paths)
+    refuse_open(paths)
     if not isinstance(tree, str | None):
         line = f"columns={tree!r}" if isinstance(tree, list | tuple) else 'tree="t", columns=["x"]'
         raise InvalidRequestError(f"tree: expected the name of a tree, got {shown(tree)}: write {line}")

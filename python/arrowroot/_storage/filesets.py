@@ -1,0 +1,122 @@
+"""Data sets: samples of files as coffea and others write them down, and lists of files in a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._errors import InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot._render import shown
+from arrowroot._storage.url import each, expand, refuse_open
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeAlias
+
+    from arrowroot._storage.url import Location
+
+    #: What names files: paths and URLs, or trees, or what is said of each file, by these, or samples by their names.
+    Files: TypeAlias = "Location | Iterable[Location] | Mapping[str, Any]"
+
+#: The mark before the name of a file that lists others, one a line.
+LIST = "@"
+_MAX_LIST_BYTES = 64_000_000
+#: What is said of a file in coffea's sets that were preprocessed, and the name of its tree there.
+_TREE, _STEPS, _N_ENTRIES = "object_path", "steps", "num_entries"
+_FILES, _METADATA = "files", "metadata"
+#: The form of a sample, for messages.
+_FORM = '{"sample": {"files": ["a.root"], "metadata": {}}}'
+
+
+class Fileset(NamedTuple):
+    """Files with their trees (None: not known yet), the sample of each ("": none), and what is said of the samples."""
+
+    files: list[tuple[str, str | None]]
+    samples: list[str]
+    metadata: dict[str, Mapping[str, Any]]
+
+
+def fileset(paths: Files, tree: str | None) -> Fileset:
+    """Return the files of places, globs, lists ("@files.txt") and samples, in the order given.
+
+    Raises: what ``expand`` raises; NoSuchFileError or StorageError for a list that cannot be read.
+    """
+    if not isinstance(paths, Mapping) or all(isinstance(value, str) for value in paths.values()):
+        files = _files_of(paths, tree)
+        return Fileset(files, [""] * len(files), {})
+    every: list[tuple[str, str | None]] = []
+    samples: list[str] = []
+    metadata: dict[str, Mapping[str, Any]] = {}
+    for name, given in paths.items():
+        if not isinstance(name, str):
+            raise InvalidRequestError(f"expected the name of a sample, got {shown(name)}")
+        of_sample, metadata[name] = _sample(name, given)
+        files = _files_of(of_sample, tree)
+        every += files
+        samples += [name] * len(files)
+    return Fileset(every, samples, metadata)
+
+
+def _sample(name: str, given: Any) -> tuple[Files, Mapping[str, Any]]:
+    """Return the files of a sample, and what is said of it."""
+    if isinstance(given, Mapping) and _FILES in given:
+        metadata = given.get(_METADATA) or {}
+        if not isinstance(metadata, Mapping):
+            raise InvalidRequestError(
+                f"{shown(name)}: {_METADATA}: expected a mapping, got {shown(metadata)}"
+            )
+        return given[_FILES], metadata
+    if isinstance(given, Mapping) or not isinstance(given, str | bytes | os.PathLike):
+        return given, {}
+    raise InvalidRequestError(
+        f"{shown(name)}: expected the files of a sample, as in {_FORM}, or the name of a tree for each file, "
+        f"got {shown(given)}"
+    )
+
+
+def _files_of(paths: Files, tree: str | None) -> list[tuple[str, str | None]]:
+    if isinstance(paths, Mapping):
+        return expand({place: _tree_of(place, said) for place, said in paths.items()}, tree)
+    refuse_open(paths)
+    every: list[Location] = []
+    for path in each(paths):
+        every += _lines_of(path.removeprefix(LIST)) if isinstance(path, str) and _is_list(path) else [path]
+    return expand(every, tree)
+
+
+def _tree_of(place: object, said: object) -> object:
+    """Return the name of the tree in what is said of a file. Raises: InvalidRequestError for a part of its entries."""
+    if not isinstance(said, Mapping):
+        return said
+    steps, n_entries = said.get(_STEPS), said.get(_N_ENTRIES)
+    if steps:
+        ends = [0, *(step[1] for step in steps)]
+        is_whole = all(step[0] == end for step, end in zip(steps, ends, strict=False)) and (
+            n_entries in (None, ends[-1])
+        )
+        if not is_whole:
+            raise InvalidRequestError(
+                f"{shown(place)}: its {_STEPS} are a part of its entries: give these by entries=, or read all of them"
+            )
+    return said.get(_TREE)
+
+
+def _is_list(path: str) -> bool:
+    return path.startswith(LIST) and not os.path.exists(path)  # noqa: PTH110 - text
+
+
+def _lines_of(path: str) -> list[str]:
+    """Return the places in a list; empty lines, and those that begin with "#", are passed over."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_MAX_LIST_BYTES + 1)
+    except FileNotFoundError:
+        raise NoSuchFileError(f"{LIST}{path}: there is no such list of files") from None
+    except OSError as error:
+        raise StorageError(f"{LIST}{path}: {error.strerror}") from error
+    if len(content) > _MAX_LIST_BYTES or b"\0" in content:
+        raise InvalidRequestError(f"{LIST}{path}: no list of files, one a line")
+    lines = (line.strip() for line in os.fsdecode(content).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]

@@ -1,0 +1,189 @@
+"""Data sets: lists of files, samples as coffea writes them, and columns that say where entries come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+#: Entries of the files, which know their numbers.
+SIZES = {"a": 5, "b": 0, "c": 7, "d": 3}
+
+
+@pytest.fixture(params=["ttree", "rntuple"])
+def folder(request, tmp_path, monkeypatch):
+    """The working directory, with four files of the tree T."""
+    monkeypatch.chdir(tmp_path)
+    for number, (name, n) in enumerate(SIZES.items()):
+        table = pa.table(
+            {
+                "x": pa.array(np.arange(n) + 100 * number, pa.int64()),
+                "y": [[1.5] * (i % 3) for i in range(n)],
+            },
+            pa.schema([("x", pa.int64()), ("y", pa.list_(pa.float64()))]),
+        )
+        with ar.create(f"{name}.root") as file:
+            file.tree("T", table.schema, flush=2, layout=request.param).append(table)
+    return tmp_path
+
+
+def origins(sample_of=None):
+    """Return what the columns of origin are for all entries."""
+    return {
+        "sample": [(sample_of or {}).get(name, "") for name, n in SIZES.items() for _ in range(n)],
+        "file": [f"{name}.root" for name, n in SIZES.items() for _ in range(n)],
+        "tree": ["T"] * sum(SIZES.values()),
+        "entry": [entry for n in SIZES.values() for entry in range(n)],
+        "x": [entry + 100 * number for number, n in enumerate(SIZES.values()) for entry in range(n)],
+    }
+
+
+FILESETS = {
+    "coffea": {
+        "tt": {"files": {"a.root": "T", "b.root": "T"}, "metadata": {"xsec": 832}},
+        "dy": {"files": {"c.root": "T", "d.root": "T"}},
+    },
+    "preprocessed": {
+        "tt": {
+            "files": {
+                name: {"object_path": "T", "steps": steps, "num_entries": n, "uuid": "x", "form": None}
+                for name, steps, n in (("a.root", [[0, 2], [2, 5]], 5), ("b.root", [], 0))
+            },
+            "metadata": {"xsec": 832},
+        },
+        "dy": {"files": {"c.root": {"object_path": "T", "steps": [[0, 7]]}, "d.root": "T"}, "metadata": None},
+    },
+    "lists": {
+        "tt": {"files": ["[ab].root"], "metadata": {"xsec": 832}},
+        "dy": ["c.root", "d.root:T"],
+    },
+    "globs": {"tt": {"files": "[ab].root", "metadata": {"xsec": 832}}, "dy": {"files": "[cd].root"}},
+}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("given", FILESETS.values(), ids=FILESETS)
+def test_samples_are_read_and_told_apart(given):
+    scan = ar.scan(given, "T", ["x"], origin=["sample", "file", "tree", "entry"])
+    table = scan.to_arrow()
+    assert table.column_names == ["x", "sample", "file", "tree", "entry"]
+    expected = origins({"a": "tt", "b": "tt", "c": "dy", "d": "dy"})
+    assert table.to_pydict() == {name: expected[name] for name in table.column_names}
+    assert scan.schema == table.schema
+    assert {name: dict(of) for name, of in scan.samples.items()} == {"tt": {"xsec": 832}, "dy": {}}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_entries": 4},
+        {"filter": "x % 2 == 0"},
+        {"filter": "x % 2 == 0", "batch_entries": 3},
+        {"filter": "x >= 200", "columns": ["y", "x"]},
+        {"filter": "x >= 0", "on_error": print},
+        {"on_error": print, "batch_entries": 2},
+        {"entries": slice(3, 9)},
+        {"entries": [14, 0, 6, 6, 2]},
+        {"entries": [0, 6, 14], "batch_entries": 2},
+        {"entries": [14, 0, 6, 6, 2], "filter": "x != 201"},
+        {"entries": slice(3, 9), "filter": "x != 4", "batch_size": "64 kB"},
+    ],
+    ids=str,
+)
+def test_each_entry_says_where_it_comes_from(options):
+    columns = options.pop("columns", ["x"])
+    scan = ar.scan("*.root", "T", columns, origin=["entry", "file"], **options)
+    for _ in range(2):
+        table = scan.to_arrow()
+        found = dict(
+            zip(origins()["x"], zip(origins()["entry"], origins()["file"], strict=True), strict=True)
+        )
+        rows = list(zip(table["entry"].to_pylist(), table["file"].to_pylist(), strict=True))
+        assert rows == [found[x] for x in table["x"].to_pylist()]
+        assert table.num_rows > 0
+    without = ar.scan("*.root", "T", columns, **options).to_arrow()
+    assert table.select(columns).equals(without)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("condition", [None, "x >= 0"])
+def test_files_that_are_left_out_shift_no_sample(condition):
+    given = {
+        "none": ["gone.root"],
+        "tt": ["a.root", "b.root"],
+        "no": ["lost.root"],
+        "dy": ["c.root", "d.root"],
+    }
+    scan = ar.scan(given, "T", ["x"], filter=condition, on_error=lambda _: None, origin=["sample", "entry"])
+    expected = origins({"a": "tt", "b": "tt", "c": "dy", "d": "dy"})
+    table = scan.to_arrow()
+    assert table.to_pydict() == {name: expected[name] for name in table.column_names}
+
+
+@pytest.mark.usefixtures("folder")
+def test_entries_read_beside_friends_say_where_they_come_from():
+    n = sum(SIZES.values())
+    ar.write("weights.root:W", {"w": np.arange(n)})
+    options = {"friends": {"f": "weights.root:W"}, "origin": "entry"}
+    files = [f"{name}.root" for name in SIZES]
+    table = ar.scan(files, "T", ["x", "f.w"], **options).to_arrow()
+    assert table["entry"].to_pylist() == origins()["entry"]
+    table = ar.scan(files, "T", ["x", "f.w"], filter="f.w > 3", **options).to_arrow()
+    assert table["entry"].to_pylist() == origins()["entry"][4:]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_list_names_files_one_a_line(folder):
+    (folder / "files.txt").write_text("# all\n\n  a.root\n[bc].root:T\nd.root\n")
+    for given in ("@files.txt", ["@files.txt"]):
+        assert ar.scan(given, "T", ["x"]).to_arrow()["x"].to_pylist() == origins()["x"]
+    assert ar.scan({"all": {"files": "@files.txt"}}, "T").num_entries == 15
+    assert len(ar.partitions("@files.txt", "T", ["x"])) == 3  # one file has no entries
+    (folder / "@odd.root").write_bytes((folder / "a.root").read_bytes())
+    assert ar.scan("@odd.root", "T").num_entries == 5
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("given", "options", "error", "message"),
+    [
+        ("@nothing.txt", {}, ar.NoSuchFileError, "@nothing.txt: there is no such list"),
+        ("@a.root", {}, ar.InvalidRequestError, "no list of files"),
+        (
+            {"tt": {"a.root": {"object_path": "T", "steps": [[0, 2]], "num_entries": 5}}},
+            {},
+            ar.InvalidRequestError,
+            "a part of its entries",
+        ),
+        (
+            {"tt": {"a.root": {"object_path": "T", "steps": [[2, 5]]}}},
+            {},
+            ar.InvalidRequestError,
+            "a part of its entries",
+        ),
+        (
+            {"tt": {"files": ["a.root"], "metadata": [1]}},
+            {},
+            ar.InvalidRequestError,
+            "metadata: expected a mapping",
+        ),
+        ({"tt": ["a.root"], "b.root": "T"}, {}, ar.InvalidRequestError, "expected the files of a sample"),
+        ({"tt": 5}, {}, ar.InvalidRequestError, "expected a path or URL"),
+        ("a.root", {"origin": "run"}, ar.InvalidRequestError, "origin: expected some of 'sample'"),
+        ("a.root", {"origin": ["file", "file"]}, ar.InvalidRequestError, "each once"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(given, options, error, message):
+    with pytest.raises(error, match=message):
+        ar.scan(given, "T", ["x"], **options)
+
+
+def test_a_column_of_the_same_name_is_refused(tmp_path):
+    ar.write(f"{tmp_path}/a.root:T", {"entry": [1, 2]})
+    with pytest.raises(ar.InvalidRequestError, match="there is a column 'entry'"):
+        ar.scan(tmp_path / "a.root", origin="entry")
+    assert ar.scan(tmp_path / "a.root", origin="tree").to_arrow()["tree"].to_pylist() == ["T", "T"]
