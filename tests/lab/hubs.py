@@ -22,7 +22,8 @@ WORKLOADS = {"all": 1.0, "10 % of entries": 0.3, "2 % of branches": 0.1}
 class Fault:
     """A place is slower from a night on."""
 
-    #: ``storage``, ``site``, ``cpu`` (of a site's nodes), ``engine`` (everywhere), ``silent`` (a site)
+    #: ``storage``, ``site``, ``cpu`` (of a site's nodes), ``memory`` (of a site, or of one case there), ``engine``
+    #: (everywhere), ``silent`` (a site)
     kind: str
     site: str
     night: int
@@ -30,6 +31,7 @@ class Fault:
     size: float = 0.0
     storage: str = ""
     n_nights: int = 1000
+    case: str = ""
 
     def is_on(self, night: int) -> bool:
         """True if it is there in a night."""
@@ -46,6 +48,7 @@ class Hub:
     n_nights: int = 30
     #: From run to run.
     noise: float = 0.015
+    memory_noise: float = 0.005
     faults: tuple[Fault, ...] = ()
     models: tuple[str, ...] = ("CPU A",)
     #: Share of nights that are slow, half of them for half an hour.
@@ -60,6 +63,7 @@ class Hub:
 
     def _of_site(self, site: str, draw: random.Random) -> list[Figure]:
         found = []
+        memories = _Memories(self, site)
         speed = draw.uniform(0.8, 1.2)
         work = {
             (storage, workload): (draw.uniform(1, 20) * share, draw.uniform(0.2, 0.9))
@@ -95,6 +99,7 @@ class Hub:
                         f"{night:04x}-8000-{draw.getrandbits(48):012x}", at.isoformat(timespec="milliseconds"),
                         base * (of_cpu * MODELS[model] + 1 - of_cpu) * wall, base * of_cpu * MODELS[model] * cpu,
                         1e8 * MODELS[model] * math.exp(draw.gauss(0, 0.01)), model,
+                        peak_rss_bytes=memories.peak_bytes(night, storage, workload, model, on),
                     )
                 )  # fmt: skip
         return found
@@ -102,6 +107,40 @@ class Hub:
     def results(self) -> list[Result]:
         """The same as documents, with 20 counted samples each."""
         return [_result(one, random.Random(one.uuid)) for one in self.figures()]
+
+
+class _Memories:
+    """The peak memories of a site: other chance than that of its times, and less of it."""
+
+    def __init__(self, hub: Hub, site: str) -> None:
+        self._draw = random.Random(f"memory {hub.seed} {site}")
+        self._hub = hub
+        self._usual = {
+            (storage, workload): self._draw.uniform(1e8, 1e9)
+            for storage in hub.storages
+            for workload in WORKLOADS
+        }
+        #: In as many nights as are slow one storage, or all of the site, takes more.
+        self._more = [
+            (
+                self._draw.random() < hub.slow_nights,
+                self._draw.choice((*hub.storages, "")),
+                self._draw.uniform(0.05, 0.3),
+            )
+            for _ in range(hub.n_nights)
+        ]
+
+    def peak_bytes(self, night: int, storage: str, workload: str, model: str, faults: list[Fault]) -> float:
+        """One result; machines with more cores take more for buffers."""
+        peak = self._usual[storage, workload] * MODELS[model] ** 0.1
+        peak *= math.exp(self._draw.gauss(0, self._hub.memory_noise))
+        is_more, where, by = self._more[night]
+        if is_more and where in ("", storage):
+            peak *= 1 + by
+        for one in faults:
+            if one.kind == "memory" and one.case in ("", workload):
+                peak *= 1 + one.size
+        return peak
 
 
 def planted() -> Hub:
@@ -125,9 +164,16 @@ def drawn(seed: int) -> Hub:
         )
         if not any(one.site == other.site or "engine" in (kind, other.kind) for other in faults):
             faults.append(one)
+    # Other chance than that of the times, which stay as they were drawn.
+    of_memory = random.Random(f"memory of hub {seed}")
+    noise, where = math.exp(of_memory.uniform(math.log(0.002), math.log(0.02))), of_memory.choice(sites)
+    if of_memory.random() < 0.5 and not any(one.site == where for one in faults):
+        case = of_memory.choice(("", of_memory.choice([*WORKLOADS])))
+        size = of_memory.uniform(0.1, 1.0)
+        faults.append(Fault("memory", where, of_memory.randint(10, 26), size, case=case))
     versions = {0: "6.38.00", **{one.night: "6.40.00" for one in faults if one.kind == "engine"}}
     return Hub(
-        seed, sites, storages, 30, draw.uniform(0.015, 0.05), tuple(faults), tuple(MODELS), 0.03, versions
+        seed, sites, storages, 30, draw.uniform(0.015, 0.05), noise, tuple(faults), tuple(MODELS), 0.03, versions
     )  # fmt: skip
 
 
@@ -160,7 +206,15 @@ def _result(one: Figure, draw: random.Random) -> Result:
         campaign={"name": "sites", "run": one.run},
         line={"latency_after_ns": LATENCY_NS.get(one.storage, 1e6), "bytes_per_s_after": 1e9},
         samples=[
-            Sample(turn, middle, wall_ns=int(wall * by), cpu_ns=int(cpu * by), counters=counters, **told)
+            Sample(
+                turn,
+                middle,
+                wall_ns=int(wall * by),
+                cpu_ns=int(cpu * by),
+                peak_rss_bytes=int(one.peak_rss_bytes or 0),
+                counters=counters,
+                **told,
+            )
             for turn, by in enumerate(factors)
         ],
         uuid=str(uuid.UUID(one.uuid)),

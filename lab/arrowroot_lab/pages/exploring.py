@@ -30,7 +30,7 @@ AXES = {
     "version": "Version", "cpu_model": "CPU model",
 }  # fmt: skip
 #: metric -> the column of a result; CPU efficiency is made of two of them there.
-_COLUMNS = {
+COLUMNS = {
     "wall_ns": "wall_median_ns", "cpu_ns": "cpu_median_ns", "peak_rss_bytes": "peak_rss_bytes",
     **{key: key for key in READINGS},
 }  # fmt: skip
@@ -64,7 +64,7 @@ def explored(found: Sequence[Summary], most_bytes: int = MOST_BYTES) -> Explored
     timed = [one for one in found if has_time(one)]
     lines: dict[tuple[str, ...], list[_Point]] = {}
     for one in reversed(timed):
-        values = tuple(getattr(one, column) for column in _COLUMNS.values())
+        values = tuple(getattr(one, column) for column in COLUMNS.values())
         lines.setdefault(_line(one), []).append((_minute(one.created_at), values))
     ends = [point[0] for points in lines.values() for point in (points[0], points[-1])]
     first, last = min(ends, default=0), max(ends, default=0)
@@ -147,9 +147,9 @@ def _text(lines: dict[tuple[str, ...], list[_Point]]) -> str:
         "metrics": {
             one.key: {"title": one.title, "form": "rate" if one.key.endswith("_per_s") else one.form}
             for one in (*METRICS.values(), *READINGS.values())
-            if one.key in _COLUMNS or one.key == "cpu_efficiency"
+            if one.key in COLUMNS or one.key == "cpu_efficiency"
         },
-        "columns": list(_COLUMNS),
+        "columns": list(COLUMNS),
     }
     rows = []
     for line in sorted(lines, key=lambda line: [natural(name) for name in line]):

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 from arrowroot_lab.mining.metrics import READINGS
 from arrowroot_lab.watching.alarms import PlaceState
 
-from .exploring import AXES, names_of
+from .exploring import AXES, COLUMNS, names_of
 from .snapshot import explore_page, has_time
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def _clearness(found: Sequence[Summary], metric: str, since: str) -> float:
     """The step of a test at a date over the spread of its results on both sides, each over its kind of machine."""
     usual: dict[tuple[object, ...], list[float]] = {}
     told = [
-        (one, math.log(value))
-        for one in found
-        if has_time(one) and (value := one.cpu_median_ns if metric == "cpu_ns" else one.wall_median_ns)
+        (one, math.log(value)) for one in found if has_time(one) and (value := getattr(one, COLUMNS[metric]))
     ]
     for one, log in told:
         if one.created_at < since:

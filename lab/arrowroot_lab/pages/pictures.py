@@ -107,7 +107,7 @@ def level_matrix(
     columns = sorted({test for _, test in cells}, key=lambda test: (-n_ill[test], natural(test)))
     caption = (
         "Each cell over its own usual level, whichever machines its jobs landed on: 1 is as before, 2 is twice as "
-        "long. No test is compared with another one. Crosses are alarms; of CPU time, where that alone rose."
+        "long. No test is compared with another one. Crosses are alarms; of CPU time or memory, where that alone rose."
     )
     if len(sites) > MAX_ROWS:
         caption += f" The first {MAX_ROWS} of {len(sites)} sites, the ill ones first."

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 WINDOW = 3
 #: So many rounds before them tell the level and its noise, and so many at most.
 LEAST_ROUNDS, MOST_ROUNDS = 8, 30
-#: A level that rose by less is none.
-LEAST_RISE = 0.025
+#: A level that rose by less is none: of a time, and of memory, which kinds of machines differ by.
+LEAST_RISE, LEAST_RISE_OF_MEMORY = 0.025, 0.05
 #: In deviations of the group: the least of the three rounds, the middle one, and how far these two may be apart, or in
 #: shares of the rise. Few rounds tell a deviation badly, and neighbours that are alike rise together: both widen it.
 #: Chosen on some seeds and judged on others: docs/lab/watch.md.
@@ -60,13 +60,14 @@ class Rise:
     end: int | None = None
 
 
-def rises(logs: Array, groups: Mapping[Any, Sequence[int]]) -> list[Rise]:
+def rises(logs: Array, groups: Mapping[Any, Sequence[int]], *, least: float = LEAST_RISE) -> list[Rise]:
     """Return where groups of series rose, in the order in which it was seen.
 
     logs: the logarithm of a figure, by series and round, oldest first; NaN: not measured
     groups: rows of ``logs``, by group, the largest first: of groups that explain a rise alike the first is taken
+    least: a level that rose by less is none
     """
-    judge = _Judge(logs, {key: np.asarray(rows) for key, rows in groups.items() if len(rows)})
+    judge = _Judge(logs, {key: np.asarray(rows) for key, rows in groups.items() if len(rows)}, least)
     for now in range(LEAST_ROUNDS + WINDOW - 1, logs.shape[1]):
         judge.look(now)
     return judge.found
@@ -76,6 +77,7 @@ def rises(logs: Array, groups: Mapping[Any, Sequence[int]]) -> list[Rise]:
 class _Judge:
     logs: Array
     groups: dict[Hashable, Array]
+    least: float
     found: list[Rise] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -136,7 +138,7 @@ class _Judge:
         usual_of = middles(befores, axis=1)
         highest = np.sort(windows, axis=1) - usual_of[:, None]
         could = np.isfinite(windows).all(axis=1) & (np.isfinite(befores).sum(axis=1) >= LEAST_ROUNDS)
-        could &= highest[:, 1] >= math.log1p(LEAST_RISE)
+        could &= highest[:, 1] >= math.log1p(self.least)
         keys = list(self.groups)
         for at in could.nonzero()[0].tolist():
             low, height = highest[at, :2].tolist()

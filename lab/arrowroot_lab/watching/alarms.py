@@ -14,11 +14,13 @@ from arrowroot_lab.documents import in_utc
 from arrowroot_lab.mining.format import shown
 from arrowroot_lab.statistics.rises import LEAST_ROUNDS, WINDOW
 
-from .places import Figure, Group, SiteHistory, SiteRise, histories
+from .places import MEMORY, METRICS, Figure, Group, SiteHistory, SiteRise, histories
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
+#: Metrics for people.
+TITLES = dict(zip(METRICS, ("time", "CPU time", "memory"), strict=True))
 #: So large a share of the sites that could show it makes a rise one of all; and so far apart it may begin, in rounds.
 _SHARE_OF_SITES, _APART = 0.6, 3
 #: Rounds that were missed until a place is silent, and the share of a round by which one may be late.
@@ -42,8 +44,10 @@ class Fault(str, Enum):
 
     ENGINE = "engine"
     STORAGE = "storage"
-    #: CPU time rose in all that a site measures.
+    #: CPU time rose in all that a site measures, with the versions that it had before.
     NODE = "node"
+    #: The same since a version changed there, or memory rose, which no line and no storage takes.
+    SOFTWARE = "node or software"
     #: All of a site rose, and its CPU time did not.
     LINE = "line or storage"
     #: One case at one site: what it reads, and how.
@@ -63,7 +67,7 @@ class PlaceAlarm:
     sites: tuple[str, ...]
     #: None: nobody can tell, as of a place that is silent.
     fault: Fault | None = None
-    #: ``wall_ns`` and ``cpu_ns`` -> how many times what it was.
+    #: Metric of ``places.METRICS`` -> how many times what it was.
     ratios: dict[str, float] = field(default_factory=dict)
     #: The beginning of the first round that shows it, and of that in which it was seen; dates of the last results of
     #: a place that is silent.
@@ -79,9 +83,11 @@ class PlaceAlarm:
     measured: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)
 
     @property
-    def is_of_cpu_alone(self) -> bool:
-        """True if more CPU time is taken and nobody waits longer."""
-        return bool(self.ratios) and "wall_ns" not in self.ratios
+    def more(self) -> str:
+        """What is taken more of while nobody waits longer, as "more CPU time"; "": somebody waits, or it is silent."""
+        if not self.ratios or "wall_ns" in self.ratios:
+            return ""
+        return f"more {' and '.join(told for metric, told in TITLES.items() if metric in self.ratios)}"
 
     def document(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -119,7 +125,7 @@ def alarms_of(all_of: Sequence[SiteHistory], at: datetime) -> list[PlaceAlarm]:
     quiet = {one.sites[0] for one in silent if one.place == one.sites[0]}
     heard = [history for history in all_of if history.site not in quiet]
     opened = [rise for history in heard for rise in _of_site(history)]
-    found = [*_of_all(opened, heard), *silent]
+    found = [*_joined(_of_all(opened, heard), heard), *silent]
     told = {one.place for one in silent}
     found += [one for history in heard for one in _unknown(history, told)]
     order = list(PlaceState)
@@ -135,11 +141,11 @@ def silent_places(figures: Iterable[Figure], at: datetime) -> dict[str, str]:
 
 
 def _of_site(history: SiteHistory) -> list[list[SiteRise]]:
-    """What rose at a site and goes on: a list of each fault, by both metrics, and of all storages if all rose."""
+    """What rose at a site and goes on: a list of each fault, by both times, and of all storages if all rose."""
     faults: list[list[SiteRise]] = []
     opened = [one for one in history.rises if one.is_open]
     storages = set(history.storages())
-    for metric in ("wall_ns", "cpu_ns"):
+    for metric in METRICS:
         ones = [one for one in opened if one.metric == metric]
         parts = [one for one in ones if one.group.kind == "storage"]
         if len(storages) > 1 and {one.group.name for one in parts} == storages and _is_near(parts):
@@ -147,7 +153,12 @@ def _of_site(history: SiteHistory) -> list[list[SiteRise]]:
             ones = [one for one in ones if one not in parts] + [whole]
         for one in ones:
             same = next(
-                (fault for fault in faults if fault[0].group == one.group and _is_near([*fault, one])), None
+                (
+                    fault
+                    for fault in faults
+                    if fault[0].group == one.group and metric != MEMORY and _is_near([*fault, one])
+                ),
+                None,
             )
             if same is None:
                 faults.append([one])
@@ -189,13 +200,37 @@ def _of_all(faults: list[list[SiteRise]], heard: Sequence[SiteHistory]) -> list[
         ):
             continue
         begin = min(fault[0].since for fault in shown_by)
-        # A site whose noise hid some of its series shows the same fault by the others.
+        # A site whose noise hid some of its series shows the same fault by the others; memory is no time.
         same = [
-            one for one in left if one in shown_by or (one[0].history.site in sites and one[0].since >= begin)
+            one
+            for one in left
+            if one in shown_by
+            or (
+                one[0].history.site in sites
+                and one[0].since >= begin
+                and (one[0].metric == MEMORY) == (metric == MEMORY)
+            )
         ]
         found.append(_common(shown_by, kind, name, len(could)))
         left = [fault for fault in left if fault not in same]
     return found + [_single(fault, heard) for fault in left]
+
+
+def _joined(found: Iterable[PlaceAlarm], heard: Iterable[SiteHistory]) -> list[PlaceAlarm]:
+    """One alarm of a place whose time and whose memory rose together."""
+    rhythms = {history.site: rhythm_s(history.rounds) for history in heard}
+    told: list[PlaceAlarm] = []
+    for one in sorted(found, key=lambda one: MEMORY in one.ratios):
+        for at, other in enumerate(told):
+            apart = abs(_time(one.since or "") - _time(other.since or "")).total_seconds()
+            if (one.state, one.place) == (other.state, other.place) and apart <= _APART * rhythms[
+                one.sites[0]
+            ]:
+                told[at] = replace(other, ratios={**other.ratios, **one.ratios})
+                break
+        else:
+            told.append(one)
+    return told
 
 
 def _shared_names(faults: list[list[SiteRise]]) -> list[tuple[str, str, str]]:
@@ -278,14 +313,17 @@ def _single(fault: list[SiteRise], heard: Sequence[SiteHistory]) -> PlaceAlarm:
                 f"engine {engine} {before} -> {now} since, and {', '.join(elsewhere)} with it did not rise"
             )
         else:
-            evidence.append(f"engine {engine} {before} -> {now} since, at no other site: pairs of both tell")
+            pairs = ": pairs of both tell" if ratios.keys() & {"wall_ns", "cpu_ns"} else ""
+            evidence.append(f"engine {engine} {before} -> {now} since, at no other site{pairs}")
             state = PlaceState.SLOWER_ENGINE
     place = site if one.group.kind == "site" else f"{site}, {one.group.kind} {one.group.name}"
     return PlaceAlarm(
         state,
         place,
         (site,),
-        Fault.ENGINE if state is PlaceState.SLOWER_ENGINE else _fault(one.group.kind, ratios),
+        Fault.ENGINE
+        if state is PlaceState.SLOWER_ENGINE
+        else _fault(one.group.kind, ratios, is_new=bool(changed)),
         ratios,
         one.since,
         one.seen,
@@ -295,9 +333,11 @@ def _single(fault: list[SiteRise], heard: Sequence[SiteHistory]) -> PlaceAlarm:
     )
 
 
-def _fault(kind: str, ratios: dict[str, float]) -> Fault:
+def _fault(kind: str, ratios: dict[str, float], *, is_new: bool) -> Fault:
+    if kind == "site" and "cpu_ns" in ratios:
+        return Fault.SOFTWARE if is_new else Fault.NODE
     if kind == "site":
-        return Fault.NODE if "cpu_ns" in ratios else Fault.LINE
+        return Fault.LINE if "wall_ns" in ratios else Fault.SOFTWARE
     return {"storage": Fault.STORAGE, "engine": Fault.ENGINE}.get(kind, Fault.CASE)
 
 
@@ -314,7 +354,7 @@ def _others_of_site(one: SiteRise) -> str:
     storages = dict.fromkeys(one.history.rows[at].storage for at in others)
     levels = {
         storage: one.history.level(
-            [at for at in others if one.history.rows[at].storage == storage], "wall_ns"
+            [at for at in others if one.history.rows[at].storage == storage], one.metric
         )
         for storage in storages
     }
@@ -328,7 +368,8 @@ def _others_of_site(one: SiteRise) -> str:
 
 def _by_metric(one: SiteRise, ratios: dict[str, float]) -> list[str]:
     if "cpu_ns" not in ratios:
-        return ["CPU time as before: what is waited for became slower"] if one.metric == "wall_ns" else []
+        why = "CPU time as before: what is waited for became slower"
+        return [why if "wall_ns" in ratios else "wall time and CPU time as before"]
     return ["CPU time rose: the node, or what it computes"] if one.group.kind in ("site", "storage") else []
 
 

@@ -18,7 +18,15 @@ import numpy as np
 
 from arrowroot_lab.mining.history import lines
 from arrowroot_lab.runs import command_of
-from arrowroot_lab.statistics.rises import LEAST_ROUNDS, MOST_ROUNDS, WINDOW, middles, rises
+from arrowroot_lab.statistics.rises import (
+    LEAST_RISE,
+    LEAST_RISE_OF_MEMORY,
+    LEAST_ROUNDS,
+    MOST_ROUNDS,
+    WINDOW,
+    middles,
+    rises,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +37,9 @@ if TYPE_CHECKING:
 
 #: Rounds on each side that a kind of machine is compared with, and how often it must have been there for that.
 _N_NEIGHBOURS, _LEAST_OF_MODEL = 4, 4
+#: What is judged of a place, as ``metrics`` names it; of several that rose alike the first is told.
+MEMORY = "peak_rss_bytes"
+METRICS = ("wall_ns", "cpu_ns", MEMORY)
 #: The first round of a rise is known to so many rounds.
 _NEAR = 1
 
@@ -53,6 +64,8 @@ class Figure(NamedTuple):
     #: Kind of CPU.
     model: str | None = None
     n_cores: int = 1
+    #: Of the process, resident; None: none is counted.
+    peak_rss_bytes: float | None = None
 
 
 class Group(NamedTuple):
@@ -169,12 +182,12 @@ class SiteHistory:
 
     @cached_property
     def rises(self) -> list[SiteRise]:
-        """What rose, by wall time and by CPU time, ended or not."""
+        """What rose, by each metric, ended or not."""
         groups = self.groups()
         return [
             SiteRise(self, one.group, metric, one)
             for metric, logs in self._logs.items()
-            for one in rises(logs, groups)
+            for one in rises(logs, groups, least=LEAST_RISE_OF_MEMORY if metric == MEMORY else LEAST_RISE)
             if isinstance(one.group, Group)
         ]
 
@@ -195,9 +208,9 @@ class SiteHistory:
 
     @cached_property
     def _logs(self) -> dict[str, Array]:
-        """Logarithms of both times by row and round, as if all had been measured on the same kind of machine."""
+        """Logarithms of each metric by row and round, as if all had been measured on the same kind of machine."""
         shape = len(self.rows), len(self.rounds)
-        told = {"wall_ns": np.full(shape, np.nan), "cpu_ns": np.full(shape, np.nan)}
+        told = {metric: np.full(shape, np.nan) for metric in METRICS}
         models, known = np.full(shape, -1), dict[str, int]()
         controls = [one.control_ns for row in self.results for one in row if one and one.control_ns]
         usual = statistics.median(controls) if controls else None
@@ -205,7 +218,8 @@ class SiteHistory:
             for column, one in enumerate(row):
                 if one is None:
                     continue
-                told["wall_ns"][at, column], told["cpu_ns"][at, column] = _scaled(one, usual)
+                for metric, value in zip(METRICS, _scaled(one, usual), strict=True):
+                    told[metric][at, column] = value
                 if one.model:
                     models[at, column] = known.setdefault(one.model, len(known))
         return {metric: _alike(np.log(values), models) for metric, values in told.items()}
@@ -247,14 +261,14 @@ def _label(row: Row) -> str:
     return " / ".join(filter(None, (row.case, row.storage, row.engine, row.version)))
 
 
-def _scaled(one: Figure, usual: float | None) -> tuple[float, float]:
-    """The wall time and the CPU time, as if the control kernel had taken its usual time: what waits is not scaled."""
+def _scaled(one: Figure, usual: float | None) -> tuple[float, float, float]:
+    """The metrics, as if the control kernel had taken its usual time: what waits is not scaled, nor is memory."""
     if not one.wall_ns:
-        return math.nan, math.nan
+        return math.nan, math.nan, math.nan
     cpu = one.cpu_ns or 0.0
     scale = usual / one.control_ns if usual and one.control_ns else 1.0
     busy = min(cpu / one.n_cores, one.wall_ns)
-    return one.wall_ns + busy * (scale - 1), cpu * scale if cpu else math.nan
+    return one.wall_ns + busy * (scale - 1), cpu * scale or math.nan, one.peak_rss_bytes or math.nan
 
 
 def _alike(logs: Array, models: Array) -> Array:

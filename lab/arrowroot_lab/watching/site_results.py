@@ -22,7 +22,7 @@ MOST_DAYS = 90
 _COLUMNS = (
     "id", "uuid", "site", "storage", "storage_kind", "dataset", "layout", "workload", "strategy", "engine", "version",
     "node", "run", "created_at", "wall_median_ns", "cpu_median_ns", "cpu_minimum_ns", "control_ns", "cpu_model",
-    "n_cores", "campaign",
+    "n_cores", "peak_rss_bytes", "campaign",
 )  # fmt: skip
 _NODE, _DATASET, _LAYOUT = (_COLUMNS.index(name) for name in ("node", "dataset", "layout"))
 
@@ -46,7 +46,7 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
     for row in rows:
         (
             _, uuid, site, storage, storage_kind, dataset, layout, workload, strategy, engine, version, node, run,
-            created_at, wall_ns, cpu_ns, cpu_minimum_ns, control_ns, model, n_cores, _,
+            created_at, wall_ns, cpu_ns, cpu_minimum_ns, control_ns, model, n_cores, peak_rss_bytes, _,
         ) = row  # fmt: skip
         if storage_kind == VIRTUAL:
             continue
@@ -58,7 +58,7 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
             cases[asked] = case
         yield Figure(
             uuid, site, storage, case, engine, version, run, created_at, walls.get(uuid, wall_ns) if node else wall_ns,
-            cpu_minimum_ns if node else cpu_ns, control_ns, model, n_cores,
+            cpu_minimum_ns if node else cpu_ns, control_ns, model, n_cores, peak_rss_bytes,
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from arrowroot_lab.mining.format import age_s, shown
 from arrowroot_lab.mining.results import natural
 
 from .alarms import PlaceState, alarms_of, missed_rounds
-from .places import histories
+from .places import METRICS, histories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +26,8 @@ TO_WATCH = 1.2
 #: So many storages have a column each; of more those of one site alone share the last column.
 _MOST_STORAGES = 6
 _STORAGE, _OTHERS = "storage ", "other storages"
+#: Before a level that is not of the wall time.
+_PREFIXES = dict(zip(METRICS, ("", "CPU ", "memory "), strict=True))
 
 
 class SiteCell(NamedTuple):
@@ -100,7 +102,7 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
     )
     note = (
         "A level is the median of the last three rounds, of what rose alone that of all since, over the usual one, the "
-        "median of the 30 rounds before; CPU: of the CPU time, where that alone rose; missed: rounds, by the site's "
+        "median of the 30 rounds before; CPU, memory: of these, where they alone rose; missed: rounds, by the site's "
         "own rhythm."
     )
     return Sites(
@@ -160,7 +162,7 @@ def _row(
         is_part = own[0].state is PlaceState.SILENT and site not in silent
         # The alarm says what is slower.
         word = own[0].state.value.partition(" ")[0]
-        more = "more CPU time" if all(one.is_of_cpu_alone for one in own) else word
+        more = " and ".join(dict.fromkeys(one.more for one in own)) if all(one.more for one in own) else word
         state = SiteCell("part silent" if is_part else more, "bad")
     elif n_bad:
         state = SiteCell("failing", "bad")
@@ -192,7 +194,7 @@ class Level(NamedTuple):
 
 
 def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
-    """Return the level of some series, by wall time, or by CPU time where that alone rose.
+    """Return the level of some series, by wall time, or by CPU time or memory where that alone rose.
 
     Of what rose alone it is that of all rounds since, as the alarm tells it, else that of the last three.
     """
@@ -201,9 +203,9 @@ def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
         for one in history.rises
         if one.is_open and 2 * len({*one.rise.members} & {*rows}) > len(rows)
     }
-    levels = {metric: history.level(rows, metric) or 0.0 for metric in ("wall_ns", "cpu_ns")}
+    levels = {metric: history.level(rows, metric) or 0.0 for metric in METRICS}
     levels |= {metric: one.ratio for metric, one in risen.items() if {*one.members} == {*rows}}
-    metric = max(levels, key=lambda key: (key in risen, levels[key] >= TO_WATCH, key == "wall_ns"))
+    metric = max(METRICS, key=lambda key: (key in risen, levels[key] >= TO_WATCH, -METRICS.index(key)))
     return Level(levels[metric] or None, metric, metric in risen)
 
 
@@ -214,5 +216,5 @@ def _cell(history: SiteHistory, rows: list[int], n_failed: Mapping[tuple[str, st
     )
     look = "bad" if is_risen or n_bad else "watch" if (level or 0.0) >= TO_WATCH else ""
     newest = max((one for at in rows for one in history.results[at] if one), key=lambda one: one.created_at)
-    told = "CPU " * (metric == "cpu_ns") + shown(level, "ratio") + f", {n_bad} failed" * bool(n_bad)
+    told = _PREFIXES[metric] + shown(level, "ratio") + f", {n_bad} failed" * bool(n_bad)
     return SiteCell(level if told == shown(level, "ratio") else told, look, newest.uuid)

@@ -10,7 +10,8 @@ from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, EXIT_SILENT, EXIT_SLOWE
 from arrowroot_lab.mining import Column, ResultTable, writing
 from arrowroot_lab.mining.format import shown
 
-from .alarms import PlaceState
+from .alarms import TITLES, PlaceState
+from .places import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,6 @@ _SAID = {
     PlaceState.SILENT: ("place", "silent"),
     PlaceState.UNKNOWN: ("place", "not judged yet"),
 }
-_TIMES = {"wall_ns": "time", "cpu_ns": "CPU time"}
 
 
 def exit_code(found: Sequence[PlaceAlarm]) -> int:
@@ -43,12 +43,14 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
 
     n_sites: how many were judged
     """
+    told = {"wall_ns": Column("wall_ratio", "time", "ratio"), "cpu_ns": Column("cpu_ratio", "CPU", "ratio")}
+    if any(MEMORY in one.ratios for one in found):
+        told[MEMORY] = Column("memory_ratio", "memory", "ratio")
     columns = (
         Column("state", "state"),
         Column("place", "place"),
         Column("fault", "fault"),
-        Column("wall_ratio", "time", "ratio"),
-        Column("cpu_ratio", "CPU", "ratio"),
+        *told.values(),
         Column("since", "since", "day"),
     )
     rows = tuple(
@@ -56,8 +58,7 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
             one.state.value,
             one.place,
             one.fault and one.fault.value,
-            one.ratios.get("wall_ns"),
-            one.ratios.get("cpu_ns"),
+            *(one.ratios.get(metric) for metric in told),
             one.since,
         )
         for one in found
@@ -74,13 +75,15 @@ def title(found: Sequence[PlaceAlarm], n_sites: int) -> str:
 
 def headline(found: Sequence[PlaceAlarm]) -> str:
     """Return how many places are ill, and how; "": none is."""
-    counts = Counter((one.state, one.is_of_cpu_alone) for one in found)
+    counts = Counter((one.state, one.more) for one in found)
     told = []
     for state, (what, how) in _SAID.items():
-        if n := counts[state, False]:
-            told.append(f"{n} {what}{'s are' if n > 1 else ' is'} {how}")
-        if n := counts[state, True]:
-            told.append(f"{n} {what}{'s take' if n > 1 else ' takes'} more CPU time")
+        for more in ("", *sorted(one for of, one in counts if of is state and one)):
+            if n := counts[state, more]:
+                said = (
+                    f"{'take' if n > 1 else 'takes'} {more}" if more else f"{'are' if n > 1 else 'is'} {how}"
+                )
+                told.append(f"{n} {what}{'s' if n > 1 else ''} {said}")
     return ", ".join(told)
 
 
@@ -123,7 +126,8 @@ def _line(one: PlaceAlarm) -> str:
 
 def _much(one: PlaceAlarm) -> str | None:
     told = [
-        f"{_TIMES[metric]} x{shown(ratio, 'ratio')}"
-        for metric, ratio in sorted(one.ratios.items(), reverse=True)
+        f"{title} x{shown(one.ratios[metric], 'ratio')}"
+        for metric, title in TITLES.items()
+        if metric in one.ratios
     ]
     return ", ".join(told) or None
