@@ -125,6 +125,7 @@ class Table:
     stored_bytes: int  # fZipBytes
     memory_bytes: int  # fTotBytes
     written_by: str | None  # version of an RNTuple's format, and the writer
+    projections: list[tuple[str, str]]  # of an RNTuple: names, and what they show, "Muon.pt" or "#Muon"
     attribute_sets: list[str]  # of an RNTuple
     def attribute_set(self, name: str) -> Table: ...
     def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
@@ -289,6 +290,7 @@ class FileWriter:
         autosave_bytes: int,
         generates_offsets: bool,
         page_bytes: int | None,
+        projections: Sequence[tuple[str, str, str]],
         notes: Any,
     ) -> TableWriter:
         """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.

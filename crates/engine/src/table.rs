@@ -52,6 +52,12 @@ pub trait Table: Send + Sync {
         Recorded::default()
     }
 
+    /// The columns that are further names, and what they show: another one, a member of it (`Muon.pt`), or lengths (`#Muon`).
+    /// A tree has none.
+    fn projections(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Number of its columns and groups.
     fn n_columns(&self) -> usize;
 

@@ -137,6 +137,11 @@ impl PyTable {
     }
 
     #[getter]
+    fn projections(&self) -> Vec<(String, String)> {
+        self.table.projections()
+    }
+
+    #[getter]
     fn attribute_sets(&self) -> Vec<&str> {
         self.table.attribute_sets()
     }

@@ -10,7 +10,7 @@ use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
 use arrowroot_writer::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Error, FileSettings, FileWriter, Flush, Format, Lists,
-    NumberEncoding, Precision, TableSettings, TableWriter, TreeNotes,
+    NumberEncoding, Precision, ProjectedField, TableSettings, TableWriter, TreeNotes,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
@@ -85,7 +85,7 @@ impl PyFileWriter {
     }
 
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]
-    #[pyo3(signature = (directory, name, title, schema, kind, *, recorded, layouts, compression, titles, counters, flush, max_cluster_bytes, baskets, autosave_bytes, generates_offsets, page_bytes, notes))]
+    #[pyo3(signature = (directory, name, title, schema, kind, *, recorded, layouts, compression, titles, counters, flush, max_cluster_bytes, baskets, autosave_bytes, generates_offsets, page_bytes, projections, notes))]
     fn table(
         &self,
         py: Python<'_>,
@@ -105,6 +105,7 @@ impl PyFileWriter {
         autosave_bytes: u64,
         generates_offsets: bool,
         page_bytes: Option<u32>,
+        projections: Vec<(String, String, String)>,
         notes: Notes,
     ) -> PyResult<PyTableWriter> {
         let schema = Arc::new(schema_in(&schema)?);
@@ -139,6 +140,10 @@ impl PyFileWriter {
             autosave_bytes,
             generates_offsets,
             page_bytes,
+            projections: projections
+                .into_iter()
+                .map(|(name, source, title)| ProjectedField { name, source, title })
+                .collect(),
             notes: notes.into_notes(),
         };
         let (file, columns) = (Arc::clone(&self.file), Arc::clone(&schema));

@@ -66,8 +66,8 @@ pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use pipeline::Written;
 pub use queue::{Queue, QueueReport, QueueSettings};
 pub use settings::{
-    Annotation, Baskets, ColumnCodec, ColumnLayout, Flush, Format, Lists, NumberEncoding, Precision, TableSettings,
-    TreeNotes,
+    Annotation, Baskets, ColumnCodec, ColumnLayout, Flush, Format, Lists, NumberEncoding, Precision, ProjectedField,
+    TableSettings, TreeNotes,
 };
 pub use table::TableWriter;
 pub use table_format::{EncodeTask, Encoded, Save, TableFormat};

@@ -154,6 +154,17 @@ pub enum NumberEncoding {
     Plain,
 }
 
+/// A further name for a field of an RNTuple, or for a part of it: it takes no bytes of pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectedField {
+    /// The name.
+    pub name: String,
+    /// The column, or the member behind it and a dot, that it shows: `Muon.pt`; the lengths of lists: `#Muon`.
+    pub source: String,
+    /// Its title.
+    pub title: String,
+}
+
 /// The settings of a table.
 #[derive(Debug, Clone)]
 pub struct TableSettings {
@@ -185,6 +196,8 @@ pub struct TableSettings {
     pub generates_offsets: bool,
     /// Most bytes of the pages of an RNTuple before compression; `None`: ROOT's default.
     pub page_bytes: Option<u32>,
+    /// The projected fields of an RNTuple; a tree has none.
+    pub projections: Vec<ProjectedField>,
     /// The notes of a tree; an RNTuple records none.
     pub notes: TreeNotes,
 }
@@ -205,6 +218,7 @@ impl Default for TableSettings {
             autosave_bytes: TREE_AUTOSAVE_BYTES,
             generates_offsets: false,
             page_bytes: None,
+            projections: Vec::new(),
             notes: TreeNotes::default(),
         }
     }

@@ -83,6 +83,10 @@ impl TableWriter {
             let what = "an RNTuple records no aliases, index, friends or user info: a tree does".to_owned();
             return Err(Error::InvalidRequest { what });
         }
+        if format == Format::Tree && !settings.projections.is_empty() {
+            let what = "a tree has no projected fields: it has aliases, and an RNTuple has these".to_owned();
+            return Err(Error::InvalidRequest { what });
+        }
         let index = notes.index.as_ref();
         let index = index.map(|(major, minor)| IndexValues::new(schema, major, minor.as_deref()).map(Arc::new));
         let index = index.transpose()?;
@@ -123,6 +127,7 @@ impl TableWriter {
                     title,
                     compression,
                     page_bytes: settings.page_bytes.unwrap_or(PAGE_BYTES) as usize,
+                    projections: settings.projections.clone(),
                     arrow_schema: if settings.records_schema { recorded.for_ntuple()? } else { None },
                 };
                 let columns: Vec<NtupleColumn> = columns.into_iter().map(Column::into_ntuple).collect();

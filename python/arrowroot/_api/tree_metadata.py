@@ -171,6 +171,14 @@ class TreeMetadata:
         return found
 
     @property
+    def projections(self) -> dict[str, str]:
+        """Columns of an RNTuple that are further names, and what they show: "Muon.pt", or "#Muon" for lengths of lists.
+
+        They take no bytes of pages. Those that show parts of several fields are not among them. A TTree has none.
+        """
+        return dict(self._native.projections)
+
+    @property
     def attribute_sets(self) -> list[str]:
         """Names of an RNTuple's attribute sets, which are notes on ranges of its entries. A TTree has none."""
         return self._native.attribute_sets

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arrowroot._api.tree import Tree
     from arrowroot._converting.formats import NamedFile
     from arrowroot._filter.bind import Filter
+    from arrowroot._layout.settings import Format as TableFormat
 
 #: Most entries of a batch of Parquet, which knows no sizes.
 _MAX_ROWS = 1 << 16
@@ -50,6 +51,8 @@ class Choice(NamedTuple):
     entries: slice | None = None
     batch_size: str = "64 MB"
     n_threads: int = 0
+    #: The format of the tables of the output, where that is a file of ROOT's: what projected fields become.
+    format: TableFormat | None = None
 
 
 class InputTable(NamedTuple):
@@ -65,6 +68,8 @@ class InputTable(NamedTuple):
     #: Entries, as far as they are known.
     n_entries: int
     titles: dict[str, str] = {}  # noqa: RUF012 - never changed
+    #: Projected fields that are written as such, and are no columns of it.
+    projections: dict[str, str] = {}  # noqa: RUF012 - never changed
     #: What a tree records besides.
     notes: Carried = Carried()
     scan: Scan | None = None
@@ -191,6 +196,10 @@ def _tree_of(file: File, path: str) -> Tree:
 
 
 def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -> InputTable:
+    projections = _projections_kept(tree, choice)
+    if projections:
+        columns = [name for name in _names_of(tree, choice) if name not in projections]
+        choice = choice._replace(columns=columns)
     with warnings.catch_warnings():
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
@@ -207,7 +216,9 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
     left_out += [
         (path, "it has too few entries") for path in selection.paths if path not in scan.column_names
     ]
-    names = set(scan.column_names)
+    if choice.format == "ttree":
+        projections = {}
+    names = {*scan.column_names, *projections}
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = re.sub(r";[0-9]+$", "", path) if is_alone else path
     has_all_entries = choice.filter is None and choice.entries is None
@@ -221,11 +232,40 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
         lambda: iter(scan),
         scan.num_entries,
         titles,
+        projections,
         notes,
         scan,
         choice.filter is not None,
         tuple((f"{name}: column {path!r}", why) for path, why in left_out),
     )
+
+
+def _projections_kept(tree: Tree, choice: Choice) -> dict[str, str]:
+    """Return the projected fields that are no columns of the output, and what they show.
+
+    They are projected there, too, or a tree has branches of their names anyway, as members and counters.
+    """
+    if choice.format is None or not tree.projections:
+        return {}
+    names = set(_names_of(tree, choice))
+
+    def is_kept(name: str, source: str) -> bool:
+        path = source.removeprefix("#")
+        if choice.format == "ttree" and name != ("n" if path != source else "") + path.replace(".", "_"):
+            return False
+        ends = (end for end, letter in enumerate(f"{path}.") if letter == ".")
+        return name in names and any(path[:end] in names for end in ends)
+
+    return {name: source for name, source in tree.projections.items() if is_kept(name, source)}
+
+
+def _names_of(tree: Tree, choice: Choice) -> list[str]:
+    """Return the columns that are chosen, readable or not if none is named."""
+    if choice.columns is None:
+        return tree.column_names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnsupportedColumnWarning)
+        return tree.choose(choice.columns)
 
 
 def _check_columns(names: Sequence[str], where: str) -> None:

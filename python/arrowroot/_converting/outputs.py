@@ -237,6 +237,8 @@ def _to_root(
             left_out += table.left_out
             notes += _of_table(table, table.notes.left_out if is_tree else table.notes.lost_in("an RNTuple"))
             options = style.options(table.title, table.titles)
+            if table.projections:
+                options["projections"] = table.projections
             writer = file.tree(name, table.schema, **{**options, **(table.notes.options if is_tree else {})})
             for batch in table.batches():
                 writer.append(batch)

@@ -29,6 +29,7 @@ from arrowroot._layout.columns import (
     rules_of,
 )
 from arrowroot._layout.precision import OF_NTUPLE, OF_TREE, parse_precision
+from arrowroot._layout.projections import checked_source
 from arrowroot._render import shown
 from arrowroot._sizes import parse_size
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from arrowroot._layout.columns import Encoding, Lists, Rules
     from arrowroot._layout.precision import Precision
+    from arrowroot._layout.projections import ProjectionsLike
     from arrowroot._layout.settings import Compression, Flush, Format
     from arrowroot._writing.plan import LayoutPlan
 
@@ -68,7 +70,7 @@ _FORMATS = ("ttree", "rntuple")
 GENERATED_OFFSETS: Final = "kGenerateOffsetMap"
 #: Fields that a format does not have.
 _OF_TREE = ("split", "memberwise", "lists", "counters", "classes")
-_OF_NTUPLE = ("encoding",)
+_OF_NTUPLE = ("encoding", "projections")
 #: Letters of a message of a file that are shown.
 _MAX_MESSAGE = 500
 
@@ -109,6 +111,10 @@ class Layout:
     precision: None, "Double32[0,10,12]", "Float16[0,0,10]", "mantissa:10", "Real32Trunc:16", "Real32Quant:12[0,1]".
     encoding: of the numbers of an RNTuple: "auto", "split" or "plain".
 
+    projections: of an RNTuple, further names of columns, members and lengths, which take no bytes of pages:
+        ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": the names that a flat tree has for the members and lengths
+        of all records and lists; None for none.
+
     Layouts are values: equal if all of that is, and hashable.
 
     Raises: InvalidRequestError for what makes no sense, naming the key and what is possible.
@@ -131,6 +137,7 @@ class Layout:
     classes: Rules[str]
     precision: Rules[Precision | None]
     encoding: Rules[Encoding]
+    projections: Rules[str]
 
     @takes()
     def __init__(
@@ -151,6 +158,7 @@ class Layout:
         classes: Mapping[str, str] | Unsaid = OF_LAYOUT,
         precision: ByColumn[str | None] | Unsaid = OF_LAYOUT,
         encoding: ByColumn[Encoding] | Unsaid = OF_LAYOUT,
+        projections: ProjectionsLike | Unsaid = OF_LAYOUT,
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "base")}
         said = {name: value for name, value in said.items() if value is not OF_LAYOUT}
@@ -162,7 +170,9 @@ class Layout:
         self._check()
 
     def _checked(self, name: str, value: Any) -> Any:
-        if name in BY_COLUMN:
+        if name == "projections" and value is None:
+            return ()
+        if name in _CHECKS:
             check: Any = _CHECKS[name]
             rules = rules_of(value, name, check)
             return merged(rules, getattr(self, name)) if isinstance(value, Mapping) else rules
@@ -199,6 +209,7 @@ class Layout:
             rules = getattr(self, name)
             if rules != getattr(_ROOTS, name):
                 what = "an RNTuple has none" if self.format == "rntuple" else "a tree has none"
+                what += ": it has aliases" if name == "projections" else ""
                 raise InvalidRequestError(f"{name}={dict(rules)!r}: {what}; format={self.format!r}")
         for name in ("io_features", "autosave") if self.format == "rntuple" else ():
             value = getattr(self, name)
@@ -322,7 +333,7 @@ class Layout:
 
     def __repr__(self) -> str:
         said = {name: value for name, value in vars(self).items() if value != getattr(_ROOTS, name)}
-        by_column = {name: _shown(value) for name, value in said.items() if name in BY_COLUMN}
+        by_column = {name: _shown(value) for name, value in said.items() if name in _CHECKS}
         inside = ", ".join(f"{name}={shown(value)}" for name, value in {**said, **by_column}.items())
         return f"Layout({inside})"
 
@@ -408,6 +419,7 @@ _CHECKS = {
     "classes": _checked_class,
     "precision": parse_precision,
     "encoding": _checked_encoding,
+    "projections": checked_source,
 }
 
 

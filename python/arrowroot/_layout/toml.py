@@ -18,11 +18,13 @@ _MAX_BYTES = 1 << 20
 _KEYS = (
     "base", "format", "flush", "basket_size", "page_size", "autosave", "io_features", "compression",
 )  # fmt: skip
+#: Keys of tables.
+_OF_NAMES = (*BY_COLUMN, "projections")
 #: Values that TOML has no word for.
 _NONE = "none"
 _MAY_BE_NONE = (
     "flush", "basket_size", "page_size", "autosave", "io_features", "compression", "split",
-    "precision",
+    "precision", "projections",
 )  # fmt: skip
 
 
@@ -56,7 +58,7 @@ def _of_text(text: str, where: str) -> dict[str, Any]:
         given = toml.parsed(text)
     except toml.TomlError as error:
         raise InvalidRequestError(f"{where}: {error}") from None
-    known = (*_KEYS, *BY_COLUMN)
+    known = (*_KEYS, *_OF_NAMES)
     for key in given:
         if key not in known:
             near = nearest(key, known)
@@ -79,7 +81,7 @@ def dump(layout: Mapping[str, Any]) -> str:
     lines = []
     tables = []
     for key, value in layout.items():
-        if key in BY_COLUMN:
+        if key in _OF_NAMES:
             if value:
                 tables += ["", f"[{key}]", *_pairs(value)]
         elif key == "compression" and not isinstance(value, str | int | tuple | None):

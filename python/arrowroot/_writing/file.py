@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from arrowroot._cost.stalls import Stalls
     from arrowroot._layout.layout import LayoutLike, Unsaid
+    from arrowroot._layout.projections import ProjectionsLike
     from arrowroot._layout.settings import Codec, Compression, Flush
     from arrowroot._storage.url import Location
     from arrowroot._writing.contexts import QueueState
@@ -461,6 +462,7 @@ def write(
     flush: Flush | Unsaid = OF_LAYOUT,
     basket_size: int | str | Unsaid | None = OF_LAYOUT,
     page_size: int | str | Unsaid | None = OF_LAYOUT,
+    projections: ProjectionsLike | Unsaid = OF_LAYOUT,
     reproducible: bool = False,
     n_threads: int = 0,
     buffers: int | str = BUFFERS,
@@ -479,7 +481,7 @@ def write(
         that are in memory, or in the first batch of a stream that has entries, may have missing values.
     layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
         is smaller and is written and read faster, from ROOT 6.34 on; or how it is stored in all detail: a
-        :class:`Layout`, the name of a preset, or the path of a TOML file. The four options below count more.
+        :class:`Layout`, the name of a preset, or the path of a TOML file. The options below count more.
     title: of the table; ``titles``: of columns, by name.
     compression: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; or those by column:
         ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
@@ -490,6 +492,8 @@ def write(
         has at most 64 MB, and a quarter of ``buffers``, before it is compressed.
     basket_size, page_size: bytes of a basket of a tree or a page of an RNTuple, uncompressed; None: baskets fit the
         cluster, pages are as ROOT's.
+    projections: of an RNTuple, further names for columns, members and lengths, which take no bytes of pages:
+        ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": those that a flat tree has.
 
     Raises: InvalidRequestError, UnsupportedError, StorageError, as :meth:`TableWriter.append` and :func:`create` do; no
         file is left then, and an older one is what it was.
@@ -511,6 +515,7 @@ def write(
             flush=flush,
             basket_size=basket_size,
             page_size=page_size,
+            projections=projections,
         )
         table.add_all(data)
 

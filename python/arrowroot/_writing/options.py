@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from arrowroot._layout.layout import LayoutLike, Unsaid
+    from arrowroot._layout.projections import ProjectionsLike
     from arrowroot._layout.settings import Compression, Flush
     from arrowroot._writing.contexts import QueueState
     from arrowroot._writing.notes import Aliases, Friends, Index, UserInfo
 
 #: The fields that calls that write take beside a layout.
-SHORTHANDS = ("compression", "flush", "basket_size", "page_size")
+SHORTHANDS = ("compression", "flush", "basket_size", "page_size", "projections")
 #: Buffers of a table that are filled or compressed at the same time, at most.
 N_BUFFERS = 4
 POLICIES = ("fullest", "fifo", "single")
@@ -107,6 +108,7 @@ class TableOptions(TypedDict, total=False):
     flush: Flush | Unsaid
     basket_size: int | str | Unsaid | None
     page_size: int | str | Unsaid | None
+    projections: ProjectionsLike | Unsaid
     aliases: Aliases
     index: Index | None
     friends: Friends

@@ -294,6 +294,7 @@ def _read(
     with open_file(path) as file:
         tree = file[name]
         assert isinstance(tree, Tree)  # noqa: S101 - it was written as one
+        projected = tree.projections
         branches = tuple(
             PlannedBranch(
                 branch.path,
@@ -304,7 +305,7 @@ def _read(
                 branch.compression,
             )
             for branch in tree.branches
-            if not branch.is_group and not branch.is_part
+            if not branch.is_group and not branch.is_part and branch.path not in projected
         )
         looked_at = 0 if sample is None else sample.num_rows
         cluster_entries = _cluster_entries(layout, tree) if looked_at else None

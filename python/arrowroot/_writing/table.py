@@ -17,6 +17,7 @@ from arrowroot._errors import (
     not_picklable,
 )
 from arrowroot._layout import settings
+from arrowroot._layout.projections import projections_of
 from arrowroot._layout.readers import warn_of_few_readers
 from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
@@ -435,8 +436,10 @@ class TableWriter:
         schema = conformer.schema
         known = [one.known for one in first]
         layout, titles = self._layout, self._titles
+        projections = projections_of(layout.projections, schema, titles, self._where)
+        projected = {one.name for one in projections}
         for name in titles:
-            if name not in schema.names:
+            if name not in schema.names and name not in projected:
                 near = nearest(name, schema.names)
                 raise NoSuchColumnError(
                     f"{self._where}: titles: no column {name!r}", name, near, known=schema.names
@@ -473,6 +476,7 @@ class TableWriter:
                 autosave_bytes=0 if layout.autosave is None else parse_size(layout.autosave, "autosave"),
                 generates_offsets=layout.io_features is not None,
                 page_bytes=settings.page_bytes(layout.page_size, layout.format),
+                projections=projections,
                 notes=self._notes,
             )
         return self._native

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arrowroot._converting.formats import NamedFile
     from arrowroot._converting.inputs import Input, InputTable
     from arrowroot._converting.outputs import Written
+    from arrowroot._layout.settings import Format
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,10 +42,15 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidRequestError("--cost and --fjr: the layers of writing are counted for a ROOT file")
     named = [("OUTPUT", target.file), ("--fjr", options.fjr)]
     destinations.check(named, {source.file: "the file to read"})
-    choice = inputs.Choice(
-        column_texts(options.columns), options.filter, options.entries, options.batch_size, options.threads
-    )
     style = style_of(options)
+    choice = inputs.Choice(
+        column_texts(options.columns),
+        options.filter,
+        options.entries,
+        options.batch_size,
+        options.threads,
+        style.whole().format if target.format == "root" else None,
+    )
     given = inputs.input_of(source, choice, storage_options(options))
     given = outputs.writable(given, target)
     outputs.check_style(target, style, [table.name for table in given.tables], options.input)
@@ -62,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
             "--verify: the layout has reduced precision, so the output differs from the input"
         )
     with Progress("converting") as progress:
-        check = _Check(given, target) if options.verify else None
+        check = _Check(given, target, choice.format) if options.verify else None
         written = outputs.write_all(given, target, style, _Shown(progress), check)
     for path, reason in [*written.left_out, *written.notes_left_out]:
         print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
@@ -127,16 +133,18 @@ class _Shown:
 class _Check:
     """Reads an output back before it is published, and compares it with the input."""
 
-    def __init__(self, given: Input, target: NamedFile) -> None:
+    def __init__(self, given: Input, target: NamedFile, layout: Format | None) -> None:
+        """``layout``: the format of the tables, where the output is a file of ROOT's."""
         self._given = given
         self._target = target
+        self._format = layout
 
     def __call__(self, path: str, names: list[str]) -> list[str]:
         """Return where the output differs from the input, nothing if it does not."""
         differences = []
         for table, name in zip(self._given.tables, names, strict=True):
             place = self._target._replace(file=path, table=name if self._target.format == "root" else None)
-            (back,) = inputs.input_of(place, inputs.Choice(), {}).tables
+            (back,) = inputs.input_of(place, inputs.Choice(format=self._format), {}).tables
             found = compare.difference((table.schema, table.batches()), (back.schema, back.batches()))
             if found is not None:
                 what = f"{name!r} read back is" if name else "read back, it is"

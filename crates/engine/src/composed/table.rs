@@ -104,6 +104,10 @@ impl Table for Composed {
         Recorded { index: self.index.as_ref(), ..self.inner.recorded() }
     }
 
+    fn projections(&self) -> Vec<(String, String)> {
+        self.inner.projections()
+    }
+
     fn n_columns(&self) -> usize {
         self.columns.len() + self.others.len()
     }

@@ -1,9 +1,11 @@
 //! An RNTuple as a table. Its columns are fields: those at the top, and the members of records in them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Schema as ArrowSchema};
 use arrowroot_arrow::TextForm;
+use arrowroot_arrow::stored::original_name;
 use arrowroot_file::{Error, File, Result, nearest, permanent};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
@@ -95,6 +97,20 @@ impl Table for Ntuple {
 
     fn sizes(&self) -> Result<Sizes> {
         Ok(self.page_sizes()?.whole.sizes())
+    }
+
+    fn projections(&self) -> Vec<(String, String)> {
+        if self.schema().fields().all(|field| field.source().is_none()) {
+            return Vec::new();
+        }
+        let paths: HashMap<FieldId, &str> = self.members().iter().map(|one| (one.field(), one.path())).collect();
+        let projection = |id: ColumnId| {
+            let (source, is_cardinality) = self.schema().projection_of(self.member(id).field())?;
+            let names = paths.get(&source)?.split('.').map(original_name);
+            let mark = if is_cardinality { "#" } else { "" };
+            Some((self.member(id).path().to_owned(), format!("{mark}{}", names.collect::<Vec<_>>().join("."))))
+        };
+        self.top_members().into_iter().filter_map(projection).collect()
     }
 
     fn n_columns(&self) -> usize {

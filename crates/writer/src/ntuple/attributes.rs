@@ -73,6 +73,7 @@ pub(super) fn write(
         title: String::new(),
         compression,
         page_bytes: super::MAX_PAGE_BYTES,
+        projections: Vec::new(),
         arrow_schema: None,
     };
     let mut set = NtupleFormat::new(file, &columns, settings)?;

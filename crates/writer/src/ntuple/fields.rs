@@ -114,7 +114,7 @@ struct Adding<'s> {
 }
 
 /// Name of the items of collections and arrays.
-const ITEM: &str = "_0";
+pub(super) const ITEM: &str = "_0";
 
 impl Adding<'_> {
     fn field(&mut self, name: &str, title: &str, data_type: &DataType, around: Around) -> Result<Node> {

@@ -20,7 +20,7 @@ use crate::cluster::Cluster;
 use crate::codec::{Codec, SAMPLE_BYTES};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
-use crate::settings::{self, ColumnCodec, ColumnLayout, Precision};
+use crate::settings::{self, ColumnCodec, ColumnLayout, Precision, ProjectedField};
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
 
 mod attributes;
@@ -29,6 +29,7 @@ mod elements;
 mod fields;
 mod metadata;
 mod pages;
+mod projections;
 mod record;
 
 use distinct::Distinct;
@@ -78,6 +79,8 @@ pub struct NtupleSettings {
     pub compression: CompressionSetting,
     /// Longest page in bytes, uncompressed; ROOT's default is 1 MiB.
     pub page_bytes: usize,
+    /// Its projected fields.
+    pub projections: Vec<ProjectedField>,
     /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without: in the attribute set `ARROW`.
     pub arrow_schema: Option<String>,
 }
@@ -148,6 +151,7 @@ impl NtupleFormat {
             types.extend(new.iter().map(|found| (found.column_type, Codec::new(*compression))));
             owners.resize(types.len(), owner);
         }
+        projections::add(&mut schema, &settings.projections)?;
         let envelope = schema.begin()?;
         let seek_root = file.seek_of(ROOT_DIRECTORY);
         let header = write_blob(file, seek_root, settings.compression, &envelope)?;
