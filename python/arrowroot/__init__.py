@@ -92,6 +92,8 @@ if TYPE_CHECKING:
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._passes.left_out import LeftOut
+    from arrowroot._skimming.report import Skimmed
+    from arrowroot._skimming.skim import skim
     from arrowroot._version import __commit__
     from arrowroot._writing.contexts import FillContext, QueueState
     from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
@@ -166,6 +168,7 @@ __all__ = [
     "Scan",
     "ScanStats",
     "SchemaMismatchError",
+    "Skimmed",
     "Stalls",
     "StorageError",
     "TableWriter",
@@ -192,6 +195,7 @@ __all__ = [
     "partitions",
     "pick",
     "scan",
+    "skim",
     "split_url",
     "write",
 ]
@@ -221,6 +225,8 @@ _LAZY = {
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
     "LeftOut": "_passes.left_out",
+    "Skimmed": "_skimming.report",
+    "skim": "_skimming.skim",
     "Layout": "_layout.layout",
     "TreeColumn": "_api.tree_column",
     "LayoutPlan": "_writing.plan",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import FilterLike
     from arrowroot._select.columns import NameFilter
     from arrowroot._select.entries import Entries
+    from arrowroot._select.lumi import LumiMaskLike
 
     #: Text as Arrow strings, an error if it is not UTF-8 or with U+FFFD for what is not; or as bytes.
     Strings = Literal["utf8", "replace", "binary"]
@@ -60,6 +61,7 @@ class FindOptions(ResourceOptions, total=False):
 
     entries: Entries
     strings: Strings
+    lumi_mask: LumiMaskLike | None
 
 
 class ReadOptions(FindOptions, total=False):
@@ -86,6 +88,9 @@ class ScanOptions(ReadOptions, PassOptions, total=False):
     filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
         the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
         selected something.
+    lumi_mask: a list of good runs: keeps the entries whose luminosity block it has. The path of a JSON file as CMS's,
+        or ranges of blocks by run, both ends included: ``{"273158": [[1, 1279]]}``. The columns are ``run`` and
+        ``luminosityBlock``, or others that are usual.
     batch_size: size of the values of one batch as "64 MB" (10^6) or "64 MiB" (2^20), or a number of bytes from
         64,000 on; over 64 MB it needs a budget as large.
     batch_entries: in its place, the number of entries of each batch; the last one may have fewer. It holds for what

@@ -63,7 +63,7 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
         "cat run7.root:Events",
         "cp run7.root run8.root",
         "csv run7.root:Events all.csv",
-        "skim run7.root:Events few.root",
+        "slim run7.root:Events few.root",
         "draw run7.root:h",
         "draw run7.root:Events",
         "draw run7.root:Events nMuon",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arrowroot._select.columns import Candidate, Columns
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member
+    from arrowroot._select.lumi import LumiMaskLike
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 
@@ -188,12 +189,14 @@ class Chain:
     ) -> Callable[[Options], Scan]:
         """Return what makes scans of a choice, by these options or others that differ in sizes alone."""
         condition: FilterLike = given.get("filter")
-        if condition is not None:
+        lumi_mask: LumiMaskLike | None = given.get("lumi_mask")
+        is_filtered = condition is not None or lumi_mask is not None
+        if is_filtered:
             options.refuse_whole_branches()
         names = given.get("filter_name")
         choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
         chosen = self.choose(choice)
-        bound = None if condition is None else self.bound(condition, options)
+        bound = self.bound(condition, options, lumi_mask) if is_filtered else None
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"), options)
         start = self.passes(chosen, entries, options, bound)
@@ -227,8 +230,23 @@ class Chain:
 
         return partial(FilteredSource, self.source, self.filtered(bound, chosen, entries, options))
 
-    def bound(self, condition: FilterLike, options: Options) -> Filter:
-        """Bind a filter to the columns of the first files, which all files must have."""
+    def bound(self, condition: FilterLike, options: Options, lumi_mask: LumiMaskLike | None = None) -> Filter:
+        """Bind a filter, a list of good runs, or both, to the columns of the first files, which all files must have."""
+        if lumi_mask is None:
+            return self._bound(condition, options)
+        from arrowroot._filter.bind import AllOf
+
+        in_blocks = self.bound_mask(lumi_mask)
+        return in_blocks if condition is None else AllOf([in_blocks, self._bound(condition, options)])
+
+    def bound_mask(self, lumi_mask: LumiMaskLike) -> Filter:
+        """Bind a list of good runs to the columns of run and block."""
+        from arrowroot._select.lumi import LumiFilter, LumiMask
+
+        mask = LumiMask.of(lumi_mask)
+        return LumiFilter(mask, self.id_paths(mask.columns_in(self.tree.has_branch, self.location)))
+
+    def _bound(self, condition: FilterLike, options: Options) -> Filter:
         from arrowroot._filter.bind import bind
 
         branches = self.to_filter_by

@@ -408,7 +408,7 @@ class Tree(TreeMetadata):
             limit = checked_count(limit, "limit")
         read = Options.of(options)
         chain = self._whole()
-        bound = chain.bound(filter, read)
+        bound = chain.bound(filter, read, options.get("lumi_mask"))
         filtered = chain.filtered(bound, [], chain.entry_set(options.get("entries"), read), read)
         source = first_pass(chain.source, filtered, read)
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from arrowroot._converting.notes import Carried, carried
 from arrowroot._errors import (
     CorruptFileError,
     InvalidRequestError,
@@ -25,6 +24,7 @@ from arrowroot._render import without_secrets
 from arrowroot._select.columns import Choice as ColumnChoice
 from arrowroot._select.columns import Lookup, divided, without_mark
 from arrowroot._storage.readers import scheme_of
+from arrowroot._writing.carried import Carried, carried
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.location import local_path
 from arrowroot._writing.schema import nullable_as_found

@@ -278,6 +278,20 @@ class _Evaluation:
         return numbers.absolute(values[0]) if name == "abs" else numbers.function(name, values)
 
 
+class AllOf:
+    """Several filters that must all hold."""
+
+    def __init__(self, filters: Sequence[Filter]) -> None:
+        self.text = " && ".join(one.text for one in filters)
+        self.columns = list(dict.fromkeys(name for one in filters for name in one.columns))
+        self._filters = filters
+
+    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[int], int]) -> Mask:
+        import numpy as np
+
+        return cast("Mask", np.logical_and.reduce([one.mask(batch, entry_of) for one in self._filters]))
+
+
 class ArrowFilter:
     """A filter that is an expression of ``pyarrow.compute``; its fields are the paths of columns."""
 

@@ -277,7 +277,7 @@ class EventList:
         expected = self.sorted.at(found.indices[order])
         done = 0
         for batch in batches:
-            arrays = [_integers(batch.column(name), name) for name in columns]
+            arrays = [integers(batch.column(name), name) for name in columns]
             here = slice(done, done + batch.num_rows)
             wrong = [array != numbers[here] for array, numbers in zip(arrays, expected, strict=True)]
             if len(rows := np.flatnonzero(np.logical_or.reduce(wrong))):
@@ -298,18 +298,27 @@ class EventList:
         """
         import numpy as np
 
-        order = np.lexsort((found.entries, found.indices))
-        missing = np.ones(len(self), dtype=np.bool_)
-        missing[found.indices] = False
-        if missing.any() and self._missing != "ignore":
-            ids = self.sorted.listed(np.flatnonzero(missing))
+        is_found = np.zeros(len(self), dtype=np.bool_)
+        is_found[found.indices] = True
+        self.report_missing(is_found, where)
+        return found.entries[np.lexsort((found.entries, found.indices))]
+
+    def report_missing(self, is_found: npt.NDArray[np.bool_], where: str) -> list[Id]:
+        """Report the events of the list that were not found, as ``missing`` says, and return their ids.
+
+        Raises: MissingEventsError.
+        """
+        import numpy as np
+
+        ids = self.sorted.listed(np.flatnonzero(~is_found))
+        if ids and self._missing != "ignore":
             quoted = ", ".join(map(str, ids[:_N_QUOTED])) + (", ..." if len(ids) > _N_QUOTED else "")
             of = counted(len(self), "event")
             text = f"{where}: {format_count(len(ids))} of {of} {'is' if len(ids) == 1 else 'are'} not there: {quoted}"
             if self._missing == "error":
                 raise MissingEventsError(text, ids)
             warn(text, MissingEventsWarning)
-        return found.entries[order]
+        return ids
 
 
 def _is_table(ids: Any) -> bool:
@@ -336,7 +345,7 @@ def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[st
                 f"events: the table of ids has no column {name!r}, only {found.column_names}"
             )
     batches = found.select(columns).to_batches(_BATCH_ROWS)
-    chunks = ([_integers(batch.column(name), name) for name in columns] for batch in batches)
+    chunks = ([integers(batch.column(name), name) for name in columns] for batch in batches)
     return columns, SortedIds(chunks, found.num_rows, len(columns))
 
 
@@ -393,7 +402,7 @@ def find_in(
     for tree, batch in batches:
         if tree != tree_before:
             tree_before, done = tree, 0
-        for first, block in blocks([_integers(batch.column(name), name) for name in columns]):
+        for first, block in blocks([integers(batch.column(name), name) for name in columns]):
             rows, found = ids.indices(ids.find(block))
             indices.append(found)
             trees.append(np.full(len(rows), tree, dtype=np.int64))
@@ -402,14 +411,15 @@ def find_in(
     return FoundEvents(np.concatenate(indices), np.concatenate(trees), np.concatenate(entries))
 
 
-def _integers(array: pa.Array, name: str) -> Integers:
+def integers(array: pa.Array, name: str, what: str = "events") -> Integers:
+    """Return a column of ids as NumPy has it. Raises: InvalidRequestError, naming ``what``, for other types."""
     import pyarrow as pa
 
     from arrowroot._arrow import arrays as _arrays
 
     if not pa.types.is_integer(array.type) or array.null_count:
         raise InvalidRequestError(
-            f"events: column {name!r} has type {array.type}; ids are integers without nulls"
+            f"{what}: column {name!r} has type {array.type}; ids are integers without nulls"
         )
     return _arrays.to_numpy(array)
 

@@ -1,7 +1,8 @@
 """The command `arrowroot`; each of its commands is a module here.
 
 Exit codes: 0 done; 1 the file or its data are at fault (missing, unreadable, damaged); 2 the request is
-(options, names that are not there); 3 the file has what arrowroot cannot read yet; 130 interrupted.
+(options, names that are not there); 3 the file has what arrowroot cannot read yet; 4 bad inputs were left out, as was
+asked for; 130 interrupted.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _COMMANDS = {
     "csv tocsv": "arrowroot convert run7.root:Events run7.csv",
     "json tojson jsonl": "arrowroot convert run7.root:Events run7.jsonl",
     "sql query select filter where": "arrowroot head run7.root:Events --filter 'nMuon >= 2'",
-    "skim slim reduce": "arrowroot convert run7.root:Events skim.root --filter 'nMuon >= 2'",
+    "slim reduce": "arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2'",
     "validate verify check fsck": "arrowroot perf run7.root:Events, which reads all of it",
     "bench benchmark time profile": "arrowroot perf run7.root:Events",
     "version": "arrowroot --version",
@@ -40,6 +40,7 @@ _N_NAMED = 2
 _NEEDED = {
     "convert": "arrowroot convert run7.root:Events events.parquet",
     "index": "arrowroot index run7.root -o index.parquet",
+    "skim": "arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2'",
 }
 #: Options of others, and those of ours.
 _OPTIONS = {

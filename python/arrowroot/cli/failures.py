@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 EXIT_DONE = 0
 EXIT_DATA = 1
 EXIT_UNSUPPORTED = 3
+#: Done, but for inputs that were left out, as was asked for.
+EXIT_SKIPPED = 4
 EXIT_INTERRUPTED = 130
 
 _WORST_FIRST = (EXIT_DATA, EXIT_UNSUPPORTED, EXIT_USAGE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import arrowroot
 from arrowroot._render import without_secrets
-from arrowroot.cli import parser_study, parser_write
+from arrowroot.cli import parser_skim, parser_study, parser_write
 from arrowroot.cli.answers import for_command, for_method, for_needed, for_option, for_rest, looks_like_file
 from arrowroot.cli.arguments import (
     JSON_HELP,
@@ -197,6 +197,7 @@ def parser() -> argparse.ArgumentParser:
     _index(add("index", _INDEX, "the ids of all events of many trees"))
     _config(add("config", _CONFIG, "the options of the storage in force"))
     parser_write.add_commands(add)
+    parser_skim.add_command(add)
     parser_study.add_commands(add)
     completion = add("completion", _COMPLETION, "Tab for bash, zsh and fish")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
@@ -235,6 +236,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if isinstance(command := commands.get(words[0]), Parser):
         command.typed = words[1:]
     options, unknown = whole.parse_known_args(words)
+    if hasattr(options, "files") and not any(word.startswith("-") for word in unknown):
+        # argparse takes the names before the first option alone.
+        options.files += unknown
+        unknown = []
     if unknown:
         command = commands[options.command]
         command.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_rest(command, unknown, words))}\n")

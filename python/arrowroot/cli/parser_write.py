@@ -85,7 +85,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         "--cost", action="store_true", help="report what writing a ROOT file cost, layer by layer"
     )
     convert.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the writing")
-    _add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
+    add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
     add_storage(convert)
     sample = add("sample", _SAMPLE, "make a file of simulated events")
     sample.add_argument("kind", metavar="KIND", help="nanoaod, d3pd or aod")
@@ -104,10 +104,12 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     )
     sample.add_argument("--keep", action="store_true", help="do nothing if the file is there")
     sample.add_argument("--json", action="store_true", help="say as JSON what was written")
-    _add_style(sample, "zstd:5", "10 MB")
+    add_style(sample, "zstd:5", "10 MB")
 
 
-def _add_style(command: argparse.ArgumentParser, compression: str, flush: str) -> None:
+def add_style(
+    command: argparse.ArgumentParser, compression: str, flush: str, *, is_planned: bool = True
+) -> None:
     """Add the options of writing; the defaults that are told are those of a plain tree or RNTuple."""
     style = command.add_argument_group("writing")
     style.add_argument(
@@ -138,11 +140,12 @@ def _add_style(command: argparse.ArgumentParser, compression: str, flush: str) -
     style.add_argument(
         "--page-size", metavar="SIZE", default=argparse.SUPPRESS, help="of an RNTuple (default: as ROOT's)"
     )
-    style.add_argument(
-        "--plan",
-        action="store_true",
-        help="tell what would be written, from the first entries, and write nothing",
-    )
+    if is_planned:
+        style.add_argument(
+            "--plan",
+            action="store_true",
+            help="tell what would be written, from the first entries, and write nothing",
+        )
     style.add_argument(
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
     )

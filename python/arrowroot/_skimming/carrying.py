@@ -1,0 +1,142 @@
+"""Tables and objects beside the one that is skimmed: which of them are carried to the outputs."""
+
+from __future__ import annotations
+
+import hashlib
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from arrowroot._api.tree import Tree
+from arrowroot._errors import ArrowrootError, InvalidRequestError
+from arrowroot._select.columns import NOT, texts_of, without_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from arrowroot._api.file import File
+    from arrowroot._skimming.outputs import Outputs
+
+
+class Rule:
+    """The names of what is carried."""
+
+    def __init__(self, given: bool | str | Iterable[str]) -> None:
+        """``given``: True for all, False for nothing, or names and globs, "!NAME" for what is left out."""
+        self._texts = [] if isinstance(given, bool) else texts_of(given, "carry")
+        self._carries = given is not False
+        #: Texts that stood for something.
+        self._used: set[str] = set()
+
+    def takes(self, path: str) -> bool:
+        """Return whether a table or an object of that path is carried."""
+        if not self._carries:
+            return False
+        meant = [text for text in self._texts if fnmatchcase(path, without_mark(text))]
+        self._used.update(meant)
+        has_positive = any(not text.startswith(NOT) for text in self._texts)
+        is_named = any(not text.startswith(NOT) for text in meant)
+        return (is_named or not has_positive) and not any(text.startswith(NOT) for text in meant)
+
+    def check_used(self) -> None:
+        """Raise InvalidRequestError if a text stood for nothing in any input."""
+        if unused := [text for text in self._texts if text not in self._used]:
+            raise InvalidRequestError(
+                f"carry: no input has another tree or object {without_mark(unused[0])!r}"
+            )
+
+
+class Objects:
+    """The objects of the first input that all inputs have alike, byte by byte."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._first: File | None = None
+        #: Objects by path, and a digest of their bytes once it was needed.
+        self._digests: dict[str, bytes | None] = {}
+        self._directories: list[str] = []
+        #: Those that are not alike in all inputs, and why.
+        self._differing: dict[str, str] = {}
+
+    def take(self, file: File) -> None:
+        """Take note of the objects of an input, which was read."""
+        here = {
+            key.path: key
+            for key in file.key_list(cycles=False)
+            if not key.is_tree and not key.is_directory and self._rule.takes(key.path)
+        }
+        if self._first is None:
+            self._first = file
+            self._digests = dict.fromkeys(here)
+            self._directories = [key.path for key in file.key_list(cycles=False) if key.is_directory]
+            return
+        for path in here.keys() - self._digests.keys() - self._differing.keys():
+            self._differing[path] = f"{self._first.url} does not have it"
+        for path in list(self._digests):
+            why = None if path in here else f"{file.url} does not have it"
+            if why is None:
+                digest = self._digests[path] = self._digests[path] or _digest(self._first, path)
+                is_same = digest is not None and digest == _digest(file, path)
+                why = None if is_same else "it differs between the inputs"
+            if why is not None:
+                del self._digests[path]
+                self._differing[path] = why
+
+    @property
+    def differing(self) -> list[tuple[str, str]]:
+        """The objects that are not alike in all inputs, and why."""
+        return sorted(self._differing.items())
+
+    def copy_to(self, outputs: Outputs) -> tuple[list[str], list[tuple[str, str]]]:
+        """Copy what all have; return the paths, and those that cannot be written, with the reasons."""
+        copied: list[str] = []
+        left_out: list[tuple[str, str]] = []
+        if self._first is None:
+            return copied, left_out
+        for path in self._directories:
+            if self._rule.takes(path):
+                outputs.make_directory(path)
+        for path in self._digests:
+            reason = outputs.copy(self._first, path)
+            if reason is None:
+                copied.append(path)
+            else:
+                left_out.append((path, reason))
+        return copied, left_out
+
+
+def _digest(file: File, path: str) -> bytes | None:
+    """Return a digest of the bytes of an object; None if they cannot be had."""
+    try:
+        return hashlib.sha256(file.raw(path)).digest()
+    except ArrowrootError:
+        return None
+
+
+def other_trees(file: File, main: str, rule: Rule) -> Iterator[tuple[str, Tree]]:
+    """Yield the trees of a file that are carried, beside the one that is skimmed."""
+    for key in file.key_list(cycles=False):
+        if key.is_tree and key.path != main and rule.takes(key.path):
+            found = file[key.path]
+            if isinstance(found, Tree):
+                yield key.path, found
+
+
+def sums_of(file: File, names: Sequence[str]) -> dict[str, float]:
+    """Return the sums of columns, "TREE:COLUMN", that a file has; integers stay such.
+
+    Raises: InvalidRequestError for a column that is no number in each entry.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sums: dict[str, float] = {}
+    for name in names:
+        path, _, column = name.rpartition(":")
+        tree = file.get(path)
+        if not isinstance(tree, Tree) or not tree.has_branch(column):
+            continue
+        values = tree.to_arrow([column]).column(0)
+        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+            raise InvalidRequestError(f"sums: {file.url}: {name} has type {values.type}: expected numbers")
+        sums[name] = pc.sum(values).as_py() or 0
+    return sums

@@ -1,0 +1,149 @@
+"""The cut flow of a skim: its conditions, one after the other, and how many entries of an input pass each."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+from arrowroot._arrow import arrays
+from arrowroot._errors import InvalidRequestError
+from arrowroot._select.events import integers
+from arrowroot._select.ids import blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from arrowroot._filter.bind import Filter
+    from arrowroot._select.events import EventList
+
+    Mask = npt.NDArray[np.bool_]
+
+
+class Cut(NamedTuple):
+    """The entries that are left behind a condition and all before it, and the sum of their weights.
+
+    sum_of_weights: None if the skim has no column of weights.
+
+        >>> ar.skim("events.root", "new.root", cuts={"high": "MET_pt > 20"}).cuts[-1]
+        Cut(name='high', num_entries=59, sum_of_weights=None)
+    """
+
+    name: str
+    num_entries: int
+    sum_of_weights: float | None = None
+
+    def plus(self, other: Cut) -> Cut:
+        """Return both together."""
+        weights = (self.sum_of_weights, other.sum_of_weights)
+        total = None if None in weights else sum(weight for weight in weights if weight is not None)
+        return Cut(self.name, self.num_entries + other.num_entries, total)
+
+
+class Flow:
+    """All conditions of a skim on one input, as one filter that selects what some output wants and counts the cuts."""
+
+    def __init__(
+        self,
+        conditions: Sequence[tuple[str, Filter]],
+        outputs: Sequence[tuple[str, Filter | None]],
+        weight: str | None,
+    ) -> None:
+        """Take named conditions, one after the other, and those of the outputs, which come last and side by side.
+
+        weight: the path of a column.
+        """
+        filters = [*(one for _, one in conditions), *(one for _, one in outputs if one is not None)]
+        self.text = " && ".join(one.text for one in filters)
+        names = [name for one in filters for name in one.columns]
+        self.columns = list(dict.fromkeys([*names, *([weight] if weight is not None else [])]))
+        self._conditions = conditions
+        self._outputs = outputs
+        self._weight = weight
+        start = Cut("all", 0, None if weight is None else 0.0)
+        #: All entries, and those that are left behind each condition.
+        self.cuts = [start, *(start._replace(name=name) for name, _ in conditions)]
+        #: Those that go to each output.
+        self.of_outputs = [start._replace(name=path) for path, _ in outputs]
+        #: Which outputs want the entries that were selected and not delivered so far; shape (n_outputs, n_entries).
+        self._waiting: deque[Mask] = deque()
+
+    def count_all(self, n_entries: int) -> None:
+        """Count entries of an input without conditions, whose columns nobody looks at."""
+        for counts in (self.cuts, self.of_outputs):
+            counts[:] = [cut._replace(num_entries=cut.num_entries + n_entries) for cut in counts]
+
+    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[int], int]) -> Mask:
+        """Return which rows some output wants, and count. Each entry comes once, in order. Raises: FilterError."""
+        weights = None if self._weight is None else _weights(batch.column(self._weight), self._weight)
+        passed = np.ones(batch.num_rows, dtype=np.bool_)
+        _count(self.cuts, 0, passed, weights)
+        for number, (_, condition) in enumerate(self._conditions, 1):
+            passed &= condition.mask(batch, entry_of)
+            _count(self.cuts, number, passed, weights)
+        wanted = np.empty((len(self._outputs), batch.num_rows), dtype=np.bool_)
+        for number, (_, condition_of_output) in enumerate(self._outputs):
+            wanted[number] = passed
+            if condition_of_output is not None:
+                wanted[number] &= condition_of_output.mask(batch, entry_of)
+            _count(self.of_outputs, number, wanted[number], weights)
+        selected = np.logical_or.reduce(wanted)
+        if len(self._outputs) > 1:
+            self._waiting.append(wanted[:, selected])
+        return cast("Mask", selected)
+
+    def wanted(self, n_entries: int) -> Mask | None:
+        """Return which outputs want the next entries that are delivered, shape (n_outputs, n_entries); None: all do."""
+        if len(self._outputs) == 1 or not self.columns:
+            return None
+        parts = [np.zeros((len(self._outputs), 0), dtype=np.bool_)]
+        while n_entries:
+            first = self._waiting.popleft()
+            parts.append(first[:, :n_entries])
+            if first.shape[1] > n_entries:
+                self._waiting.appendleft(first[:, n_entries:])
+            n_entries -= parts[-1].shape[1]
+        return np.concatenate(parts, axis=1)
+
+
+def _count(cuts: list[Cut], number: int, passed: Mask, weights: npt.NDArray[np.float64] | None) -> None:
+    """Add entries to a cut."""
+    total = None if weights is None else float(weights[passed].sum())
+    cuts[number] = cuts[number].plus(Cut("", int(np.count_nonzero(passed)), total))
+
+
+def _weights(column: pa.Array, name: str) -> npt.NDArray[np.float64]:
+    is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if not is_number or column.null_count:
+        raise InvalidRequestError(
+            f"weight: column {name!r} has type {column.type}; weights are numbers without nulls"
+        )
+    found: Any = arrays.to_numpy(column)
+    weights: npt.NDArray[np.float64] = found.astype(np.float64)
+    return weights
+
+
+class EventFilter:
+    """The events of a list as a filter on the columns of their ids."""
+
+    def __init__(self, events: EventList, columns: Sequence[str]) -> None:
+        """``columns``: the paths of the ids."""
+        self.text = repr(events)
+        self.columns = list(columns)
+        self._ids = events.sorted
+        #: Which events of the list were found.
+        self.found = np.zeros(len(events), dtype=np.bool_)
+
+    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[int], int]) -> Mask:
+        """Return which rows of a batch are events of the list."""
+        del entry_of  # ids can be looked for whatever they are
+        is_listed = np.zeros(batch.num_rows, dtype=np.bool_)
+        for first, block in blocks([integers(batch.column(name), name) for name in self.columns]):
+            rows, events = self._ids.indices(self._ids.find(block))
+            is_listed[rows + first] = True
+            self.found[events] = True
+        return is_listed

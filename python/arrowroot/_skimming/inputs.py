@@ -1,0 +1,169 @@
+"""Inputs of a skim: files in the order given, opened ahead, looked at for damage and change."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._api.opening import open as open_file
+from arrowroot._api.tree import Tree
+from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot._objects.record import kind_text
+from arrowroot._passes.ahead import in_order
+from arrowroot._render import shown
+from arrowroot._select.events import place_of
+from arrowroot._storage.config import redacted
+from arrowroot._storage.readers import scheme_of
+from arrowroot._storage.url import each, expand, split_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from arrowroot._api.file import File
+    from arrowroot._storage.url import Location
+
+#: The mark of a file that lists inputs, one a line.
+_LIST = "@"
+_MAX_LIST_BYTES = 64_000_000
+#: Remote files that are opened ahead.
+_N_AHEAD = 8
+
+#: What tells a local file from what takes its place: device, number, size, time of its last change.
+Status = tuple[int, int, int, int]
+
+
+class OpenInput(NamedTuple):
+    """A file of the inputs, and the tree in it that is skimmed."""
+
+    file: File
+    tree: Tree
+    status: Status | None
+
+    @property
+    def url(self) -> str:
+        """Where it is, without credentials."""
+        return self.tree.url
+
+    def check_unchanged(self) -> None:
+        """Raise StorageError if a local file is not what it was when it was opened."""
+        if self.status is not None and _status_of(self.url) != self.status:
+            raise StorageError(f"{self.url}: the file changed while it was read")
+
+
+def listed(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
+    """Return the files of some paths, globs and "@LIST"s, and the tree in each if it is named.
+
+    A list has one of these a line; empty lines, and those that begin with "#", are passed over.
+
+    Raises: what ``expand`` raises; NoSuchFileError or StorageError for a list that cannot be read.
+    """
+    if hasattr(paths, "items"):
+        return expand(paths, tree)
+    every: list[Location] = []
+    for path in each(paths):
+        if isinstance(path, str) and path.startswith(_LIST) and not os.path.exists(path):  # noqa: PTH110 - text
+            every += _lines_of(path.removeprefix(_LIST))
+        else:
+            every.append(path)
+    return expand(every, tree)
+
+
+def _lines_of(path: str) -> list[str]:
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_MAX_LIST_BYTES + 1)
+    except FileNotFoundError:
+        raise NoSuchFileError(f"{_LIST}{path}: there is no such list of files") from None
+    except OSError as error:
+        raise StorageError(f"{_LIST}{path}: {error.strerror}") from error
+    if len(content) > _MAX_LIST_BYTES:
+        raise InvalidRequestError(f"{_LIST}{path}: too long for a list of files")
+    lines = (line.strip() for line in os.fsdecode(content).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def check_outputs(outputs: Iterable[str], files: Iterable[tuple[str, str | None]]) -> None:
+    """Raise InvalidRequestError if an output would take the place of an input, or of another output."""
+    inputs = {os.path.realpath(place) for url, _ in files if "://" not in (place := _local(url))}
+    taken: set[str] = set()
+    for path in outputs:
+        real = os.path.realpath(path)
+        if real in inputs:
+            raise InvalidRequestError(f"{path}: an input of the skim, which would be overwritten")
+        if real in taken:
+            raise InvalidRequestError(f"{path}: two outputs of one name")
+        taken.add(real)
+
+
+def _local(url: str) -> str:
+    """Return the path of a local file; a URL of another store as it is."""
+    bare = split_options(url)[0]
+    if scheme_of(bare) != "file":
+        return bare
+    return bare.partition("://")[2].removeprefix("localhost") or bare
+
+
+def opened(
+    files: list[tuple[str, str | None]], storage: Mapping[str, Any]
+) -> Iterator[tuple[str, Callable[[], OpenInput]]]:
+    """Yield what gives each input, or raises what opening it raised; several remote ones are opened at a time.
+
+    The first file says which tree is meant where none is named.
+    """
+    is_remote = any(scheme_of(url) != "file" for url, _ in files)
+    known: list[str] = []
+    jobs = (partial(_tried, url, tree, storage, known) for url, tree in files)
+    # Its tree is known before the others are opened.
+    yield redacted(files[0][0]), next(jobs)()
+    found = in_order(jobs, _N_AHEAD if is_remote else 1)
+    for (url, _), one in zip(files[1:], found, strict=True):
+        yield redacted(url), one
+
+
+def _tried(
+    url: str, tree: str | None, storage: Mapping[str, Any], known: list[str]
+) -> Callable[[], OpenInput]:
+    """Open an input. ``known``: gets the name of the tree of the first one that has one, and gives it to the others."""
+    try:
+        found = _opened(url, tree or (known[0] if known else None), storage)
+        known.append(found.tree.path)
+    except Exception as error:  # noqa: BLE001 - it is raised where the input is asked for
+        return partial(_raise, error)
+    return lambda: found
+
+
+def _raise(error: Exception) -> OpenInput:
+    raise error
+
+
+def _opened(url: str, name: str | None, storage: Mapping[str, Any]) -> OpenInput:
+    status = None if "://" in place_of(_local(url)) else _status_of(_local(url))
+    file = open_file(url, **storage)
+    if file.missing_bytes or file.was_recovered:
+        what = f"it was cut short by {file.missing_bytes:,} bytes" if file.missing_bytes else file.damage
+        raise CorruptFileError(f"{file.url}: {what or 'it was not closed'}: entries may be missing")
+    tree = file[name] if name is not None else _main_tree(file)
+    if not isinstance(tree, Tree):
+        raise InvalidRequestError(f"{file.url}: {shown(name)} is {kind_text(tree)}, not a tree")
+    return OpenInput(file, tree, status)
+
+
+def _main_tree(file: File) -> Tree:
+    """Return the only tree of a file. Raises: InvalidRequestError, with the names, if there are several."""
+    trees = file.trees
+    if len(trees) > 1:
+        raise InvalidRequestError(
+            f"{file.url}: which of {', '.join(map(repr, trees))}? write {file.url}:{trees[0]}, or tree={trees[0]!r}"
+        )
+    return file.only_tree()
+
+
+def _status_of(path: str) -> Status | None:
+    """Return the status of a local file; None: nobody knows."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - text, perhaps of bytes that are no UTF-8
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,154 @@
+"""Outputs of a skim: tables that are filled from input after input, and objects; whole, or none of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from arrowroot._errors import UnsupportedError
+from arrowroot._writing.file import create
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+    from typing_extensions import Self
+
+    from arrowroot._api.file import File
+    from arrowroot._skimming.tables import InputTable, Style
+    from arrowroot._writing.file import WritableFile
+    from arrowroot._writing.table import TableWriter
+
+
+class Portion(NamedTuple):
+    """Entries of a table of an input on their way."""
+
+    table: InputTable
+    #: None: the table is there, whether it has entries or not.
+    batch: pa.RecordBatch | None
+    #: The number of the output that they go to; None: all of them.
+    output: int | None = None
+
+
+class OutputOptions(NamedTuple):
+    """How the files are written."""
+
+    style: Style
+    reproducible: bool
+    n_threads: int
+    buffer_bytes: int
+
+
+class Outputs:
+    """The files that are written; a context manager: an error leaves none of them."""
+
+    def __init__(self, paths: list[str], renamed: dict[int, str], options: OutputOptions) -> None:
+        """``renamed``: the path of the skimmed table, by the number of the output, where it is another."""
+        self._style = options.style
+        self._renamed = renamed
+        self._files: list[WritableFile] = []
+        #: By the path of the table in the inputs: the first input's, and a writer for each output.
+        self._tables: dict[str, tuple[InputTable, list[TableWriter]]] = {}
+        #: What begins a table that had no entries so far.
+        self._empty: dict[str, Callable[[], None]] = {}
+        try:
+            for path in paths:
+                file = create(
+                    path,
+                    reproducible=options.reproducible,
+                    n_threads=options.n_threads,
+                    buffers=max(1, options.buffer_bytes // len(paths)),
+                )
+                self._files.append(file)
+        except BaseException:
+            self.abort()
+            raise
+
+    @property
+    def files(self) -> list[WritableFile]:
+        """The files, in their order."""
+        return self._files
+
+    def first(self, table: str) -> InputTable | None:
+        """Return a table as the first input had it; None: no input had it so far."""
+        found = self._tables.get(table)
+        return None if found is None else found[0]
+
+    def num_entries(self, table: str, output: int) -> int:
+        """Return how many entries of a table went to an output so far."""
+        found = self._tables.get(table)
+        return 0 if found is None else found[1][output].num_entries
+
+    @property
+    def tables(self) -> list[str]:
+        """Paths of the tables so far."""
+        return list(self._tables)
+
+    def begin(self, table: InputTable, *, is_main: bool, has_all_entries: bool) -> None:
+        """Begin a table, if no input had it before. One without entries says nothing of the columns of others."""
+        if table.path in self._tables:
+            return
+        begin = partial(self._begin, table, is_main=is_main, has_all_entries=has_all_entries)
+        if table.tree.num_entries:
+            self._empty.pop(table.path, None)
+            begin()
+        else:
+            self._empty.setdefault(table.path, begin)
+
+    def begin_empty(self) -> None:
+        """Begin the tables that have entries in no input."""
+        for begin in self._empty.values():
+            begin()
+
+    def _begin(self, table: InputTable, *, is_main: bool, has_all_entries: bool) -> None:
+        options = table.options(self._style, has_all_entries=has_all_entries)
+        writers = []
+        for number, file in enumerate(self._files):
+            name = self._renamed.get(number, table.path) if is_main else table.path
+            writers.append(file.tree(name, table.schema, **options))
+        self._tables[table.path] = table, writers
+
+    def add(self, portion: Portion, batch: pa.RecordBatch) -> None:
+        """Write the entries of a portion, whose table was begun."""
+        first, writers = self._tables[portion.table.path]
+        if batch.schema.names != first.schema.names:
+            batch = batch.select(first.schema.names)
+        for number, writer in enumerate(writers):
+            if portion.output in (None, number):
+                writer.append(batch)
+
+    def copy(self, source: File, path: str) -> str | None:
+        """Copy an object of an input to all outputs; return why it cannot be, None if it was."""
+        try:
+            found = source[path]
+            for file in self._files:
+                file[path] = found
+        except UnsupportedError as error:
+            return str(error)
+        return None
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory in all outputs."""
+        for file in self._files:
+            file.directory(path)
+
+    def publish(self) -> list[int]:
+        """Complete all files, then put them into their places; return their sizes in bytes. Any error leaves none."""
+        for file in self._files:
+            file.complete()
+        for file in self._files:
+            file.close()
+        return [Path(file.path).stat().st_size for file in self._files]
+
+    def abort(self) -> None:
+        """Give all of them up."""
+        for file in self._files:
+            file.abort()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # What was published stays.
+        self.abort()

@@ -1,0 +1,192 @@
+"""Tables of an input on their way to outputs: their columns, how they are stored there, their entries."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._api.chain import Chain
+from arrowroot._errors import (
+    InvalidRequestError,
+    SchemaMismatchError,
+    UnsupportedColumnWarning,
+    UnsupportedError,
+)
+from arrowroot._layout import settings
+from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
+from arrowroot._select.columns import Choice
+from arrowroot._writing.carried import carried
+from arrowroot._writing.counters import with_counters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from arrowroot._api.tree import Tree
+    from arrowroot._layout.layout import LayoutLike
+    from arrowroot._options import Options
+    from arrowroot._select.columns import Columns
+    from arrowroot._writing.options import TableOptions
+
+#: Texts with which the names of standard vectors begin.
+_VECTORS = ("vector<", "std::vector<")
+
+
+class Style(NamedTuple):
+    """How outputs are stored; without a layout as the inputs are."""
+
+    layout: LayoutLike | Unsaid = OF_LAYOUT
+    compression: settings.Compression | Unsaid = OF_LAYOUT
+    flush: settings.Flush | Unsaid = OF_LAYOUT
+    basket_size: int | str | Unsaid | None = OF_LAYOUT
+    page_size: int | str | Unsaid | None = OF_LAYOUT
+
+    def options(self) -> TableOptions:
+        """Return those of them that are options of ``create(...).tree``."""
+        layout = "ttree" if isinstance(self.layout, Unsaid) else self.layout
+        return {
+            "layout": layout,
+            "compression": self.compression,
+            "flush": self.flush,
+            "basket_size": self.basket_size,
+            "page_size": self.page_size,
+        }
+
+    def like(self, tree: Tree, schema: pa.Schema) -> TableOptions:
+        """Return the options of writing columns of a tree: its kind and its codecs, where nobody says others."""
+        options = self.options()
+        if not isinstance(self.layout, Unsaid):
+            return options
+        form: settings.Format = "rntuple" if "RNTuple" in tree.class_name else "ttree"
+        given: dict[str, Any] = {"format": form}
+        columns = {column.name: column for column in tree.columns if column.name in schema.names}
+        if isinstance(self.compression, Unsaid):
+            codecs = {name: _codec(column.compression) for name, column in columns.items()}
+            most = max(codecs.values(), key=list(codecs.values()).count, default=settings.DEFAULT)
+            others = {name: codec for name, codec in codecs.items() if codec != most}
+            given["compression"] = {**others, "*": most} if others else most
+        if form == "ttree":
+            given["lists"] = {
+                name: "vector" for name, column in columns.items() if column.type_name.startswith(_VECTORS)
+            } | {"*": "counted"}
+        # Sizes are of the one format or the other.
+        options["layout"] = Layout(**given)
+        return options
+
+
+def _codec(text: str) -> str:
+    """Return the codec and level of a column, "zstd 5", as writing takes them."""
+    codec = text.replace(" ", ":")
+    try:
+        settings.codec_number(codec)
+    except InvalidRequestError:
+        return settings.DEFAULT
+    return codec
+
+
+class InputTable(NamedTuple):
+    """A table of an input."""
+
+    #: Its path, in the outputs too.
+    path: str
+    tree: Tree
+    columns: list[str]
+    schema: pa.Schema
+    #: Columns that were meant and cannot be read, and why.
+    left_out: list[tuple[str, str]]
+
+    @property
+    def chain(self) -> Chain:
+        """The tree, to be read."""
+        return Chain(self.tree)
+
+    def options(self, style: Style, *, has_all_entries: bool) -> TableOptions:
+        """Return how it is written, with the notes that it has besides its columns."""
+        options = style.like(self.tree, self.schema)
+        titles = {
+            column.name: column.title
+            for column in self.tree.columns
+            if column.title and column.name in self.schema.names
+        }
+        layout = options["layout"]
+        is_tree = isinstance(layout, Layout) and layout.format == "ttree"
+        notes = carried(self.tree, self.schema, has_all_entries=has_all_entries, has_all_trees=True)
+        return {
+            **options,
+            "title": self.tree.title,
+            "titles": titles,
+            **(notes.options if is_tree else {}),  # type: ignore[typeddict-item]  # names of options by their values
+        }
+
+    def check_like(self, first: InputTable) -> None:
+        """Raise SchemaMismatchError if its columns or their types are not those of the first input."""
+        here, there = ({field.name: field.type for field in one.schema} for one in (self, first))
+        where, where_first = self.tree.location, first.tree.location
+        for lacks, has, types, others in (
+            (where, where_first, here, there),
+            (where_first, where, there, here),
+        ):
+            if missing := [name for name in others if name not in types]:
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                raise SchemaMismatchError(
+                    f"{lacks}: has no column {missing[0]!r}{more}, which {has} has; {_advice(missing[0])}"
+                )
+        for name, kind in there.items():
+            if here[name] != kind:
+                raise SchemaMismatchError(
+                    f"{where}: column {name!r} is {here[name]}, but {kind} in {where_first}; {_advice(name)}"
+                )
+
+
+def _advice(name: str) -> str:
+    return f'leave it out of all: "!{name}" among the columns'
+
+
+def table_of(
+    tree: Tree, path: str, columns: Columns, options: Options, first: InputTable | None
+) -> InputTable | None:
+    """Return a table of an input with chosen columns; None if it is empty and has no columns.
+
+    The branches that count lists among the columns come, too: those that do in the first input.
+
+    Raises: what choosing raises; UnsupportedError if no column can be read; SchemaMismatchError if it has entries, and
+    other columns or types than the first input.
+    """
+    if not tree.branches and not tree.num_entries:
+        return None
+    choice = Choice.of(columns)
+    with warnings.catch_warnings():
+        # They are told with all else that is left out.
+        warnings.simplefilter("ignore", UnsupportedColumnWarning)
+        names = tree.chosen(choice)
+    if first is None:
+        names = _with_counters_of(tree, names)
+    else:
+        names += [name for name in first.columns if name not in names and tree.has_branch(name)]
+    if not names:
+        raise UnsupportedError(f"{tree.location}: it has no column that can be read")
+    left_out = [
+        (f"{path}: column {name!r}", f"{kind} is not readable yet")
+        for name, kind in tree.selection(choice).left_out
+    ]
+    chain = Chain(tree)
+    schema = with_counters(chain.first_schema(names, options), tree)
+    table = InputTable(path, tree, names, schema, left_out)
+    # Files without events often have fewer columns.
+    if first is not None and tree.num_entries:
+        table.check_like(first)
+    return table
+
+
+def _with_counters_of(tree: Tree, names: Sequence[str]) -> list[str]:
+    """Return columns with those that count them, each before the first that it counts."""
+    counters = {branch.path: branch.counter for branch in tree.branches if branch.counter is not None}
+    if not counters:
+        return list(names)
+    known = {branch.path for branch in tree.branches if not branch.is_group and branch.unsupported is None}
+    found: list[str] = []
+    for name in names:
+        counter = counters.get(name, "")
+        found += [counter, name] if counter in known and counter not in names else [name]
+    return list(dict.fromkeys(found))

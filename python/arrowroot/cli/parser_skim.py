@@ -1,0 +1,106 @@
+"""The options of `arrowroot skim`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from arrowroot.cli.arguments import add_columns, add_filter, add_storage
+from arrowroot.cli.parser_write import add_style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SKIM = """\
+Writes chosen entries and columns of many ROOT files to one file, in the order of the inputs, and counts what passes
+each cut. Trees stay trees and RNTuples RNTuples, each column with its codec. The other trees of the inputs (Runs,
+LuminosityBlocks, ...) go along whole. The output is there when it is whole; an older file of its name is replaced then.
+
+@FILE stands for the inputs that FILE lists, one a line. A damaged or unclosed input is an error, unless
+--on-bad-input skip leaves it out; the exit code is 4 then.
+
+examples:
+  arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2' -c 'Muon_*'
+  arrowroot skim 'data/*.root:Events' out.root --cut 'muons=nMuon >= 2' --json
+  arrowroot skim @files.txt out.root --tree Events --weight genWeight
+  arrowroot skim run7.root:Events --output 'mu.root=nMuon > 0' --output all.root
+  arrowroot skim 'data/*.root:Events' out.root --lumi-mask Cert.json
+  arrowroot skim 'data/*.root:Events' out.root --pick events.txt
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command; ``add`` takes name, description and summary."""
+    skim = add("skim", _SKIM, "chosen entries and columns of many files, in one pass")
+    skim.add_argument(
+        "files",
+        metavar="IN[:TREE]... OUT[:TREE]",
+        nargs="+",
+        help="ROOT files, URLs, globs or @LISTs; the last one is written, unless --output says what is",
+    )
+    skim.add_argument("--tree", metavar="NAME", help="of the inputs that do not name one")
+    add_columns(skim, "write only these columns, and what counts their lists")
+    add_filter(skim, "keep the entries for which this holds")
+    skim.add_argument(
+        "--cut",
+        metavar="NAME=TEXT",
+        action="append",
+        default=[],
+        type=_named,
+        help="keep the entries for which this holds, too, and count them; may be repeated",
+    )
+    skim.add_argument(
+        "--output",
+        metavar="OUT=TEXT",
+        action="append",
+        default=[],
+        type=_output,
+        help="instead of OUT: write the entries for which this holds besides; may be repeated",
+    )
+    skim.add_argument(
+        "--lumi-mask", metavar="FILE", help="keep the luminosity blocks of a good-run list, JSON"
+    )
+    skim.add_argument(
+        "--pick", metavar="FILE", help="keep the events of a list: run:lumi:event, or with blanks, one a line"
+    )
+    skim.add_argument("--weight", metavar="NAME", help="a column of weights, to be summed up for each cut")
+    skim.add_argument(
+        "--sum",
+        metavar="TREE:COLUMN",
+        action="append",
+        help="a column of another tree, to be summed up by input (default: genEventCount, genEventSumw of Runs)",
+    )
+    skim.add_argument(
+        "--carry",
+        metavar="NAMES",
+        action="append",
+        help="other trees and objects that go along: names or globs with commas, '!NAME' leaves out, none "
+        "(default: all trees, and objects that are the same in all inputs)",
+    )
+    skim.add_argument(
+        "--on-bad-input",
+        choices=("fail", "skip"),
+        default="fail",
+        help="skip: leave out an input that cannot be read, with all its entries; exit code 4",
+    )
+    skim.add_argument("--json", action="store_true", help="say as JSON what was written, and the cut flow")
+    add_style(skim, "as the input", "ROOT's", is_planned=False)
+    add_storage(skim)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """Return both of NAME=TEXT; the text of a condition without a name has its first = elsewhere."""
+    name, equals, condition = (part.strip() for part in text.partition("="))
+    if not (name and equals and condition) or name[-1] in "<>!" or condition.startswith("="):
+        raise argparse.ArgumentTypeError(f"{text!r}: write 'NAME={text}': a cut has a name")
+    return name, condition
+
+
+def _output(text: str) -> tuple[str, str | None]:
+    """Return both of OUT=TEXT; None: there is no condition."""
+    file, mark, rest = text.partition(".root")
+    name, equals, condition = rest.partition("=") if mark else text.partition("=")
+    place = f"{file}{mark}{name}" if mark else name
+    if not place.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} names no file, as 'muons.root=nMuon > 0' does")
+    return place.strip(), condition.strip() or None if equals else None

@@ -1,0 +1,148 @@
+"""`arrowroot skim`."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import arrowroot
+from arrowroot import EventList, InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot._progress import Progress
+from arrowroot._render import printable, without_secrets
+from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
+from arrowroot.cli import destinations
+from arrowroot.cli.failures import EXIT_DONE, EXIT_SKIPPED, EXIT_UNSUPPORTED
+from arrowroot.cli.target import column_texts, storage_options
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from arrowroot import Skimmed
+
+_STYLE = ("layout", "compression", "flush", "basket_size", "page_size")
+#: Numbers of an event in a list: run, block, event.
+_N_IDS = (2, 3)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Skim, and say what was written and the cut flow."""
+    started = time.perf_counter_ns()
+    inputs, output, outputs = _files_of(options)
+    places = [output] if outputs is None else list(outputs)
+    destinations.check([("OUT", arrowroot.split_url(place)[0]) for place in places if place is not None], {})
+    n_done, n_all = 0, len(inputs)
+
+    def progress(number: int, n_inputs: int, _url: str) -> None:
+        nonlocal n_done, n_all
+        n_done, n_all = number, n_inputs
+
+    with Progress("skimming") as shown:
+        shown.follow(lambda: (n_done / max(1, n_all), 0))
+        made = arrowroot.skim(
+            inputs,
+            output,
+            options.tree,
+            column_texts(options.columns),
+            filter=options.filter,
+            cuts=_cuts_of(options.cut),
+            outputs=outputs,
+            lumi_mask=options.lumi_mask,
+            pick=None if options.pick is None else _events_of(options.pick),
+            weight=options.weight,
+            sums=options.sum,
+            carry=_carried(options.carry),
+            on_bad_input=options.on_bad_input,
+            reproducible=options.reproducible,
+            n_threads=options.threads,
+            progress=progress,
+            **_style_of(options),
+            **storage_options(options),
+        )
+    _say(options, made, time.perf_counter_ns() - started)
+    if made.bad_inputs:
+        return EXIT_SKIPPED
+    return EXIT_UNSUPPORTED if made.left_out else EXIT_DONE
+
+
+def _files_of(options: argparse.Namespace) -> tuple[list[str], str | None, dict[str, str | None] | None]:
+    """Return inputs, and the one output or several with their conditions."""
+    files: list[str] = options.files
+    if options.output:
+        outputs = dict(options.output)
+        if len(outputs) < len(options.output):
+            raise InvalidRequestError("--output: two outputs of one name")
+        return files, None, outputs
+    if len(files) < 2:
+        raise InvalidRequestError(f"skim: which output? write arrowroot skim {files[0]} skim.root")
+    return files[:-1], files[-1], None
+
+
+def _cuts_of(cuts: Sequence[tuple[str, str]]) -> dict[str, str] | None:
+    named = dict(cuts)
+    if len(named) < len(cuts):
+        raise InvalidRequestError("--cut: two cuts of one name")
+    return named or None
+
+
+def _carried(texts: list[str] | None) -> bool | list[str]:
+    names = column_texts(texts)
+    return True if names is None else False if names == ["none"] else names
+
+
+def _style_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of writing that were typed."""
+    style = {name: value for name, value in vars(options).items() if name in _STYLE}
+    codec = style.get("compression")
+    if isinstance(codec, str) and codec.isdecimal():
+        style["compression"] = parse_digits(codec)
+    return style
+
+
+def _events_of(path: str) -> EventList:
+    """Return the events that a file lists, one a line; "#" begins a remark."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        raise NoSuchFileError(f"{path}: there is no such list of events") from None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error
+    ids = []
+    for number, line in enumerate(lines, 1):
+        words = [word for word in re.split(r"[\s:,*]+", line.partition("#")[0]) if word]
+        if not words:
+            continue
+        if len(words) not in _N_IDS or not all(word.isdecimal() for word in words):
+            raise InvalidRequestError(
+                f"{path}: line {number}: expected run:lumi:event, got {line.strip()[:80]!r}"
+            )
+        ids.append([parse_digits(word) for word in words])
+    return EventList(ids, missing="warn")
+
+
+def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
+    for url, reason in made.bad_inputs:
+        print(
+            f"arrowroot: {printable(url)} was left out: {printable(without_secrets(reason))}", file=sys.stderr
+        )
+    for path, reason in [*made.differing, *made.left_out]:
+        print(
+            f"arrowroot: {printable(path)} was left out: {printable(without_secrets(reason))}",
+            file=sys.stderr,
+        )
+    if options.json:
+        import json
+
+        print(json.dumps({**made.to_dict(), "wall_ns": wall_ns}, indent=2))
+        return
+    print(made)
+    for one in made.outputs:
+        more = [counted(n, "entry", "entries") + f" of {printable(name)}" for name, n in made.carried.items()]
+        parts = [counted(one.num_entries, "entry", "entries"), *more]
+        if made.objects:
+            parts.append(counted(len(made.objects), "object"))
+        parts += [format_bytes(one.n_bytes), format_seconds(wall_ns / 1e9)]
+        print(f"{printable(without_secrets(one.path))}: {', '.join(parts)}")
