@@ -425,3 +425,21 @@ def test_a_device_without_an_end_is_no_index():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "/dev/zero: no index of arrowroot" in done.stderr
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint64, np.uint16])
+def test_ids_that_no_column_can_have_hide_no_others(tmp_path, kind):
+    """A list says nothing of the type of a column: numbers below 0 and above 2**63 may be in it."""
+    info = np.iinfo(kind)
+    there = sorted({int(info.min), int(info.max), 0 if info.min == 0 else -3, 5, 7})
+    ar.write(f"{tmp_path}/a.root:E", {"event": np.array(there, dtype=kind)})
+    odd = [-(2**63), -1, 2**63, 2**64 - 1, 2**70, -(2**64)]
+    wanted = [number for pair in zip(there, [*odd, *odd], strict=False) for number in pair]
+    wanted += [number for number in odd if number not in wanted]
+    events = ar.EventList([(number,) for number in wanted], columns=("event",), missing="ignore")
+    found = ar.scan(f"{tmp_path}/a.root", "E", entries=events).to_arrow()["event"].to_pylist()
+    assert found == [number for number in wanted if number in there]
+    strict = ar.EventList([(number,) for number in wanted], columns=("event",))
+    with pytest.raises(ar.MissingEventsError) as error:
+        ar.scan(f"{tmp_path}/a.root", "E", entries=strict)
+    assert {one[0] for one in error.value.missing} == {number for number in wanted if number not in there}

@@ -163,3 +163,17 @@ def test_the_cost_of_a_file_is_told(files):
     }
     for name, cost in costs.items():
         print(f"{name}: {1000 * cost / len(paths):.3f} ms of CPU a file")
+
+
+@pytest.mark.parametrize("condition", [None, "x >= 0"])
+def test_a_file_without_a_uuid_that_became_another_is_an_error(tmp_path, monkeypatch, condition):
+    monkeypatch.setattr("arrowroot._api.row._N_KEPT_OPEN", 1)
+    for name, first in (("a", 0), ("b", 100), ("c", 200)):
+        path = f"{tmp_path}/{name}.root:T"
+        ar.write(path, {"x": np.arange(first, first + 9)}, reproducible=True, compression="none")
+    assert (tmp_path / "b.root").stat().st_size == (tmp_path / "c.root").stat().st_size
+    scan = ar.scan([tmp_path / "a.root", tmp_path / "b.root"], "T", filter=condition)
+    os.utime(tmp_path / "c.root", ns=(0, 10**18))
+    (tmp_path / "c.root").replace(tmp_path / "b.root")
+    with pytest.raises(ar.StorageError, match=r"b\.root: the file changed"):
+        scan.to_arrow()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -20,7 +19,7 @@ from arrowroot._select.columns import NOT, Choice, texts_of, with_members, witho
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._storage.config import StorageOptions, redacted, secret_names
 from arrowroot._storage.filesets import fileset
-from arrowroot._storage.url import split_options
+from arrowroot._storage.url import changed_ns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -296,7 +295,7 @@ def partitions(
                 assemble=assemble,
                 storage=dict(storage),
                 friends=beside_it,
-                changed_ns=tuple(_changed_ns(location, identity) for location, _, identity in files),
+                changed_ns=tuple(0 if uuid else changed_ns(location) for location, _, (_, uuid, _) in files),
             )
             pieces.append(piece)
     # If there are no entries, one piece tells the types.
@@ -350,16 +349,6 @@ def _refuse_changed(found: Identity, identity: Identity, where: str) -> None:
 
 def _identity(member: Member) -> Identity:
     return (*member.identity, member.num_entries)
-
-
-def _changed_ns(location: str, identity: Identity) -> int:
-    """Return when a local file without a UUID was last changed, 0 of any other."""
-    _, uuid, _ = identity
-    path = split_options(location)[0]
-    try:
-        return 0 if uuid or "://" in path else os.stat(path).st_mtime_ns  # noqa: PTH116 - text
-    except OSError:
-        return 0
 
 
 def _memory_bytes(tree: Tree, paths: set[str]) -> int:

@@ -29,6 +29,7 @@ from arrowroot._passes.concatenated import Concatenated, Reordered
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.config import arguments_alone, redacted, resolve, resolve_named
 from arrowroot._storage.readers import Opening, scheme_of
+from arrowroot._storage.url import changed_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -97,6 +98,8 @@ class Member(NamedTuple):
     #: What it has in memory while it is open, an estimate in bytes.
     held_bytes: int
     reopened: Reopened
+    #: When the file was last changed, in ns, if only that tells it from another of its size; 0 of others.
+    changed_ns: int = 0
 
     @property
     def end_entry(self) -> int:
@@ -115,10 +118,11 @@ class Member(NamedTuple):
     def open_again(self) -> Tree:
         """Open the tree. Raises: StorageError if it is another one than it was."""
         found = self.reopen()[self.path]
-        if not isinstance(found, Tree) or (found.file_identity, found.num_entries) != (
-            self.identity,
-            self.num_entries,
-        ):
+        is_same = isinstance(found, Tree) and (
+            (found.file_identity, found.num_entries) == (self.identity, self.num_entries)
+            and self.changed_ns == (0 if self.identity[1] else changed_ns(self.location))
+        )
+        if not isinstance(found, Tree) or not is_same:
             raise StorageError(f"{self.url}: the file changed since the scan was made; begin a new one")
         return found
 
@@ -192,6 +196,8 @@ class Opened(NamedTuple):
     #: Bytes of the file that came with its opening and stay in memory.
     came_bytes: int
     reopen: Callable[[], File]
+    #: When the file was last changed, before it was opened, in ns; 0 if its UUID tells it from others.
+    changed_ns: int
     #: Its number among the files that were named.
     number: int = 0
 
@@ -260,12 +266,15 @@ def _open_member(location: str, name: str | None, storage: StorageOptions, named
     def reopen() -> File:
         return File(Opening(urls, settings))
 
+    before_ns = changed_ns(location)
     file = reopen()
     path = name or file.only_tree().path
     found = file[path]
     if not isinstance(found, Tree):
         raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
-    return Opened(file.url, location, path, found, sum(length for _, length in file.kept), reopen)
+    has_uuid = bool(found.file_identity[1])
+    came_bytes = sum(length for _, length in file.kept)
+    return Opened(file.url, location, path, found, came_bytes, reopen, 0 if has_uuid else before_ns)
 
 
 class Row(Chain):
@@ -348,6 +357,7 @@ class Row(Chain):
             opened.reopen,
             held_bytes,
             self._reopened,
+            opened.changed_ns,
         )
         differences = _differences(self._first_types, types)
         for rule in self._rules:

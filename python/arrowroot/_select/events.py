@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from arrowroot._arguments import takes
@@ -360,17 +361,21 @@ def _sorted(ids: Any, columns: tuple[str, ...] | None) -> SortedIds:
         return SortedIds([list(ids.T)] if ids.size else [], len(ids), ids.shape[1])
     rows = [_checked(one) for one in ids]
     width = _check_widths(set(map(len, rows)), columns)
-    apart: dict[int, Id] = {}
-    chunks = []
-    for column in range(width):
-        numbers = [row[column] for row in rows]
-        # A column is of one type: where it needs all bits, nothing in it is below 0.
-        lowest, end = (0, 1 << 64) if max(numbers, default=0) >= 1 << 63 else (-1 << 63, 1 << 63)
-        apart |= {index: rows[index] for index, number in enumerate(numbers) if not lowest <= number < end}
-        chunks.append((numbers, np.int64 if lowest else np.uint64))
-    kept = [index for index in range(len(rows)) if index not in apart] if apart else range(len(rows))
-    columns_of_kept = [np.array([numbers[index] for index in kept], dtype=kind) for numbers, kind in chunks]
-    return SortedIds([columns_of_kept] if width else [], len(kept), width, apart)
+    # No column has such numbers: they are there to be reported.
+    apart = {
+        index: row
+        for index, row in enumerate(rows)
+        if not all(-1 << 63 <= number < 1 << 64 for number in row)
+    }
+    kept = [row for index, row in enumerate(rows) if index not in apart] if apart else rows
+    # Whether a column is signed is for the files to say: numbers of both kinds may be in one list.
+    chunks = [
+        [np.array(numbers, dtype=kind) for numbers, kind in zip(zip(*chunk, strict=True), kinds, strict=True)]
+        for kinds, chunk in groupby(
+            kept, lambda row: [np.uint64 if number >= 1 << 63 else np.int64 for number in row]
+        )
+    ]
+    return SortedIds(chunks if width else [], len(kept), width, apart)
 
 
 def _check_widths(widths: set[int], columns: tuple[str, ...] | None) -> int:

@@ -148,7 +148,9 @@ def _keys_of(chunks: Sequence[Sequence[Integers]] | Sequence[_Part]) -> _Keys:
         table = before = None
         size = highest - lowest + 1
         if size * n_keys > _MOST_KEYS:
-            kind = np.uint64 if highest > np.iinfo(np.int64).max else np.int64
+            is_unsigned = highest > np.iinfo(np.int64).max
+            # No type of NumPy has the numbers of both ends, of which a list may have some. Python's do.
+            kind: Any = object if lowest < 0 and is_unsigned else np.uint64 if is_unsigned else np.int64
             table = np.unique(
                 np.concatenate([np.unique(columns_of(chunk)[column]).astype(kind) for chunk in chunks])
             )

@@ -117,6 +117,15 @@ def split_options(url: str) -> tuple[str, list[tuple[str, str]]]:
     return f"{bare}?{'&'.join(others)}" if others else bare, options
 
 
+def changed_ns(location: str) -> int:
+    """Return when a local file was last changed, in ns; 0 of one that is far away, or not there."""
+    path = split_options(location)[0]
+    try:
+        return 0 if "://" in path else os.stat(path).st_mtime_ns  # noqa: PTH116 - text
+    except OSError:
+        return 0
+
+
 def each(paths: Location | Iterable[Location]) -> list[Location]:
     """Return one path or several as a list.
 

@@ -86,7 +86,8 @@ class FillContext:
         first_entry: the number of the first of them in the table, where the order is "numbered"; numbers begin with 0,
             and each is filled once.
 
-        Returns when they are taken, which is before they are in the file. Waits for a buffer, or for room in memory,
+        Returns when they are taken, which is before they are in the file: their memory is read later, and must not
+        change until the context or the table is closed. Waits for a buffer, or for room in memory,
         and compresses meanwhile; what happens then instead is said by ``full``. If it raises, nothing is taken,
         or the file is given up, as by an interruption when some was taken.
 
