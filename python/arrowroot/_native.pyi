@@ -376,6 +376,22 @@ class FillContext:
     def close(self) -> None: ...
 
 @final
+class Merger:
+    """Merges files that are added one after another into one that is being written."""
+
+    def __new__(cls, file: FileWriter, *, columns: str, rules: Sequence[tuple[str, str]]) -> Self:
+        """``columns``: strict, union or first; ``rules``: patterns of names or paths, and what becomes of them."""
+
+    def add(self, file: File) -> int:
+        """Add all of an input, or nothing; return how many bytes the output has so far.
+
+        Raises: an exception with the attribute ``is_of_input`` if the others can be merged without it.
+        """
+
+    def finish(self) -> dict[str, Any]:
+        """Write what the output lacks but its end; return ``n_inputs``, and ``objects``: what became of each."""
+
+@final
 class Incoming:
     """Takes batches in: what comes out contradicts itself nowhere, and shares at most numbers and bytes with it."""
 

@@ -165,6 +165,36 @@ pub(crate) fn writing_to_python(error: arrowroot_writer::Error) -> PyErr {
     })
 }
 
+/// The exception of an error of merging. That of an input has the attribute `is_of_input`.
+pub(crate) fn merging_to_python(error: arrowroot_merge::Error) -> PyErr {
+    use arrowroot_merge::Error;
+    let is_of_input = error.is_of_input();
+    let raised = match error {
+        Error::Read(error) => to_python(error),
+        Error::Write(error) => writing_to_python(error),
+        Error::Mismatch { .. } => Python::attach(|py| mismatch(py, error.to_string()).unwrap_or_else(|error| error)),
+        error => Python::attach(|py| {
+            let exception = match &error {
+                Error::NotWhole { .. } => &CORRUPT,
+                Error::Unsupported { .. } => &UNSUPPORTED,
+                _ => &INVALID,
+            };
+            raised(py, exception, error.to_string())
+        }),
+    };
+    if is_of_input {
+        // An exception without it stops the merging all the same.
+        let _ = Python::attach(|py| raised.value(py).setattr("is_of_input", true));
+    }
+    raised
+}
+
+/// The exception of files that do not fit together, which is made in Python.
+fn mismatch(py: Python<'_>, message: String) -> PyResult<PyErr> {
+    let exception = py.import("arrowroot._errors")?.getattr("SchemaMismatchError")?;
+    Ok(PyErr::from_value(exception.call1((message,))?))
+}
+
 fn raised<A>(py: Python<'_>, exception: &PyOnceLock<Py<PyType>>, arguments: A) -> PyErr
 where
     A: PyErrArguments + Send + Sync + 'static,

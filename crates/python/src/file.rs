@@ -61,6 +61,10 @@ pub(crate) struct PyFile {
 }
 
 impl PyFile {
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Whether what the file says of itself may take long to be read.
     fn takes_long(&self) -> bool {
         takes_long(&self.file)

@@ -22,6 +22,7 @@ mod interface;
 mod ledgers;
 mod logging;
 mod members;
+mod merge;
 mod object;
 mod options;
 mod patience;
@@ -72,6 +73,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(writer::create_file, module)?)?;
     module.add_class::<writer::PyFileWriter>()?;
     module.add_class::<writer::PyTableWriter>()?;
+    module.add_class::<merge::PyMerger>()?;
     module.add_class::<fill::PyFillContext>()?;
     module.add_class::<incoming::PyIncoming>()?;
     module.add_function(wrap_pyfunction!(column::as_batch, module)?)?;

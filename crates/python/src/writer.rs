@@ -67,6 +67,12 @@ pub(crate) struct PyFileWriter {
     ledger: Arc<Ledger>,
 }
 
+impl PyFileWriter {
+    pub(crate) fn writer(&self) -> Arc<FileWriter> {
+        Arc::clone(&self.file)
+    }
+}
+
 impl Drop for PyFileWriter {
     fn drop(&mut self) {
         // The last one waits for the threads that compress, and those may need the interpreter's lock to let go of arrays.

@@ -18,6 +18,7 @@ use crate::queue::{Queue, QueueSettings};
 
 mod classes;
 mod clock;
+mod copied;
 mod directories;
 mod saved;
 

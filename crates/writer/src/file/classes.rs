@@ -1,10 +1,10 @@
 //! The classes that the streamer information of a file being written must describe.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use arrowroot_format as format;
 use format::Output;
-use format::streamer::{ElementClass, StreamerInfo, StreamerInfos};
+use format::streamer::{ElementClass, Rule, StreamerInfo, StreamerInfos};
 
 use crate::error::{Error, Result};
 
@@ -20,6 +20,11 @@ pub(crate) struct Classes {
     /// In the order in which they are made.
     made: Vec<StreamerInfo>,
     described: HashSet<String>,
+    /// As other files describe classes of objects that were copied, in all versions, and their rules.
+    copied: Vec<StreamerInfo>,
+    copied_rules: Vec<Rule>,
+    /// Indices of those of each name.
+    copied_by_name: HashMap<String, Vec<usize>>,
 }
 
 /// The classes that a record needs to be described, in the order in which they are.
@@ -107,15 +112,58 @@ impl Classes {
         Some(info.clone())
     }
 
+    /// Checks that classes can be described as these do.
+    pub(super) fn check_copied(&self, infos: &StreamerInfos) -> Result<()> {
+        for info in infos.iter().filter(|info| !StreamerInfos::is_of_root(&info.name)) {
+            if let Some(known) = self.copied_like(info)
+                && known.checksum != info.checksum
+                && !has_same_members(known, info)
+            {
+                let what = format!(
+                    "class {:?} has other members in the same version {} (checksums {:#010x} and {:#010x})",
+                    info.name, info.version, known.checksum, info.checksum
+                );
+                return Err(Error::InvalidRequest { what });
+            }
+        }
+        Ok(())
+    }
+
+    /// Describes classes as these do, where their version is not described yet.
+    pub(super) fn copy(&mut self, infos: &StreamerInfos) {
+        for info in infos.iter() {
+            if self.copied_like(info).is_none() {
+                self.copied_by_name.entry(info.name.clone()).or_default().push(self.copied.len());
+                self.copied.push(info.clone());
+            }
+        }
+        for rule in infos.rules() {
+            if !self.copied_rules.iter().any(|known| known.text == rule.text) {
+                self.copied_rules.push(rule.clone());
+            }
+        }
+    }
+
+    /// The copied description of the same class in the same version.
+    fn copied_like(&self, info: &StreamerInfo) -> Option<&StreamerInfo> {
+        let indices = self.copied_by_name.get(&info.name)?;
+        indices.iter().map(|&index| &self.copied[index]).find(|known| known.version == info.version)
+    }
+
     /// Writes the object of the record of streamer information.
     pub(super) fn write(&self, output: &mut Output) -> format::Result<()> {
-        let infos: Vec<StreamerInfo> =
-            self.made.iter().filter(|info| self.described.contains(&info.name)).cloned().collect();
+        // Other files describe all that their objects need, in the versions that these have.
+        let is_made =
+            |info: &&StreamerInfo| self.described.contains(&info.name) && !self.copied_by_name.contains_key(&info.name);
+        let infos: Vec<StreamerInfo> = self.copied.iter().chain(self.made.iter().filter(is_made)).cloned().collect();
         let rules_of = |info: &StreamerInfo| {
             let source = format!("sourceClass=\"{}\"", info.name);
             StreamerInfos::of_root().rules().iter().filter(move |rule| rule.text.contains(&source)).cloned()
         };
-        let rules = infos.iter().flat_map(rules_of).collect();
+        let made = infos.iter().flat_map(rules_of);
+        let rules = self.copied_rules.iter().cloned().chain(made);
+        let mut texts = HashSet::new();
+        let rules = rules.filter(|rule| texts.insert(rule.text.clone())).collect();
         StreamerInfos::of(infos).with_rules(rules).write(output)
     }
 }
@@ -124,6 +172,14 @@ impl Classes {
 fn writes_itself(class: &str) -> bool {
     matches!(class, "TObject" | "TString" | "TList" | "THashList" | "TObjArray" | "TCollection" | "TSeqCollection")
         || class.strip_prefix("TArray").is_some_and(|kind| kind.len() <= 3)
+}
+
+/// True if objects of both are stored in the same way: the checksums of some classes of the standard library differ by writer.
+fn has_same_members(one: &StreamerInfo, other: &StreamerInfo) -> bool {
+    let members = |info: &StreamerInfo| -> Vec<_> {
+        info.elements.iter().map(|element| (element.name.clone(), element.type_name.clone())).collect()
+    };
+    members(one) == members(other)
 }
 
 fn unknown(name: &str) -> Error {

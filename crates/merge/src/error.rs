@@ -1,0 +1,57 @@
+//! What can go wrong while files are merged.
+
+/// Result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong while files are merged; a variant is what the caller can do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An input cannot be read.
+    #[error(transparent)]
+    Read(#[from] arrowroot::Error),
+    /// The output cannot be written.
+    #[error(transparent)]
+    Write(#[from] arrowroot_writer::Error),
+    /// An input is not whole, so that nobody knows what it lacks.
+    #[error("{url}: {what}")]
+    NotWhole {
+        /// The input.
+        url: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// An object of an input cannot be joined to those before it.
+    #[error("{url}: {path}: {what}")]
+    Mismatch {
+        /// The input.
+        url: String,
+        /// The object.
+        path: String,
+        /// How it differs, and what can be done.
+        what: String,
+    },
+    /// An object that is not merged yet.
+    #[error("{url}: {path}: {what}")]
+    Unsupported {
+        /// The input.
+        url: String,
+        /// The object.
+        path: String,
+        /// Why not, and what can be done.
+        what: String,
+    },
+    /// Rules or settings that make no sense.
+    #[error("{what}")]
+    InvalidRequest {
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+}
+
+impl Error {
+    /// True if an input is at fault, so that the others can be merged without it.
+    pub fn is_of_input(&self) -> bool {
+        !matches!(self, Error::Write(_) | Error::InvalidRequest { .. } | Error::Read(arrowroot::Error::Cancelled))
+    }
+}

@@ -1,0 +1,22 @@
+//! Merging ROOT files.
+//!
+//! ```text
+//! inputs, one after another -> read (what they say is checked) -> copy (baskets, as they are) or add (objects) -> FileWriter
+//! ```
+//!
+//! A [`Merger`] takes open files one after another and keeps nothing of them but what the records of the output need. Each
+//! object of the output is a [`Merging`]: it first reads what an input has of it, and only if all objects of that input can be
+//! joined does any of them write something. So an input that is at fault can be left out as a whole.
+
+pub mod error;
+mod merger;
+pub mod merging;
+mod ntuples;
+mod objects;
+pub mod rules;
+mod trees;
+
+pub use error::{Error, Result};
+pub use merger::{Merger, Report, Settings};
+pub use merging::{Columns, Merged, Merging, Output};
+pub use rules::{Rule, Rules};

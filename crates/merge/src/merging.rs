@@ -1,0 +1,111 @@
+//! What one object of the output is while inputs come.
+
+use std::sync::Arc;
+
+use arrowroot::{File, FileKey};
+use arrowroot_writer::{DirectoryId, FileWriter};
+
+use crate::error::{Error, Result};
+
+/// Which columns a tree or an RNTuple of the output has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Columns {
+    /// All inputs have the same, in any order.
+    #[default]
+    Strict,
+    /// Those of all inputs; where one has no such column, its entries have a default.
+    Union,
+    /// Those of the first input: others are left out; where one has no such column, its entries have a default.
+    First,
+}
+
+/// Where an object is written to.
+#[derive(Debug)]
+pub struct Output {
+    /// The file.
+    pub file: Arc<FileWriter>,
+    /// Process identifiers (`TProcessID`) that the file has of inputs before this one: added to the indices of those in it.
+    pub n_processes: u16,
+}
+
+/// What became of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Merged {
+    /// Path in the output.
+    pub path: String,
+    /// Class.
+    pub class_name: String,
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// Inputs that had it.
+    pub n_inputs: u64,
+    /// Its entries, if it is a tree or an RNTuple.
+    pub n_entries: Option<u64>,
+    /// Its baskets or pages, and how many of them are smaller than 4 kB as they are stored.
+    pub n_pieces: u64,
+    /// See `n_pieces`.
+    pub n_small_pieces: u64,
+    /// What was left out of it, or is not as in the inputs.
+    pub notes: Vec<String>,
+}
+
+/// An object of the output, to which those of the inputs are joined one after another.
+///
+/// For each input that has it, [`read`](Merging::read) is called, then either [`copy`](Merging::copy) or, if anything of that
+/// input is at fault, [`forget`](Merging::forget), which may come after `copy`, too.
+pub trait Merging: Send {
+    /// Reads what an input has of it, and checks that it can be joined. Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`], [`Error::Unsupported`], and errors of reading.
+    fn read(&mut self, input: &File, key: &FileKey) -> Result<()>;
+
+    /// Joins what was read last.
+    ///
+    /// # Errors
+    /// Errors of reading and writing.
+    fn copy(&mut self, input: &File, output: &Output) -> Result<()>;
+
+    /// Forgets what was read last, and what was joined of it.
+    fn forget(&mut self);
+
+    /// Writes what the output lacks of it.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    fn finish(self: Box<Self>, output: &Output) -> Result<Merged>;
+}
+
+/// The names of an object that all inputs have: path, directory and name.
+#[derive(Debug, Clone)]
+pub(crate) struct Names {
+    pub(crate) path: String,
+    /// Path of its directory, empty or with a slash behind each name.
+    pub(crate) directory: String,
+    pub(crate) name: String,
+    pub(crate) class_name: String,
+}
+
+impl Names {
+    pub(crate) fn of(key: &FileKey) -> Names {
+        Names {
+            path: key.path(),
+            directory: key.directory.clone(),
+            name: key.key.name.clone(),
+            class_name: key.key.class_name.clone(),
+        }
+    }
+
+    /// Its directory in the output, made if it is not there.
+    pub(crate) fn directory_in(&self, output: &Output) -> Result<DirectoryId> {
+        Ok(output.file.directory(&self.directory)?)
+    }
+
+    pub(crate) fn mismatch(&self, input: &File, what: impl Into<String>) -> Error {
+        Error::Mismatch { url: input.url().to_owned(), path: self.path.clone(), what: what.into() }
+    }
+
+    pub(crate) fn unsupported(&self, input: &File, what: impl Into<String>) -> Error {
+        Error::Unsupported { url: input.url().to_owned(), path: self.path.clone(), what: what.into() }
+    }
+}

@@ -1,0 +1,89 @@
+//! Merging files.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrowroot_merge::{Columns, Error, Merger, Report, Rule, Rules, Settings};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::errors::{invalid, merging_to_python};
+use crate::file::PyFile;
+use crate::patience::patiently;
+use crate::writer::PyFileWriter;
+
+/// Merges files that are added one after another into one that is being written.
+#[pyclass(name = "Merger", module = "arrowroot._native", frozen)]
+pub(crate) struct PyMerger {
+    /// `None` once it is finished.
+    merger: Arc<Mutex<Option<Merger>>>,
+}
+
+#[pymethods]
+impl PyMerger {
+    #[new]
+    #[pyo3(signature = (file, *, columns, rules))]
+    fn new(file: &PyFileWriter, columns: &str, rules: Vec<(String, String)>) -> PyResult<Self> {
+        let columns = match columns {
+            "strict" => Columns::Strict,
+            "union" => Columns::Union,
+            "first" => Columns::First,
+            other => return Err(invalid(format!("columns: {other:?} is none of strict, union, first"))),
+        };
+        let rule = |(pattern, name): (String, String)| Ok((pattern, Rule::of_name(&name)?));
+        let rules = rules.into_iter().map(rule).collect::<Result<_, Error>>().map_err(merging_to_python)?;
+        let merger = Merger::new(file.writer(), Settings { columns, rules: Rules::new(rules) });
+        Ok(PyMerger { merger: Arc::new(Mutex::new(Some(merger))) })
+    }
+
+    /// Adds all of an input, or nothing. Returns how many bytes the output has so far.
+    fn add(&self, py: Python<'_>, file: &PyFile) -> PyResult<u64> {
+        let file = file.file().clone();
+        self.patiently(py, move |merger| {
+            let merger = merger.as_mut().ok_or_else(finished)?;
+            merger.add(&file)?;
+            merger.written_bytes()
+        })
+    }
+
+    /// Writes what the output lacks, and says what became of all objects.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = self.patiently(py, |merger| merger.take().ok_or_else(finished)?.finish())?;
+        report_as_dict(py, report)
+    }
+}
+
+impl PyMerger {
+    fn patiently<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Option<Merger>) -> arrowroot_merge::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let merger = Arc::clone(&self.merger);
+        let done = patiently(py, true, move || work(&mut merger.lock().unwrap_or_else(PoisonError::into_inner)))?;
+        done.map_err(merging_to_python)
+    }
+}
+
+fn finished() -> Error {
+    Error::InvalidRequest { what: "the merging is finished".to_owned() }
+}
+
+fn report_as_dict(py: Python<'_>, report: Report) -> PyResult<Bound<'_, PyDict>> {
+    let objects = PyList::empty(py);
+    for object in report.objects {
+        let told = PyDict::new(py);
+        told.set_item("path", object.path)?;
+        told.set_item("class", object.class_name)?;
+        told.set_item("rule", object.rule)?;
+        told.set_item("n_inputs", object.n_inputs)?;
+        told.set_item("n_entries", object.n_entries)?;
+        told.set_item("n_pieces", object.n_pieces)?;
+        told.set_item("n_small_pieces", object.n_small_pieces)?;
+        told.set_item("notes", object.notes)?;
+        objects.append(told)?;
+    }
+    let told = PyDict::new(py);
+    told.set_item("n_inputs", report.n_inputs)?;
+    told.set_item("objects", objects)?;
+    Ok(told)
+}
