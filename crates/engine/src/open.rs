@@ -44,6 +44,14 @@ pub fn open_table(file: &File, path: &str) -> Result<Opened> {
     Ok(opened(Arc::new(ntuple), composed))
 }
 
+/// The Arrow schema that an RNTuple records, as text: see [`RecordedSchema::decode`].
+///
+/// # Errors
+/// As [`open_table`].
+pub fn recorded_schema(file: &File, path: &str) -> Result<Option<String>> {
+    ntuple_record(&Ntuple::open(file, path)?)
+}
+
 /// Opens the tree of a path that leads into the object of a key; `None` if none is there.
 ///
 /// # Errors

@@ -21,6 +21,7 @@ mod access;
 mod classes;
 mod described;
 mod elsewhere;
+mod envelopes;
 mod error;
 mod file;
 mod fitness;
@@ -38,6 +39,7 @@ pub use access::{
     unpack, unpack_at,
 };
 pub use elsewhere::{Elsewhere, Unverified};
+pub use envelopes::{Envelopes, check_page_lists, check_schema, read_blobs};
 pub use error::{Answers, Error, Result, nearest, permanent};
 pub use file::File;
 pub use key::FileKey;

@@ -5,22 +5,15 @@ use std::sync::OnceLock;
 
 use arrowroot_format as format;
 use format::rntuple::{
-    Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, PAGE_CHECKSUM_BYTES, Page, PageList, Schema, Slot,
-    SlotId,
+    Blob, ClusterGroup, Footer, PAGE_CHECKSUM_BYTES, PageList, Schema, Slot, SlotId, SlotPages, Witness,
 };
 
-use arrowroot_file::{Error, File, Result, format_error};
+use arrowroot_file::{Envelopes, Error, File, Result, format_error};
 
-use super::{Ntuple, PageSizes, read_blobs};
+use super::{Ntuple, PageSizes};
 use crate::pieces::ColumnPieces;
 use crate::scan::Piece;
 use crate::table::Table;
-
-/// Zeros of a column in a cluster that no page vouches for: entries before the first field was added. More is what a wrong
-/// number looks like.
-pub(super) const MAX_UNWITNESSED: u64 = 1 << 22;
-/// So many zeros a stored byte of another column vouches for.
-const MAX_MISSING_FOR_BYTE: u64 = 1 << 20;
 
 /// The page lists of the cluster groups.
 pub(super) struct Groups {
@@ -44,18 +37,6 @@ pub(super) struct Cluster {
     index: usize,
     pub(super) first_entry: u64,
     pub(super) n_entries: u64,
-}
-
-/// The pages of a slot in a cluster.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SlotPages<'n> {
-    /// The representation that the cluster has.
-    pub(super) column_type: ColumnType,
-    pub(super) pages: &'n [Page],
-    /// Zeros before the elements of the pages.
-    pub(super) n_gap: u64,
-    /// Elements, those zeros included.
-    pub(super) n_elements: u64,
 }
 
 impl Groups {
@@ -93,7 +74,7 @@ impl Ntuple {
             .iter()
             .map(|&group| groups.groups[group].page_list.blob(self.inner.anchor.max_key_bytes()).map_err(in_group))
             .collect::<Result<_>>()?;
-        let envelopes = read_blobs(file, path, &blobs)?;
+        let envelopes = Envelopes::read(file, path, &blobs)?;
         let parsed = blobs.iter().enumerate().map(|(number, blob)| {
             PageList::parse(envelopes.at(number), self.schema())
                 .map_err(|error| in_group(error.placed(blob.envelope_place())))
@@ -148,13 +129,6 @@ impl Ntuple {
         format_error(self.file().source().as_ref(), self.path(), error)
     }
 
-    /// What a cluster says of a column, and the pages.
-    fn pages_of(&self, cluster: &Cluster, column: ColumnId) -> Option<(&ColumnPages, &[Page])> {
-        let list = self.groups().lists[cluster.group].get()?;
-        let pages = list.columns.get(cluster.index)?.get(column.0 as usize)?;
-        Some((pages, list.pages(pages)))
-    }
-
     /// Name of a slot, for errors and plans.
     pub(super) fn slot_path(&self, id: SlotId) -> String {
         let slot = self.slots().slot(id);
@@ -174,64 +148,18 @@ impl Ntuple {
     /// # Errors
     /// Corrupt if all representations are suppressed, or elements are missing.
     pub(super) fn slot_pages(&self, cluster: &Cluster, id: SlotId) -> Result<SlotPages<'_>> {
-        let slot = self.slots().slot(id);
         let fault = |error: format::Error| {
             let error = error.within(format!("cluster of entries from {}", cluster.first_entry));
             format_error(self.file().source().as_ref(), &self.slot_path(id), error)
         };
-        let in_slot = |what: String| fault(format::Error::corrupt(0, what));
-        let schema = self.schema();
-        let columns = self.slots().columns_of(slot);
-        let described = columns.iter().filter_map(|&column| Some((column, schema.column_of(column)?)));
-        let mut absent = None;
-        let mut found = None;
-        for (column, description) in described {
-            match self.pages_of(cluster, column) {
-                Some((listed, pages)) if !listed.is_suppressed => {
-                    found = Some((description, Some(pages)));
-                    break;
-                }
-                Some(_) => {}
-                None if description.deferred.is_none_or(|deferred| !deferred.is_suppressed) => {
-                    absent.get_or_insert((description, None));
-                }
-                None => {}
-            }
-        }
-        let (column, listed) = found
-            .or(absent)
-            .ok_or_else(|| in_slot("a field all of whose representations are suppressed".to_owned()))?;
-        let pages = listed.unwrap_or_default();
-        let n_stored: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
-        let mut n_elements = n_stored;
-        if slot.domain == 0 {
-            let expected = cluster.n_entries.checked_mul(slot.factor);
-            let expected =
-                expected.ok_or_else(|| in_slot(format!("2^64 elements or more, {} for each entry", slot.factor)))?;
-            let may_be_missing = column.deferred.is_some() || listed.is_none();
-            if n_stored > expected || (n_stored < expected && !may_be_missing) {
-                return Err(in_slot(format!("{n_stored} elements, where {expected} are expected")));
-            }
-            n_elements = expected;
-        }
-        let n_gap = n_elements - n_stored;
-        if n_gap > MAX_UNWITNESSED && n_gap > self.witness(cluster).n_missing(slot.factor) {
-            return Err(fault(unwitnessed(n_gap)));
-        }
-        Ok(SlotPages { column_type: column.column_type, pages, n_gap, n_elements })
+        let list = self.groups().lists[cluster.group].get();
+        let list = list.ok_or_else(|| fault(format::Error::corrupt(0, "a page list that was not read")))?;
+        list.slot_pages(cluster.index, self.schema(), self.slots(), self.slots().slot(id)).map_err(fault)
     }
 
     /// The column of a cluster that has the most elements for which it has the bytes.
     pub(super) fn witness(&self, cluster: &Cluster) -> Witness {
-        let Some(list) = self.groups().lists[cluster.group].get() else { return Witness::default() };
-        let columns = list.columns.get(cluster.index).map_or(&[][..], |columns| columns);
-        let witnesses = columns.iter().map(|column| {
-            list.pages(column).iter().fold(Witness::default(), |sum, page| Witness {
-                n_elements: sum.n_elements.saturating_add(page.n_elements.into()),
-                stored_bytes: sum.stored_bytes.saturating_add(page.stored_bytes),
-            })
-        });
-        witnesses.max_by_key(|witness| witness.n_missing(1)).unwrap_or_default()
+        self.groups().lists[cluster.group].get().map_or_else(Witness::default, |list| list.witness(cluster.index))
     }
 
     /// A slot whose elements tell how many items a domain has.
@@ -277,7 +205,7 @@ impl Ntuple {
         let pieces = slots.map(|(id, _)| {
             let mut pieces = Vec::new();
             for cluster in &clusters {
-                self.slot_pages(cluster, id)?.each_piece(cluster, |piece| pieces.push(piece));
+                each_piece(&self.slot_pages(cluster, id)?, cluster, |piece| pieces.push(piece));
             }
             Ok(ColumnPieces { path: self.slot_path(id), pieces })
         });
@@ -285,48 +213,25 @@ impl Ntuple {
     }
 }
 
-impl SlotPages<'_> {
-    /// Gives the pages that are in the file, with the entries of the cluster that they have, each at least a part of one.
-    fn each_piece(&self, cluster: &Cluster, mut add: impl FnMut(Piece)) {
-        let at = |element: u64, rounds_up: bool| {
-            let scaled = u128::from(element) * u128::from(cluster.n_entries);
-            let n_elements = u128::from(self.n_elements.max(1));
-            let entry = if rounds_up { scaled.div_ceil(n_elements) } else { scaled / n_elements };
-            cluster.first_entry + u64::try_from(entry).unwrap_or(u64::MAX).min(cluster.n_entries)
-        };
-        let mut element = self.n_gap;
-        for page in self.pages {
-            let end = element + u64::from(page.n_elements);
-            let checksum_bytes = if page.has_checksum { PAGE_CHECKSUM_BYTES as u64 } else { 0 };
-            let stored_bytes = u32::try_from(page.stored_bytes.saturating_add(checksum_bytes)).unwrap_or(u32::MAX);
-            let (first_entry, entry_end) = (at(element, false), at(end, true));
-            if !page.is_elsewhere {
-                add(Piece { offset: page.offset, stored_bytes, first_entry, entry_end, embedded: None });
-            }
-            element = end;
+/// Gives the pages of a slot that are in the file, with the entries of the cluster that they have, each at least a part of one.
+fn each_piece(found: &SlotPages<'_>, cluster: &Cluster, mut add: impl FnMut(Piece)) {
+    let at = |element: u64, rounds_up: bool| {
+        let scaled = u128::from(element) * u128::from(cluster.n_entries);
+        let n_elements = u128::from(found.n_elements.max(1));
+        let entry = if rounds_up { scaled.div_ceil(n_elements) } else { scaled / n_elements };
+        cluster.first_entry + u64::try_from(entry).unwrap_or(u64::MAX).min(cluster.n_entries)
+    };
+    let mut element = found.n_gap;
+    for page in found.pages {
+        let end = element + u64::from(page.n_elements);
+        let checksum_bytes = if page.has_checksum { PAGE_CHECKSUM_BYTES as u64 } else { 0 };
+        let stored_bytes = u32::try_from(page.stored_bytes.saturating_add(checksum_bytes)).unwrap_or(u32::MAX);
+        let (first_entry, entry_end) = (at(element, false), at(end, true));
+        if !page.is_elsewhere {
+            add(Piece { offset: page.offset, stored_bytes, first_entry, entry_end, embedded: None });
         }
+        element = end;
     }
-}
-
-/// The pages of a column, which vouch for those of others: a cluster is as large as it says.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Witness {
-    n_elements: u64,
-    stored_bytes: u64,
-}
-
-impl Witness {
-    /// How many elements may be missing of a column that has so many for each entry.
-    pub(super) fn n_missing(self, factor: u64) -> u64 {
-        let of_elements = self.n_elements.saturating_mul(16).saturating_mul(factor);
-        of_elements.min(self.stored_bytes.saturating_mul(MAX_MISSING_FOR_BYTE))
-    }
-}
-
-/// The error for more zeros than what is stored vouches for.
-pub(super) fn unwitnessed(n_elements: u64) -> format::Error {
-    let what = format!("{n_elements} zeros of a column that was added later, where all that is stored is much smaller");
-    format::Error::unsupported(0, what)
 }
 
 fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> StoredSizes {

@@ -16,12 +16,10 @@ mod table;
 mod types;
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_schema::Field;
 use arrowroot_format as format;
-use arrowroot_storage::Part;
 use format::column::EntryForm;
 use format::rntuple::{
     ANCHOR_CLASS, Anchor, AttributeSet, Blob, FieldId, Footer, Member, Members, NtupleField, OLD_ANCHOR_CLASS, Schema,
@@ -30,10 +28,7 @@ use format::rntuple::{
 use format::streamer::StreamerInfos;
 
 use arrowroot_arrow::TextForm;
-use arrowroot_file::{
-    Error, File, PooledScratch, Result, Scratch, check_metadata, check_metadata_bytes, format_error, nearest,
-    read_parts, read_range, unpack_at,
-};
+use arrowroot_file::{Envelopes, Error, File, Result, check_page_lists, check_schema, format_error, nearest};
 
 use crate::scan::ColumnId;
 use crate::table::Table;
@@ -64,37 +59,6 @@ struct Inner {
     infos: OnceLock<format::Result<StreamerInfos>>,
     /// How the objects of fields that ROOT's streamers wrote are read, as far as that was found out.
     streamed: Mutex<HashMap<FieldId, format::Result<Arc<EntryForm>>>>,
-}
-
-/// Fields and columns that become so many bytes are read however well they compress: some 50,000 of them. Beyond, so many
-/// bytes for each of the file: each field takes ten times as much in memory. Fields that are all alike compress to nearly
-/// nothing, but those of real data have pages.
-const MAX_SCHEMA_BYTES: u64 = 4 << 20;
-const MAX_SCHEMA_RATIO: u64 = 4;
-
-/// Refuses a header or footer of very many fields in a small file.
-fn check_schema(blob: Blob, file_bytes: u64) -> format::Result<()> {
-    let most = file_bytes.saturating_mul(MAX_SCHEMA_RATIO).saturating_add(MAX_SCHEMA_BYTES);
-    let n_bytes = blob.uncompressed_bytes;
-    if n_bytes > most {
-        let what =
-            format!("metadata of {n_bytes} bytes in a file of {file_bytes}: more than {most} bytes are not unpacked");
-        return Err(format::Error::unsupported(0, what));
-    }
-    Ok(())
-}
-
-/// Refuses page lists that are few bytes in the file and very many together: groups may name one and the same.
-fn check_page_lists(footer: &Footer) -> format::Result<()> {
-    let mut places = HashSet::new();
-    let (mut stored_bytes, mut n_bytes) = (0_u64, 0_u64);
-    for list in footer.groups.iter().map(|group| &group.page_list) {
-        n_bytes = n_bytes.saturating_add(list.uncompressed_bytes);
-        if let Some(locator) = list.locator.filter(|locator| places.insert(locator.offset)) {
-            stored_bytes = stored_bytes.saturating_add(locator.n_bytes);
-        }
-    }
-    check_metadata_bytes(stored_bytes, n_bytes)
 }
 
 /// What the pages of a field and its parts take.
@@ -136,7 +100,7 @@ impl Ntuple {
         for blob in [anchor.header, anchor.footer] {
             check_schema(blob, file.size_bytes()).map_err(in_envelope(blob))?;
         }
-        let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
+        let envelopes = Envelopes::read(file, &path, &[anchor.header, anchor.footer])?;
         let (shared, footer) =
             schemas::parse(envelopes.at(0), envelopes.at(1)).map_err(|(envelope, error)| match envelope {
                 Envelope::Header => in_envelope(anchor.header)(error),
@@ -175,7 +139,7 @@ impl Ntuple {
             return Err(in_set(format::Error::unsupported(0, what)));
         }
         let blob = set.anchor.blob(0).map_err(in_set)?;
-        let objects = read_blobs(file, path, &[blob])?;
+        let objects = Envelopes::read(file, path, &[blob])?;
         let in_object = |error: format::Error| in_set(error.placed(blob.envelope_place()));
         let anchor = Anchor::parse(objects.at(0), ANCHOR_CLASS).map_err(in_object)?;
         Self::at(file, path.to_owned(), self.inner.cycle, anchor)
@@ -248,57 +212,4 @@ impl Ntuple {
     pub fn arrow_field(&self, id: ColumnId, name: &str, text: TextForm) -> Result<Field> {
         Ok(types::arrow_field(name, &self.shape(id)?, text))
     }
-}
-
-/// What was in some blobs, uncompressed, in memory that the process lends: a wide schema takes hundreds of KB of it.
-struct Envelopes {
-    scratch: PooledScratch,
-    ranges: Vec<Range<usize>>,
-}
-
-impl Envelopes {
-    /// That of a blob, by its number among those that were read.
-    fn at(&self, number: usize) -> &[u8] {
-        &self.scratch.unpacked()[self.ranges[number].clone()]
-    }
-}
-
-/// Reads the envelopes in some blobs, all in one vector read.
-fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Envelopes> {
-    let source = file.source().as_ref();
-    let mut buffers: Vec<Vec<u8>> = Vec::with_capacity(blobs.len());
-    for blob in blobs {
-        let (first, _) = blob.first_part().map_err(|error| format_error(source, object, error))?;
-        let n_bytes = first.end - first.start;
-        if first.end > source.size_bytes() || blob.stored_bytes > source.size_bytes() {
-            // The error of the read says what is wrong.
-            read_range(source, first.start, n_bytes.max(blob.stored_bytes))?;
-        }
-        buffers.push(vec![0; usize::try_from(n_bytes).unwrap_or(usize::MAX)]);
-    }
-    let mut parts: Vec<Part<'_>> =
-        blobs.iter().zip(&mut buffers).map(|(blob, buffer)| Part { offset: blob.offset, buffer }).collect();
-    read_parts(source, &mut parts)?;
-    let mut scratch = PooledScratch::default();
-    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(blobs.len());
-    for (blob, mut stored) in blobs.iter().zip(buffers) {
-        let in_blob = |error: format::Error| format_error(source, object, error.at(blob.offset));
-        let (_, offsets) = blob.first_part().map_err(in_blob)?;
-        if offsets.start < offsets.end {
-            let offsets = read_range(source, offsets.start, offsets.end - offsets.start)?;
-            for part in blob.further_parts(&offsets) {
-                stored.extend_from_slice(&read_range(source, part.start, part.end - part.start)?);
-            }
-        }
-        let n_bytes = usize::try_from(blob.uncompressed_bytes).unwrap_or(usize::MAX);
-        if stored.len() > n_bytes {
-            let what = format!("{} bytes for an envelope of {n_bytes}", stored.len());
-            return Err(in_blob(format::Error::corrupt(0, what)));
-        }
-        let start = ranges.last().map_or(0, |before| before.end);
-        let Scratch { decompressor, unpacked, .. } = scratch.get();
-        check_metadata(&stored, n_bytes).map_err(in_blob)?;
-        ranges.push(unpack_at(start, decompressor, &stored, n_bytes, unpacked).map_err(in_blob)?);
-    }
-    Ok(Envelopes { scratch, ranges })
 }

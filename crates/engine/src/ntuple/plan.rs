@@ -9,10 +9,10 @@ use arrowroot_file::{Result, format_error};
 use arrowroot_format as format;
 use arrowroot_storage::{ReadStyle, Source};
 use format::Place;
-use format::rntuple::{Encoding, Page, Shape, SlotId};
+use format::rntuple::{Encoding, MAX_UNWITNESSED, Page, Shape, SlotId, Witness, unwitnessed};
 use format::streamer::Primitive;
 
-use super::clusters::{Cluster, MAX_UNWITNESSED, Witness, unwitnessed};
+use super::clusters::Cluster;
 use super::look_up::{LookUp, PageId};
 use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
@@ -359,7 +359,7 @@ fn add_pages(
         for page in found.pages.iter().filter(|page| page.n_elements > 0) {
             let at = |error: format::Error| in_slot(error.at(page.offset));
             page.check_place().map_err(in_slot)?;
-            let column_type = found.column_type;
+            let column_type = found.column.column_type;
             let encoding = column_type.encoding.ok_or_else(|| {
                 at(format::Error::unsupported(0, format!("a page of {}, which is not known", column_type.name())))
             })?;

@@ -94,12 +94,14 @@ impl Ntuple {
     fn objects_of(&self, cluster: &Cluster, ends: SlotId, bytes: SlotId) -> Result<Sample> {
         let (of_ends, of_bytes) = (self.slot_pages(cluster, ends)?, self.slot_pages(cluster, bytes)?);
         let (Some(page), Some(Encoding::Index { width, is_delta })) =
-            (of_ends.pages.first(), of_ends.column_type.encoding)
+            (of_ends.pages.first(), of_ends.column.column_type.encoding)
         else {
             return Ok(Sample::default());
         };
         let (mut words, mut values) = (Vec::new(), Vec::new());
-        let Some(plain) = self.read_page(ends, page, of_ends.column_type, 0)? else { return Ok(Sample::default()) };
+        let Some(plain) = self.read_page(ends, page, of_ends.column.column_type, 0)? else {
+            return Ok(Sample::default());
+        };
         index_values(&plain, page.n_elements as usize, width, is_delta, &mut words, &mut values);
         let mut sample = Sample::default();
         let mut pages = of_bytes.pages.iter();
@@ -111,7 +113,7 @@ impl Ntuple {
             }
             while end > sample.payload.len() {
                 let Some(page) = pages.next() else { return Ok(sample) };
-                let plain = self.read_page(bytes, page, of_bytes.column_type, sample.payload.len())?;
+                let plain = self.read_page(bytes, page, of_bytes.column.column_type, sample.payload.len())?;
                 let Some(plain) = plain else { return Ok(sample) };
                 sample.payload.extend_from_slice(&plain);
             }

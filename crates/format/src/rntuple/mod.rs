@@ -18,6 +18,7 @@ mod projection;
 mod reader;
 mod schema;
 mod shape;
+mod slot_pages;
 mod slots;
 mod tables;
 #[cfg(test)]
@@ -35,4 +36,5 @@ pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
 pub use projection::Projection;
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
 pub use shape::{Shape, StreamedField, number_type_name};
+pub use slot_pages::{MAX_UNWITNESSED, SlotPages, Witness, unwitnessed};
 pub use slots::{Domain, Slot, SlotId, Slots};

@@ -294,8 +294,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Notes what belongs to each field.
-    pub(super) fn index(&mut self) {
+    /// Notes what belongs to each field: after fields or columns were added, and before somebody asks for those of a field.
+    pub fn index(&mut self) {
         let numbered = || (0..).map(FieldId).zip(&self.fields);
         let parts = || numbered().filter_map(|(id, field)| Some((field.parent?, id)));
         self.children = OfFields::new(self.fields.len(), parts);
