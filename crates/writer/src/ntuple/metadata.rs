@@ -17,10 +17,15 @@ use crate::file::FileWriter;
 
 /// A page list of about so many bytes is the last of its cluster group, so who reads some entries need not read the list
 /// of all. ROOT has one group for all clusters, unless it is told otherwise.
-const GROUP_BYTES: usize = 1 << 20;
+pub const GROUP_BYTES: usize = 1 << 20;
 /// Bytes of a page, and of a column without pages, in a page list.
 const PAGE_BYTES: usize = 16;
 const COLUMN_BYTES: usize = 24;
+
+/// About as many bytes as a page list takes for a cluster of so many columns and pages.
+pub fn listed_bytes(n_columns: usize, n_pages: usize) -> usize {
+    n_columns * COLUMN_BYTES + n_pages * PAGE_BYTES
+}
 
 /// The page lists of an RNTuple being written.
 #[derive(Debug)]
@@ -82,7 +87,7 @@ impl Lists {
         for ((pages, n_elements), codec) in self.pages.iter_mut().zip(&mut self.n_elements).zip(codecs) {
             // What a later cluster has found by now depends on how far its thread is.
             let setting = if pages.is_empty() { codec.before_trial() } else { codec.setting() };
-            self.n_bytes += COLUMN_BYTES + pages.len() * PAGE_BYTES;
+            self.n_bytes += listed_bytes(1, pages.len());
             let n_new: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
             list.add_column(*n_elements, setting.0.unsigned_abs(), pages.drain(..));
             *n_elements += n_new;
@@ -99,20 +104,43 @@ impl Lists {
         header: Blob,
         attributes: Vec<AttributeSet>,
     ) -> Result<Anchor> {
-        let mut groups = Vec::with_capacity(self.groups.len());
-        for (first_entry, list) in &self.groups {
-            let blob = write_blob(file, seek_root, setting, &list.write(schema)?)?;
-            let n_clusters = u32::try_from(list.clusters.len());
-            let n_clusters = n_clusters.map_err(|_| format::Error::unsupported(0, "2^32 clusters"))?;
-            let n_entries = list.clusters.iter().map(|cluster| cluster.n_entries).sum();
-            groups.push(ClusterGroup { first_entry: *first_entry, n_entries, n_clusters, page_list: link(blob) });
-        }
-        let has_attributes = !attributes.is_empty();
-        let version = if has_attributes { WRITTEN_VERSION } else { FIRST_VERSION };
-        let footer = Footer { groups, attributes, has_attribute_list: has_attributes };
-        let footer = write_blob(file, seek_root, setting, &footer.write(schema)?)?;
-        Ok(Anchor { version, header, footer })
+        let groups = self.groups.iter().map(|(first, list)| write_list(file, seek_root, setting, schema, *first, list));
+        let groups = groups.collect::<Result<_>>()?;
+        write_footer(file, seek_root, setting, schema, header, groups, attributes)
     }
+}
+
+/// Writes a page list, and returns the group of its clusters. `first_entry`: of the first of them.
+pub(super) fn write_list(
+    file: &FileWriter,
+    seek_root: u64,
+    setting: CompressionSetting,
+    schema: &Schema,
+    first_entry: u64,
+    list: &PageList,
+) -> Result<ClusterGroup> {
+    let blob = write_blob(file, seek_root, setting, &list.write(schema)?)?;
+    let n_clusters = u32::try_from(list.clusters.len());
+    let n_clusters = n_clusters.map_err(|_| format::Error::unsupported(0, "2^32 clusters"))?;
+    let n_entries = list.clusters.iter().map(|cluster| cluster.n_entries).sum();
+    Ok(ClusterGroup { first_entry, n_entries, n_clusters, page_list: link(blob) })
+}
+
+/// Writes the footer, and returns the anchor.
+pub(super) fn write_footer(
+    file: &FileWriter,
+    seek_root: u64,
+    setting: CompressionSetting,
+    schema: &Schema,
+    header: Blob,
+    groups: Vec<ClusterGroup>,
+    attributes: Vec<AttributeSet>,
+) -> Result<Anchor> {
+    let has_attributes = !attributes.is_empty();
+    let version = if has_attributes { WRITTEN_VERSION } else { FIRST_VERSION };
+    let footer = Footer { groups, attributes, has_attribute_list: has_attributes };
+    let footer = write_blob(file, seek_root, setting, &footer.write(schema)?)?;
+    Ok(Anchor { version, header, footer })
 }
 
 /// The link to an envelope.

@@ -24,6 +24,7 @@ use crate::settings::{self, ColumnCodec, ColumnLayout, Precision, ProjectedField
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
 
 mod attributes;
+mod copied;
 mod distinct;
 mod elements;
 mod fields;
@@ -32,9 +33,11 @@ mod pages;
 mod projections;
 mod record;
 
+pub use copied::CopiedNtuple;
 use distinct::Distinct;
 use elements::ClusterElements;
 use fields::Node;
+pub use metadata::{GROUP_BYTES, listed_bytes};
 use metadata::{Lists, write_blob};
 pub use pages::WrittenPage;
 use pages::{PageCut, cut, encode_page, write_page};
@@ -294,7 +297,8 @@ impl TableFormat for NtupleFormat {
         }
         for encoded in encoded {
             if let Some(part) = self.distinct.add(encoded) {
-                self.record.append(part, appender, self.datime, self.seek_root)?;
+                let pages: &[&[u8]] = &[&part.bytes];
+                part.offset = self.record.append(pages, part.n_bytes, appender, self.datime, self.seek_root)?;
             }
         }
         if is_last {

@@ -2,7 +2,6 @@
 
 use arrowroot_format::container::Datime;
 
-use super::distinct::PagesPart;
 use super::{MAX_KEY_BYTES, metadata};
 use crate::appender::Appender;
 use crate::error::Result;
@@ -22,19 +21,21 @@ struct Open {
 }
 
 impl PagesRecord {
-    /// Appends pages, to this record or to the next one, and notes where they are.
+    /// Appends pages, to this record or to the next one. `n_bytes`: before they were compressed. Returns where they begin.
     ///
     /// # Errors
     /// If they cannot be written.
     pub(super) fn append(
         &mut self,
-        part: &mut PagesPart,
+        pages: &[&[u8]],
+        n_bytes: usize,
         appender: &mut Appender,
         datime: Datime,
         seek_root: u64,
-    ) -> Result<()> {
+    ) -> Result<u64> {
+        let stored_bytes: usize = pages.iter().map(|page| page.len()).sum();
         let is_full = self.open.as_ref().is_some_and(|open| {
-            (open.n_bytes + part.n_bytes).max(open.stored_bytes + part.bytes.len()) as u64 > MAX_KEY_BYTES
+            open.n_bytes.saturating_add(n_bytes).max(open.stored_bytes + stored_bytes) as u64 > MAX_KEY_BYTES
         });
         if is_full {
             self.end(appender, datime, seek_root)?;
@@ -47,10 +48,9 @@ impl PagesRecord {
                 none.insert(Open { offset, n_bytes: 0, stored_bytes: 0 })
             }
         };
-        open.n_bytes += part.n_bytes;
-        open.stored_bytes += part.bytes.len();
-        part.offset = appender.append(&[&part.bytes])?;
-        Ok(())
+        open.n_bytes = open.n_bytes.saturating_add(n_bytes);
+        open.stored_bytes += stored_bytes;
+        appender.append(pages)
     }
 
     /// Ends the record, if there is one.
