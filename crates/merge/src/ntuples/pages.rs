@@ -1,0 +1,161 @@
+//! Pages: copied as they are, with the checksums behind them.
+
+use std::ops::Range;
+
+use ahash::{HashMap, HashMapExt};
+use arrowroot::File;
+use arrowroot_file::{format_error, read_parts, read_range};
+use arrowroot_format as format;
+use arrowroot_storage::Part;
+use arrowroot_writer::FileWriter;
+use arrowroot_writer::ntuple::CopiedNtuple;
+use format::rntuple::{PAGE_CHECKSUM_BYTES, Page, check_page};
+
+use crate::error::{Error, Result};
+
+/// So many bytes of pages are in memory at a time, or one page.
+const MAX_BYTES: u64 = 8 << 20;
+/// What lies between two pages is read with them if it is not more than this: a key, for example.
+const MAX_GAP_BYTES: u64 = 4 << 10;
+
+/// Bytes of a page in the file, with its checksum.
+pub(super) fn bytes_of(page: &Page) -> u64 {
+    page.stored_bytes.saturating_add(if page.has_checksum { PAGE_CHECKSUM_BYTES as u64 } else { 0 })
+}
+
+/// A page that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) page: Page,
+    /// Bytes before it was compressed.
+    pub(super) n_bytes: usize,
+}
+
+/// Copies pages of an RNTuple of one input. A page that several columns or clusters share is copied once.
+pub(super) struct Copier<'i> {
+    input: &'i File,
+    path: &'i str,
+    /// By the offset in the input: bytes, and the offset in the output.
+    placed: HashMap<u64, (u64, u64)>,
+    /// Bytes that were copied.
+    n_bytes: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'i> Copier<'i> {
+    pub(super) fn new(input: &'i File, path: &'i str) -> Self {
+        Copier { input, path, placed: HashMap::new(), n_bytes: 0, buffer: Vec::new() }
+    }
+
+    /// The page where it is in the output.
+    pub(super) fn placed(&self, page: &Page) -> Page {
+        let offset = self.placed.get(&page.offset).map_or(0, |&(_, offset)| offset);
+        Page { offset, ..*page }
+    }
+
+    /// Copies the pages of a cluster, in the order of the input.
+    ///
+    /// # Errors
+    /// If a page is damaged, not in the file, or overlaps another one; errors of reading and writing.
+    pub(super) fn copy(&mut self, mut wanted: Vec<Wanted>, out: &mut CopiedNtuple, file: &FileWriter) -> Result<()> {
+        wanted.retain(|wanted| bytes_of(&wanted.page) > 0);
+        for wanted in &wanted {
+            wanted.page.check_place().map_err(|error| self.fault(error, &wanted.page))?;
+            if self.placed.get(&wanted.page.offset).is_some_and(|&(n_bytes, _)| n_bytes != bytes_of(&wanted.page)) {
+                return Err(self.overlap(&wanted.page));
+            }
+        }
+        wanted.retain(|wanted| !self.placed.contains_key(&wanted.page.offset));
+        wanted.sort_unstable_by_key(|wanted| (wanted.page.offset, bytes_of(&wanted.page)));
+        wanted.dedup_by_key(|wanted| (wanted.page.offset, bytes_of(&wanted.page)));
+        let mut end = 0;
+        for Wanted { page, .. } in &wanted {
+            let n_bytes = bytes_of(page);
+            if page.offset < end {
+                return Err(self.overlap(page));
+            }
+            end = page.offset.saturating_add(n_bytes);
+            self.n_bytes = self.n_bytes.saturating_add(n_bytes);
+            if end > self.input.size_bytes() {
+                // The error of the read says what is wrong.
+                read_range(self.input.source().as_ref(), page.offset, n_bytes)?;
+            }
+            if self.n_bytes > self.input.size_bytes() {
+                return Err(self.overlap(page));
+            }
+        }
+        let mut rest = wanted.as_slice();
+        while !rest.is_empty() {
+            let mut n_bytes = 0;
+            let fits = |wanted: &&Wanted| {
+                n_bytes += bytes_of(&wanted.page);
+                n_bytes <= MAX_BYTES
+            };
+            let n = rest.iter().take_while(fits).count().max(1);
+            let (now, later) = rest.split_at(n);
+            self.copy_some(now, out, file)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Copies pages that fit into memory.
+    fn copy_some(&mut self, wanted: &[Wanted], out: &mut CopiedNtuple, file: &FileWriter) -> Result<()> {
+        // Spans of the input, and for each page where it begins in the buffer.
+        let mut spans: Vec<(u64, u64)> = Vec::new();
+        let mut starts = Vec::with_capacity(wanted.len());
+        let mut before = 0_u64;
+        for Wanted { page, .. } in wanted {
+            let end = page.offset + bytes_of(page);
+            match spans.last_mut() {
+                Some(span) if page.offset - span.1 <= MAX_GAP_BYTES => span.1 = end,
+                last => {
+                    before += last.map_or(0, |span| span.1 - span.0);
+                    spans.push((page.offset, end));
+                }
+            }
+            let begin = spans.last().map_or(0, |span| span.0);
+            starts.push(usize::try_from(before + page.offset - begin).unwrap_or(usize::MAX));
+        }
+        let n_bytes: u64 = spans.iter().map(|span| span.1 - span.0).sum();
+        self.buffer.resize(usize::try_from(n_bytes).unwrap_or(usize::MAX), 0);
+        let mut parts = Vec::with_capacity(spans.len());
+        let mut rest = self.buffer.as_mut_slice();
+        for (start, end) in spans {
+            let (buffer, later) = rest.split_at_mut(usize::try_from(end - start).unwrap_or(usize::MAX));
+            parts.push(Part { offset: start, buffer });
+            rest = later;
+        }
+        read_parts(self.input.source().as_ref(), &mut parts)?;
+
+        // Pages that lie one behind the other are one run.
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for (Wanted { page, .. }, &start) in wanted.iter().zip(&starts) {
+            let range = start..start + usize::try_from(bytes_of(page)).unwrap_or(usize::MAX);
+            if page.has_checksum {
+                check_page(&self.buffer[range.clone()]).map_err(|error| self.fault(error, page))?;
+            }
+            match runs.last_mut() {
+                Some(run) if run.end == range.start => run.end = range.end,
+                _ => runs.push(range),
+            }
+        }
+        let runs: Vec<&[u8]> = runs.into_iter().map(|run| &self.buffer[run]).collect();
+        let n_bytes = wanted.iter().fold(0, |sum: usize, wanted| sum.saturating_add(wanted.n_bytes));
+        let mut offset = out.append(file, &runs, n_bytes)?;
+        for Wanted { page, .. } in wanted {
+            let n_bytes = bytes_of(page);
+            self.placed.insert(page.offset, (n_bytes, offset));
+            offset += n_bytes;
+        }
+        Ok(())
+    }
+
+    fn fault(&self, error: format::Error, page: &Page) -> Error {
+        format_error(self.input.source().as_ref(), self.path, error.at(page.offset)).into()
+    }
+
+    fn overlap(&self, page: &Page) -> Error {
+        self.fault(format::Error::corrupt(0, "a page that overlaps another one"), page)
+    }
+}
