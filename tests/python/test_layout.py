@@ -25,7 +25,7 @@ from tests.recorded import session
 from tests.tables import list_of, struct
 
 LIST = pa.list_(pa.field("item", pa.float64(), nullable=False))
-PRESETS = ["old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod", "rntuple"]
+PRESETS = ["old-aod", "aod-2011", "esd-2011", "d3pd", "nanoaod", "nanoaod-rntuple", "rntuple"]
 
 
 def objects(n: int, n_entries: int = 40) -> pa.Array:

@@ -70,7 +70,7 @@ _FORMATS = ("ttree", "rntuple")
 GENERATED_OFFSETS: Final = "kGenerateOffsetMap"
 #: Fields that a format does not have.
 _OF_TREE = ("split", "memberwise", "lists", "counters", "classes")
-_OF_NTUPLE = ("encoding", "projections")
+_OF_NTUPLE = ("encoding", "records", "projections")
 #: Letters of a message of a file that are shown.
 _MAX_MESSAGE = 500
 
@@ -83,7 +83,8 @@ class Layout:
         ar.Layout("aod-2011", flush=20)
 
     base: what is not said is as in this: a layout, or the name of a preset ("old-aod", "aod-2011", "esd-2011", "d3pd",
-        "nanoaod"), "ttree", "rntuple", or the path of a TOML file. What is said by column comes before what it says.
+        "nanoaod", "nanoaod-rntuple"), "ttree", "rntuple", or the path of a TOML file. What is said by column comes
+        before what it says.
     format: "ttree" or "rntuple".
     flush: where clusters end: "30 MB" compressed, 10 entries, None for never; "auto": ROOT's default.
     basket_size: of a tree: bytes, None for baskets that fit the cluster, or "optimized": the sizes that ROOT gives at
@@ -110,7 +111,10 @@ class Layout:
     classes: the names of the classes of records, by column.
     precision: None, "Double32[0,10,12]", "Float16[0,0,10]", "mantissa:10", "Real32Trunc:16", "Real32Quant:12[0,1]".
     encoding: of the numbers of an RNTuple: "auto", "split" or "plain".
-
+    records: of an RNTuple: flat columns that become members of records: "own" for none; the name of the record, as
+        ``{"Muon_*": "Muon"}``; "named": the record that their names say, ``Muon`` of ``Muon_pt``, a list of records if
+        they are lists that a column ``nMuon`` counts, or that have one length in the first entries. What is said of
+        other columns by name is then said of the records.
     projections: of an RNTuple, further names of columns, members and lengths, which take no bytes of pages:
         ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": the names that a flat tree has for the members and lengths
         of all records and lists; None for none.
@@ -137,6 +141,7 @@ class Layout:
     classes: Rules[str]
     precision: Rules[Precision | None]
     encoding: Rules[Encoding]
+    records: Rules[str]
     projections: Rules[str]
 
     @takes()
@@ -158,6 +163,7 @@ class Layout:
         classes: Mapping[str, str] | Unsaid = OF_LAYOUT,
         precision: ByColumn[str | None] | Unsaid = OF_LAYOUT,
         encoding: ByColumn[Encoding] | Unsaid = OF_LAYOUT,
+        records: ByColumn[str] | Unsaid = OF_LAYOUT,
         projections: ProjectionsLike | Unsaid = OF_LAYOUT,
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "base")}
@@ -399,6 +405,12 @@ def _checked_counter(value: object, what: str) -> str:
     )
 
 
+def _checked_record(value: object, what: str) -> str:
+    if isinstance(value, str) and value and "\0" not in value:
+        return value
+    raise InvalidRequestError(f"{what}={shown(value)}: 'own', 'named' or the name of a record, as 'Muon'")
+
+
 def _checked_class(value: object, what: str) -> str:
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", value, re.ASCII):
         return value
@@ -419,6 +431,7 @@ _CHECKS = {
     "classes": _checked_class,
     "precision": parse_precision,
     "encoding": _checked_encoding,
+    "records": _checked_record,
     "projections": checked_source,
 }
 

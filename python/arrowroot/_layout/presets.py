@@ -96,6 +96,19 @@ _PRESETS = {
             ("optimised baskets", _ROOT),
         ),
     ),
+    "nanoaod-rntuple": Preset(
+        "rntuple",
+        {"records": "named", "projections": "flat"},
+        "an RNTuple of records and lists of records, with the flat names as projected fields",
+        (
+            (
+                "lists of records, records of triggers, flags and other tables; flat names projected",
+                "CMSSW, PR 51832: NanoAODRNTupleOutputModule",
+            ),
+            ("counters projected", "so that all names of the flat tree are there"),
+            ("the others", "as rntuple"),
+        ),
+    ),
     "rntuple": Preset(
         "ttree",
         {"format": "rntuple"},

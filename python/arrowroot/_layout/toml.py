@@ -19,7 +19,7 @@ _KEYS = (
     "base", "format", "flush", "basket_size", "page_size", "autosave", "io_features", "compression",
 )  # fmt: skip
 #: Keys of tables.
-_OF_NAMES = (*BY_COLUMN, "projections")
+_OF_NAMES = (*BY_COLUMN, "records", "projections")
 #: Values that TOML has no word for.
 _NONE = "none"
 _MAY_BE_NONE = (

@@ -122,7 +122,8 @@ class FillContext:
             return data
         parts: list[tuple[Part, pa.Table]] = []
         entry = self._table.num_entries if number is None else number
-        for given in parts_of(data, self._table.where, copied=True, is_alike=self._table.is_alike):
+        for one in parts_of(data, self._table.where, copied=True, is_alike=self._table.is_alike):
+            given = self._table.grouped(one)
             begun = self._table.first_schema or (parts[0][0].schema if parts else None)
             part = given.in_table(begun, entry, self._table.where)
             table = part.table

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from itertools import chain
+from itertools import chain, dropwhile, islice
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from arrowroot._arguments import not_made, takes
 from arrowroot._errors import (
@@ -24,16 +26,17 @@ from arrowroot._sizes import counted, parse_size
 from arrowroot._writing.contexts import FillContext
 from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import n_entries_of, parts_of
+from arrowroot._writing.grouping import Grouping, grouping_of
 from arrowroot._writing.incoming import N_AT_ONCE
 from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
+from arrowroot._writing.schema import checked_schema, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
 
-    import pyarrow as pa
     from typing_extensions import Self
 
     from arrowroot import _native
@@ -81,6 +84,10 @@ class TableWriter:
         self._where = where
         self._of_file = of_file
         self._layout, self._title, self._titles, self._notes, self._producers = CheckedOptions.of(options)
+        #: Which columns become records, once the first entries have told.
+        self._grouping: Grouping | None = None
+        if schema is not None and self._layout.records:
+            schema = self._grouped_schema(schema_of(schema))
         self._learning = Learning(schema, where)
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
@@ -195,7 +202,7 @@ class TableWriter:
             >>> table.append(data)
         """
         with self._shown():
-            self._add(parts_of(data, self._where, copied=True, is_alike=self.is_alike))
+            self._add(map(self.grouped, parts_of(data, self._where, copied=True, is_alike=self.is_alike)))
 
     def add_all(self, data: TableData, *, copied: bool = False, known: Known = Known.ALL) -> None:
         """Add all entries of the table; if not copied, they do not change until the file is closed.
@@ -204,10 +211,35 @@ class TableWriter:
         """
         n_all = n_entries_of(data)
         with self._shown(None if n_all is None else lambda: self.num_entries / max(1, n_all)):
-            for part in parts_of(data, self._where, copied=copied, is_alike=self.is_alike):
+            for given in parts_of(data, self._where, copied=copied, is_alike=self.is_alike):
+                part = self.grouped(given)
                 if part.is_all and part.table is not None:
                     self.know_all(part.table, known)
                 self._add(iter([part]))
+
+    def _grouped_schema(self, schema: pa.Schema) -> pa.Schema:
+        self._grouping = grouping_of(
+            self._layout.records, checked_schema(schema, self._where), None, self._where
+        )
+        return schema if self._grouping is None else self._grouping.schema(schema)
+
+    def grouped(self, part: Part) -> Part:
+        """Return data with records instead of flat columns, where the layout asks for them.
+
+        Raises: InvalidRequestError for lists of different lengths that are to be members of one record.
+        """
+        if not self._layout.records:
+            return part
+        with self._lock:
+            if self._grouping is None and self.schema is None:
+                first = part.table
+                if first is None:
+                    drawn = list(islice(dropwhile(lambda batch: not batch.num_rows, part.batches), 1))
+                    part = part._replace(batches=chain(drawn, part.batches))
+                    first = pa.Table.from_batches(drawn, part.schema) if drawn else None
+                self._grouping = grouping_of(self._layout.records, part.schema, first, self._where)
+            grouping = self._grouping
+        return part if grouping is None else grouping.part(part, self.num_entries)
 
     def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
         """Take note of all entries before the first is written: they say which columns share a counter."""
@@ -438,6 +470,7 @@ class TableWriter:
         layout, titles = self._layout, self._titles
         projections = projections_of(layout.projections, schema, titles, self._where)
         projected = {one.name for one in projections}
+        projected |= set() if self._grouping is None else self._grouping.columns
         for name in titles:
             if name not in schema.names and name not in projected:
                 near = nearest(name, schema.names)

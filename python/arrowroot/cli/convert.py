@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from arrowroot._converting.formats import NamedFile
     from arrowroot._converting.inputs import Input, InputTable
     from arrowroot._converting.outputs import Written
-    from arrowroot._layout.settings import Format
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,8 +66,12 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidRequestError(
             "--verify: the layout has reduced precision, so the output differs from the input"
         )
+    if options.verify and style.whole().records:
+        raise InvalidRequestError(
+            "--verify: the layout makes records of columns, so the output differs from the input"
+        )
     with Progress("converting") as progress:
-        check = _Check(given, target, choice.format) if options.verify else None
+        check = _Check(given, target, choice) if options.verify else None
         written = outputs.write_all(given, target, style, _Shown(progress), check)
     for path, reason in [*written.left_out, *written.notes_left_out]:
         print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
@@ -133,18 +136,18 @@ class _Shown:
 class _Check:
     """Reads an output back before it is published, and compares it with the input."""
 
-    def __init__(self, given: Input, target: NamedFile, layout: Format | None) -> None:
-        """``layout``: the format of the tables, where the output is a file of ROOT's."""
+    def __init__(self, given: Input, target: NamedFile, choice: inputs.Choice) -> None:
+        """``choice``: of the input; its projected fields are no columns of the output either."""
         self._given = given
         self._target = target
-        self._format = layout
+        self._choice = inputs.Choice(format=choice.format)
 
     def __call__(self, path: str, names: list[str]) -> list[str]:
         """Return where the output differs from the input, nothing if it does not."""
         differences = []
         for table, name in zip(self._given.tables, names, strict=True):
             place = self._target._replace(file=path, table=name if self._target.format == "root" else None)
-            (back,) = inputs.input_of(place, inputs.Choice(format=self._format), {}).tables
+            (back,) = inputs.input_of(place, self._choice, {}).tables
             found = compare.difference((table.schema, table.batches()), (back.schema, back.batches()))
             if found is not None:
                 what = f"{name!r} read back is" if name else "read back, it is"
