@@ -18,12 +18,12 @@ from arrowroot_lab.redaction import distinction_of, redacted
 from .model import Case
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from arrowroot_lab.documents import CaseDocument
 
     from .identity import Identity
-    from .model import Campaign, Line, Selection, Storage, Workload
+    from .model import Campaign, Line, Storage, Workload
 
 #: The axes of the matrix, from the slowest to the fastest.
 AXES = ("dataset", "storage", "engine", "workload", "strategy")
@@ -33,33 +33,45 @@ _ORDERED = ("storage", "workload", "strategy")
 
 def cases(campaign: Campaign) -> list[Case]:
     """Return the cells that are measured, in the order of the file, engines and strategies of a place side by side."""
-    cells = (
-        Case(*values)
-        for values in product(
-            campaign.datasets, campaign.storages, campaign.engines, campaign.workloads, campaign.strategies
-        )
+    values = (
+        campaign.datasets,
+        campaign.storages,
+        campaign.engines,
+        campaign.workloads,
+        campaign.strategies,
     )
+    # Of a large matrix a glob is asked once of each name, not of each cell.
+    include, exclude = (
+        [[_places(axis, values[n], one.globs.get(axis)) for n, axis in enumerate(AXES)] for one in selections]
+        for selections in (campaign.include, campaign.exclude)
+    )
+
+    whole: list[Collection[int]] = [range(len(axis)) for axis in values]
+    cells = {cell for one in include or [whole] for cell in product(*one)}
+    for one in exclude:
+        cells -= {cell for cell in cells if all(at in places for at, places in zip(cell, one, strict=True))}
     return [
-        cell
-        for cell in cells
-        if (not campaign.include or any(matches(one, cell) for one in campaign.include))
-        and not any(matches(one, cell) for one in campaign.exclude)
+        Case(*(axis[at] for axis, at in zip(values, cell, strict=True)))  # type: ignore[arg-type]
+        for cell in sorted(cells)
     ]
 
 
-def matches(selection: Selection, case: Case) -> bool:
-    """True if each axis that the selection tells has a glob for the name in the case.
+def _places(axis: str, values: Sequence[Any], globs: Sequence[str] | None) -> Collection[int]:
+    """The places of the values of an axis whose name one of the globs matches; all, if the selection tells none.
 
     A glob of an engine may leave the version out: that means all of its versions.
     """
-    names = case.names()
-    return all(
-        any(
-            fnmatchcase(names[axis], glob) or (axis == "engine" and fnmatchcase(case.engine.name, glob))
-            for glob in globs
-        )
-        for axis, globs in selection.globs.items()
+    if globs is None:
+        return range(len(values))
+    names = (
+        {one.name, one.called()} if axis == "engine" else {one.called() if axis == "strategy" else one.name}
+        for one in values
     )
+    return {
+        place
+        for place, told in enumerate(names)
+        if any(fnmatchcase(name, glob) for name in told for glob in globs)
+    }
 
 
 def corners(chosen: list[Case]) -> list[bool]:
