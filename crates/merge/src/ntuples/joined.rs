@@ -11,8 +11,8 @@ use format::rntuple::{Anchor, ColumnType, Page, SlotPages};
 
 use super::clusters::{Cluster, ClusterBuilder, Listed};
 use super::input::{Described, Table};
+use super::numbers;
 use super::pages::{Copier, Wanted, bytes_of};
-use super::ranges;
 use super::union::Union;
 use crate::error::{Error, Result};
 use crate::merging::Columns;
@@ -104,8 +104,14 @@ impl Joined {
         let mut copier = Copier::new(input, path);
         for &(list, number) in clusters {
             let summary = lists[list].clusters[number];
-            let is_moved = |slot: usize| {
-                self.is_attribute_set && first_entry > 0 && ranges::is_start(&described.schema, &described.slots, slot)
+            // The type and the difference with which the pages of a slot are written anew.
+            let anew = |slot: usize, pages: &SlotPages<'_>| {
+                let is_moved = self.is_attribute_set
+                    && first_entry > 0
+                    && numbers::is_start(&described.schema, &described.slots, slot);
+                let to = described.mapping.representation(slot, pages.column.representation).anew;
+                let to = to.or(is_moved.then_some(pages.column.column_type));
+                to.map(|to| (to, if is_moved { first_entry } else { 0 }))
             };
             let mut found: Vec<(usize, SlotPages<'_>)> = Vec::with_capacity(described.slots.slots.len());
             for (number_of_slot, slot) in described.slots.slots.iter().enumerate() {
@@ -117,21 +123,23 @@ impl Joined {
                 })?;
                 found.push((number_of_slot, pages));
             }
-            let copied = found.iter().filter(|(slot, _)| !is_moved(*slot));
+            let copied = found.iter().filter(|(slot, pages)| anew(*slot, pages).is_none());
             let wanted = copied.flat_map(|(_, pages)| {
                 let column_type = pages.column.column_type;
                 pages.pages.iter().map(move |&page| Wanted { page, n_bytes: n_bytes(column_type, &page) })
             });
             copier.copy(wanted.collect(), out, file)?;
             for (slot, pages) in &found {
-                let representation = described.mapping.representation(*slot, pages.column.representation);
-                let compression = pages.compression.unwrap_or_default();
-                let listed = Listed { representation, compression, n_gap: pages.n_gap };
-                let placed: Vec<Page> = if is_moved(*slot) {
-                    ranges::moved(input, path, pages, first_entry, out, file)?
-                } else {
-                    pages.pages.iter().map(|page| copier.placed(page)).collect()
+                let representation = described.mapping.representation(*slot, pages.column.representation).number;
+                let mut compression = pages.compression.unwrap_or_default();
+                let placed: Vec<Page> = match anew(*slot, pages) {
+                    Some(anew) => {
+                        compression = file.settings().compression.0.unsigned_abs();
+                        numbers::write((input, path), pages, anew, (&mut *out, file))?
+                    }
+                    None => pages.pages.iter().map(|page| copier.placed(page)).collect(),
                 };
+                let listed = Listed { representation, compression, n_gap: pages.n_gap };
                 self.counts.n_pages += placed.len() as u64;
                 self.counts.n_small_pages += placed.iter().filter(|page| bytes_of(page) < SMALL_BYTES).count() as u64;
                 self.builder.add(listed, placed.into_iter());

@@ -4,9 +4,12 @@ use ahash::{HashMap, HashMapExt};
 use arrowroot_format as format;
 use arrowroot_writer::ntuple::CopiedNtuple;
 use format::Output;
-use format::rntuple::{ColumnId, ExtraInfo, FieldDescription, FieldId, NtupleColumn, NtupleField, Role, Schema, Slots};
+use format::rntuple::{
+    ColumnId, ColumnType, ExtraInfo, FieldDescription, FieldId, NtupleColumn, NtupleField, Role, Schema, Slots,
+};
 use format::streamer::{StreamerInfo, StreamerInfos};
 
+use super::numbers;
 use crate::merging::Columns;
 
 /// Number of a field of the output, by when it came.
@@ -48,8 +51,16 @@ struct Node {
 struct Target {
     node: NodeId,
     index: u16,
-    /// For each representation of the input its number in the output.
-    representations: Vec<u16>,
+    representations: Vec<Representation>,
+}
+
+/// A representation of an input in the output.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Representation {
+    /// Its number.
+    pub(super) number: u16,
+    /// The type with which the pages are written anew; `None`: they are copied.
+    pub(super) anew: Option<ColumnType>,
 }
 
 /// What the slots of an input are in the output; `None`: they are left out.
@@ -69,8 +80,8 @@ impl Mapping {
         self.slots.iter().flatten().map(|target| (target.node, target.index))
     }
 
-    /// The number in the output of a representation of a slot.
-    pub(super) fn representation(&self, slot: usize, representation: u16) -> u16 {
+    /// What a representation of a slot is in the output.
+    pub(super) fn representation(&self, slot: usize, representation: u16) -> Representation {
         let target = self.slots.get(slot).and_then(Option::as_ref);
         target.and_then(|target| target.representations.get(usize::from(representation))).copied().unwrap_or_default()
     }
@@ -80,7 +91,7 @@ impl Mapping {
 impl Mapping {
     /// That of slots of one representation each.
     pub(super) fn of_targets(targets: &[(NodeId, u16)]) -> Mapping {
-        let target = |&(node, index)| Some(Target { node, index, representations: vec![0] });
+        let target = |&(node, index)| Some(Target { node, index, representations: vec![Representation::default()] });
         Mapping { slots: targets.iter().map(target).collect() }
     }
 }
@@ -185,7 +196,14 @@ impl Union {
                 Some(node) => {
                     let found = self.representations(schema, node, &columns);
                     let representations = found.map_err(|what| self.named(node, &what))?;
-                    let target = |index| Some(Target { node, index, representations: representations.clone() });
+                    let target = |index: u16| {
+                        // Where ends are written anew, it is those of the first column.
+                        let of_column = |&(number, anew): &(u16, Option<ColumnType>)| Representation {
+                            number,
+                            anew: anew.filter(|_| index == 0),
+                        };
+                        Some(Target { node, index, representations: representations.iter().map(of_column).collect() })
+                    };
                     (0..).take(columns.len()).map(target).collect()
                 }
             };
@@ -195,10 +213,16 @@ impl Union {
         Ok(mapping)
     }
 
-    /// For each representation of a field its number in the output, where it is added if it is not there.
+    /// For each representation of a field its number in the output, where it is added if it is not there; and the type with which
+    /// the pages of its first column are written anew.
     ///
     /// `columns`: of each of the field's slots, by representation.
-    fn representations(&mut self, schema: &Schema, node: NodeId, columns: &[&[ColumnId]]) -> Result<Vec<u16>, String> {
+    fn representations(
+        &mut self,
+        schema: &Schema,
+        node: NodeId,
+        columns: &[&[ColumnId]],
+    ) -> Result<Vec<(u16, Option<ColumnType>)>, String> {
         let known = &mut self.nodes[node as usize].representations;
         let n_representations = columns.first().map_or(0, |columns| columns.len());
         let mut found = Vec::with_capacity(n_representations);
@@ -208,11 +232,16 @@ impl Union {
             if known.first().is_some_and(|first| first.len() != types.len()) {
                 return Err(format!("it has {} columns, and not the same number before", types.len()));
             }
-            let place = known.iter().position(|known| *known == types).unwrap_or_else(|| {
-                known.push(types);
-                known.len() - 1
-            });
-            found.push(u16::try_from(place).map_err(|_| "more than 65,536 ways in which it is stored".to_owned())?);
+            let anew = known.first().and_then(|first| ends_anew(&types, first));
+            let place = match anew {
+                Some(_) => 0,
+                None => known.iter().position(|known| *known == types).unwrap_or_else(|| {
+                    known.push(types);
+                    known.len() - 1
+                }),
+            };
+            let place = u16::try_from(place).map_err(|_| "more than 65,536 ways in which it is stored".to_owned())?;
+            found.push((place, anew));
         }
         Ok(found)
     }
@@ -339,19 +368,24 @@ impl Union {
         Ok(())
     }
 
+    /// The fields in the order of the schema. Projected ones come behind those that they show, as ROOT expects.
     fn by_level(&self) -> Vec<NodeId> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
-        let mut order = Vec::with_capacity(self.nodes.len());
+        let (mut order, mut projected) = (Vec::with_capacity(self.nodes.len()), Vec::new());
         for (number, node) in (0..).zip(&self.nodes) {
-            match node.parent {
-                None => order.push(number),
-                Some(parent) => children[parent as usize].push(number),
+            match (node.parent, node.source) {
+                (None, None) => order.push(number),
+                (None, Some(_)) => projected.push(number),
+                (Some(parent), _) => children[parent as usize].push(number),
             }
         }
         let mut next = 0;
-        while let Some(&node) = order.get(next) {
-            order.append(&mut children[node as usize]);
-            next += 1;
+        for mut tops in [Vec::new(), projected] {
+            order.append(&mut tops);
+            while let Some(&node) = order.get(next) {
+                order.append(&mut children[node as usize]);
+                next += 1;
+            }
         }
         order
     }
@@ -448,6 +482,14 @@ impl Node {
             source: self.source.map(|source| fields[source as usize]),
         }
     }
+}
+
+/// The type with which ends are written anew, so that a field of several columns has them as it had before.
+fn ends_anew(types: &[NtupleColumn], first: &[NtupleColumn]) -> Option<ColumnType> {
+    let ([ends, others @ ..], [first, same @ ..]) = (types, first) else { return None };
+    let is_other = ends != first && !others.is_empty() && others == same;
+    let to = first.column_type;
+    (is_other && numbers::can_encode(ends.column_type, to)).then_some(to)
 }
 
 /// A column without what depends on where it is.
