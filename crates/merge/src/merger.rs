@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ahash::{HashMap, HashMapExt};
 use arrowroot::{File, FileKey};
-use arrowroot_writer::FileWriter;
+use arrowroot_writer::{FileWriter, ROOT_DIRECTORY};
 
 use crate::error::{Error, Result};
 use crate::merging::{Columns, Merged, Merging, Output};
@@ -87,7 +87,7 @@ impl Merger {
             return added;
         }
         self.n_inputs += 1;
-        Ok(())
+        self.copy_processes(input, &keys)
     }
 
     /// Writes what the output lacks of its objects.
@@ -153,10 +153,30 @@ impl Merger {
 
     fn begin(&self, kind: &Kind, rule: Option<Rule>, input: &File, key: &FileKey) -> Result<Box<dyn Merging>> {
         match (kind, rule) {
-            (Kind::Tree, None | Some(Rule::Concatenate)) => trees::begin(input, key, self.settings.columns),
+            (Kind::Tree, None | Some(Rule::Concatenate)) => Ok(trees::begin(key, self.settings.columns)),
             (Kind::Ntuple, None | Some(Rule::Concatenate)) => ntuples::begin(input, key, self.settings.columns),
             _ => objects::begin(input, key, rule),
         }
+    }
+
+    /// Copies the process identifiers that `TRef`s of an input name by their numbers: they are numbered behind those before.
+    ///
+    /// Source: `TTreeCloner::CopyProcessIds` (ROOT 6.40).
+    fn copy_processes(&mut self, input: &File, keys: &[&FileKey]) -> Result<()> {
+        let number = |key: &FileKey| key.key.name.strip_prefix(PROCESS_NAME)?.parse::<u16>().ok();
+        let before = self.output.n_processes;
+        let compression = self.output.file.settings().compression;
+        for key in keys.iter().filter(|key| key.directory.is_empty() && is_process(key)) {
+            let Some(moved) = number(key).and_then(|number| number.checked_add(before)) else { continue };
+            let (object, name) = (input.read_object(&key.key)?, format!("{PROCESS_NAME}{moved}"));
+            let write = |bytes: &mut arrowroot::format::Output| {
+                bytes.raw(&object);
+                Ok(())
+            };
+            self.output.file.write_object(ROOT_DIRECTORY, PROCESS_CLASS, &name, &key.key.title, compression, write)?;
+            self.output.n_processes = self.output.n_processes.max(moved.saturating_add(1));
+        }
+        Ok(())
     }
 
     fn copy_all(&mut self, input: &File, keys: &[&FileKey], taken: &[usize]) -> Result<()> {
@@ -164,8 +184,14 @@ impl Merger {
         for key in keys.iter().filter(|key| key.is_directory) {
             self.output.file.directory(&key.path())?;
         }
-        for &index in taken {
-            self.objects[index].merging.copy(input, &self.output)?;
+        // Tables read what they copy, which may fail; what was read of other objects is whole already.
+        for is_table in [true, false] {
+            for &index in taken {
+                let object = &mut self.objects[index];
+                if matches!(object.kind, Kind::Tree | Kind::Ntuple) == is_table {
+                    object.merging.copy(input, &self.output)?;
+                }
+            }
         }
         Ok(())
     }

@@ -52,7 +52,8 @@ pub struct Merged {
 /// An object of the output, to which those of the inputs are joined one after another.
 ///
 /// For each input that has it, [`read`](Merging::read) is called, then either [`copy`](Merging::copy) or, if anything of that
-/// input is at fault, [`forget`](Merging::forget), which may come after `copy`, too.
+/// input is at fault, [`forget`](Merging::forget). Of a tree or an RNTuple that may come after `copy`, too; of others it does
+/// not, as their `copy` reads nothing.
 pub trait Merging: Send {
     /// Reads what an input has of it, and checks that it can be joined. Nothing is written.
     ///

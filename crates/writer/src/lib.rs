@@ -56,7 +56,7 @@ pub mod table_format;
 pub mod tree;
 
 pub use appender::Appender;
-pub use arrowroot_arrow::stored::StoreError;
+pub use arrowroot_arrow::stored::{SCHEMA_RECORD, StoreError};
 pub use cluster::Cluster;
 pub use contexts::policy::Policy;
 pub use contexts::stalls::{ContextReport, Doing, Interval, Stalls};

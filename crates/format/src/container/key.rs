@@ -146,6 +146,25 @@ impl KeyHead {
         .ok_or_else(|| Error::unsupported(0, format!("no room for the offsets of a key of version {}", self.version)))
     }
 
+    /// Says in the key at the start of a record where the record is now; all else of it stays.
+    ///
+    /// `seek_dir`: of its directory. `cycle`: as it is stored. `add_to_pid`: is added to `fPidOffset`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if its offsets have 32 bits and no room for that; as [`KeyHead::parse`].
+    pub fn move_record(record: &mut [u8], seek_key: u64, seek_dir: u64, cycle: i16, add_to_pid: u16) -> Result<()> {
+        let head = KeyHead::parse(&mut Cursor::new(record))?;
+        let pid_offset = head.pid_offset.checked_add(add_to_pid);
+        let pid_offset = pid_offset.ok_or_else(|| Error::unsupported(0, "more than 65535 process identifiers"))?;
+        let moved = KeyHead { seek_key, seek_dir, pid_offset, cycle: cycle.unsigned_abs(), is_kept: cycle < 0, ..head };
+        let mut output = Output::new(0);
+        moved.write(&mut output)?;
+        let bytes = output.into_bytes();
+        // It was read from there.
+        record[..bytes.len()].copy_from_slice(&bytes);
+        Ok(())
+    }
+
     /// The cycle as it is stored.
     pub(crate) fn signed_cycle(&self) -> i16 {
         let cycle = self.cycle.cast_signed();
@@ -290,4 +309,27 @@ impl Key {
 /// Bytes of the texts of a key, with their lengths.
 fn texts_bytes(texts: [&str; 3]) -> usize {
     texts.map(|text| string_bytes(text.len())).into_iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_moved_where_its_key_has_room() {
+        for is_large in [true, false] {
+            let mut key = Key::new(is_large, "TBasket", "b", "t").unwrap();
+            key.set_payload(3, 3).unwrap();
+            let mut output = Output::new(0);
+            key.write(&mut output).unwrap();
+            let mut record = output.into_bytes();
+            record.extend(b"abc");
+            KeyHead::move_record(&mut record, 1000, 100, -7, 0).unwrap();
+            let moved = Key::parse(&mut Cursor::new(&record)).unwrap();
+            assert_eq!((moved.seek_key, moved.seek_dir, moved.signed_cycle()), (1000, 100, -7));
+            assert_eq!((moved.n_bytes, &*moved.name, &record[record.len() - 3..]), (key.n_bytes, "b", &b"abc"[..]));
+            assert_eq!(KeyHead::move_record(&mut record, 1 << 33, 100, 1, 0).is_ok(), is_large);
+            assert_eq!(KeyHead::move_record(&mut record, 1000, 100, 1, 3).is_ok(), is_large);
+        }
+    }
 }

@@ -212,8 +212,12 @@ impl Leaf {
 
     /// `fMaximum` of a leaf of integers or text; of a counter it is the largest count.
     pub fn maximum(&self) -> Option<i64> {
+        self.limit(1)
+    }
+
+    fn limit(&self, index: usize) -> Option<i64> {
         let unused = self.integer_bits()?;
-        let word = self.limits[1] << unused;
+        let word = self.limits[index] << unused;
         // Words of 8 bytes are shown as they are if they are unsigned.
         Some(if self.is_unsigned { (word >> unused).cast_signed() } else { word.cast_signed() >> unused })
     }
@@ -241,6 +245,26 @@ impl Leaf {
         self.n_values = with_zero
             .ok_or_else(|| Error::unsupported(0, format!("leaf {:?} cannot hold {n_bytes} bytes", self.name)))?;
         self.set_maximum(self.n_values.into())
+    }
+
+    /// Has it say what holds for the entries of another one, too, which is of the same kind: the limits of integers, and the
+    /// longest text.
+    pub fn include(&mut self, other: &Leaf) {
+        if self.kind == LeafKind::Text {
+            self.n_values = self.n_values.max(other.n_values);
+        }
+        for (index, is_maximum) in [(0, false), (1, true)] {
+            if let (Some(own), Some(of_other)) = (self.limit(index), other.limit(index))
+                && if is_maximum { self.is_below(own, of_other) } else { self.is_below(of_other, own) }
+            {
+                self.limits[index] = other.limits[index];
+            }
+        }
+    }
+
+    /// True if one limit is less than another; those of unsigned words of 8 bytes are shown as they are.
+    fn is_below(&self, one: i64, other: i64) -> bool {
+        if self.is_unsigned { one.cast_unsigned() < other.cast_unsigned() } else { one < other }
     }
 
     /// Bits of a word that an integer limit does not use.

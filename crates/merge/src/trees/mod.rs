@@ -1,12 +1,144 @@
-//! Trees.
+//! Trees: their baskets are copied as they are, and their records joined to one.
 
+mod baskets;
+mod clusters;
+mod copy;
+mod defaults;
+mod joined;
+mod notes;
+mod schema;
+
+use std::sync::Arc;
+
+use arrowroot::format::Output as Bytes;
+use arrowroot::format::tree::TreeRecord;
 use arrowroot::{File, FileKey};
+use arrowroot_file::format_error;
+use arrowroot_writer::{DirectoryId, FileWriter};
 
 use crate::error::Result;
-use crate::merging::{Columns, Merging, Names};
+use crate::merging::{Columns, Merged, Merging, Names, Output};
+use crate::rules::Rule;
+use copy::Copying;
+use joined::{Before, Joined};
+use schema::Mapping;
+
+/// Baskets of fewer bytes, as they are stored, are small: reading them costs more requests than bytes.
+const SMALL_BASKET_BYTES: u32 = 4096;
 
 /// Begins a tree of the output, of which an input has the first.
-pub(crate) fn begin(input: &File, key: &FileKey, columns: Columns) -> Result<Box<dyn Merging>> {
-    let _ = columns;
-    Err(Names::of(key).unsupported(input, "trees are not merged yet"))
+pub(crate) fn begin(key: &FileKey, columns: Columns) -> Box<dyn Merging> {
+    let (names, title) = (Names::of(key), key.key.title.clone());
+    Box::new(Tree { names, title, columns, joined: None, staged: None, before: None })
+}
+
+/// A tree of the output.
+struct Tree {
+    names: Names,
+    title: String,
+    columns: Columns,
+    /// What was joined so far; `None` before the first input.
+    joined: Option<Joined>,
+    /// What was read of the last input.
+    staged: Option<Staged>,
+    /// The joined tree before the last input, if that was copied; the inner one is `None` if there was none.
+    before: Option<Option<Before>>,
+}
+
+/// A tree of an input that can be joined.
+pub(crate) struct Staged {
+    record: TreeRecord,
+    object_data: Vec<u8>,
+    mapping: Arc<Mapping>,
+    copying: Copying,
+}
+
+/// Where baskets go.
+pub(crate) struct Place<'a> {
+    file: &'a FileWriter,
+    directory: DirectoryId,
+    /// Process identifiers of inputs before.
+    add_to_pid: u16,
+    /// Name of the tree.
+    tree: &'a str,
+}
+
+impl Tree {
+    /// Parses the record of an input's tree. Returns, too, whether it has the schema of the last one.
+    fn parse(&self, input: &File, key: &FileKey) -> Result<(TreeRecord, Vec<u8>, bool)> {
+        let object_data = input.read_metadata(&key.key)?;
+        let known = self.joined.as_ref().map(|joined| joined.last_schema().0);
+        let (class, key_bytes) = (key.key.class_name.as_str(), usize::from(key.key.key_bytes));
+        let infos = input.streamer_infos()?;
+        let parsed = TreeRecord::parse_known(known, 0, &object_data, class, key_bytes, &|| Ok(infos));
+        let (record, is_known) = parsed.map_err(|error| {
+            format_error(input.source().as_ref(), &self.names.path, error.placed(key.key.object_place()))
+        })?;
+        Ok((record, object_data, is_known))
+    }
+
+    /// Refuses a tree whose record cannot be written again.
+    fn check_writable(&self, input: &File, key: &FileKey, record: &TreeRecord, object_data: &[u8]) -> Result<()> {
+        let mut record = record.clone();
+        record.remove_index();
+        let written = record.write(object_data, &mut Bytes::new(key.key.key_bytes.into()));
+        written.map_err(|error| {
+            let what = format!("its record cannot be written again: {}", error.fault().what);
+            self.names.unsupported(input, what)
+        })
+    }
+}
+
+impl Merging for Tree {
+    fn read(&mut self, input: &File, key: &FileKey) -> Result<()> {
+        self.before = None;
+        let (record, object_data, is_known) = self.parse(input, key)?;
+        let mismatch = |what: String| self.names.mismatch(input, what);
+        let mapping = match &self.joined {
+            None => {
+                self.check_writable(input, key, &record, &object_data)?;
+                Arc::new(Mapping::identity(&record))
+            }
+            Some(joined) if is_known => Arc::clone(joined.last_schema().1),
+            Some(joined) => Arc::new(Mapping::between(&record, joined.record(), self.columns).map_err(mismatch)?),
+        };
+        let copying = Copying::plan(&record, &object_data, &mapping).map_err(mismatch)?;
+        if let Some(joined) = &self.joined {
+            joined.check(&record, &mapping, &copying).map_err(mismatch)?;
+        }
+        self.staged = Some(Staged { record, object_data, mapping, copying });
+        Ok(())
+    }
+
+    fn copy(&mut self, input: &File, output: &Output) -> Result<()> {
+        let Some(staged) = self.staged.take() else { return Ok(()) };
+        let directory = self.names.directory_in(output)?;
+        self.before = Some(self.joined.as_ref().map(|joined| joined.before(&staged.mapping)));
+        let joined = self.joined.get_or_insert_with(|| Joined::begin(&staged));
+        let place = Place { file: &output.file, directory, add_to_pid: output.n_processes, tree: &self.names.name };
+        joined.grow(&staged, &place)?;
+        staged.copying.copy(input, &place, &mut joined.branches, &staged)?;
+        joined.fill(&staged.mapping.missing, staged.record.n_entries, &place)?;
+        joined.join(staged);
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.staged = None;
+        match (self.before.take(), &mut self.joined) {
+            (Some(Some(before)), Some(joined)) => joined.go_back(before),
+            (Some(_), _) => self.joined = None,
+            (None, _) => {}
+        }
+    }
+
+    fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
+        let Tree { names, title, joined, .. } = *self;
+        let mut merged = Merged::default();
+        if let Some(joined) = joined {
+            let directory = names.directory_in(output)?;
+            merged = joined.finish(&output.file, directory, [&names.class_name, &names.name, &title])?;
+        }
+        Ok(Merged { path: names.path, class_name: names.class_name, rule: Rule::Concatenate.name(), ..merged })
+    }
 }

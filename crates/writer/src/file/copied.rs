@@ -39,24 +39,48 @@ impl FileWriter {
     /// [`Error::InvalidRequest`] if its key has no room for where it is now; as [`FileWriter::write_object`].
     pub fn write_stored(&self, directory: DirectoryId, key: &Key, stored: &[u8], add_to_pid: u16) -> Result<Key> {
         let _turn = self.queue.turn()?;
-        // References in the object count from the start of its key, which must be as long as it was.
-        let mut key_again = Key::new(key.is_large(), &key.class_name, &key.name, &key.title)?;
-        let has_room = key.is_large() || (!self.is_large() && add_to_pid == 0);
-        if key_again.key_bytes != key.key_bytes || !has_room {
-            let what = format!(
-                "{:?}, a {}, has a key without room for where it would be, over 2 GB: write several files",
-                key.name, key.class_name
-            );
-            return Err(Error::InvalidRequest { what });
+        self.check_room(key, add_to_pid)?;
+        let mut again = Key::new(key.is_large(), &key.class_name, &key.name, &key.title)?;
+        again.set_payload(key.object_bytes as usize, stored.len())?;
+        again.head.datime = self.datime;
+        again.head.pid_offset = key.pid_offset.saturating_add(add_to_pid);
+        self.list_and_append(directory, again, stored)
+    }
+
+    /// Writes an object that another file has, uncompressed and perhaps with other numbers in it, and lists it in a directory.
+    ///
+    /// # Errors
+    /// As [`FileWriter::write_stored`].
+    pub fn write_again(&self, directory: DirectoryId, key: &Key, object: &[u8]) -> Result<Key> {
+        let _turn = self.queue.turn()?;
+        self.check_room(key, 0)?;
+        let texts = [&*key.class_name, &key.name, &key.title];
+        let (again, payload) = self.pack(key.is_large(), texts, self.settings.compression, |output| {
+            output.raw(object);
+            Ok(())
+        })?;
+        self.list_and_append(directory, again, &payload)
+    }
+
+    /// Checks that a key as long as it was has room for where it would be: references in the object count from its start.
+    fn check_room(&self, key: &Key, add_to_pid: u16) -> Result<()> {
+        let is_as_long = usize::from(key.key_bytes) == key.header_bytes_parsed;
+        if is_as_long && (key.is_large() || (!self.is_large() && add_to_pid == 0)) {
+            return Ok(());
         }
-        key_again.set_payload(key.object_bytes as usize, stored.len())?;
-        key_again.head.datime = self.datime;
-        key_again.head.pid_offset = key.pid_offset.saturating_add(add_to_pid);
+        let what = format!(
+            "{:?}, a {}, has a key without room for where it would be, over 2 GB: write several files",
+            key.name, key.class_name
+        );
+        Err(Error::InvalidRequest { what })
+    }
+
+    fn list_and_append(&self, directory: DirectoryId, key: Key, payload: &[u8]) -> Result<Key> {
         let mut state = self.lock();
         let FileState { appender, directories, .. } = &mut *state;
         self.append(appender, |appender| {
-            let key = directories.list(directory, key_again, appender.position())?;
-            append_record(appender, &key, stored)?;
+            let key = directories.list(directory, key, appender.position())?;
+            append_record(appender, &key, payload)?;
             Ok(key)
         })
     }

@@ -48,6 +48,25 @@ impl RecordedIndex {
     /// The most entries of one that is made: a record holds less than 1 GiB.
     pub const MAX_ENTRIES: usize = (MAX_INDEX_BYTES / 8 - 1) / 3;
 
+    /// The values of each entry that an index read from a record has, sorted: major, minor, and entry. `None` if they
+    /// cannot be read: version 1 of the class has the first two in one.
+    ///
+    /// `object_data`: of the tree. Source: `TTreeIndex::Streamer` (ROOT 6.40).
+    pub fn sorted_values(&self, object_data: &[u8]) -> Option<Vec<[i64; 3]>> {
+        let mut cursor = Cursor::new(object_data.get(self.values.clone())?);
+        let n_entries = usize::try_from(cursor.i64().ok()?).ok()?;
+        if self.version < *INDEX_VERSIONS.end() || n_entries > cursor.remaining() / 24 {
+            return None;
+        }
+        let mut values = vec![[0; 3]; n_entries];
+        for array in 0..3 {
+            for value in &mut values {
+                value[array] = cursor.i64().ok()?;
+            }
+        }
+        Some(values)
+    }
+
     /// The index of a tree by two expressions, `"0"` for one that is not there. `values`: those of each entry.
     ///
     /// Source: `TTreeIndex::TTreeIndex` (ROOT 6.40). Where several entries have the same, their order is that of the tree.
@@ -275,6 +294,12 @@ fn read_alias(cursor: &mut Cursor<'_>, class: &str) -> Result<Option<(u32, Strin
 }
 
 impl TreeRecord {
+    /// Leaves out what finds entries by their values: it is right for these entries alone.
+    pub fn remove_index(&mut self) {
+        self.index = None;
+        self.tail.old_index = Default::default();
+    }
+
     /// Goes on behind the branches to the end of the record.
     pub(super) fn read_tail<'a>(&mut self, cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) {
         if self.read_to_index(cursor, reading).is_err() {

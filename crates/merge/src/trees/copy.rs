@@ -1,0 +1,298 @@
+//! Copying the baskets of an input.
+
+use arrowroot::File;
+use arrowroot::format::codec::Compressor;
+use arrowroot::format::container::KeyHead;
+use arrowroot::format::tree::{
+    BasketHead, BranchId, EmbeddedBasket, TreeRecord, append_entry_offsets, append_entry_sizes,
+};
+use arrowroot::storage::Part;
+use arrowroot_file::{format_error, read_parts};
+
+use super::baskets::{JoinedBranch, cycle_of};
+use super::schema::Mapping;
+use super::{Place, Staged};
+use crate::error::{Error, Result};
+
+/// Baskets of so many bytes are read and written together, or a single one.
+const WINDOW_BYTES: u64 = 8 << 20;
+/// So many bytes between baskets are read and dropped.
+const MAX_GAP_BYTES: u64 = 16 << 10;
+
+/// A basket to copy.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    /// Where it is in the input.
+    offset: u64,
+    stored_bytes: u32,
+    n_entries: u32,
+    /// Index of the branch of the output.
+    branch: usize,
+    /// Its number among the baskets of the input's branch.
+    number: usize,
+}
+
+/// The baskets of an input that go to the output.
+#[derive(Debug, Default)]
+pub(crate) struct Copying {
+    /// Those that are records, in the order of the file.
+    jobs: Vec<Job>,
+    /// Branch of the input and of the output, index among the baskets in the record, number.
+    embedded: Vec<(BranchId, usize, usize, usize)>,
+    /// Branches of the output: how many baskets they get, and entries if they have no baskets.
+    counts: Vec<(usize, usize, i64)>,
+}
+
+impl Copying {
+    /// Lists the baskets, or says why they cannot be copied.
+    pub(crate) fn plan(record: &TreeRecord, object_data: &[u8], mapping: &Mapping) -> Result<Copying, String> {
+        let mut copying = Copying::default();
+        for ((id, branch), to) in (0..).map(BranchId).zip(&record.branches).zip(&mapping.branches) {
+            let Some(to) = *to else { continue };
+            let of_branch = |what: String| format!("branch {:?}: {what}", branch.name);
+            if !branch.file_name.is_empty() {
+                return Err(of_branch("its baskets are in another file, which is not merged".to_owned()));
+            }
+            let baskets = branch.baskets(object_data).map_err(|error| error.to_string())?;
+            let mut entry_end = 0;
+            for (number, basket) in baskets.iter().enumerate() {
+                if basket.first_entry != entry_end {
+                    return Err(of_branch(format!("no basket has its entries {entry_end} to {}", basket.first_entry)));
+                }
+                entry_end = basket.entry_end;
+                match basket.embedded {
+                    Some(index) => copying.embedded.push((id, to, index, number)),
+                    None => copying.jobs.push(Job {
+                        offset: basket.offset,
+                        stored_bytes: basket.stored_bytes,
+                        // A basket has at most 2^31 - 1 of them.
+                        n_entries: u32::try_from(basket.entry_end - basket.first_entry).unwrap_or(u32::MAX),
+                        branch: to,
+                        number,
+                    }),
+                }
+            }
+            // Some hold nothing but others inside, or objects without members.
+            if !baskets.is_empty() && entry_end != record.n_entries {
+                return Err(of_branch(format!("{entry_end} entries in a tree of {}", record.n_entries)));
+            }
+            copying.counts.push((to, baskets.len(), branch.n_entries));
+        }
+        copying.jobs.sort_unstable_by_key(|job| job.offset);
+        let overlap =
+            copying.jobs.windows(2).find(|pair| pair[0].offset + u64::from(pair[0].stored_bytes) > pair[1].offset);
+        match overlap {
+            Some(pair) => Err(format!("two baskets in the same place, {} and {}", pair[0].offset, pair[1].offset)),
+            None => Ok(copying),
+        }
+    }
+
+    /// Branches of the output that get baskets, or entries without baskets.
+    pub(crate) fn with_and_without_baskets(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.counts.iter().map(|&(branch, n_baskets, _)| (branch, n_baskets > 0))
+    }
+
+    /// Number of all baskets.
+    pub(crate) fn n_baskets(&self) -> usize {
+        self.jobs.len() + self.embedded.len()
+    }
+
+    /// Copies them behind those that the branches have.
+    pub(crate) fn copy(
+        &self,
+        input: &File,
+        place: &Place<'_>,
+        branches: &mut [JoinedBranch],
+        staged: &Staged,
+    ) -> Result<()> {
+        let mut first_numbers = vec![0; branches.len()];
+        for &(branch, n_baskets, n_entries) in &self.counts {
+            first_numbers[branch] = branches[branch].reserve(n_baskets);
+            if n_baskets == 0 {
+                branches[branch].count(n_entries);
+            }
+        }
+        let mut rest = self.jobs.as_slice();
+        let mut buffer = Vec::new();
+        while let Some(first) = rest.first() {
+            let is_in = |job: &Job| job.offset + u64::from(job.stored_bytes) <= first.offset + WINDOW_BYTES;
+            let n_jobs = rest.iter().take_while(|job| is_in(job)).count().max(1);
+            let (window, later) = rest.split_at(n_jobs);
+            let in_tree = |error: arrowroot::format::Error| format_error(input.source().as_ref(), place.tree, error);
+            let starts = read_window(input, window, &mut buffer)?;
+            let mut heads = Vec::with_capacity(window.len());
+            for (job, start) in window.iter().zip(&starts) {
+                let record = &buffer[*start..start + job.stored_bytes as usize];
+                let head = BasketHead::parse(record).map_err(|error| in_tree(error.at(job.offset)))?;
+                if (head.stored_bytes, head.n_entries) != (job.stored_bytes, job.n_entries) {
+                    let what = format!(
+                        "a basket of {} bytes and {} entries, where the tree says {} and {}",
+                        head.stored_bytes, head.n_entries, job.stored_bytes, job.n_entries
+                    );
+                    return Err(in_tree(arrowroot::format::Error::corrupt(0, what).at(job.offset)).into());
+                }
+                heads.push(head);
+            }
+            let seek_dir = place.file.seek_of(place.directory);
+            let begin = place.file.with_appender(|appender| {
+                let begin = appender.position();
+                let mut position = begin;
+                for (job, start) in window.iter().zip(&starts) {
+                    let record = &mut buffer[*start..start + job.stored_bytes as usize];
+                    let cycle = cycle_of(first_numbers[job.branch] + job.number);
+                    KeyHead::move_record(record, position, seek_dir, cycle, place.add_to_pid)?;
+                    position += u64::from(job.stored_bytes);
+                }
+                appender.append(&contiguous(&buffer, window, &starts))
+            })?;
+            let mut position = begin;
+            for (job, head) in window.iter().zip(heads) {
+                let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);
+                let number = first_numbers[job.branch] + job.number;
+                branches[job.branch].place(number, position, [job.stored_bytes, job.n_entries], memory_bytes);
+                position += u64::from(job.stored_bytes);
+            }
+            rest = later;
+        }
+        let mut compressor = Compressor::new();
+        for &(id, branch, index, number) in &self.embedded {
+            let basket = MadeBasket::of_embedded(&staged.record, id, index, &staged.object_data, place)?;
+            basket.append(place, &mut branches[branch], first_numbers[branch] + number, &mut compressor)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the baskets of a window. Returns where each begins in the buffer.
+fn read_window(input: &File, window: &[Job], buffer: &mut Vec<u8>) -> Result<Vec<usize>> {
+    let size_bytes = input.size_bytes();
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    let mut starts = Vec::with_capacity(window.len());
+    let mut n_bytes = 0;
+    for job in window {
+        let end = job.offset + u64::from(job.stored_bytes);
+        if end > size_bytes {
+            let url = input.url().to_owned();
+            let what = format!("a basket at {} ends behind the file, at {end} of {size_bytes} bytes", job.offset);
+            return Err(Error::NotWhole { url, what });
+        }
+        match spans.last_mut() {
+            Some(span) if job.offset - span.1 <= MAX_GAP_BYTES => {
+                n_bytes += end - span.1;
+                span.1 = end;
+            }
+            _ => {
+                n_bytes += end - job.offset;
+                spans.push((job.offset, end));
+            }
+        }
+        starts.push(index(n_bytes - u64::from(job.stored_bytes)));
+    }
+    buffer.resize(index(n_bytes), 0);
+    let mut parts = Vec::with_capacity(spans.len());
+    let mut rest = buffer.as_mut_slice();
+    for (start, end) in spans {
+        let (part, later) = rest.split_at_mut(index(end - start));
+        parts.push(Part { offset: start, buffer: part });
+        rest = later;
+    }
+    read_parts(input.source().as_ref(), &mut parts)?;
+    Ok(starts)
+}
+
+/// The bytes of baskets, those that stand one behind the other together.
+fn contiguous<'b>(buffer: &'b [u8], window: &[Job], starts: &[usize]) -> Vec<&'b [u8]> {
+    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    for (job, &start) in window.iter().zip(starts) {
+        let end = start + job.stored_bytes as usize;
+        match ranges.last_mut() {
+            Some(range) if range.end == start => range.end = end,
+            _ => ranges.push(start..end),
+        }
+    }
+    ranges.into_iter().map(|range| &buffer[range]).collect()
+}
+
+/// A size of what was in memory, or is in a window.
+fn index(n_bytes: u64) -> usize {
+    usize::try_from(n_bytes).unwrap_or(usize::MAX)
+}
+
+/// A basket that is no record of an input.
+pub(crate) struct MadeBasket {
+    pub(crate) head: BasketHead,
+    /// Name of its branch.
+    pub(crate) branch: String,
+    pub(crate) compression: arrowroot::format::codec::CompressionSetting,
+    /// The values, and where entries begin.
+    pub(crate) payload: Vec<u8>,
+}
+
+impl MadeBasket {
+    /// A basket from the record of a tree.
+    fn of_embedded(
+        record: &TreeRecord,
+        id: BranchId,
+        index: usize,
+        object_data: &[u8],
+        place: &Place<'_>,
+    ) -> Result<MadeBasket> {
+        let branch = record.branch(id);
+        let EmbeddedBasket { head, data, entry_offsets, .. } = &branch.embedded[index];
+        let mut new = BasketHead::new(&branch.name, place.tree).map_err(arrowroot_writer::Error::from)?;
+        if head.offsets_are_sizes {
+            new = new.with_generated_offsets(head.offsets_generated);
+        }
+        let mut payload = object_data.get(data.clone()).unwrap_or_default().to_vec();
+        if let (false, Some(offsets)) = (head.offsets_generated, entry_offsets) {
+            let starts: Vec<u32> = offsets.iter().map(|offset| offset.wrapping_add(new.key_bytes)).collect();
+            let append = if head.offsets_are_sizes { append_entry_sizes } else { append_entry_offsets };
+            append(&mut payload, &starts).map_err(arrowroot_writer::Error::from)?;
+        }
+        let head = BasketHead {
+            buffer_bytes: head.buffer_bytes,
+            data_bytes: head.data_bytes,
+            n_entries: head.n_entries,
+            entry_bytes: head.entry_bytes,
+            pid_offset: head.pid_offset,
+            ..new
+        };
+        Ok(MadeBasket { head, branch: branch.name.clone(), compression: branch.compression, payload })
+    }
+
+    /// Writes it as a basket of that number.
+    pub(crate) fn append(
+        self,
+        place: &Place<'_>,
+        branch: &mut JoinedBranch,
+        number: usize,
+        compressor: &mut Compressor,
+    ) -> Result<()> {
+        let mut stored = Vec::new();
+        let size = |n_bytes: usize| {
+            u32::try_from(n_bytes).map_err(|_| arrowroot::format::Error::unsupported(0, "a basket of 4 GiB"))
+        };
+        let compressed = compressor.compress(self.compression, &self.payload, &mut stored);
+        let head = compressed.and_then(|_| {
+            Ok(BasketHead {
+                stored_bytes: size(stored.len())?.saturating_add(self.head.key_bytes),
+                payload_bytes: size(self.payload.len())?,
+                datime: place.file.datime(),
+                cycle: cycle_of(number),
+                seek_dir: place.file.seek_of(place.directory),
+                pid_offset: self.head.pid_offset.saturating_add(place.add_to_pid),
+                ..self.head
+            })
+        });
+        let head = head.map_err(arrowroot_writer::Error::from)?;
+        let offset = place.file.with_appender(|appender| {
+            let head = BasketHead { seek_key: appender.position(), ..head };
+            let mut output = arrowroot::format::Output::new(0);
+            head.write(&self.branch, place.tree, &mut output)?;
+            appender.append(&[&output.into_bytes(), &stored])
+        })?;
+        let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);
+        branch.place(number, offset, [head.stored_bytes, head.n_entries], memory_bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! The notes of a tree: what its record has beside branches and entries.
+
+use arrowroot::format::tree::{Friend, RecordedIndex, TreeRecord, UserInfo};
+
+/// The `TNamed` in `fUserInfo` in which arrowroot records the types of the columns.
+const SCHEMA_RECORD: &str = arrowroot_writer::SCHEMA_RECORD;
+
+/// The notes of trees in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    joined: Joined,
+    /// The values of the index of each entry so far, as far as all inputs had it.
+    values: Vec<(i64, i64)>,
+}
+
+/// The notes as they were before an input.
+pub(crate) struct Mark {
+    joined: Joined,
+    n_values: usize,
+}
+
+/// What is small of them.
+#[derive(Debug, Clone, Default)]
+struct Joined {
+    aliases: Vec<(String, String)>,
+    friends: Vec<Friend>,
+    user_info: Vec<UserInfo>,
+    index: Index,
+    is_reshuffled: bool,
+    has_references: bool,
+    flushed_bytes: i64,
+    /// What was left out.
+    left_out: Vec<String>,
+}
+
+/// The index of trees in a row.
+#[derive(Debug, Clone, Default)]
+enum Index {
+    /// No tree yet.
+    #[default]
+    Unknown,
+    /// Those so far have it, by these expressions.
+    All([String; 2]),
+    /// Not all have one that can be joined.
+    Dropped,
+    /// None has any.
+    None,
+}
+
+impl Notes {
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { joined: self.joined.clone(), n_values: self.values.len() }
+    }
+
+    pub(crate) fn go_back(&mut self, mark: Mark) {
+        self.joined = mark.joined;
+        self.values.truncate(mark.n_values);
+    }
+
+    /// Joins the notes of a tree behind `n_before` entries.
+    pub(crate) fn join(&mut self, record: &TreeRecord, object_data: &[u8], n_before: u64) {
+        let of_tree = record.index.as_ref().map(|index| values_of(index, record, object_data));
+        let joined = &mut self.joined;
+        joined.join(record);
+        joined.index = match (std::mem::take(&mut joined.index), of_tree) {
+            (Index::Unknown | Index::None, None) => Index::None,
+            // A tree without entries needs none.
+            (Index::All(names), None) if record.n_entries == 0 => Index::All(names),
+            (index, Some(Some((names, values)))) if self.values.len() + values.len() <= RecordedIndex::MAX_ENTRIES => {
+                let goes_on = match &index {
+                    Index::Unknown => true,
+                    Index::None => n_before == 0,
+                    Index::All(before) => *before == names,
+                    Index::Dropped => false,
+                };
+                if goes_on {
+                    self.values.extend(values);
+                    Index::All(names)
+                } else {
+                    Index::Dropped
+                }
+            }
+            _ => Index::Dropped,
+        };
+    }
+
+    /// Writes them into a record. Returns what was left out.
+    pub(crate) fn record(self, record: &mut TreeRecord) -> arrowroot::format::Result<Vec<String>> {
+        let Notes { mut joined, values } = self;
+        record.remove_index();
+        match std::mem::take(&mut joined.index) {
+            Index::All([major, minor]) => record.index = Some(RecordedIndex::made(&major, &minor, &values)?),
+            Index::Dropped => {
+                joined.leave_out("its index (TTreeIndex) was left out, as not all inputs have the same".to_owned());
+            }
+            Index::Unknown | Index::None => {}
+        }
+        if joined.has_references {
+            record.references = None;
+            joined.leave_out("its table of references (fBranchRef) was left out: no TRef loads its branch".to_owned());
+        }
+        if joined.is_reshuffled {
+            record.be_reshuffled();
+        }
+        (record.aliases, record.friends, record.user_info) = (joined.aliases, joined.friends, joined.user_info);
+        record.flushed_bytes = joined.flushed_bytes;
+        Ok(joined.left_out)
+    }
+}
+
+impl Joined {
+    fn join(&mut self, record: &TreeRecord) {
+        let is_first = matches!(self.index, Index::Unknown);
+        for alias in &record.aliases {
+            match self.aliases.iter().find(|known| known.0 == alias.0) {
+                None => self.aliases.push(alias.clone()),
+                Some(known) if known.1 != alias.1 => {
+                    self.leave_out(format!(
+                        "alias {:?} has several meanings: that of the first input is kept",
+                        alias.0
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        if is_first {
+            self.friends.clone_from(&record.friends);
+        } else if self.friends != record.friends {
+            self.leave_out("the inputs have different friends: those of the first are kept".to_owned());
+        }
+        for info in &record.user_info {
+            let is_it = |known: &&UserInfo| (&known.class_name, &known.name) == (&info.class_name, &info.name);
+            match self.user_info.iter().find(is_it) {
+                Some(known) if known == info => {}
+                Some(_) if info.name == SCHEMA_RECORD => {
+                    self.leave_out("the inputs record different Arrow types: those of the first are kept".to_owned());
+                }
+                _ if self.user_info.contains(info) => {}
+                _ => self.user_info.push(info.clone()),
+            }
+        }
+        self.is_reshuffled |= record.entries_reshuffled();
+        self.has_references |= record.references.is_some();
+        self.flushed_bytes = self.flushed_bytes.saturating_add(record.flushed_bytes);
+    }
+
+    fn leave_out(&mut self, what: String) {
+        if !self.left_out.contains(&what) {
+            self.left_out.push(what);
+        }
+    }
+}
+
+/// The expressions of an index, and the values of each entry in the order of the tree. `None` if it is not one of all entries.
+fn values_of(index: &RecordedIndex, record: &TreeRecord, object_data: &[u8]) -> Option<([String; 2], Vec<(i64, i64)>)> {
+    let (major, minor) = index.names.clone()?;
+    let sorted = index.sorted_values(object_data)?;
+    if sorted.len() as u64 != record.n_entries {
+        return None;
+    }
+    let mut values = vec![None; sorted.len()];
+    for [major, minor, entry] in sorted {
+        *values.get_mut(usize::try_from(entry).ok()?)? = Some((major, minor));
+    }
+    Some(([major, minor], values.into_iter().collect::<Option<_>>()?))
+}
