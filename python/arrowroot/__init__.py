@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from arrowroot._cost.stalls import Stalls
     from arrowroot._cost.writing import WritingCost
     from arrowroot._layout.layout import Layout
+    from arrowroot._merging.merge import MergeReport, merge
     from arrowroot._objects.axis import Axis
     from arrowroot._objects.collections import ObjectList, ObjectMap
     from arrowroot._objects.entry_list import EntryList
@@ -137,6 +138,7 @@ __all__ = [
     "LogicalRead",
     "LostKeyError",
     "Matrix",
+    "MergeReport",
     "MissingEventsError",
     "MissingEventsWarning",
     "MissingLibraryError",
@@ -191,6 +193,7 @@ __all__ = [
     "create",
     "debug_build",
     "index",
+    "merge",
     "open",
     "partitions",
     "pick",
@@ -228,6 +231,7 @@ _LAZY = {
     "Skimmed": "_skimming.report",
     "skim": "_skimming.skim",
     "Layout": "_layout.layout",
+    **dict.fromkeys(("MergeReport", "merge"), "_merging.merge"),
     "TreeColumn": "_api.tree_column",
     "LayoutPlan": "_writing.plan",
     "Stalls": "_cost.stalls",

@@ -1,4 +1,4 @@
-"""The commands that write: convert, sample."""
+"""The commands that write: convert, merge, sample."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from arrowroot.cli.arguments import (
     checked,
     count,
     entry_range,
+    name_and_value,
     positive,
 )
 
@@ -35,6 +36,24 @@ examples:
   arrowroot convert old.root new.root --compression zstd:7 --verify
   arrowroot convert run7.root:Events skim.root -c 'Muon_*' --filter 'nMuon >= 2'
   arrowroot convert run7.parquet run7.root --layout aod-2011 --plan
+"""
+
+_MERGE = """\
+Merges ROOT files into one. The baskets of trees are copied as they are, in any codec, and never compressed again; all
+other objects are kept as the first input has them. OUT is there when it is whole, and an older file of its name is
+replaced then. An input that is damaged, was not closed, or does not fit to those before is an error.
+
+IN is a path, a URL or a glob, or @FILE, which names inputs, one a line. A rule is PATTERN=RULE: a pattern of names, or
+of paths if it has a slash, and concatenate, add, first, unique, drop or fail. docs/merging.md has more.
+
+Exit code 4: inputs were left out, as --on-bad-input skip says.
+
+examples:
+  arrowroot merge all.root run*.root
+  arrowroot merge all.root @files.txt --on-bad-input skip
+  arrowroot merge all.root run*.root --columns union --verify
+  arrowroot merge all.root run*.root --rule 'h_*=add' --rule 'debug/*=drop'
+  arrowroot merge all.root run*.root --max-size '4 GB'
 """
 
 _SAMPLE = """\
@@ -87,6 +106,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     convert.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the writing")
     add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
     add_storage(convert)
+    _merge(add("merge", _MERGE, "many files into one, without compressing anew"))
     sample = add("sample", _SAMPLE, "make a file of simulated events")
     sample.add_argument("kind", metavar="KIND", help="nanoaod, d3pd or aod")
     sample.add_argument("output", metavar="OUT[:TREE]", help="a ROOT file to write")
@@ -105,6 +125,53 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     sample.add_argument("--keep", action="store_true", help="do nothing if the file is there")
     sample.add_argument("--json", action="store_true", help="say as JSON what was written")
     add_style(sample, "zstd:5", "10 MB")
+
+
+def _merge(merge: argparse.ArgumentParser) -> None:
+    merge.add_argument("output", metavar="OUT", help="a ROOT file to write")
+    merge.add_argument(
+        "inputs", metavar="IN", nargs="+", help="a ROOT file, URL or glob, or @FILE that names them"
+    )
+    merge.add_argument(
+        "--columns",
+        choices=("strict", "union", "first"),
+        default="strict",
+        help="of trees. strict: all inputs have the same (default); union: those of all, with zeros and empty lists "
+        "where an input has none; first: those of the first input",
+    )
+    merge.add_argument(
+        "--rule",
+        metavar="PATTERN=RULE",
+        type=name_and_value,
+        action="append",
+        default=[],
+        help="what becomes of objects; may be repeated, and the first that matches counts",
+    )
+    merge.add_argument(
+        "--on-bad-input",
+        choices=("fail", "skip"),
+        default="fail",
+        help="skip: leave it out, and say so; exit code 4",
+    )
+    merge.add_argument(
+        "--max-size",
+        metavar="SIZE",
+        type=_size,
+        help="begin another output behind the input that passes it: OUT_1.root, ...",
+    )
+    merge.add_argument(
+        "--open-files", metavar="N", type=positive, default=24, help="inputs open at a time (default: 24)"
+    )
+    merge.add_argument(
+        "--verify",
+        action="store_true",
+        help="read inputs and output before it is published, and compare all values",
+    )
+    merge.add_argument("--json", action="store_true", help="say as JSON what became of all objects")
+    merge.add_argument(
+        "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
+    )
+    add_storage(merge)
 
 
 def add_style(

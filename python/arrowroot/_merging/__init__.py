@@ -1,0 +1,1 @@
+"""Files merged into one, or into several."""

@@ -1,0 +1,261 @@
+"""Merging files: `arrowroot.merge`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from arrowroot import _native
+from arrowroot._arguments import takes
+from arrowroot._errors import ArrowrootError, InvalidRequestError
+from arrowroot._merging.inputs import listed, opened, openings, refuse_output
+from arrowroot._progress import LONG_S, Progress
+from arrowroot._render import without_secrets
+from arrowroot._sizes import parse_size
+from arrowroot._storage.config import StorageOptions
+from arrowroot._writing.file import create
+from arrowroot._writing.location import path_of_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from typing_extensions import Unpack
+
+    from arrowroot._storage.url import Location
+    from arrowroot._writing.file import WritableFile
+
+#: Storage pools serve so many transfers of one job.
+OPEN_FILES = 24
+
+
+class MergedObject(NamedTuple):
+    """An object of an output: what became of those of the inputs.
+
+    >>> ar.merge("all.root", ["events.root", "events.root"]).objects[0].num_entries
+    200
+    """
+
+    path: str
+    class_name: str
+    #: concatenate, add, first or unique.
+    rule: str
+    #: Inputs that had it.
+    n_inputs: int
+    #: Of a tree or an RNTuple; None of others.
+    num_entries: int | None
+    #: Its baskets or pages, and those of less than 4 kB as they are stored.
+    n_baskets: int
+    n_small_baskets: int
+    #: Parts that were left out, or are not as in the inputs.
+    notes: tuple[str, ...]
+
+
+class Output(NamedTuple):
+    """A file that was written."""
+
+    path: str
+    #: Its size.
+    bytes: int
+    n_inputs: int
+    objects: tuple[MergedObject, ...]
+
+
+class LeftOut(NamedTuple):
+    """An input that was left out, and why."""
+
+    path: str
+    error: ArrowrootError | OSError
+
+
+class MergeReport(NamedTuple):
+    """The outcome of a merging.
+
+    >>> report = ar.merge("all.root", ["events.root", "events.root"])
+    >>> report.n_inputs, report.left_out
+    (2, ())
+    """
+
+    outputs: tuple[Output, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs that were merged."""
+        return sum(output.n_inputs for output in self.outputs)
+
+    @property
+    def objects(self) -> tuple[MergedObject, ...]:
+        """The objects of all outputs."""
+        return tuple(one for output in self.outputs for one in output.objects)
+
+
+@takes(StorageOptions.__annotations__)
+def merge(
+    output: Location,
+    inputs: Location | Iterable[Location],
+    *,
+    columns: Literal["strict", "union", "first"] = "strict",
+    rules: Mapping[str, str] | None = None,
+    on_bad_input: Literal["fail", "skip"] = "fail",
+    max_size: int | str | None = None,
+    open_files: int = OPEN_FILES,
+    reproducible: bool = False,
+    **options: Unpack[StorageOptions],
+) -> MergeReport:
+    """Merge ROOT files into one: trees one after another, their baskets copied as they are.
+
+    output: a path of this machine. It is there when it is whole, and an older file of its name is replaced then.
+    inputs: paths, URLs and globs; "@files.txt" stands for the files that it names, one a line.
+    columns: those of trees. "strict": all inputs have the same. "union": those of all; entries of inputs without one
+        have zeros, empty texts and lists. "first": those of the first input, others are left out.
+    rules: what becomes of objects, by patterns of their names, or of their paths if there is a slash in them:
+        ``{"h_*": "add", "plots/*": "drop"}``. The first that matches counts. Rules are "concatenate", "add", "first",
+        "unique", "drop" and "fail"; docs/merging.md has what becomes of each kind of object if none matches.
+    on_bad_input: "skip" leaves out inputs that cannot be read, are not whole, or do not fit to those before, and
+        reports them.
+    max_size: bytes from which on another output is begun, behind the input that passes them: out.root, out_1.root, ...
+    open_files: at most so many inputs are open at a time.
+    reproducible: the same bytes on any day: no UUID, no dates.
+    options: of the storage, as for :func:`open`.
+
+    Nothing is written under its name unless all is: after an error older files are what they were.
+
+    Raises: SchemaMismatchError if inputs do not fit together; CorruptFileError for inputs that are damaged, or were not
+    closed; UnsupportedError for what is not merged yet; StorageError; InvalidRequestError.
+
+        >>> report = ar.merge("all.root", "run*.root")
+        >>> [(one.path, one.num_entries) for one in report.objects]
+        [('Events', 200)]
+    """
+    settings = (columns, rules or {}, on_bad_input, max_size, open_files, reproducible)
+    request = request_of(output, inputs, *settings)
+    with Progress("merging", after_s=LONG_S) as progress:
+        return merged(request, options, progress)
+
+
+class Request(NamedTuple):
+    """What to merge, and how."""
+
+    output: str
+    inputs: list[str]
+    columns: str = "strict"
+    rules: Mapping[str, str] = {}
+    on_bad_input: str = "fail"
+    max_size: int | str | None = None
+    open_files: int = OPEN_FILES
+    reproducible: bool = False
+
+
+def request_of(output: Location, inputs: Location | Iterable[Location], *settings: Any) -> Request:
+    """Return what to merge; ``settings``: as :class:`Request` has them. Raises: as :func:`merge`."""
+    return Request(path_of_root(output), listed(inputs), *settings)
+
+
+def merged(
+    request: Request,
+    options: Mapping[str, Any],
+    progress: Progress,
+    check: Callable[[str, Sequence[str]], None] | None = None,
+) -> MergeReport:
+    """Merge files, as :func:`merge` does. ``check``: looks at each output before any is published."""
+    if request.on_bad_input not in ("fail", "skip"):
+        raise InvalidRequestError(f"on_bad_input: {request.on_bad_input!r} is neither fail nor skip")
+    if request.open_files < 1:
+        raise InvalidRequestError("open_files: at least one file must be open")
+    max_bytes = None if request.max_size is None else parse_size(request.max_size, "max_size")
+    refuse_output(request.inputs, request.output)
+    with ExitStack() as unpublished:
+        merging = _Merging(request, max_bytes, unpublished)
+        every = openings(request.inputs, options)
+        n_done = 0
+        progress.follow(lambda: (n_done / len(every), merging.n_bytes))
+        for name, open_it in zip(request.inputs, opened(every, request.open_files), strict=True):
+            merging.add(name, open_it)
+            n_done += 1
+        return merging.published(check)
+
+
+class _Merging:
+    """The outputs so far."""
+
+    def __init__(self, request: Request, max_bytes: int | None, unpublished: ExitStack) -> None:
+        self._request = request
+        self._max_bytes = max_bytes
+        #: Gives up what is not published when it ends.
+        self._unpublished = unpublished
+        self._written: list[tuple[WritableFile, list[str], dict[str, Any]]] = []
+        self._left_out: list[LeftOut] = []
+        self._file: WritableFile | None = None
+        self._merger: _native.Merger | None = None
+        self._inputs: list[str] = []
+        #: Bytes of all outputs so far.
+        self.n_bytes = 0
+        self._bytes_before = 0
+
+    def add(self, name: str, open_it: Callable[[], _native.File]) -> None:
+        """Add an input to an output."""
+        merger = self._merger or self._begin()
+        is_open = False
+        try:
+            file = open_it()
+            is_open = True
+            n_bytes = merger.add(file)
+        except (ArrowrootError, OSError) as error:
+            is_of_input = not is_open or getattr(error, "is_of_input", False)
+            if self._request.on_bad_input == "fail" or not is_of_input:
+                raise
+            self._left_out.append(LeftOut(without_secrets(name), error))
+            return
+        self._inputs.append(name)
+        self.n_bytes = self._bytes_before + n_bytes
+        if self._max_bytes is not None and n_bytes >= self._max_bytes:
+            self._end()
+
+    def published(self, check: Callable[[str, Sequence[str]], None] | None) -> MergeReport:
+        """Publish all outputs, and return what became of all inputs."""
+        if self._inputs:
+            self._end()
+        if not self._written:
+            raise InvalidRequestError("no input can be merged: " + str(self._left_out[0].error))
+        for file, inputs, _ in self._written:
+            path = file.complete()
+            if check is not None:
+                check(path, inputs)
+        outputs = []
+        for file, inputs, report in self._written:
+            file.close()
+            objects = tuple(_object_of(one) for one in report["objects"])
+            size = os.stat(file.path).st_size  # noqa: PTH116 - text
+            outputs.append(Output(file.path, size, len(inputs), objects))
+        return MergeReport(tuple(outputs), tuple(self._left_out))
+
+    def _begin(self) -> _native.Merger:
+        number = len(self._written)
+        stem, suffix = os.path.splitext(self._request.output)  # noqa: PTH122 - text
+        path = f"{stem}_{number}{suffix}" if number else self._request.output
+        refuse_output(self._request.inputs, path)
+        self._file = create(path, reproducible=self._request.reproducible)
+        self._unpublished.callback(self._file.abort)
+        rules = list(self._request.rules.items())
+        self._merger = _native.Merger(self._file.native, columns=self._request.columns, rules=rules)
+        return self._merger
+
+    def _end(self) -> None:
+        assert self._merger is not None and self._file is not None  # noqa: S101, PT018 - something was added
+        self._written.append((self._file, self._inputs, self._merger.finish()))
+        self._bytes_before = self.n_bytes
+        self._merger, self._file, self._inputs = None, None, []
+
+
+def _object_of(told: Mapping[str, Any]) -> MergedObject:
+    return MergedObject(
+        told["path"],
+        told["class"],
+        told["rule"],
+        told["n_inputs"],
+        told["n_entries"],
+        told["n_pieces"],
+        told["n_small_pieces"],
+        tuple(told["notes"]),
+    )

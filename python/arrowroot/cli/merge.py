@@ -1,0 +1,141 @@
+"""`arrowroot merge`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import arrowroot
+from arrowroot import CorruptFileError
+from arrowroot._converting import compare
+from arrowroot._merging.merge import merged, request_of
+from arrowroot._progress import Progress
+from arrowroot._render import printable, without_secrets
+from arrowroot._sizes import counted, format_bytes
+from arrowroot.cli import destinations
+from arrowroot.cli.failures import EXIT_DONE, EXIT_SKIPPED
+from arrowroot.cli.target import storage_options
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from arrowroot import File, MergeReport, Tree
+
+
+def run(options: argparse.Namespace) -> int:
+    """Merge files, and say what became of their objects."""
+    rules: dict[str, str] = {}
+    for pattern, rule in options.rule:
+        rules.setdefault(pattern, rule)
+    storage = storage_options(options)
+    request = request_of(
+        options.output,
+        options.inputs,
+        options.columns,
+        rules,
+        options.on_bad_input,
+        options.max_size,
+        options.open_files,
+        options.reproducible,
+    )
+    destinations.check([("OUT", request.output)], {})
+    check = _Check(storage) if options.verify else None
+    with Progress("merging") as progress:
+        report = merged(request, storage, progress, check)
+    if options.json:
+        import json
+
+        print(json.dumps(_document(report, is_verified=options.verify), indent=2))
+    else:
+        _say(report)
+    for left_out in report.left_out:
+        error = without_secrets(" ".join(str(left_out.error).split()))
+        print(f"arrowroot: {printable(left_out.path)} was left out: {printable(error)}", file=sys.stderr)
+    return EXIT_SKIPPED if report.left_out else EXIT_DONE
+
+
+class _Check:
+    """Reads outputs and their inputs, and compares the values of trees and RNTuples."""
+
+    def __init__(self, storage: dict[str, str]) -> None:
+        self._storage = storage
+
+    def __call__(self, path: str, inputs: Sequence[str]) -> None:
+        """Raise CorruptFileError if the output does not have the values of the inputs."""
+        with arrowroot.open(path) as output:
+            n_read = dict.fromkeys(output.trees, 0)
+            for name in inputs:
+                with arrowroot.open(name, **self._storage) as file:
+                    for tree in file.trees:
+                        if tree in n_read:
+                            n_read[tree] += _compare(file, output, tree, n_read[tree])
+            for tree, n_entries in n_read.items():
+                if (found := _tree(output, tree).num_entries) != n_entries:
+                    raise CorruptFileError(f"{tree}: {found} entries, and {n_entries} in the inputs")
+
+
+def _compare(file: File, output: File, name: str, first: int) -> int:
+    """Compare the tree of an input with the entries of the output from ``first`` on; return how many there are."""
+    tree, whole = _tree(file, name), _tree(output, name)
+    shared = [column for column in tree.choose() if whole.has_branch(column)]
+    n_entries = tree.num_entries
+    if n_entries and shared:
+        scans = [
+            tree.scan(shared, entries=slice(0, n_entries)),
+            whole.scan(shared, entries=slice(first, first + n_entries)),
+        ]
+        sides = [(scan.schema, iter(scan)) for scan in scans]
+        found = compare.difference(sides[0], sides[1])
+        if found is not None:
+            raise CorruptFileError(f"{file.url}: {name}, read back, is not what was read: {found}")
+    return n_entries
+
+
+def _tree(file: File, path: str) -> Tree:
+    tree: Any = file[path]
+    return tree  # type: ignore[no-any-return]  # it was listed as one
+
+
+def _document(report: MergeReport, *, is_verified: bool) -> dict[str, Any]:
+    outputs = [
+        {
+            "path": without_secrets(output.path),
+            "bytes": output.bytes,
+            "n_inputs": output.n_inputs,
+            "objects": [one._asdict() | {"notes": list(one.notes)} for one in output.objects],
+        }
+        for output in report.outputs
+    ]
+    left_out = [{"path": one.path, "error": without_secrets(str(one.error))} for one in report.left_out]
+    return {"form": "arrowroot.merge/1", "outputs": outputs, "left_out": left_out, "verified": is_verified}
+
+
+def _say(report: MergeReport) -> None:
+    for output in report.outputs:
+        print(
+            f"{printable(without_secrets(output.path))}: {counted(output.n_inputs, 'file')}, "
+            f"{format_bytes(output.bytes)}"
+        )
+        tables = [one for one in output.objects if one.num_entries is not None]
+        width = max((len(one.path) for one in tables), default=0)
+        for one in tables:
+            print(
+                f"  {printable(one.path).ljust(width)}  {counted(one.num_entries or 0, 'entry', 'entries')} of "
+                f"{counted(one.n_inputs, 'file')}, {counted(one.n_baskets, 'basket')} copied"
+            )
+        others: dict[str, int] = {}
+        for one in output.objects:
+            if one.num_entries is None:
+                others[one.rule] = others.get(one.rule, 0) + 1
+        for rule, number in others.items():
+            print(f"  {counted(number, 'object')}: {rule}")
+        for one in output.objects:
+            for note in one.notes:
+                print(f"arrowroot: {printable(one.path)}: {printable(note)}", file=sys.stderr)
+            if one.n_small_baskets:
+                print(
+                    f"arrowroot: {printable(one.path)}: {counted(one.n_small_baskets, 'basket')} of {one.n_baskets} "
+                    f"are smaller than 4 kB: whoever reads all columns makes up to {one.n_baskets} reads",
+                    file=sys.stderr,
+                )

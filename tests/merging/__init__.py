@@ -1,0 +1,1 @@
+"""Files merged: by us, by hadd, and read by ROOT and uproot."""

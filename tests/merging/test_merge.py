@@ -1,0 +1,133 @@
+"""Merging as a whole: inputs that are at fault, outputs that are whole or not there, the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from tests.command import done_here, run_here
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    paths = [tmp_path / f"in{k}.root" for k in range(3)]
+    for k, path in enumerate(paths):
+        ar.write(f"{path}:t", {"a": np.arange(100 * k, 100 * k + 100)})
+    return paths
+
+
+def values(path):
+    return ar.open(path)["t"].to_numpy()["a"].tolist()
+
+
+def test_two_files_become_one(inputs, tmp_path):
+    report = ar.merge(tmp_path / "out.root", inputs[:2])
+    assert (report.n_inputs, report.left_out) == (2, ())
+    assert report.objects[0][:5] == ("t", "TTree", "concatenate", 2, 200)
+    assert values(tmp_path / "out.root") == list(range(200))
+
+
+def damaged(path):
+    """Return a file cut short, one that is none, one that is not there, and one whose first basket is damaged."""
+    whole = path.read_bytes()
+    cut, text, basket = (path.with_name(name) for name in ("cut.root", "text.root", "basket.root"))
+    cut.write_bytes(whole[:-200])
+    text.write_text("no file of ROOT")
+    at = whole.index(b"TBasket") + 40
+    basket.write_bytes(whole[:at] + bytes(len(b"TBasket")) + whole[at + 7 :])
+    return [cut, text, path.with_name("none.root")]
+
+
+def test_a_bad_input_fails_and_leaves_nothing(inputs, tmp_path):
+    (tmp_path / "out.root").write_text("older")
+    for bad in damaged(inputs[1]):
+        with pytest.raises((ar.CorruptFileError, ar.StorageError), match=bad.name):
+            ar.merge(tmp_path / "out.root", [inputs[0], bad, inputs[2]])
+        assert (tmp_path / "out.root").read_text() == "older"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_bad_inputs_are_left_out_if_that_is_asked_for(inputs, tmp_path):
+    bad = damaged(inputs[1])
+    report = ar.merge(tmp_path / "out.root", [bad[0], inputs[0], *bad[1:], inputs[2]], on_bad_input="skip")
+    assert [one.path for one in report.left_out] == [str(bad[0]), *map(str, bad[1:])]
+    assert values(tmp_path / "out.root") == [*range(100), *range(200, 300)]
+    with pytest.raises(ar.InvalidRequestError, match="no input can be merged"):
+        ar.merge(tmp_path / "nothing.root", bad, on_bad_input="skip")
+
+
+def test_an_input_is_left_out_whole_if_its_baskets_are_damaged(inputs, tmp_path):
+    whole = bytearray(inputs[1].read_bytes())
+    # The number of entries, in the head of the basket.
+    place = whole.index(b"\x07TBasket") + 8 + 2 + 2 + 2 + 4 + 4
+    assert int.from_bytes(whole[place : place + 4], "big") == 100
+    whole[place + 3] = 99
+    inputs[1].write_bytes(whole)
+    report = ar.merge(tmp_path / "out.root", inputs, on_bad_input="skip")
+    assert "a basket of" in str(report.left_out[0].error)
+    assert values(tmp_path / "out.root") == [*range(100), *range(200, 300)]
+
+
+def test_an_output_that_is_an_input_is_refused(inputs, tmp_path):
+    link = tmp_path / "link.root"
+    link.symlink_to(inputs[1])
+    for output in (inputs[1], link):
+        with pytest.raises(ar.InvalidRequestError, match="is an input, too"):
+            ar.merge(output, inputs)
+    assert values(inputs[1]) == list(range(100, 200))
+
+
+def test_outputs_of_a_size_follow_each_other(inputs, tmp_path):
+    report = ar.merge(tmp_path / "out.root", inputs, max_size=400)
+    assert [output.n_inputs for output in report.outputs] == [1, 1, 1]
+    names = ["out.root", "out_1.root", "out_2.root"]
+    assert [values(tmp_path / name) for name in names] == [values(path) for path in inputs]
+
+
+def test_the_same_inputs_make_the_same_bytes(inputs, tmp_path):
+    (tmp_path / "again").mkdir()
+    outputs = [tmp_path / "out.root", tmp_path / "again/out.root"]
+    for output in outputs:
+        ar.merge(output, inputs, reproducible=True)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+@pytest.mark.usefixtures("inputs")
+def test_the_command_merges_lists_and_says_it(tmp_path):
+    (tmp_path / "files.txt").write_text("# mine\nin0.root\n\nin1.root\n")
+    said = done_here("merge", "out.root", "@files.txt", "in2.root", "--verify", cwd=tmp_path)
+    assert "out.root: 3 files" in said
+    assert "t  300 entries of 3 files, 3 baskets copied" in said
+    document = json.loads(done_here("merge", "out.root", "in?.root", "--json", cwd=tmp_path))
+    assert document["form"] == "arrowroot.merge/1"
+    assert document["outputs"][0]["objects"][0]["num_entries"] == 300
+
+
+def test_the_command_has_an_exit_code_for_inputs_that_were_left_out(inputs, tmp_path):
+    inputs[1].write_text("no file of ROOT")
+    ended = run_here("merge", "out.root", "in?.root", "--on-bad-input", "skip", cwd=tmp_path)
+    assert ended.returncode == 4
+    assert "in1.root was left out" in ended.stderr
+    assert run_here("merge", "out.root", "in?.root", cwd=tmp_path).returncode == 1
+
+
+def test_rules_drop_refuse_and_keep_objects(inputs, tmp_path):
+    for path in inputs:
+        with ar.create(path) as file:
+            file["t"] = {"a": np.arange(3)}
+            file["debug/x"] = path.name
+            file["note"] = path.name
+    rules = {"debug/*": "drop"}
+    ar.merge(tmp_path / "out.root", inputs, rules=rules)
+    with ar.open(tmp_path / "out.root") as file:
+        assert "debug/x" not in file
+        assert str(file["note"]) == "in0.root"
+    with pytest.raises(
+        ar.SchemaMismatchError, match="note: there is one, and a rule says that there must be none"
+    ):
+        ar.merge(tmp_path / "out.root", inputs, rules={"note": "fail"})
+    with pytest.raises(ar.InvalidRequestError, match='no rule "sum"'):
+        ar.merge(tmp_path / "out.root", inputs, rules={"note": "sum"})

@@ -1,0 +1,98 @@
+"""Trees to merge, hadd, and what ROOT reads of the result: run in ROOT's process."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from tests.judge.lazy import ROOT
+
+#: Entries of the trees of each input: none in the first, one that is all in the record, and several clusters.
+N_ENTRIES = (0, 7, 1300, 411)
+CODECS = (101, 505, 404, 0)
+
+
+def make() -> None:
+    """Write ``in0.root`` to ``in3.root``, with other codecs, and baskets in the records of trees."""
+    first = 0
+    for number, (n_entries, codec) in enumerate(zip(N_ENTRIES, CODECS, strict=True)):
+        file = ROOT.TFile(f"in{number}.root", "RECREATE", "", codec)
+        file.mkdir("sub").cd()
+        tree = ROOT.TTree("t", "a tree")
+        tree.SetAutoFlush(300)
+        i, n = array("i", [0]), array("i", [0])
+        x, name = array("f", [0] * 40), bytearray(300)
+        vector, text = ROOT.std.vector("float")(), ROOT.std.string()
+        tree.Branch("i", i, "i/I")
+        tree.Branch("n", n, "n/I")
+        tree.Branch("x", x, "x[n]/F")
+        tree.Branch("name", name, "name/C")
+        tree.Branch("v", vector)
+        tree.Branch("text", text)
+        for entry in range(first, first + n_entries):
+            i[0], n[0] = entry, entry % (5 + 10 * number)
+            for k in range(n[0]):
+                x[k] = entry + k / 8
+            word = f"{entry:x}" * (1 + number * 5) + "\0"
+            name[: len(word)] = word.encode()
+            vector.clear()
+            for k in range(entry % 3):
+                vector.push_back(entry * k)
+            text.assign(f"text {entry}")
+            tree.Fill()
+        if number == 1:
+            tree.AutoSave()  # an older cycle of it
+        first += n_entries
+        # Baskets that were not flushed stay in the record.
+        tree.SetBit(ROOT.TTree.kOnlyFlushAtCluster) if number == 3 else None
+        file.Write("", ROOT.TObject.kOverwrite if number == 2 else 0)
+        file.Close()
+
+
+def hadd(output: str, inputs: list[str]) -> None:
+    """Merge files as ``hadd -ff`` does."""
+    merger = ROOT.TFileMerger(False)
+    merger.SetFastMethod(True)
+    assert merger.OutputFile(output, "RECREATE")
+    for path in inputs:
+        assert merger.AddFile(path)
+    assert merger.Merge()
+
+
+def values(path: str, name: str) -> list[list[Any]]:
+    """Return the values of all leaves, entry by entry."""
+    file = ROOT.TFile(path)
+    tree = file.Get(name)
+    read = []
+    vector, text = ROOT.std.vector("float")(), ROOT.std.string()
+    tree.SetBranchAddress("v", vector)
+    tree.SetBranchAddress("text", text)
+    for entry in range(tree.GetEntries()):
+        assert tree.GetEntry(entry) > 0
+        leaf = tree.GetLeaf
+        counted = [leaf("x").GetValue(k) for k in range(leaf("x").GetLen())]
+        word = leaf("name").GetValueString() if hasattr(leaf("name"), "GetValueString") else tree.name
+        read.append(
+            [int(leaf("i").GetValue()), counted, str(word), [float(one) for one in vector], str(text)]
+        )
+    return read
+
+
+def facts(path: str, name: str) -> dict[str, Any]:
+    """Return what the record of a tree says."""
+    file = ROOT.TFile(path)
+    tree = file.Get(name)
+    iterator = tree.GetClusterIterator(0)
+    clusters = []
+    while (start := iterator.Next()) < tree.GetEntries():
+        clusters.append(int(start))
+    return {
+        "entries": int(tree.GetEntries()),
+        "clusters": clusters,
+        "maximum": int(tree.GetLeaf("n").GetMaximum()),
+        "length": int(tree.GetLeaf("name").GetLen()),
+        "memory": int(tree.GetTotBytes()),
+        "stored": int(tree.GetZipBytes()),
+        "baskets": [int(branch.GetWriteBasket()) for branch in tree.GetListOfBranches()],
+        "keys": [str(key.GetName()) for key in file.GetDirectory("sub").GetListOfKeys()],
+    }
