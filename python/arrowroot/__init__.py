@@ -73,6 +73,7 @@ from arrowroot._storage.config import Configuration, Option, configuration
 from arrowroot._storage.url import split_url
 
 if TYPE_CHECKING:
+    from arrowroot._api.attributes import AttributeSet, AttributeSets
     from arrowroot._api.index import Indexed, index, pick
     from arrowroot._api.partitions import Partition, partitions
     from arrowroot._api.scan_files import Friends, scan
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from arrowroot._skimming.report import Skimmed
     from arrowroot._skimming.skim import skim
     from arrowroot._version import __commit__
+    from arrowroot._writing.attributes import AttributeWriter
     from arrowroot._writing.contexts import FillContext, QueueState
     from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
     from arrowroot._writing.plan import LayoutPlan
@@ -106,6 +108,9 @@ __all__ = [
     "Account",
     "ArrowrootError",
     "ArrowrootWarning",
+    "AttributeSet",
+    "AttributeSets",
+    "AttributeWriter",
     "Axis",
     "BatchTooLongError",
     "Branch",
@@ -214,6 +219,8 @@ if _native.debug_build:
 _LAZY = {
     **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_cost.plan"),
     "Account": "_cost.accounts",
+    **dict.fromkeys(("AttributeSet", "AttributeSets"), "_api.attributes"),
+    "AttributeWriter": "_writing.attributes",
     **dict.fromkeys(("Indexed", "index", "pick"), "_api.index"),
     **dict.fromkeys(("Partition", "partitions"), "_api.partitions"),
     "__commit__": "_version",

@@ -346,6 +346,7 @@ class TableWriter:
 
         ``text_bytes``: as :meth:`Incoming.take` has it.
         """
+    def attribute_set(self, name: str, values: Any) -> TableWriter: ...  # closed before; ``values``: a schema
     def check_counts(self, batch: Any, text_bytes: Sequence[int], first_entry: int) -> None:
         """Raise InvalidRequestError for the first entry whose lists are not as long as the counter they share says."""
     def context(

@@ -64,6 +64,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
             made["Events"] = data
             made["plots/h_met"] = np.histogram(data["MET_pt"], bins=2, range=(0, 50))
     ar.write(f"{path}/weights.root:Weights", {"event": data["event"], "weight": np.ones(n)})
+    with ar.create(path / "annotated.root") as made, made.tree("Events", layout="rntuple") as annotated:
+        annotated.append({"x": np.arange(n)})
+        lumi = annotated.attributes("lumi", {"run": "int32", "lumi": "float64"})
+        lumi.append({"first_entry": [0, 60], "n_entries": [60, 40], "run": [1, 2], "lumi": [12.5, 7.5]})
     ar.write(f"{path}/other.root:Events", {"MET_pt": np.arange(3)})
     whole = (path / "events.root").read_bytes()
     (path / "cut.root").write_bytes(whole[:-4680])
@@ -99,6 +103,7 @@ def names(
             "data": data,
             "new": new,
             "table": new.tree("t"),
+            "annotated": ar.open("annotated.root")["Events"],
             "context": context,
         }
     new.abort()

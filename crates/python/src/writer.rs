@@ -379,6 +379,19 @@ impl PyTableWriter {
         appended.unwrap_or(Ok(())).map_err(writing_to_python)
     }
 
+    /// Begins an attribute set, of a schema of its values; see `TableWriter::attribute_set`.
+    fn attribute_set(&self, py: Python<'_>, name: String, values: Bound<'_, PyAny>) -> PyResult<PyTableWriter> {
+        let values = schema_in(&values)?;
+        let (table, schema) = (Arc::clone(&self.table), Arc::new(TableWriter::attribute_schema(&values)));
+        let begun = patiently(py, true, move || {
+            let table = table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.as_ref().map(|table| table.attribute_set(&name, &values))
+        })?;
+        let begun = begun.ok_or_else(|| invalid("the table is closed".to_owned()))?.map_err(writing_to_python)?;
+        let (intake, table) = (Intake::of(&schema), Arc::new(Mutex::new(Some(begun))));
+        Ok(PyTableWriter { schema, file: Weak::clone(&self.file), intake, table })
+    }
+
     /// Checks a batch that others would come before, see `TableWriter::check_counts`. Nothing is taken. `text_bytes`: as
     /// `Incoming.take` has it.
     fn check_counts(

@@ -13,10 +13,12 @@ use arrowroot_format::rntuple::ANCHOR_CLASS;
 use crate::contexts::{ContextSettings, Contexts, MAX_BUFFERS};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
-use crate::ntuple::{NtupleColumn, NtupleFormat, NtupleSettings};
+use crate::ntuple::{AttributeSets, NtupleColumn, NtupleFormat, NtupleSettings, attribute_schema};
 use crate::pipeline::{Pipeline, TablePipeline, Written};
 use crate::queue::Manner;
-use crate::settings::{ColumnCodec, ColumnLayout, Format, PAGE_BYTES, Precision, TableSettings, TreeNotes};
+use crate::settings::{
+    ColumnCodec, ColumnLayout, Flush, Format, PAGE_BYTES, Precision, TREE_CLUSTER_BYTES, TableSettings, TreeNotes,
+};
 use crate::table_format::TableFormat;
 use crate::tree::{IndexValues, TREE_CLASS, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
 
@@ -32,6 +34,8 @@ pub struct TableWriter {
     pipeline: Arc<Mutex<Box<dyn Pipeline>>>,
     /// Once it is filled through these, it is through nothing else.
     contexts: Option<Contexts>,
+    /// The attribute sets of an RNTuple.
+    attributes: Option<AttributeSets>,
     is_closed: bool,
 }
 
@@ -98,6 +102,7 @@ impl TableWriter {
         // What a format writes at once comes after what was queued before.
         file.queue().wait()?;
         let mut shared = Vec::new();
+        let mut attributes = None;
         let pipeline: Box<dyn Pipeline> = match format {
             Format::Tree => {
                 let columns: Vec<TreeColumn> = columns.into_iter().map(Column::into_tree).collect();
@@ -121,6 +126,7 @@ impl TableWriter {
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
             }
             Format::Ntuple => {
+                let sets = attributes.insert(AttributeSets::default());
                 let ntuple_settings = NtupleSettings {
                     directory,
                     name: name.clone(),
@@ -129,6 +135,8 @@ impl TableWriter {
                     page_bytes: settings.page_bytes.unwrap_or(PAGE_BYTES) as usize,
                     projections: settings.projections.clone(),
                     arrow_schema: if settings.records_schema { recorded.for_ntuple()? } else { None },
+                    attributes: sets.clone(),
+                    set_of: None,
                 };
                 let columns: Vec<NtupleColumn> = columns.into_iter().map(Column::into_ntuple).collect();
                 let format = NtupleFormat::new(file, &columns, ntuple_settings)?;
@@ -137,7 +145,37 @@ impl TableWriter {
         };
         file.promise(directory, &name)?;
         let columns = TableColumns { table: name, columns: stored, index, shared };
+        let mut writer = TableWriter::of_pipeline(file, columns, pipeline);
+        writer.attributes = attributes;
+        Ok(writer)
+    }
+
+    /// Begins an attribute set, whose entries say values of such fields of ranges of this RNTuple's entries. It is to be filled
+    /// with [these columns](TableWriter::attribute_schema), and closed before this one is.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for a tree, which has none, and for a name that is taken; as [`TableWriter::create`].
+    pub fn attribute_set(&self, name: &str, values: &Schema) -> Result<TableWriter> {
+        let sets = self.attributes.as_ref().ok_or_else(|| {
+            let what = "a tree has no attribute sets: it has user info, and an RNTuple has these".to_owned();
+            Error::InvalidRequest { what }
+        })?;
+        let settings = TableSettings { flush: Flush::Bytes(TREE_CLUSTER_BYTES), ..TableSettings::default() };
+        let (file, compression) = (&self.file, self.file.settings().compression);
+        let columns = columns_of(&attribute_schema(values), &settings, compression)?;
+        let stored: Vec<_> = columns.iter().map(Column::stored).collect();
+        sets.begin(name)?;
+        file.queue().wait()?;
+        let columns: Vec<NtupleColumn> = columns.into_iter().map(Column::into_ntuple).collect();
+        let format = NtupleFormat::new(file, &columns, NtupleSettings::of_set(name, compression, sets.clone()))?;
+        let pipeline = Box::new(TablePipeline::new(file, format, columns.len(), &settings));
+        let columns = TableColumns { table: name.to_owned(), columns: stored, index: None, shared: Vec::new() };
         Ok(TableWriter::of_pipeline(file, columns, pipeline))
+    }
+
+    /// The columns of an attribute set: first entry and number of entries of a range, and a record of the values.
+    pub fn attribute_schema(values: &Schema) -> Schema {
+        attribute_schema(values)
     }
 
     /// Begins a table of a format of one's own.
@@ -162,7 +200,7 @@ impl TableWriter {
     fn of_pipeline(file: &Arc<FileWriter>, columns: TableColumns, pipeline: Box<dyn Pipeline>) -> TableWriter {
         let columns = Arc::new(columns);
         let (file, pipeline) = (Arc::clone(file), Arc::new(Mutex::new(pipeline)));
-        TableWriter { file, columns, n_entries: 0, pipeline, contexts: None, is_closed: false }
+        TableWriter { file, columns, n_entries: 0, pipeline, contexts: None, attributes: None, is_closed: false }
     }
 
     /// Takes the entries of a batch, which has the columns of the table in their order. Their memory is used until they are

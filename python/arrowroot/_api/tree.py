@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from arrowroot import _native
+    from arrowroot._api.attributes import AttributeSets
     from arrowroot._api.file import File
     from arrowroot._api.scan import Scan
     from arrowroot._api.tree_column import TreeColumn
@@ -214,6 +215,17 @@ class Tree(TreeMetadata):
             arrowroot.InvalidRequestError: ...
         """
         return Tree(self._native.attribute_set(name), self._url, self._file_of_friend, self.file_identity)
+
+    @property
+    def attributes(self) -> AttributeSets:
+        """The attribute sets of an RNTuple by name: values that are said of ranges of its entries. A TTree has none.
+
+        >>> annotated.attributes["lumi"].to_arrow().column_names
+        ['first_entry', 'n_entries', 'run', 'lumi']
+        """
+        from arrowroot._api.attributes import AttributeSets
+
+        return AttributeSets(self)
 
     def add_recorded_friends(self) -> None:
         """Open the friends that the tree's record names, and add them as :meth:`add_friend` does.

@@ -24,6 +24,7 @@ from arrowroot._render import without_secrets
 from arrowroot._select.columns import Choice as ColumnChoice
 from arrowroot._select.columns import Lookup, divided, without_mark
 from arrowroot._storage.readers import scheme_of
+from arrowroot._writing.attributes import OWN_SET
 from arrowroot._writing.carried import Carried, carried
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.location import local_path
@@ -32,6 +33,7 @@ from arrowroot._writing.schema import nullable_as_found
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from arrowroot._api.attributes import AttributeSet
     from arrowroot._api.file import File, Key
     from arrowroot._api.scan import Scan
     from arrowroot._api.tree import Tree
@@ -70,6 +72,8 @@ class InputTable(NamedTuple):
     titles: dict[str, str] = {}  # noqa: RUF012 - never changed
     #: Projected fields that are written as such, and are no columns of it.
     projections: dict[str, str] = {}  # noqa: RUF012 - never changed
+    #: What is said of ranges of its entries, by the names of attribute sets.
+    attributes: Mapping[str, AttributeSet] = {}
     #: What a tree records besides.
     notes: Carried = Carried()
     scan: Scan | None = None
@@ -77,6 +81,10 @@ class InputTable(NamedTuple):
     is_filtered: bool = False
     #: Columns that were meant and cannot be read, and why.
     left_out: tuple[tuple[str, str], ...] = ()
+
+    def attributes_lost_in(self, what: str) -> list[tuple[str, str]]:
+        """Return the attribute sets as left out of something that records none."""
+        return [(f"attribute set {name}", f"{what} records none") for name in self.attributes]
 
 
 class Input(NamedTuple):
@@ -224,6 +232,11 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
     has_all_entries = choice.filter is None and choice.entries is None
     schema = with_counters(scan.schema, tree)
     notes = carried(tree, schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
+    attributes = {name: tree.attributes[name] for name in tree.attribute_sets if name != OWN_SET}
+    if attributes and not has_all_entries:
+        why = "it is of ranges of all entries, and some are chosen"
+        lost = ((f"attribute set {name}", why) for name in attributes)
+        notes, attributes = notes._replace(left_out=(*notes.left_out, *lost)), {}
     return InputTable(
         name,
         tree.title,
@@ -233,6 +246,7 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
         scan.num_entries,
         titles,
         projections,
+        attributes,
         notes,
         scan,
         choice.filter is not None,

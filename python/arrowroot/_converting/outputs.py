@@ -168,7 +168,8 @@ def write_all(
         return _to_root(given, place, style, progress, check)
     (table,) = given.tables
     left_out = [*given.left_out, *((key.path, "not a table") for key in given.objects)]
-    notes = table.notes.lost_in(TITLES[place.format])
+    what = TITLES[place.format]
+    notes = [*table.notes.lost_in(what), *table.attributes_lost_in(what)]
     written = Written([], [], [*left_out, *table.left_out], _of_table(table, notes))
     if is_text(place.format) and is_stdout(place.file):
         # Lines are read from a pipe while they are made.
@@ -236,6 +237,7 @@ def _to_root(
             is_tree = style.whole().format == "ttree"
             left_out += table.left_out
             notes += _of_table(table, table.notes.left_out if is_tree else table.notes.lost_in("an RNTuple"))
+            notes += _of_table(table, table.attributes_lost_in("a tree") if is_tree else ())
             options = style.options(table.title, table.titles)
             if table.projections:
                 options["projections"] = table.projections
@@ -243,6 +245,8 @@ def _to_root(
             for batch in table.batches():
                 writer.append(batch)
                 progress(table, writer.num_entries)
+            for name_of_set, attributes in () if is_tree else table.attributes.items():
+                writer.attributes(name_of_set, attributes.schema).append(attributes.to_arrow())
             writer.close()
             tables.append((name, writer.num_entries))
         for path in given.directories:

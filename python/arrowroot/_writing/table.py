@@ -23,6 +23,7 @@ from arrowroot._layout.projections import projections_of
 from arrowroot._layout.readers import warn_of_few_readers
 from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
+from arrowroot._writing.attributes import OWN_SET, AttributeWriter
 from arrowroot._writing.contexts import FillContext
 from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import n_entries_of, parts_of
@@ -32,6 +33,7 @@ from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
 from arrowroot._writing.schema import checked_schema, schema_of
+from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,6 +90,7 @@ class TableWriter:
         self._grouping: Grouping | None = None
         if schema is not None and self._layout.records:
             schema = self._grouped_schema(schema_of(schema))
+        self._attributes: dict[str, AttributeWriter] = {}
         self._learning = Learning(schema, where)
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
@@ -216,6 +219,33 @@ class TableWriter:
                 if part.is_all and part.table is not None:
                     self.know_all(part.table, known)
                 self._add(iter([part]))
+
+    def attributes(self, name: str, values: SchemaLike) -> AttributeWriter:
+        """Return an attribute set of an RNTuple, to say values of ranges of its entries; it is made once.
+
+        values: their schema, or types by name.
+
+        Raises: InvalidRequestError for a tree, which has none, and for a name that is taken.
+
+            >>> with ar.create("new.root") as new, new.tree("t", layout="rntuple") as table:
+            ...     notes = table.attributes("notes", {"text": "string"})
+            ...     table.append({"x": [1, 2, 3]})
+            ...     notes.add(range(1, 3), {"text": "the last ones"})
+        """
+        checked = checked_text(name, "attributes")
+        if self._layout.format == "ttree":
+            raise InvalidRequestError(
+                f"{self._where}: a tree has no attribute sets: it has user info (user_info=)"
+            )
+        if self._is_closed:
+            raise InvalidRequestError(f"{self._where}: the table is closed, nothing can be said of it")
+        if checked in (*self._attributes, "", OWN_SET) or "\0" in checked:
+            raise InvalidRequestError(
+                f"{self._where}: attributes({name!r}): there is one of that name, or it is ours"
+            )
+        made = AttributeWriter(checked, values, self._where, lambda: self.num_entries)
+        self._attributes[checked] = made
+        return made
 
     def _grouped_schema(self, schema: pa.Schema) -> pa.Schema:
         self._grouping = grouping_of(
@@ -530,6 +560,8 @@ class TableWriter:
         native = self._native or self._begin([])
         self._is_closed = True
         with self._shown(), naming(self._where):
+            for attributes in self._attributes.values():
+                attributes.write(native)
             self.written = native.close()
 
     def __enter__(self) -> Self:

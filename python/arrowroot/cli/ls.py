@@ -18,7 +18,7 @@ from arrowroot import (
     UnsupportedError,
 )
 from arrowroot import _terminal as terminal
-from arrowroot._render import cell_text, clip, clip_apart, printable, text_table, width_of
+from arrowroot._render import cell_text, clip, clip_apart, printable, text_table, type_text, width_of
 from arrowroot._sizes import compression_ratio, counted, cut_text, format_bytes, format_count, three_digits
 from arrowroot.cli.target import (
     column_of,
@@ -52,6 +52,8 @@ _BRANCH_KEYS = (
     "compression",
     "encoding",
 )
+#: The attribute set in which this library records the Arrow schema.
+_OWN_SET = "ARROW"
 _HEADER = ("branch", "C++ type", "entries", "stored", "memory", "ratio", "baskets", "codec")
 #: What an RNTuple has instead.
 _NTUPLE_WORDS = {"branch": "field", "baskets": "pages"}
@@ -318,9 +320,23 @@ def _print_tree(listed: _Listed, style: terminal.Style, options: argparse.Namesp
     if tree.written_by:
         sets = ", ".join(printable(name) for name in tree.attribute_sets)
         print(f"{printable(tree.written_by)}{', attribute sets: ' + sets if sets else ''}")
+    for name_of_set in tree.attribute_sets:
+        if name_of_set != _OWN_SET:
+            print(_attributes_line(tree, name_of_set))
     for alias, expression in tree.aliases.items():
         print(f"alias {printable(alias)} = {printable(expression)}")
     print_branches(tree, listed.branches, options)
+
+
+def _attributes_line(tree: Tree, name: str) -> str:
+    """Return the ranges and values of an attribute set, or why they cannot be read."""
+    try:
+        found = tree.attributes[name]
+        values = ", ".join(f"{printable(one.name)}: {type_text(one.type)}" for one in found.schema)
+        said = f"{counted(found.num_ranges, 'range')} of entries: {values}"
+    except ArrowrootError as error:
+        said = printable(str(error))
+    return f"attribute set {printable(name)}: {said}"
 
 
 def print_branches(tree: Tree, branches: Sequence[Branch], options: argparse.Namespace) -> None:

@@ -1,19 +1,20 @@
 //! What is said of an RNTuple besides, in an attribute set: an RNTuple of its own that the footer links.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, Schema};
 use arrowroot_arrow::Stored;
 use arrowroot_format as format;
 use format::codec::{CompressionSetting, Compressor};
-use format::column::DataType;
+use format::column::DataType as StoredType;
 use format::rntuple::AttributeSet;
 use format::streamer::Primitive;
 
 use super::metadata::{link, write_blob};
 use super::{NtupleColumn, NtupleFormat, NtupleSettings};
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::{FileWriter, ROOT_DIRECTORY};
 use crate::settings::{ColumnCodec, ColumnLayout};
 use crate::table_format::TableFormat;
@@ -31,7 +32,55 @@ const USER_DATA: &str = "_userData";
 /// Its members: names and values.
 const MEMBERS: [&str; 2] = ["key", "value"];
 
-/// Writes the attribute set: an entry for each name and value, said of all `n_entries` of the RNTuple.
+/// The attribute sets of an RNTuple: those that are being written, too.
+#[derive(Debug, Clone, Default)]
+pub struct AttributeSets(Arc<Mutex<Vec<(String, Option<AttributeSet>)>>>);
+
+impl AttributeSets {
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, Option<AttributeSet>)>> {
+        // Each change is one step.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a set that begins.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for a name that is taken.
+    pub(crate) fn begin(&self, name: &str) -> Result<()> {
+        let mut sets = self.lock();
+        if name.is_empty() || name == SET || sets.iter().any(|(taken, _)| taken == name) {
+            let what = format!("attribute set {name:?}: there is one of that name, or it is ours");
+            return Err(Error::InvalidRequest { what });
+        }
+        sets.push((name.to_owned(), None));
+        Ok(())
+    }
+
+    /// Takes a set that is written.
+    pub(super) fn end(&self, set: AttributeSet) {
+        if let Some((_, place)) = self.lock().iter_mut().find(|(name, _)| *name == set.name) {
+            *place = Some(set);
+        }
+    }
+
+    /// All sets, in the order in which they began.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for one that is not whole.
+    pub(super) fn written(&self) -> Result<Vec<AttributeSet>> {
+        let open = |name: &String| Error::InvalidRequest { what: format!("attribute set {name:?} was not closed") };
+        self.lock().iter().map(|(name, set)| set.clone().ok_or_else(|| open(name))).collect()
+    }
+}
+
+/// The columns of an attribute set whose entries say such values of ranges of entries.
+pub(crate) fn attribute_schema(values: &Schema) -> Schema {
+    let values = DataType::Struct(values.fields().clone());
+    let range = RANGE.map(|name| Field::new(name, DataType::UInt64, false));
+    Schema::new(range.into_iter().chain([Field::new(USER_DATA, values, false)]).collect::<Vec<_>>())
+}
+
+/// Writes the set of what Arrow says of an RNTuple: an entry for each name and value, said of all `n_entries` of it.
 ///
 /// ROOT opens it by `RNTupleReader::OpenAttributeSet`; who does not ask for it never sees it.
 ///
@@ -43,20 +92,17 @@ pub(super) fn write(
     n_entries: u64,
     compression: CompressionSetting,
 ) -> Result<AttributeSet> {
-    let number = || DataType::Primitive(Primitive::UInt64);
-    let column = |name: &str, data_type: DataType| NtupleColumn {
+    let members = MEMBERS.map(|name| (name.into(), StoredType::Text));
+    let number = || StoredType::Primitive(Primitive::UInt64);
+    let types = [number(), number(), StoredType::Struct(Arc::new(members))];
+    let columns = RANGE.into_iter().chain([USER_DATA]).zip(types).map(|(name, data_type)| NtupleColumn {
         name: name.to_owned(),
         title: String::new(),
         data_type,
         layout: ColumnLayout::default(),
         compression: ColumnCodec::Set(compression),
-    };
-    let members = MEMBERS.map(|name| (name.into(), DataType::Text));
-    let columns = [
-        column(RANGE[0], number()),
-        column(RANGE[1], number()),
-        column(USER_DATA, DataType::Struct(Arc::new(members))),
-    ];
+    });
+    let columns: Vec<NtupleColumn> = columns.collect();
     let len = attributes.len();
     let numbers = |value: u64| {
         let values = Buffer::from_vec(vec![value; len]);
@@ -67,23 +113,39 @@ pub(super) fn write(
     let values = vec![numbers(0), numbers(n_entries), vec![Stored::Struct { len, members }]];
     let cluster = Arc::new(Cluster { first_entry: 0, n_entries: len, columns: values });
 
-    let settings = NtupleSettings {
-        directory: ROOT_DIRECTORY,
-        name: SET.to_owned(),
-        title: String::new(),
-        compression,
-        page_bytes: super::MAX_PAGE_BYTES,
-        projections: Vec::new(),
-        arrow_schema: None,
-    };
-    let mut set = NtupleFormat::new(file, &columns, settings)?;
+    let mut set =
+        NtupleFormat::new(file, &columns, NtupleSettings::of_set(SET, compression, AttributeSets::default()))?;
     let mut compressor = Compressor::new();
     let encoded: Vec<_> =
         set.tasks(Arc::clone(&cluster))?.into_iter().map(|task| task(&mut compressor)).collect::<Result<_>>()?;
     file.with_appender(|appender| set.place(&cluster, encoded, true, appender))?;
-    let anchor = set.write_metadata(file)?.write()?;
-    let blob = write_blob(file, set.seek_root, CompressionSetting::NONE, &anchor)?;
-    Ok(AttributeSet { name: SET.to_owned(), version: VERSION, anchor: link(blob) })
+    set.end_as_set(file)
+}
+
+impl NtupleSettings {
+    /// Those of an attribute set.
+    pub(crate) fn of_set(name: &str, compression: CompressionSetting, set_of: AttributeSets) -> Self {
+        NtupleSettings {
+            directory: ROOT_DIRECTORY,
+            name: name.to_owned(),
+            title: String::new(),
+            compression,
+            page_bytes: super::MAX_PAGE_BYTES,
+            projections: Vec::new(),
+            arrow_schema: None,
+            attributes: AttributeSets::default(),
+            set_of: Some(set_of),
+        }
+    }
+}
+
+impl NtupleFormat {
+    /// Writes its metadata as those of an attribute set, which the footer of its RNTuple links.
+    pub(super) fn end_as_set(&mut self, file: &FileWriter) -> Result<AttributeSet> {
+        let anchor = self.write_metadata(file)?.write()?;
+        let blob = write_blob(file, self.seek_root, CompressionSetting::NONE, &anchor)?;
+        Ok(AttributeSet { name: self.settings.name.clone(), version: VERSION, anchor: link(blob) })
+    }
 }
 
 fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Stored {

@@ -34,6 +34,8 @@ mod projections;
 mod record;
 
 pub use copied::CopiedNtuple;
+pub use attributes::AttributeSets;
+pub(crate) use attributes::attribute_schema;
 use distinct::Distinct;
 use elements::ClusterElements;
 use fields::Node;
@@ -86,6 +88,10 @@ pub struct NtupleSettings {
     pub projections: Vec<ProjectedField>,
     /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without: in the attribute set `ARROW`.
     pub arrow_schema: Option<String>,
+    /// Its attribute sets. They end before it does.
+    pub attributes: AttributeSets,
+    /// The sets of the RNTuple that it says something of, if it is an attribute set: then no directory lists it.
+    pub set_of: Option<AttributeSets>,
 }
 
 /// An RNTuple being written.
@@ -166,11 +172,11 @@ impl NtupleFormat {
 
     /// Writes attribute sets, page lists and footer, and returns the anchor.
     fn write_metadata(&mut self, file: &FileWriter) -> Result<Anchor> {
-        let NtupleSettings { compression, arrow_schema, .. } = &self.settings;
-        let mut sets = Vec::new();
+        let NtupleSettings { compression, arrow_schema, attributes, .. } = &self.settings;
+        let mut sets = attributes.written()?;
         if let Some(schema) = arrow_schema {
-            let attributes = [(attributes::ARROW_SCHEMA, schema.as_str())];
-            sets.push(attributes::write(file, &attributes, self.lists.n_entries(), *compression)?);
+            let record = [(attributes::ARROW_SCHEMA, schema.as_str())];
+            sets.push(attributes::write(file, &record, self.lists.n_entries(), *compression)?);
         }
         self.lists.write(file, self.seek_root, *compression, &self.schema, self.header, sets)
     }
@@ -314,6 +320,10 @@ impl TableFormat for NtupleFormat {
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {
+        if let Some(sets) = self.settings.set_of.clone() {
+            sets.end(self.end_as_set(file)?);
+            return Ok(());
+        }
         file.need_class(format::rntuple::ANCHOR_CLASS)?;
         let anchor = self.write_metadata(file)?;
         let object = anchor.write()?;
