@@ -17,7 +17,7 @@ from arrowroot_lab.figures.drawing import ASCENT, DESCENT, SIZE, SMALL, Label, s
 from arrowroot_lab.figures.headlines import Headline, Pair, alone, headlines
 from arrowroot_lab.figures.history import Mark, Moment, history
 from arrowroot_lab.figures.lettering import fitted, plain, text_width, wrapped
-from arrowroot_lab.figures.matrix import Axis, Cell, levels, matrix
+from arrowroot_lab.figures.matrix import Axis, Cell, Grid
 from arrowroot_lab.figures.places import AtSite, by_site
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
@@ -71,7 +71,7 @@ def drawn_with(names, seed=1, n=6):
         if word == "missing":
             del cells[at]
     unique = tuple(dict.fromkeys(names))
-    yield matrix("Matrix", "All.", cells, WALL, rows=Axis("A", unique), columns=Axis("B", unique))
+    yield Grid(cells, WALL, Axis("A", unique), Axis("B", unique)).matrix("Matrix", "All.")
     for is_log in (True, False):
         lines = [
             Series(
@@ -116,7 +116,7 @@ def drawn_with(names, seed=1, n=6):
         for column in names
     }
     axes = Axis("Site", tuple(names)), Axis("Test", tuple(names))
-    yield levels("Levels", "Each.", risen, Column("level", "Level", "ratio"), rows=axes[0], columns=axes[1])
+    yield Grid(risen, Column("level", "Level", "ratio"), *axes).levels("Levels", "Each.")
     reads = [
         Read(draw.randrange(5000), draw.randrange(10**9), draw.randrange(1, 10**6), i * 10**6)
         for i in range(400)
@@ -291,9 +291,8 @@ def test_the_matrix_has_each_value_and_its_ratio_to_the_best_of_its_row():
         ("r", "c"): Cell(None, "failed", "boom"),
         ("q", "a"): Cell(5e9),
     }
-    figure = matrix(
-        "M", "c.", cells, WALL, rows=Axis("Row", ("r", "q")), columns=Axis("Column", ("a", "b", "c"))
-    )
+    grid = Grid(cells, WALL, Axis("Row", ("r", "q")), Axis("Column", ("a", "b", "c")))
+    figure = grid.matrix("M", "c.")
     records = figure.table.records()
     assert [(one["row"], one["column"], one["ratio"], one["outcome"]) for one in records] == [
         ("r", "a", 1.0, "ok"),

@@ -333,3 +333,29 @@ def test_sites_are_compared_by_their_nearest_nights_and_told_that_they_never_tak
     notes = " ".join(told["notes"])
     assert "Sites never take turns" in notes
     assert "Not enough, 6 of 36: 4 nights; a bound at 99% needs 7." in notes
+
+
+def test_a_page_of_what_is_ill_marks_the_date_and_shows_the_metric_that_rose(ill):
+    data = json.loads(re.search(r'id="data">(.*?)</script>', Page(ill / "explore.html").source)[1])
+    site, storage = (list(data["axes"]).index(axis) for axis in ("site", "storage"))
+    names = [data["axes"][axis]["names"] for axis in ("site", "storage")]
+    pages = {}
+    for places, series, *_ in data["lines"]:
+        at = names[0][places[site]], names[1][places[storage]]
+        pages[at] = Page(ill / "series" / f"{series}.html")
+    assert "2026-10-13 alarm: RAL, storage davs" in pages["RAL", "davs"].source
+    assert "alarm: " not in pages["RAL", "root (XRootD)"].source
+    assert "CPU time of the series" in pages["CERN", "davs"].words()
+    assert "CPU time of the series" not in pages["RAL", "davs"].words()
+
+
+def test_a_last_night_that_stands_out_is_told_though_the_level_is_as_before(tmp_path):
+    faults = (hubs.Fault("storage", "RAL", N_NIGHTS - 1, 0.75, "davs"),)
+    page = Page(published(tmp_path, sites=("CERN", "RAL"), faults=faults) / "index.html")
+    ral = next(row for row in page.records("sites") if row["site"] == "RAL")
+    assert ral["state"] == "! to watch"
+    assert re.search(r"\b(1\.0|0\.9)\d\d, last 1\.[78]\d\d$", ral["storage davs"])
+    assert re.search(r"RAL, storage davs at [\d.]+, last 1\.[78]\d\d times its usual level", page.words())
+    # A table without rows is none.
+    assert "changed" not in page.tables
+    assert re.search(r"[\d,]+ series; the newest run has \d+", page.words())

@@ -103,7 +103,7 @@ def test_what_one_command_measures_on_many_workers_is_compared_as_one(tmp_path):
     assert len(tables[0]) == len(wanted) == len(cases)
     words = Page(tmp_path / "pages" / "campaigns" / "storages.html").words()
     assert f"{len(made)} results, run {command[:8]}" in words
-    assert f"{len(made)} of the last runs" in Page(tmp_path / "pages" / "index.html").words()
+    assert f"the newest run has {len(made)}" in Page(tmp_path / "pages" / "index.html").words()
 
 
 def test_what_is_stored_while_pages_are_written_is_on_none_of_them(tmp_path, monkeypatch):

@@ -10,13 +10,13 @@ from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, ResultTable
 
 from .drawing import SMALL, Box, Drawing
-from .figure import Figure, drawn
+from .figure import WIDE, Figure, drawn
 from .lettering import text_width, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-_ROW, _ROW_OF_LEVELS, _LINE, _CELL_PX = 40, 26, 15, 92
+_ROW, _ROW_OF_LEVELS, _LINE, _CELL_PX, _NAMES_PX = 40, 26, 15, 92, 160
 #: Ratios to the best, and to what is usual, from which on a cell has the next colour.
 _HEAT, _HEAT_OF_LEVELS = (1.05, 1.25, 1.6, 2.5, 5.0), (1.1, 1.2, 1.5, 2.5, 5.0)
 _N_HEAD_LINES = 3
@@ -49,95 +49,89 @@ class Axis:
     names: tuple[str, ...]
 
 
-def matrix(
-    title: str,
-    caption: str,
-    cells: Mapping[tuple[str, str], Cell],
-    measure: Column,
-    *,
-    rows: Axis,
-    columns: Axis,
-) -> Figure:
-    """Return a matrix; ``cells`` are by row and column, and one that is not there is drawn empty.
+@dataclass(frozen=True)
+class Grid:
+    """Cells by row and column; one that is not there is drawn empty."""
 
-    Ratios are to the best, which is the least, of the row. Columns that do not fit beside each other follow in blocks
-    below. The table has one line for each cell that is there.
-    """
-    best: dict[str, float] = {}
-    n_values: Counter[str] = Counter()
-    for (name, _), each in cells.items():
-        if each.value is not None:
-            best[name] = min(each.value, best.get(name, each.value))
-            n_values[name] += 1
-    # A value that is alone in its row is no best.
-    compared = {name: value for name, value in best.items() if n_values[name] > 1}
-    table = ResultTable(
-        title,
-        (
-            Column("row", rows.title),
-            Column("column", columns.title),
-            measure,
+    cells: Mapping[tuple[str, str], Cell]
+    measure: Column
+    rows: Axis
+    columns: Axis
+
+    def matrix(self, title: str, caption: str) -> Figure:
+        """Return a matrix with ratios to the best, which is the least, of the row.
+
+        Columns that do not fit beside each other follow in blocks below. The table has one line for each cell that is
+        there.
+        """
+        best: dict[str, float] = {}
+        n_values: Counter[str] = Counter()
+        for (name, _), each in self.cells.items():
+            if each.value is not None:
+                best[name] = min(each.value, best.get(name, each.value))
+                n_values[name] += 1
+        # A value that is alone in its row is no best.
+        compared = {name: value for name, value in best.items() if n_values[name] > 1}
+        columns = (
             Column("ratio", "Ratio to the best of the row", "ratio"),
             Column("outcome", "Outcome"),
             Column("reason", "Reason"),
-            Column("aside", "Not counted", measure.form),
-        ),
-        tuple(
-            (
-                row,
-                column,
-                cell.value,
-                _ratio(cell, best.get(row)),
-                cell.word or "ok",
-                cell.note or None,
-                cell.aside,
-            )
-            for row in rows.names
-            for column in columns.names
-            if (cell := cells.get((row, column))) is not None
-        ),
-    )
+            Column("aside", "Not counted", self.measure.form),
+        )
+        return self._drawn(
+            title,
+            caption,
+            columns,
+            lambda row, cell: (_ratio(cell, best.get(row)), cell.word or "ok", cell.note or None, cell.aside),
+            best=compared,
+        )
 
-    def draw(drawing: Drawing, is_narrow: bool) -> float:
-        return _draw(drawing, _Grid(drawing, cells, compared, measure), rows, columns, is_narrow)
+    def levels(self, title: str, caption: str) -> Figure:
+        """Return a matrix of which each value is a ratio to what is usual in that cell: no two cells are compared."""
+        columns = Column("of", "Of"), Column("state", "State")
+        return self._drawn(
+            title,
+            caption,
+            columns,
+            lambda _, cell: (cell.note, cell.word or ("alarm" if cell.is_ill else "ok")),
+            is_of_levels=True,
+        )
 
-    return drawn(title, caption, table, draw)
+    def _drawn(
+        self,
+        title: str,
+        caption: str,
+        more: Sequence[Column],
+        tell: Callable[[str, Cell], tuple[object, ...]],
+        *,
+        best: Mapping[str, float] | None = None,
+        is_of_levels: bool = False,
+    ) -> Figure:
+        """The figure and its table; ``tell`` tells what the table has of a cell besides its value."""
+        rows, columns = self.rows, self.columns
+        table = ResultTable(
+            title,
+            (Column("row", rows.title), Column("column", columns.title), self.measure, *more),
+            tuple(
+                (row, column, cell.value, *tell(row, cell))
+                for row in rows.names
+                for column in columns.names
+                if (cell := self.cells.get((row, column))) is not None
+            ),
+        )
 
+        def draw(drawing: Drawing, is_narrow: bool) -> float:
+            grid = _Drawn(drawing, self.cells, best or {}, self.measure, is_of_levels=is_of_levels)
+            return _draw(drawing, grid, rows, columns, is_narrow)
 
-def levels(
-    title: str,
-    caption: str,
-    cells: Mapping[tuple[str, str], Cell],
-    measure: Column,
-    *,
-    rows: Axis,
-    columns: Axis,
-) -> Figure:
-    """Return a matrix of which each value is a ratio to what is usual in that cell: no two cells are compared."""
-    table = ResultTable(
-        title,
-        (
-            Column("row", rows.title),
-            Column("column", columns.title),
-            measure,
-            Column("of", "Of"),
-            Column("state", "State"),
-        ),
-        tuple(
-            (row, column, cell.value, cell.note, cell.word or ("alarm" if cell.is_ill else "ok"))
-            for row in rows.names
-            for column in columns.names
-            if (cell := cells.get((row, column))) is not None
-        ),
-    )
-
-    def draw(drawing: Drawing, is_narrow: bool) -> float:
-        return _draw(drawing, _Grid(drawing, cells, {}, measure, is_of_levels=True), rows, columns, is_narrow)
-
-    return drawn(title, caption, table, draw)
+        # Sites by tests are read along their rows: rather a wide picture than blocks.
+        most = 2 * WIDE if is_of_levels else WIDE
+        return drawn(
+            title, caption, table, draw, width=max(WIDE, min(most, _NAMES_PX + _CELL_PX * len(columns.names)))
+        )
 
 
-def _draw(drawing: Drawing, grid: _Grid, rows: Axis, columns: Axis, is_narrow: bool) -> float:
+def _draw(drawing: Drawing, grid: _Drawn, rows: Axis, columns: Axis, is_narrow: bool) -> float:
     """Draw all cells; columns that do not fit beside each other follow in blocks below."""
     names = max((text_width(name, SMALL) for name in rows.names), default=0.0) + 10
     grid.left = min(names, drawing.width * (0.34 if is_narrow else 0.38))
@@ -156,7 +150,7 @@ def _ratio(cell: Cell, best: float | None) -> float | None:
 
 
 @dataclass
-class _Grid:
+class _Drawn:
     drawing: Drawing
     cells: Mapping[tuple[str, str], Cell]
     best: Mapping[str, float]

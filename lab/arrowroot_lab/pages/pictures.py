@@ -12,7 +12,7 @@ from arrowroot_lab.figures.beside import Beside, beside
 from arrowroot_lab.figures.curves import Point, Series, curves
 from arrowroot_lab.figures.history import Mark, Moment
 from arrowroot_lab.figures.history import history as history_figure
-from arrowroot_lab.figures.matrix import Axis, Cell, levels, matrix
+from arrowroot_lab.figures.matrix import Axis, Cell, Grid
 from arrowroot_lab.figures.places import AtSite, by_site
 from arrowroot_lab.figures.reads import Read, offsets
 from arrowroot_lab.figures.samples import Predicted, Taken, samples
@@ -65,14 +65,8 @@ def campaign_matrix(found: Sequence[Summary], snapshot: Snapshot) -> Figure | No
     if len(rows) > MAX_ROWS:
         caption += f" The first {MAX_ROWS} of {len(rows)} rows; the table of results has all."
         rows = rows[:MAX_ROWS]
-    return matrix(
-        "Wall time of each case",
-        caption,
-        cells,
-        WALL,
-        rows=Axis(" / ".join(down) or "what", rows),
-        columns=Axis(" / ".join(across), columns),
-    )
+    grid = Grid(cells, WALL, Axis(" / ".join(down) or "what", rows), Axis(" / ".join(across), columns))
+    return grid.matrix("Wall time of each case", caption)
 
 
 def level_matrix(
@@ -107,18 +101,15 @@ def level_matrix(
     columns = sorted({test for _, test in cells}, key=lambda test: (-n_ill[test], natural(test)))
     caption = (
         "Each cell over its own usual level, whichever machines its jobs landed on: 1 is as before, 2 is twice as "
-        "long. No test is compared with another one. Crosses are alarms; of CPU time or memory, where that alone rose."
+        "long: the median of the last three rounds, of what rose that of all since. No test is compared with another "
+        "one; an alarm tells the median of all its tests. Crosses are alarms; of CPU time or memory, where that alone "
+        "rose."
     )
     if len(sites) > MAX_ROWS:
         caption += f" The first {MAX_ROWS} of {len(sites)} sites, the ill ones first."
-    return levels(
-        "Each site and test against its own nights before",
-        caption,
-        cells,
-        Column("level", "Times the usual", "ratio"),
-        rows=Axis("Site", tuple(sites[:MAX_ROWS])),
-        columns=Axis(" / ".join(names) or "Test", tuple(columns)),
-    )
+    axes = Axis("Site", tuple(sites[:MAX_ROWS])), Axis(" / ".join(names) or "Test", tuple(columns))
+    grid = Grid(cells, Column("level", "Times the usual", "ratio"), *axes)
+    return grid.levels("Each site and test against its own nights before", caption)
 
 
 def _test_axes(found: Sequence[Summary]) -> list[str]:
@@ -352,8 +343,11 @@ def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> li
     return _first(figures)
 
 
-def series_history(told: History) -> Figure:
-    """Return the history of a series, with a mark for whatever changed."""
+def series_history(told: History, alarms: Mapping[str, str] | None = None) -> Figure:
+    """Return the history of a series, with a mark for whatever changed.
+
+    alarms: the date since when a place is ill -> the place
+    """
     title = told.metric.title[:1].upper() + told.metric.title[1:]
     column = Column(told.metric.key, title, told.metric.form)
     moments = [
@@ -368,6 +362,9 @@ def series_history(told: History) -> Figure:
         for point in told.points
     ]
     marks = []
+    for since, ill in (alarms or {}).items():
+        first = next((place for place, point in enumerate(told.points) if point.created_at >= since), None)
+        marks += [Mark(first, "alarm", ill)] if first is not None else []
     for place, point in enumerate(told.points):
         level = [] if point.change is None else [f"{shown(point.change, 'ratio')} times the level before"]
         news = [
@@ -379,8 +376,8 @@ def series_history(told: History) -> Figure:
         marks += [Mark(place, "changed", "; ".join(news))] if news else []
     caption = (
         f"One point a result: the {told.statistic} of its counted samples, with the least and the most. Dotted lines "
-        "are change points of the level, and changes of versions or of the environment; crosses are results without "
-        "a figure."
+        "are alarms, change points of the level, and changes of versions or of the environment; crosses are results "
+        "without a figure."
     )
     return history_figure(f"{title} of the series", caption, moments, marks, column)
 

@@ -221,6 +221,7 @@ class _Site:
             n_last=sum(
                 len(next(iter(runs_of(snapshot.of_campaign(name)).values()))) for name in snapshot.campaigns
             ),
+            n_campaigns=len(snapshot.campaigns),
             old_days=OLD_DAYS,
             last_days=last_days(standing(snapshot.summaries)),
             stories=self._stories(),
@@ -431,7 +432,10 @@ class _Site:
             after = group[place + 1] if place + 1 < len(group) else None
             self._result(group[place], result, before, after)
         told = history_of(self.snapshot.store, group)
-        last = group[-1]
+        last, ills = group[-1], self._ills(group[-1:])
+        since = {ill.alarm.since: ill.alarm.place for ill in ills if ill.alarm.since and ill.alarm.ratios}
+        rose = dict.fromkeys(metric for ill in ills for metric in ill.alarm.ratios if metric != "wall_ns")
+        shown = [told, *(history_of(self.snapshot.store, group, key=metric) for metric in rose)]
         changes = [point for point in told.points if point.change is not None]
         if changes or told.also:
             self.histories.append(told)
@@ -439,10 +443,13 @@ class _Site:
             series_page(last.series_id),
             "series.html",
             told.label,
-            ills=self._ills(group[-1:]),
+            ills=ills,
             last=last,
             campaign_page=campaign_page(last.campaign),
-            shown=[self._shown(pictures.series_history(told), "history")],
+            shown=[
+                self._shown(pictures.series_history(one, since), f"history-{place}" if place else "history")
+                for place, one in enumerate(shown)
+            ],
             changes=changes,
             points=self._linked(told.table(), "points"),
             machine=results[-1].machine,

@@ -191,8 +191,8 @@ class SiteHistory:
             if isinstance(one.group, Group)
         ]
 
-    def level(self, rows: Sequence[int], metric: str) -> float | None:
-        """Return the median of the last three rounds of some series over their usual level; None: too few rounds."""
+    def level(self, rows: Sequence[int], metric: str, n_rounds: int = WINDOW) -> float | None:
+        """Return the median of the last rounds of some series over their usual level; None: too few rounds."""
         logs = self._logs[metric]
         usual = np.isfinite(logs)
         usual[:, -WINDOW:] = False
@@ -202,7 +202,7 @@ class SiteHistory:
         usual &= usual[:, ::-1].cumsum(axis=1)[:, ::-1] <= MOST_ROUNDS
         before = middles(np.where(usual, logs, np.nan), axis=1)
         before[usual.sum(axis=1) < LEAST_ROUNDS] = np.nan
-        over = (middles(logs[:, -WINDOW:], axis=1) - before)[list(rows)]
+        over = (middles(logs[:, -n_rounds:], axis=1) - before)[list(rows)]
         told = over[np.isfinite(over)]
         return math.exp(float(np.median(told))) if len(told) else None
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: A level that nobody has called an alarm yet is worth a look from here on.
 TO_WATCH = 1.2
+#: The last round alone is worth a look from here on: one is slow by chance.
+_LAST_TO_WATCH = 1.5
 #: So many storages have a column each; of more those of one site alone share the last column.
 _MOST_STORAGES = 6
 _STORAGE, _OTHERS = "storage ", "other storages"
@@ -103,7 +105,7 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
     note = (
         "A level is the median of the last three rounds, of what rose alone that of all since, over the usual one, the "
         "median of the 30 rounds before; CPU, memory: of these, where they alone rose; missed: rounds, by the site's "
-        "own rhythm."
+        "own rhythm; last: the last round alone, where it stands out."
     )
     return Sites(
         [one for one in every if one.since],
@@ -196,7 +198,7 @@ class Level(NamedTuple):
 def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
     """Return the level of some series, by wall time, or by CPU time or memory where that alone rose.
 
-    Of what rose alone it is that of all rounds since, as the alarm tells it, else that of the last three.
+    Of what rose it is that of all rounds since, as the alarm tells it, else that of the last three.
     """
     risen = {
         one.metric: one.rise
@@ -204,7 +206,11 @@ def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
         if one.is_open and 2 * len({*one.rise.members} & {*rows}) > len(rows)
     }
     levels = {metric: history.level(rows, metric) or 0.0 for metric in METRICS}
-    levels |= {metric: one.ratio for metric, one in risen.items() if {*one.members} == {*rows}}
+    for metric, one in risen.items():
+        # The same number as that of the alarm, if it is of the same series.
+        is_whole = {*one.members} == {*rows}
+        since = len(history.rounds) - one.begin
+        levels[metric] = one.ratio if is_whole else history.level(rows, metric, since) or 0.0
     metric = max(METRICS, key=lambda key: (key in risen, levels[key] >= TO_WATCH, -METRICS.index(key)))
     return Level(levels[metric] or None, metric, metric in risen)
 
@@ -216,5 +222,9 @@ def _cell(history: SiteHistory, rows: list[int], n_failed: Mapping[tuple[str, st
     )
     look = "bad" if is_risen or n_bad else "watch" if (level or 0.0) >= TO_WATCH else ""
     newest = max((one for at in rows for one in history.results[at] if one), key=lambda one: one.created_at)
-    told = _PREFIXES[metric] + shown(level, "ratio") + f", {n_bad} failed" * bool(n_bad)
+    last = history.level(rows, "wall_ns", 1) or 0.0
+    is_late = not look and last >= _LAST_TO_WATCH
+    look = "watch" if is_late else look
+    told = _PREFIXES[metric] + shown(level, "ratio") + f", last {shown(last, 'ratio')}" * is_late
+    told += f", {n_bad} failed" * bool(n_bad)
     return SiteCell(level if told == shown(level, "ratio") else told, look, newest.uuid)
