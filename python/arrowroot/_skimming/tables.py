@@ -60,7 +60,8 @@ class Style(NamedTuple):
             return options
         form: settings.Format = "rntuple" if "RNTuple" in tree.class_name else "ttree"
         given: dict[str, Any] = {"format": form}
-        columns = {column.name: column for column in tree.columns if column.name in schema.names}
+        names = set(schema.names)
+        columns = {column.name: column for column in tree.columns if column.name in names}
         if isinstance(self.compression, Unsaid):
             codecs = {name: _codec(column.compression) for name, column in columns.items()}
             most = max(codecs.values(), key=list(codecs.values()).count, default=settings.DEFAULT)
@@ -104,11 +105,8 @@ class InputTable(NamedTuple):
     def options(self, style: Style, *, has_all_entries: bool) -> TableOptions:
         """Return how it is written, with the notes that it has besides its columns."""
         options = style.like(self.tree, self.schema)
-        titles = {
-            column.name: column.title
-            for column in self.tree.columns
-            if column.title and column.name in self.schema.names
-        }
+        names = set(self.schema.names)
+        titles = {one.name: one.title for one in self.tree.columns if one.title and one.name in names}
         layout = options["layout"]
         is_tree = isinstance(layout, Layout) and layout.format == "ttree"
         notes = carried(self.tree, self.schema, has_all_entries=has_all_entries, has_all_trees=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -150,11 +151,12 @@ def without_counters(schema: pa.Schema) -> pa.Schema:
 def with_counters(schema: pa.Schema, tree: Tree) -> pa.Schema:
     """Return the schema of columns of a tree, with the counters that several of them share there, or that they are."""
     counters = {branch.path: branch.counter for branch in tree.branches if branch.counter is not None}
-    shared = [counters[name] for name in schema.names if name in counters]
+    names = set(schema.names)
+    shared = Counter(counters[name] for name in names if name in counters)
     fields = []
     for field in schema:
         counter = counters.get(field.name)
-        if counter is not None and (counter in schema.names or shared.count(counter) > 1):
+        if counter is not None and (counter in names or shared[counter] > 1):
             field = field.with_metadata({**(field.metadata or {}), _RECORDED: counter})  # noqa: PLW2901 - the same, with more
         fields.append(field)
     return pa.schema(fields, metadata=schema.metadata)
