@@ -32,6 +32,8 @@ pub(super) struct Joined {
     pub(super) counts: Counts,
     pub(super) clusters: Vec<Cluster>,
     builder: ClusterBuilder,
+    /// Pages on their way.
+    buffer: Vec<u8>,
     pub(super) out: Option<CopiedNtuple>,
     staged: Option<Staged>,
 }
@@ -65,6 +67,7 @@ impl Joined {
             counts: Counts::default(),
             clusters: Vec::new(),
             builder: ClusterBuilder::default(),
+            buffer: Vec::new(),
             out: None,
             staged: None,
         }
@@ -101,7 +104,7 @@ impl Joined {
         let out = self.out.get_or_insert_with(|| CopiedNtuple::new(file));
         // One may be open of an input that failed.
         out.end_record(file)?;
-        let mut copier = Copier::new(input, path);
+        let mut copier = Copier::new(input, path, &mut self.buffer);
         for &(list, number) in clusters {
             let summary = lists[list].clusters[number];
             // The type and the difference with which the pages of a slot are written anew.

@@ -39,12 +39,13 @@ pub(super) struct Copier<'i> {
     placed: HashMap<u64, (u64, u64)>,
     /// Bytes that were copied.
     n_bytes: u64,
-    buffer: Vec<u8>,
+    /// Of any content.
+    buffer: &'i mut Vec<u8>,
 }
 
 impl<'i> Copier<'i> {
-    pub(super) fn new(input: &'i File, path: &'i str) -> Self {
-        Copier { input, path, placed: HashMap::new(), n_bytes: 0, buffer: Vec::new() }
+    pub(super) fn new(input: &'i File, path: &'i str, buffer: &'i mut Vec<u8>) -> Self {
+        Copier { input, path, placed: HashMap::new(), n_bytes: 0, buffer }
     }
 
     /// The page where it is in the output.
@@ -118,7 +119,10 @@ impl<'i> Copier<'i> {
             starts.push(usize::try_from(before + page.offset - begin).unwrap_or(usize::MAX));
         }
         let n_bytes: u64 = spans.iter().map(|span| span.1 - span.0).sum();
-        self.buffer.resize(usize::try_from(n_bytes).unwrap_or(usize::MAX), 0);
+        let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
+        if self.buffer.len() < n_bytes {
+            self.buffer.resize(n_bytes, 0);
+        }
         let mut parts = Vec::with_capacity(spans.len());
         let mut rest = self.buffer.as_mut_slice();
         for (start, end) in spans {

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatc
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use arrowroot::storage::{MemoryFile, MemorySink, MemorySource};
-use arrowroot::{ColumnId, Entries, File, Order, Request, Table, TextForm, open_table};
+use arrowroot::{ColumnId, Entries, File, Order, Request, TextForm, open_table};
 use arrowroot_writer::{
     ColumnLayout, FileSettings, FileWriter, Flush, Format, NumberEncoding, ROOT_DIRECTORY, TableSettings, TableWriter,
 };
