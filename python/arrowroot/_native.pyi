@@ -347,6 +347,19 @@ class TableWriter:
         ``text_bytes``: as :meth:`Incoming.take` has it.
         """
     def attribute_set(self, name: str, values: Any) -> TableWriter: ...  # closed before; ``values``: a schema
+    def extend(
+        self,
+        schema: Any,
+        *,
+        recorded: Any,
+        layouts: Sequence[Any],
+        compression: Sequence[int | None],
+        titles: Sequence[str],
+    ) -> None:
+        """Add columns, of which all of this is, behind those that it has; entries before have default values.
+
+        recorded: what reading gives back. The table is as it was if it raises, or the file is given up.
+        """
     def check_counts(self, batch: Any, text_bytes: Sequence[int], first_entry: int) -> None:
         """Raise InvalidRequestError for the first entry whose lists are not as long as the counter they share says."""
     def context(

@@ -4,6 +4,7 @@ mod branches;
 mod compose;
 mod concat;
 mod data_type;
+mod defaults;
 mod encode;
 mod error;
 mod fields;
@@ -26,6 +27,7 @@ pub use branches::{BranchColumn, BranchForm, Content, Objects, PackedMembers, Pl
 pub use compose::{compose, n_branches};
 pub use concat::concat;
 pub use data_type::data_type;
+pub use defaults::{default_bytes, defaults};
 pub use error::{Result, StoreError};
 pub use fields::{FieldForm, IsUntyped, has_type_name, of_field};
 pub use names::{member_name, original_name, stored_name};

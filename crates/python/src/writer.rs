@@ -1,7 +1,7 @@
 //! Files and tables being written.
 
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use arrow_schema::Schema;
@@ -130,12 +130,9 @@ impl PyFileWriter {
             (kind, first_bytes) if kind == "optimized" => Baskets::Optimized { first_bytes },
             _ => Baskets::Fitted,
         };
-        let codec = |number: Option<i32>| {
-            number.map_or(ColumnCodec::Tried, |number| ColumnCodec::Set(CompressionSetting(number)))
-        };
         let settings = TableSettings {
             layouts: layouts.into_iter().map(ColumnSettings::into_layout).collect::<PyResult<_>>()?,
-            compression: compression.into_iter().map(codec).collect(),
+            compression: compression.into_iter().map(codec_of).collect(),
             titles,
             counters,
             records_schema: recorded.is_some(),
@@ -158,8 +155,8 @@ impl PyFileWriter {
             TableWriter::create(&file, directory, &name, &title, &columns, format, settings)
         })?;
         let table = begun.map_err(writing_to_python)?;
-        let (intake, table) = (Intake::of(&schema), Arc::new(Mutex::new(Some(table))));
-        Ok(PyTableWriter { schema, file: Arc::downgrade(&self.file), intake, table })
+        let table = Arc::new(Mutex::new(Some(table)));
+        Ok(PyTableWriter { taken: Mutex::new(Taken::of(schema)), file: Arc::downgrade(&self.file), table })
     }
 
     /// Writes an object from its members, some of which may lead back to it.
@@ -257,6 +254,11 @@ impl PyFileWriter {
     }
 }
 
+/// How a column is compressed, by ROOT's number; `None`: by trial.
+fn codec_of(number: Option<i32>) -> ColumnCodec {
+    number.map_or(ColumnCodec::Tried, |number| ColumnCodec::Set(CompressionSetting(number)))
+}
+
 /// The notes of a tree, as `arrowroot._writing.notes.Notes` has it.
 #[derive(FromPyObject)]
 struct Notes {
@@ -338,11 +340,41 @@ impl Reduced {
 
 #[pyclass(name = "TableWriter", module = "arrowroot._native", frozen)]
 pub(crate) struct PyTableWriter {
-    schema: Arc<Schema>,
+    /// Other ones when columns are added.
+    taken: Mutex<Taken>,
     file: Weak<FileWriter>,
-    intake: Arc<Intake>,
     /// `None` once it is closed. Calls that a signal has ended may still be at it.
     table: Arc<Mutex<Option<TableWriter>>>,
+}
+
+/// What batches have, and what takes them in.
+struct Taken {
+    schema: Arc<Schema>,
+    intake: Arc<Intake>,
+}
+
+impl Taken {
+    fn of(schema: Arc<Schema>) -> Self {
+        Taken { intake: Intake::of(&schema), schema }
+    }
+}
+
+impl PyTableWriter {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn intake(&self) -> Arc<Intake> {
+        Arc::clone(&self.taken().intake)
+    }
+
+    /// Stops the file, as a call was interrupted that goes on, and nobody will know how far.
+    fn give_up(&self, call: &str) {
+        if let Some(file) = self.file.upgrade() {
+            let what = format!("{call} was interrupted, and given up half way");
+            file.queue().stop(Error::InvalidRequest { what });
+        }
+    }
 }
 
 impl Drop for PyTableWriter {
@@ -360,7 +392,7 @@ impl PyTableWriter {
     /// `text_bytes`: as `Incoming.take` has it.
     fn append(&self, py: Python<'_>, batch: Bound<'_, PyAny>, text_bytes: Vec<u64>) -> PyResult<()> {
         let given = Given::of(&batch, text_bytes)?;
-        let (table, intake) = (Arc::clone(&self.table), Arc::clone(&self.intake));
+        let (table, intake) = (Arc::clone(&self.table), self.intake());
         let appended = patiently(py, true, move || {
             let batch = match intake.take(given) {
                 Ok(batch) => batch,
@@ -369,13 +401,7 @@ impl PyTableWriter {
             let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_mut().map(|table| table.append(&batch))
         });
-        let appended = appended.inspect_err(|_| {
-            // It goes on, and nobody will know how far.
-            if let Some(file) = self.file.upgrade() {
-                let what = "an append was interrupted, and given up half way".to_owned();
-                file.queue().stop(Error::InvalidRequest { what });
-            }
-        })?;
+        let appended = appended.inspect_err(|_| self.give_up("an append"))?;
         appended.unwrap_or(Ok(())).map_err(writing_to_python)
     }
 
@@ -388,8 +414,39 @@ impl PyTableWriter {
             table.as_ref().map(|table| table.attribute_set(&name, &values))
         })?;
         let begun = begun.ok_or_else(|| invalid("the table is closed".to_owned()))?.map_err(writing_to_python)?;
-        let (intake, table) = (Intake::of(&schema), Arc::new(Mutex::new(Some(begun))));
-        Ok(PyTableWriter { schema, file: Weak::clone(&self.file), intake, table })
+        let (taken, table) = (Mutex::new(Taken::of(schema)), Arc::new(Mutex::new(Some(begun))));
+        Ok(PyTableWriter { taken, file: Weak::clone(&self.file), table })
+    }
+
+    /// Adds columns behind those that it has, see `TableWriter::extend`: all of these are of the new ones alone.
+    #[pyo3(signature = (schema, *, recorded, layouts, compression, titles))]
+    fn extend(
+        &self,
+        py: Python<'_>,
+        schema: &Bound<'_, PyAny>,
+        recorded: &Bound<'_, PyAny>,
+        layouts: Vec<ColumnSettings>,
+        compression: Vec<Option<i32>>,
+        titles: Vec<String>,
+    ) -> PyResult<()> {
+        let new = schema_in(schema)?;
+        let fields: Vec<_> = self.taken().schema.fields().iter().chain(new.fields()).cloned().collect();
+        let settings = TableSettings {
+            layouts: layouts.into_iter().map(ColumnSettings::into_layout).collect::<PyResult<_>>()?,
+            compression: compression.into_iter().map(codec_of).collect(),
+            titles,
+            schema: Some(Arc::new(schema_in(recorded)?)),
+            ..TableSettings::default()
+        };
+        let table = Arc::clone(&self.table);
+        let extended = patiently(py, true, move || {
+            let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.as_mut().map(|table| table.extend(&new, &settings))
+        });
+        let extended = extended.inspect_err(|_| self.give_up("adding columns"))?;
+        extended.unwrap_or(Ok(())).map_err(writing_to_python)?;
+        *self.taken() = Taken::of(Arc::new(Schema::new(fields)));
+        Ok(())
     }
 
     /// Checks a batch that others would come before, see `TableWriter::check_counts`. Nothing is taken. `text_bytes`: as
@@ -403,7 +460,7 @@ impl PyTableWriter {
     ) -> PyResult<()> {
         let given = Given::of(batch, text_bytes)?;
         let checked = without_lock(py, || {
-            let batch = self.intake.take(given)?;
+            let batch = self.intake().take(given)?;
             let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
             table.as_ref().map_or(Ok(()), |table| table.check_counts(&batch, first_entry))
         })?;
@@ -430,7 +487,7 @@ impl PyTableWriter {
         })?;
         let contexts = contexts.ok_or_else(|| invalid("the table is closed".to_owned()))?.map_err(writing_to_python)?;
         let context = if is_shared { contexts.shared_context(name) } else { contexts.context(name) };
-        Ok(PyFillContext::new(&self.schema, context))
+        Ok(PyFillContext::new(&self.taken().schema, context))
     }
 
     /// How often each buffer was filled from; nothing if entries go to one at a time.

@@ -27,7 +27,7 @@ const CANDIDATES: [(CompressionSetting, u64); 4] = [
 ];
 
 /// How the pieces of a column are compressed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Codec {
     asked: ColumnCodec,
     found: OnceLock<CompressionSetting>,

@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::concat;
+use arrowroot_arrow::stored::{concat, defaults};
+use arrowroot_format::column::DataType;
 
 use crate::cluster::Cluster;
 use crate::settings::Flush;
@@ -196,6 +197,17 @@ impl Cutter {
             }
         }
         (n_entries, is_end)
+    }
+
+    /// Takes more columns of these types, behind the others: the entries so far have their default values.
+    pub(crate) fn extend<'t>(&mut self, types: impl Iterator<Item = &'t DataType>) {
+        let lengths: Vec<usize> = self.columns.first().into_iter().flatten().map(Stored::len).collect();
+        for data_type in types {
+            let parts: Vec<Stored> = lengths.iter().map(|&len| defaults(data_type, len)).collect();
+            self.n_bytes += parts.iter().map(|part| part.stored_bytes(0..part.len())).sum::<u64>();
+            self.held_bytes += parts.iter().map(|part| part.held_bytes(0..part.len())).sum::<u64>();
+            self.columns.push(parts);
+        }
     }
 
     /// Ends the cluster.

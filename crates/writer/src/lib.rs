@@ -69,5 +69,5 @@ pub use settings::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Flush, Format, Lists, NumberEncoding, Precision, ProjectedField,
     TableSettings, TreeNotes,
 };
-pub use table::TableWriter;
-pub use table_format::{EncodeTask, Encoded, Save, TableFormat};
+pub use table::{Column, TableWriter};
+pub use table_format::{EncodeTask, Encoded, Extension, Save, TableFormat};

@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arrowroot_arrow::Stored;
+use arrowroot_arrow::stored::default_bytes;
 
 use crate::cluster::Cluster;
 use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
 use crate::queue::{Manner, Place, Producer, Task, Ticket};
-use crate::settings::{Flush, TableSettings};
-use crate::table_format::{EncodeTask, Encoded, TableFormat};
+use crate::settings::{Flush, MAX_CLUSTER_BYTES, TableSettings};
+use crate::table::Column;
+use crate::table_format::{EncodeTask, Encoded, Extension, TableFormat};
 
 /// Clusters that are collected side by side have so much at least, whatever the buffers.
 const MIN_SHARE_BYTES: usize = 1_000_000;
@@ -26,6 +28,10 @@ pub(crate) trait Pipeline: Send {
 
     /// Takes the values of entries that were collected elsewhere.
     fn append_cluster(&mut self, cluster: Cluster) -> Result<()>;
+
+    /// Takes more columns behind those that it has, whose values are their defaults up to now: `columns` are all. Waits until
+    /// all clusters are placed.
+    fn extend(&mut self, columns: &[Column], arrow_schema: Option<String>) -> Result<()>;
 
     /// From now on clusters are collected elsewhere, so many at a time, and come in any order.
     fn be_free(&mut self, n_buffers: usize);
@@ -265,6 +271,24 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
             let n_entries = part.first().map_or(0, Stored::len);
             self.append(part, n_entries, &mut Manner::helping())?;
         }
+        Ok(())
+    }
+
+    fn extend(&mut self, columns: &[Column], arrow_schema: Option<String>) -> Result<()> {
+        let n_known = self.cutter.n_columns();
+        let types = || columns[n_known..].iter().map(Column::data_type);
+        let entry_bytes = types().map(default_bytes).fold(0, u64::saturating_add);
+        // The cluster that is being collected goes on with default values, if it has room for them.
+        let most = self.border.map_or(0, |border| border.n_bytes.min(MAX_CLUSTER_BYTES));
+        let n_bytes = entry_bytes.saturating_mul(self.cutter.n_entries() as u64);
+        if n_bytes > most.saturating_sub(self.cutter.n_bytes()) {
+            self.end_cluster(&mut Manner::helping())?;
+        }
+        self.file.queue().wait()?;
+        let extension = Extension { columns, n_known, first_entry: self.written.n_entries, arrow_schema };
+        let n_bytes = lock(&self.format).extend(&self.file, extension)?;
+        self.stored_bytes.fetch_add(n_bytes, Relaxed);
+        self.cutter.extend(types());
         Ok(())
     }
 

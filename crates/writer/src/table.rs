@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use arrowroot_arrow::stored::{RecordedSchema, data_type};
+use arrowroot_arrow::stored::{RecordedSchema, StoreError, data_type, default_bytes};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
 use arrowroot_format::rntuple::ANCHOR_CLASS;
@@ -17,7 +17,8 @@ use crate::ntuple::{AttributeSets, NtupleColumn, NtupleFormat, NtupleSettings, a
 use crate::pipeline::{Pipeline, TablePipeline, Written};
 use crate::queue::Manner;
 use crate::settings::{
-    ColumnCodec, ColumnLayout, Flush, Format, PAGE_BYTES, Precision, TREE_CLUSTER_BYTES, TableSettings, TreeNotes,
+    Annotation, ColumnCodec, ColumnLayout, Flush, Format, PAGE_BYTES, Precision, TREE_CLUSTER_BYTES, TableSettings,
+    TreeNotes,
 };
 use crate::table_format::TableFormat;
 use crate::tree::{IndexValues, TREE_CLASS, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
@@ -31,6 +32,8 @@ pub struct TableWriter {
     file: Arc<FileWriter>,
     columns: Arc<TableColumns>,
     n_entries: u64,
+    /// `None` for a format of one's own, which takes no columns later.
+    growing: Option<Growing>,
     pipeline: Arc<Mutex<Box<dyn Pipeline>>>,
     /// Once it is filled through these, it is through nothing else.
     contexts: Option<Contexts>,
@@ -49,7 +52,8 @@ impl fmt::Debug for TableWriter {
 }
 
 /// A column as both formats take it.
-struct Column {
+#[derive(Debug, Clone)]
+pub struct Column {
     name: String,
     title: String,
     data_type: DataType,
@@ -57,6 +61,19 @@ struct Column {
     layout: ColumnLayout,
     compression: ColumnCodec,
 }
+
+/// The facts of a table that columns are added to later.
+struct Growing {
+    format: Format,
+    columns: Vec<Column>,
+    recorded: RecordedSchema,
+    records_schema: bool,
+    /// Of columns of which nobody says it.
+    compression: CompressionSetting,
+}
+
+/// An entry of a new column takes at most so much where it has no value: the entries before it have none.
+const MAX_DEFAULT_BYTES: u64 = 1 << 26;
 
 impl TableWriter {
     /// Begins a table in a directory. Fields of the schema that are nullable store their validity.
@@ -79,6 +96,7 @@ impl TableWriter {
             stored: schema.clone(),
             splits: columns.iter().map(|column| column.layout.split).collect(),
         };
+        let known = columns.clone();
         let stored = columns.iter().map(Column::stored).collect();
         let (name, title, n_columns) = (name.to_owned(), title.to_owned(), columns.len());
         let compression = file.settings().compression;
@@ -145,7 +163,9 @@ impl TableWriter {
         };
         file.promise(directory, &name)?;
         let columns = TableColumns { table: name, columns: stored, index, shared };
-        let mut writer = TableWriter::of_pipeline(file, columns, pipeline);
+        let records_schema = settings.records_schema;
+        let growing = Growing { format, columns: known, recorded, records_schema, compression };
+        let mut writer = TableWriter::of_pipeline(file, columns, pipeline, Some(growing));
         writer.attributes = attributes;
         Ok(writer)
     }
@@ -170,7 +190,7 @@ impl TableWriter {
         let format = NtupleFormat::new(file, &columns, NtupleSettings::of_set(name, compression, sets.clone()))?;
         let pipeline = Box::new(TablePipeline::new(file, format, columns.len(), &settings));
         let columns = TableColumns { table: name.to_owned(), columns: stored, index: None, shared: Vec::new() };
-        Ok(TableWriter::of_pipeline(file, columns, pipeline))
+        Ok(TableWriter::of_pipeline(file, columns, pipeline, None))
     }
 
     /// The columns of an attribute set: first entry and number of entries of a range, and a record of the values.
@@ -194,13 +214,27 @@ impl TableWriter {
         file.queue().wait()?;
         let pipeline = Box::new(TablePipeline::new(file, format, stored.len(), settings));
         let columns = TableColumns { table: name.to_owned(), columns: stored, index: None, shared: Vec::new() };
-        Ok(TableWriter::of_pipeline(file, columns, pipeline))
+        Ok(TableWriter::of_pipeline(file, columns, pipeline, None))
     }
 
-    fn of_pipeline(file: &Arc<FileWriter>, columns: TableColumns, pipeline: Box<dyn Pipeline>) -> TableWriter {
+    fn of_pipeline(
+        file: &Arc<FileWriter>,
+        columns: TableColumns,
+        pipeline: Box<dyn Pipeline>,
+        growing: Option<Growing>,
+    ) -> TableWriter {
         let columns = Arc::new(columns);
         let (file, pipeline) = (Arc::clone(file), Arc::new(Mutex::new(pipeline)));
-        TableWriter { file, columns, n_entries: 0, pipeline, contexts: None, attributes: None, is_closed: false }
+        TableWriter {
+            file,
+            columns,
+            n_entries: 0,
+            growing,
+            pipeline,
+            contexts: None,
+            attributes: None,
+            is_closed: false,
+        }
     }
 
     /// Takes the entries of a batch, which has the columns of the table in their order. Their memory is used until they are
@@ -226,6 +260,58 @@ impl TableWriter {
                 .inspect_err(|error| self.file.queue().stop(error.clone()))?;
             self.n_entries += piece.num_rows() as u64;
         }
+        Ok(())
+    }
+
+    /// Adds columns behind those that the table has, which the batches of [`append`](TableWriter::append) have from now on. The
+    /// entries before have their default values: 0, false, empty texts and lists; optionals are missing. In an RNTuple these
+    /// are not stored; the branches of a tree are filled with them. May wait for all entries before to be written.
+    ///
+    /// `schema`, and layouts, compression and titles of the settings, are those of the new columns alone, and so is
+    /// [`TableSettings::schema`]. Their lists share no counters.
+    ///
+    /// # Errors
+    /// As [`TableWriter::create`] has it for columns, and [`Error::InvalidRequest`] if the table is filled through contexts:
+    /// the table is as it was then. What stopped the file.
+    pub fn extend(&mut self, schema: &Schema, settings: &TableSettings) -> Result<()> {
+        let table = &self.columns.table;
+        let growing = match (&mut self.growing, &self.contexts) {
+            (Some(growing), None) => growing,
+            (_, contexts) => {
+                let why = if contexts.is_some() { "filled through contexts" } else { "of a format of its own" };
+                let what = format!("table {table:?} is {why}: it has the columns that it began with");
+                return Err(Error::InvalidRequest { what });
+            }
+        };
+        let new = columns_of(schema, settings, growing.compression)?;
+        for column in &new {
+            column.check_default()?;
+            if growing.columns.iter().any(|known| known.name == column.name) {
+                return Err(StoreError::SameName { name: column.name.clone() }.into());
+            }
+        }
+        let columns = [growing.columns.as_slice(), &new].concat();
+        let recorded = RecordedSchema {
+            schema: with_more(&growing.recorded.schema, settings.schema.as_deref().unwrap_or(schema)),
+            stored: with_more(&growing.recorded.stored, schema),
+            splits: columns.iter().map(|column| column.layout.split).collect(),
+        };
+        let mut shared = Vec::new();
+        let arrow_schema = match growing.format {
+            Format::Tree => {
+                let columns: Vec<TreeColumn> = columns.iter().cloned().map(Column::into_tree).collect();
+                let branches = planned_branches(&columns, table)?;
+                shared = SharedCounter::of_branches(&branches);
+                if growing.records_schema { recorded.for_tree(&branches)? } else { None }
+            }
+            Format::Ntuple if growing.records_schema => recorded.for_ntuple()?,
+            Format::Ntuple => None,
+        };
+        lock(&self.pipeline).extend(&columns, arrow_schema)?;
+        let stored = columns.iter().map(Column::stored).collect();
+        let index = self.columns.index.clone();
+        self.columns = Arc::new(TableColumns { table: table.clone(), columns: stored, index, shared });
+        (growing.columns, growing.recorded) = (columns, recorded);
         Ok(())
     }
 
@@ -300,6 +386,37 @@ impl Drop for TableWriter {
 }
 
 impl Column {
+    /// Its name in Arrow.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is stored of it.
+    pub fn data_type(&self) -> &DataType {
+        &self.data_type
+    }
+
+    /// That entries may have the default value.
+    fn check_default(&self) -> Result<()> {
+        let range = match self.layout.precision {
+            Precision::Quantized { min, max, .. } => Some((min, max)),
+            Precision::Double32(Annotation { range, .. }) | Precision::Float16(Annotation { range, .. }) => range,
+            _ => None,
+        };
+        let what = if default_bytes(&self.data_type) > MAX_DEFAULT_BYTES {
+            format!("entries of more than {} MiB each", MAX_DEFAULT_BYTES >> 20)
+        } else if has_number_by_default(&self.data_type) && range.is_some_and(|(min, max)| min > 0.0 || max < 0.0) {
+            "a precision whose range lacks 0".to_owned()
+        } else {
+            return Ok(());
+        };
+        let what = format!(
+            "column {:?}: {what}: a column that comes up later is 0 in the entries before, or empty",
+            self.name
+        );
+        Err(Error::InvalidRequest { what })
+    }
+
     fn stored(&self) -> StoredColumn {
         let mantissa_bits = match self.layout.precision {
             Precision::Mantissa(n_bits) => Some(n_bits),
@@ -308,15 +425,31 @@ impl Column {
         StoredColumn { name: self.name.clone(), data_type: self.data_type.clone(), mantissa_bits }
     }
 
-    fn into_tree(self) -> TreeColumn {
+    pub(crate) fn into_tree(self) -> TreeColumn {
         let Column { name, title, data_type, counter, layout, compression } = self;
         TreeColumn { name, title, data_type, counter, layout, compression }
     }
 
-    fn into_ntuple(self) -> NtupleColumn {
+    pub(crate) fn into_ntuple(self) -> NtupleColumn {
         let Column { name, title, data_type, counter: _, layout, compression } = self;
         NtupleColumn { name, title, data_type, layout, compression }
     }
+}
+
+/// True if the default value of a type has a number in it.
+fn has_number_by_default(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Primitive(_) => true,
+        DataType::FixedList(item, _) | DataType::Optional(item) => has_number_by_default(item),
+        DataType::Struct(members) => members.iter().any(|(_, member)| has_number_by_default(member)),
+        _ => false,
+    }
+}
+
+/// A schema with the fields of another one behind its own.
+fn with_more(schema: &Schema, more: &Schema) -> Schema {
+    let fields: Vec<_> = schema.fields().iter().chain(more.fields()).cloned().collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
 fn columns_of(schema: &Schema, settings: &TableSettings, of_file: CompressionSetting) -> Result<Vec<Column>> {

@@ -6,8 +6,9 @@ use arrowroot_format::codec::Compressor;
 
 use crate::appender::Appender;
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::FileWriter;
+use crate::table::Column;
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
@@ -22,6 +23,19 @@ pub struct Encoded<P> {
     pub bytes: Vec<u8>,
     /// What they are: where each basket or page is in them, and what the metadata will say of it.
     pub pieces: P,
+}
+
+/// Columns that come up when a table has entries already.
+#[derive(Debug)]
+pub struct Extension<'a> {
+    /// All columns of the table, the new ones at the end.
+    pub columns: &'a [Column],
+    /// How many of them it has.
+    pub n_known: usize,
+    /// The entries before this one are in clusters that are placed, and have default values of the new columns.
+    pub first_entry: u64,
+    /// The Arrow schema of all columns, as `ARROW:schema` has it, if reading would give another one without.
+    pub arrow_schema: Option<String>,
 }
 
 /// A table being written, as its format has it.
@@ -61,6 +75,18 @@ pub trait TableFormat: Send + Sync + 'static {
         is_last: bool,
         appender: &mut Appender,
     ) -> Result<()>;
+
+    /// Takes columns that come up later. Returns how many bytes of pieces that has put into the file.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] and [`Error::Store`] for columns that the table cannot have: it is as it was then. Any other
+    /// error stops the file.
+    fn extend(&mut self, file: &FileWriter, extension: Extension<'_>) -> Result<u64> {
+        let (_, Extension { columns, n_known, .. }) = (file, extension);
+        let names: Vec<&str> = columns[n_known..].iter().map(Column::name).collect();
+        let what = format!("columns {names:?}: tables of this format have the columns that they begin with");
+        Err(Error::InvalidRequest { what })
+    }
 
     /// Notes that the order of the entries is by chance, as several filled the table at the same time. Formats without a place
     /// for that do nothing.

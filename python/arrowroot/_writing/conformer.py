@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from arrowroot._arrow.defaults import defaults
 from arrowroot._arrow.kinds import stored_type
 from arrowroot._arrow.nulls import first_lacking, lacks, may_lack, says_more
 from arrowroot._errors import InvalidRequestError
@@ -27,7 +28,7 @@ class _Way(NamedTuple):
     has_layout: bool
     #: A field excludes nulls that the table's does not: the engine, which goes by the table's, does not refuse them.
     says_more: bool
-    #: The index in the batch of each column of the table; none for other columns.
+    #: The index in the batch of each column of the table, -1 for one that it lacks; none for other columns.
     indices: list[int]
     #: Columns of the table whose arrays are of other types, and those of which are converted: texts and lists of other
     #: forms, dictionaries and runs stay what they are, as the engine writes them piece by piece.
@@ -38,9 +39,10 @@ class _Way(NamedTuple):
 class Conformer:
     """What batches become in a table: made once, when its schema is known, and asked once for each batch."""
 
-    def __init__(self, schema: pa.Schema, where: str) -> None:
-        """``where``: file and path of the table, for messages."""
+    def __init__(self, schema: pa.Schema, where: str, *, some_suffice: bool = False) -> None:
+        """``where``: file and path of the table, for messages; some_suffice: batches need not have all columns."""
         self.schema = schema
+        self._some_suffice = some_suffice
         self._where = where
         self._places_of_texts = columns_of_texts(schema)
         self._lacking = [field for field in schema if may_lack(field)]
@@ -62,8 +64,11 @@ class Conformer:
 
         Raises, too: as :func:`check_names`.
         """
-        check_names(data.schema, self.schema, self._where)
+        check_names(data.schema, self.schema, self._where, some_suffice=self._some_suffice)
+        names = set(data.schema.names)
         for field in self._lacking:
+            if field.name not in names:
+                continue
             entry, column = first_entry, data.column(field.name)
             for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
                 if lacks(chunk, field):
@@ -78,7 +83,8 @@ class Conformer:
     ) -> Iterator[pa.RecordBatch]:
         """Yield a batch as those of the table: columns by name, numbers and times converted where that is exact.
 
-        A float that is stored as a shorter one is rounded, as that is what was asked for, but stays finite.
+        A float that is stored as a shorter one is rounded, as that is what was asked for, but stays finite. Columns
+        that a batch may lack are 0 or empty then, or missing.
 
         first_entry: number of its first entry, for messages. exactly: of the very types of the table, which those need
             not be that the engine takes for them.
@@ -92,11 +98,14 @@ class Conformer:
             yield batch
             return
         if not way.indices:
-            check_names(batch.schema, self.schema, self._where)
+            check_names(batch.schema, self.schema, self._where, some_suffice=self._some_suffice)
         arrays = []
         for field, index, is_cast in zip(
             self.schema, way.indices, way.is_other if exactly else way.is_cast, strict=True
         ):
+            if index < 0:
+                arrays.append(defaults(field, batch.num_rows))
+                continue
             array = batch.column(index)
             if is_cast and not may_become(array.type, field.type):
                 raise InvalidRequestError(
@@ -129,11 +138,17 @@ class Conformer:
         if given.equals(self.schema):
             return _Way(given, True, True, False, [], [], [])
         names = self.schema.names
-        if sorted(given.names) != sorted(names):
+        has_these = (
+            set(given.names) <= set(names) if self._some_suffice else sorted(given.names) == sorted(names)
+        )
+        if not has_these or len(set(given.names)) < len(given):
             return _Way(given, False, False, False, [], [], [])
         indices = [given.get_field_index(name) for name in names]
         types = given.types  # made anew each time
-        pairs = [(types[index], kind) for index, kind in zip(indices, self.schema.types, strict=True)]
+        pairs = [
+            (kind if index < 0 else types[index], kind)
+            for index, kind in zip(indices, self.schema.types, strict=True)
+        ]
         is_other = [not has_layout(one, kind) for one, kind in pairs]
         is_cast = [
             is_one and not has_layout(stored_type(one), stored_type(kind))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from arrowroot._storage.url import Location
     from arrowroot._writing.contexts import QueueState
     from arrowroot._writing.data import TableData
+    from arrowroot._writing.late import Columns
     from arrowroot._writing.schema import SchemaLike
     from arrowroot._writing.table import TableWriter
 
@@ -86,7 +87,7 @@ class WritableDirectory:
         """Its name after those of the directories that it is in; "" for the file itself."""
         return self._path
 
-    @takes(TableOptions.__annotations__, defaults={"layout": "ttree"})
+    @takes(TableOptions.__annotations__, defaults={"layout": "ttree", "columns": "fixed"})
     def tree(
         self, name: str, schema: SchemaLike | None = None, **options: Unpack[TableOptions]
     ) -> TableWriter:
@@ -458,6 +459,7 @@ def write(
     layout: LayoutLike = "ttree",
     title: str = "",
     titles: Mapping[str, str] | None = None,
+    columns: Columns = "fixed",
     compression: Compression | Unsaid = OF_LAYOUT,
     flush: Flush | Unsaid = OF_LAYOUT,
     basket_size: int | str | Unsaid | None = OF_LAYOUT,
@@ -483,6 +485,8 @@ def write(
         is smaller and is written and read faster, from ROOT 6.34 on; or how it is stored in all detail: a
         :class:`Layout`, the name of a preset, or the path of a TOML file. The options below count more.
     title: of the table; ``titles``: of columns, by name.
+    columns: "fixed": all data have the columns of the first; "grow": more columns may come up later; "vary": and data
+        may lack some. A value that is not there is 0, false or empty, or missing if the column may have missing values.
     compression: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; or those by column:
         ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
         lzma, levels 1 to 9. "auto": the one of several that does best with the first cluster, by size and a fixed
@@ -511,6 +515,7 @@ def write(
             layout=layout,
             title=title,
             titles=titles or {},
+            columns=columns,
             compression=compression,
             flush=flush,
             basket_size=basket_size,

@@ -60,20 +60,27 @@ class Begun(NamedTuple):
 class Learning:
     """What is known of the columns of a table until it is begun, and the entries that wait for that."""
 
-    def __init__(self, schema: SchemaLike | None, where: str) -> None:
-        """``schema``: as the user says it, if at all; ``where``: file and path of the table, for messages."""
+    def __init__(self, schema: SchemaLike | None, where: str, *, some_suffice: bool = False) -> None:
+        """``schema``: as the user says it, if at all; ``where``: file and path of the table, for messages.
+
+        some_suffice: batches need not have all columns.
+        """
         self._where = where
+        self._some_suffice = some_suffice
         self._is_inferred = schema is None
         #: Makes batches those of the table; None until all columns have a type.
         self.conformer: Conformer | None = None
         if schema is not None:
-            self.conformer = Conformer(checked_schema(schema_of(schema), where), where)
+            self.conformer = self._conformer_of(checked_schema(schema_of(schema), where))
         # The columns as they are known so far, of which some have no type.
         self._open: pa.Schema | None = None
         self.held: list[WaitingEntries] = []
         #: All entries, where they are known before the first is written, and what they are.
         self.all_entries: pa.Table | None = None
         self.known = Known.FIRST
+
+    def _conformer_of(self, schema: pa.Schema) -> Conformer:
+        return Conformer(schema, self._where, some_suffice=self._some_suffice)
 
     @property
     def first_schema(self) -> pa.Schema | None:
@@ -109,7 +116,7 @@ class Learning:
         self._check_alike(known)
         if self._open is not None:
             known = united(self._open, known)
-            conformer = Conformer(known, self._where)
+            conformer = self._conformer_of(known)
             for batch in more.batches:
                 for _ in conformer.batches(batch, self.n_held):
                     pass
@@ -117,7 +124,7 @@ class Learning:
         if part.table is not None and any(map(is_open, known.types)) and self._may_wait(sample):
             self._open = known
         else:
-            self.conformer = Conformer(known, self._where)
+            self.conformer = self._conformer_of(known)
 
     def _check_alike(self, known: pa.Schema) -> None:
         """Raise InvalidRequestError for lists whose type these entries do not say, where other files have others."""
@@ -171,7 +178,7 @@ class Learning:
             )
         schema = without_counters(with_counters)
         if self.conformer is None or schema is not with_counters:
-            self.conformer = Conformer(schema, self._where)
+            self.conformer = self._conformer_of(schema)
         # What the user has said of missing values comes back, also where none is missing.
         is_said = self._is_inferred and self._open is None and said_by is not None and said_by.part.is_arrow
         recorded = without_counters(said_by.part.schema) if is_said and said_by is not None else schema

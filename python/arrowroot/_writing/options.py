@@ -9,6 +9,7 @@ from arrowroot._errors import InvalidRequestError, nearest
 from arrowroot._layout.layout import OF_LAYOUT, Layout, layout_of
 from arrowroot._render import shown
 from arrowroot._sizes import checked_count
+from arrowroot._writing.late import COLUMNS, FIXED
 from arrowroot._writing.notes import Notes
 from arrowroot._writing.texts import checked_text
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from arrowroot._layout.projections import ProjectionsLike
     from arrowroot._layout.settings import Compression, Flush
     from arrowroot._writing.contexts import QueueState
+    from arrowroot._writing.late import Columns
     from arrowroot._writing.notes import Aliases, Friends, Index, UserInfo
 
 #: The fields that calls that write take beside a layout.
@@ -104,6 +106,7 @@ class TableOptions(TypedDict, total=False):
     layout: LayoutLike
     title: str
     titles: Mapping[str, str]
+    columns: Columns
     compression: Compression | Unsaid
     flush: Flush | Unsaid
     basket_size: int | str | Unsaid | None
@@ -125,6 +128,7 @@ class CheckedOptions(NamedTuple):
     titles: dict[str, str]
     notes: Notes
     producers: ProducerRule
+    columns: Columns
 
     @classmethod
     def of(cls, options: TableOptions) -> CheckedOptions:
@@ -135,6 +139,7 @@ class CheckedOptions(NamedTuple):
             _titles_of(options.get("titles", {})),
             Notes.of(options),
             producer_rule(options.get("producers")),
+            _columns_of(options.get("columns", FIXED)),
         )
 
 
@@ -145,6 +150,15 @@ def layout_with(options: TableOptions) -> Layout:
     if all(value is OF_LAYOUT for value in said.values()):
         return layout
     return Layout(layout, **cast("Any", said))
+
+
+def _columns_of(given: object) -> Columns:
+    """Return how columns may differ. Raises: InvalidRequestError for what is none of the ways."""
+    if given not in COLUMNS:
+        raise InvalidRequestError(
+            f"columns={shown(given)}: expected {', '.join(map(repr, COLUMNS))}; schema= says which there are"
+        )
+    return cast("Columns", given)
 
 
 def _titles_of(given: object) -> dict[str, str]:

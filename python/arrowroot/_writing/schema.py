@@ -231,8 +231,11 @@ def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
     return schema
 
 
-def check_names(given: pa.Schema, schema: pa.Schema, where: str) -> None:
-    """Raise InvalidRequestError, or NoSuchColumnError, for other columns than those of a table; in any order."""
+def check_names(given: pa.Schema, schema: pa.Schema, where: str, *, some_suffice: bool = False) -> None:
+    """Raise InvalidRequestError, or NoSuchColumnError, for other columns than those of a table; in any order.
+
+    some_suffice: some of the table's need not be there.
+    """
     names = given.names
     if names == schema.names:
         return
@@ -245,7 +248,7 @@ def check_names(given: pa.Schema, schema: pa.Schema, where: str) -> None:
                 f"{where}: the table has no column {name!r}", name, near, known=schema.names
             )
     missing = [name for name in schema.names if name not in names]
-    if missing:
+    if missing and not some_suffice:
         more = f" and {len(missing) - _N_QUOTED} more" if len(missing) > _N_QUOTED else ""
         quoted = ", ".join(map(repr, missing[:_N_QUOTED]))
         raise InvalidRequestError(f"{where}: the data lack {quoted}{more}, which the table has")

@@ -24,11 +24,13 @@ from arrowroot._layout.readers import warn_of_few_readers
 from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
 from arrowroot._writing.attributes import OWN_SET, AttributeWriter
+from arrowroot._writing.conformer import Conformer
 from arrowroot._writing.contexts import FillContext
 from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import n_entries_of, parts_of
 from arrowroot._writing.grouping import Grouping, grouping_of
 from arrowroot._writing.incoming import N_AT_ONCE
+from arrowroot._writing.late import FIXED, VARY, LateColumns, late_columns
 from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from arrowroot._layout.layout import Layout
     from arrowroot._layout.settings import Format
     from arrowroot._progress import Progress
-    from arrowroot._writing.conformer import Conformer
     from arrowroot._writing.data import Part, TableData
     from arrowroot._writing.options import ProducerRule, TableOptions
     from arrowroot._writing.schema import SchemaLike
@@ -85,13 +86,14 @@ class TableWriter:
         self._place = place
         self._where = where
         self._of_file = of_file
-        self._layout, self._title, self._titles, self._notes, self._producers = CheckedOptions.of(options)
+        checked = CheckedOptions.of(options)
+        self._layout, self._title, self._titles, self._notes, self._producers, self._columns = checked
         #: Which columns become records, once the first entries have told.
         self._grouping: Grouping | None = None
         if schema is not None and self._layout.records:
             schema = self._grouped_schema(schema_of(schema))
         self._attributes: dict[str, AttributeWriter] = {}
-        self._learning = Learning(schema, where)
+        self._learning = Learning(schema, where, some_suffice=self._columns == VARY)
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
         self._shares_counters = False
@@ -313,6 +315,10 @@ class TableWriter:
             raise InvalidRequestError(
                 f"{self._where}: it has entries of append: contexts fill it from the first one on"
             )
+        if self._columns != FIXED:
+            raise InvalidRequestError(
+                f"{self._where}: columns={self._columns!r}: contexts fill a table of fixed columns, append takes others"
+            )
         self._is_filled = True
         context = FillContext(self, self._file, self._producers, name)
         # Where entries say what the layout is, the first that are filled do.
@@ -434,6 +440,8 @@ class TableWriter:
 
     def _add_part(self, part: Part) -> None:
         part = part.in_table(self.first_schema, self.num_entries, self._where)
+        if self._columns != FIXED:
+            part = self._grown_for(part)
         batches = part.batches
         drawn: list[pa.RecordBatch] = []
         learning, is_checked = self._learning, is_large(part.table)
@@ -455,6 +463,50 @@ class TableWriter:
             self._check_counts(part.table)
         for batch in chain(drawn, batches):
             self._write(batch, is_checked=is_checked)
+
+    def _grown_for(self, part: Part) -> Part:
+        """Give the table the columns of some entries that it has not, and return these entries."""
+        known = self.first_schema
+        if known is None or set(part.schema.names) == set(known.names):
+            return part
+        if self._native is None:
+            self._begin_with_held()
+        part, late = late_columns(part, self.conformer.schema, self._where)
+        if late is not None:
+            self._extend(late)
+        return part
+
+    def _extend(self, late: LateColumns) -> None:
+        """Add columns; the entries that have them are checked before, as far as they are known."""
+        known = self.conformer.schema
+        schema = pa.schema([*known, *late.schema], metadata=known.metadata)
+        conformer = Conformer(schema, self._where, some_suffice=self._columns == VARY)
+        conformer.check(late.sample, self._n_entries)
+        for batch in late.sample.to_batches():
+            for _ in conformer.batches(batch, self._n_entries):
+                pass
+        layout, n_known = self._layout, len(known)
+        numbers = settings.codec_numbers(
+            layout.compression, self._of_file, layout.format, schema.names, self._where
+        )
+        layouts = layout.columns(schema, [], self._where)[n_known:]
+        if not self.is_trial:
+            warn_of_few_readers(late.schema, layout, layouts, self._where)
+        with naming(self._where):
+            self._started.extend(
+                late.schema,
+                recorded=late.recorded,
+                layouts=layouts,
+                compression=[None if number == settings.TRIED else number for number in numbers[n_known:]],
+                titles=[self._titles.get(name, "") for name in late.schema.names],
+            )
+        self._learning.conformer = conformer
+
+    @property
+    def _started(self) -> _native.TableWriter:
+        if self._native is None:
+            raise InvalidRequestError(f"{self._where}: the table is not begun")
+        return self._native
 
     def _check_counts(self, table: pa.Table) -> None:
         """Refuse entries whose lists differ from a counter that they share, before those that come before are taken."""
@@ -480,9 +532,7 @@ class TableWriter:
 
     def _write(self, batch: pa.RecordBatch, *, is_checked: bool) -> None:
         """Write a batch. is_checked: nothing is missing in it, as was looked at before."""
-        native, conformer = self._native, self.conformer
-        if native is None:
-            raise InvalidRequestError(f"{self._where}: the table is not begun")
+        native, conformer = self._started, self.conformer
         if batch.num_rows > N_AT_ONCE and not is_checked:
             conformer.check(batch, self._n_entries)
         # All of it is checked before some of it is taken.
@@ -502,7 +552,7 @@ class TableWriter:
         projected = {one.name for one in projections}
         projected |= set() if self._grouping is None else self._grouping.columns
         for name in titles:
-            if name not in schema.names and name not in projected:
+            if name not in schema.names and name not in projected and self._columns == FIXED:
                 near = nearest(name, schema.names)
                 raise NoSuchColumnError(
                     f"{self._where}: titles: no column {name!r}", name, near, known=schema.names

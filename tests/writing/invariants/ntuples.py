@@ -98,6 +98,8 @@ class Column:
 class Schema:
     fields: list[Field] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
+    #: Columns of the header; others came up later.
+    n_in_header: int = 0
 
 
 class Ntuple:
@@ -177,6 +179,7 @@ class Ntuple:
         cursor.string()
         self.findings.true("ntuple-writer", self.where, cursor.string() != "", "no writer is named")
         self._description(cursor, "header")
+        self.schema.n_in_header = len(self.schema.columns)
         self._check_schema()
 
     def _description(self, cursor: LittleEndian, what: str) -> None:
@@ -320,7 +323,7 @@ class Ntuple:
         for number in range(n_listed):
             cluster_end, n_columns = cursor.list()
             # Of clusters before a column was added there may be fewer.
-            n_first = sum(column.first_element == 0 for column in self.schema.columns)
+            n_first = self.schema.n_in_header
             told.true("cluster-columns", where, n_first <= n_columns <= len(self.schema.columns),
                       f"cluster {number} has {n_columns} of {len(self.schema.columns)} columns")  # fmt: skip
             self._cluster(cursor, n_columns, sizes[number], f"{group}, cluster {number}")

@@ -176,3 +176,22 @@ fn entries_and_no_flushes_ask_for_no_compression() {
     let mut borders = Borders::new(Flush::Never, 100, true);
     assert_eq!(borders.border(None), Border { n_bytes: 100, n_entries: MAX_ENTRIES });
 }
+
+#[test]
+fn columns_that_are_added_have_default_values_for_the_entries_so_far() {
+    let all = columns(&[3; 10]);
+    let mut cutter = Cutter::new(2);
+    let border = Border { n_bytes: u64::MAX, n_entries: 100 };
+    for range in [0..4, 4..10] {
+        let mut batch: Vec<Stored> = all.iter().map(|column| column.slice(range.clone())).collect();
+        assert_eq!(cutter.take(&mut batch, 0..range.len(), border), (range.len(), false));
+    }
+    let (n_bytes, held_bytes) = (cutter.n_bytes(), cutter.held_bytes());
+    cutter.extend([DataType::Primitive(Primitive::Int32), DataType::Text].iter());
+    assert_eq!(cutter.n_columns(), 4);
+    assert_eq!(cutter.n_bytes() - n_bytes, 10 * (4 + 4));
+    assert_eq!(cutter.held_bytes() - held_bytes, 10 * (4 + 8) + 2 * 2 * PART_BYTES);
+    let lengths = |parts: &Vec<Stored>| parts.iter().map(Stored::len).collect::<Vec<_>>();
+    assert!(cutter.end().columns.iter().all(|parts| lengths(parts) == [4, 6]));
+    assert_eq!(cutter.n_columns(), 4);
+}

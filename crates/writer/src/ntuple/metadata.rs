@@ -52,6 +52,12 @@ impl Lists {
         }
     }
 
+    /// Takes more columns, which begin with these elements.
+    pub(super) fn extend(&mut self, first_elements: Vec<u64>) {
+        self.n_elements.extend(first_elements);
+        self.pages.resize(self.n_elements.len(), Vec::new());
+    }
+
     /// Number of entries so far.
     pub(super) fn n_entries(&self) -> u64 {
         self.n_entries

@@ -21,21 +21,22 @@ use crate::codec::{Codec, SAMPLE_BYTES};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
 use crate::settings::{self, ColumnCodec, ColumnLayout, Precision, ProjectedField};
-use crate::table_format::{EncodeTask, Encoded, TableFormat};
+use crate::table_format::{EncodeTask, Encoded, Extension, TableFormat};
 
 mod attributes;
 mod copied;
 mod distinct;
 mod elements;
 mod fields;
+mod late;
 mod metadata;
 mod pages;
 mod projections;
 mod record;
 
-pub use copied::CopiedNtuple;
 pub use attributes::AttributeSets;
 pub(crate) use attributes::attribute_schema;
+pub use copied::CopiedNtuple;
 use distinct::Distinct;
 use elements::ClusterElements;
 use fields::Node;
@@ -111,7 +112,7 @@ pub struct NtupleFormat {
 }
 
 /// The facts about columns that tasks need.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 struct Columns {
     /// Name and fields of each column of the table.
     tables: Vec<(String, Node)>,
@@ -122,6 +123,29 @@ struct Columns {
 }
 
 impl Columns {
+    /// Adds a column of the table, with its fields and columns in the schema.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for one that no RNTuple holds.
+    fn add(&mut self, schema: &mut Schema, column: &NtupleColumn) -> Result<()> {
+        let invalid = |error: format::Error| Error::InvalidRequest {
+            what: format!("column {:?}: {}", column.name, error.fault().what),
+        };
+        let NtupleColumn { name, title, data_type, layout, compression } = column;
+        let is_compressed = match compression {
+            ColumnCodec::Set(setting) => setting.algorithm().map_err(invalid)?.is_some(),
+            ColumnCodec::Tried => true,
+        };
+        check_layout(name, layout)?;
+        let node = fields::add_column(schema, name, title, data_type, layout, is_compressed);
+        let owner = self.tables.len();
+        self.tables.push((name.clone(), node.map_err(invalid)?));
+        let new = &schema.columns[self.types.len()..];
+        self.types.extend(new.iter().map(|found| (found.column_type, Codec::new(*compression))));
+        self.owners.resize(self.types.len(), owner);
+        Ok(())
+    }
+
     /// An error of a column of the RNTuple, with the name of the table's.
     fn named(&self, column: usize, error: &format::Error) -> Error {
         let name = self.owners.get(column).and_then(|owner| self.tables.get(*owner)).map_or("", |(name, _)| name);
@@ -142,30 +166,16 @@ impl NtupleFormat {
             return Err(Error::InvalidRequest { what });
         }
         let mut schema = Schema::new(&settings.name, &settings.title, WRITER);
-        let mut tables = Vec::with_capacity(columns.len());
-        let (mut types, mut owners) = (Vec::new(), Vec::new());
-        for (owner, column) in columns.iter().enumerate() {
-            let invalid = |error: format::Error| Error::InvalidRequest {
-                what: format!("column {:?}: {}", column.name, error.fault().what),
-            };
-            let NtupleColumn { name, title, data_type, layout, compression } = column;
-            let is_compressed = match compression {
-                ColumnCodec::Set(setting) => setting.algorithm().map_err(invalid)?.is_some(),
-                ColumnCodec::Tried => true,
-            };
-            check_layout(name, layout)?;
-            let node = fields::add_column(&mut schema, name, title, data_type, layout, is_compressed);
-            tables.push((name.clone(), node.map_err(invalid)?));
-            let new = &schema.columns[types.len()..];
-            types.extend(new.iter().map(|found| (found.column_type, Codec::new(*compression))));
-            owners.resize(types.len(), owner);
+        let mut all = Columns::default();
+        for column in columns {
+            all.add(&mut schema, column)?;
         }
         projections::add(&mut schema, &settings.projections)?;
         let envelope = schema.begin()?;
         let seek_root = file.seek_of(ROOT_DIRECTORY);
         let header = write_blob(file, seek_root, settings.compression, &envelope)?;
         let (datime, lists) = (file.datime(), Lists::new(schema.columns.len()));
-        let columns = Arc::new(Columns { tables, types, owners });
+        let columns = Arc::new(all);
         let (distinct, record) = (Distinct::default(), PagesRecord::default());
         Ok(NtupleFormat { settings, datime, seek_root, columns, schema, header, lists, distinct, record })
     }
@@ -317,6 +327,19 @@ impl TableFormat for NtupleFormat {
             self.distinct.clear();
         }
         Ok(())
+    }
+
+    fn extend(&mut self, _: &FileWriter, extension: Extension<'_>) -> Result<u64> {
+        // They are the table's once all of them can be.
+        let (mut schema, mut columns) = (self.schema.clone(), Columns::clone(&self.columns));
+        let n_known = schema.columns.len();
+        for column in &extension.columns[extension.n_known..] {
+            columns.add(&mut schema, &column.clone().into_ntuple())?;
+        }
+        self.lists.extend(late::defer(&mut schema, n_known, extension.first_entry)?);
+        (self.schema, self.columns) = (schema, Arc::new(columns));
+        self.settings.arrow_schema = extension.arrow_schema;
+        Ok(0)
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {

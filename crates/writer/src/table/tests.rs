@@ -221,3 +221,33 @@ fn the_file_does_not_depend_on_whether_offsets_are_shared() {
         assert!(shared == own, "{layout:?}, {setting}");
     }
 }
+
+#[test]
+fn columns_are_added_once_and_not_beside_contexts() {
+    let late = |names: &[&str]| {
+        Schema::new(names.iter().map(|name| Field::new(*name, ArrowType::Int64, false)).collect::<Vec<_>>())
+    };
+    for layout in [Format::Tree, Format::Ntuple] {
+        let (_, file) = file(2);
+        let mut table = table(&file, layout, TableSettings::default()).unwrap();
+        table.append(&batch(0..100, None)).unwrap();
+        let settings = TableSettings::default();
+        table.extend(&late(&["late", "later"]), &settings).unwrap();
+        for known in ["text", "late"] {
+            let error = table.extend(&late(&[known]), &settings).unwrap_err().to_string();
+            assert!(error.contains(known), "{error}");
+        }
+        let error = table.append(&batch(100..200, None)).unwrap_err().to_string();
+        assert!(error.contains("later"), "{error}");
+        assert_eq!(table.close().unwrap().n_entries, 100);
+        file.close().unwrap();
+
+        let (_, file) = self::file(2);
+        let mut table = self::table(&file, layout, TableSettings::default()).unwrap();
+        let contexts = table.contexts(ContextSettings::default()).unwrap();
+        let error = table.extend(&late(&["late"]), &settings).unwrap_err().to_string();
+        assert!(error.contains("filled through contexts"), "{error}");
+        drop(contexts);
+        table.close().unwrap();
+    }
+}

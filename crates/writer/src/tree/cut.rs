@@ -47,6 +47,11 @@ impl Parts {
         Parts { starts }
     }
 
+    /// One part of so many entries.
+    pub(super) fn one(n_entries: usize) -> Parts {
+        Parts { starts: vec![0, n_entries] }
+    }
+
     /// Number of entries.
     pub(super) fn n_entries(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()

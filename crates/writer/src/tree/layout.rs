@@ -42,7 +42,7 @@ pub struct TreeColumn {
 }
 
 /// A branch with one leaf at most.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Branch {
     /// Which values it holds.
     pub(super) planned: PlannedBranch,

@@ -7,6 +7,7 @@ mod cut;
 mod elements;
 mod encode;
 mod index;
+mod late;
 mod layout;
 mod packed;
 mod placed;
@@ -27,7 +28,7 @@ use crate::codec::SAMPLE_BYTES;
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
 use crate::settings::{Baskets, Flush, TreeNotes};
-use crate::table_format::{EncodeTask, Encoded, Save, TableFormat};
+use crate::table_format::{EncodeTask, Encoded, Extension, Save, TableFormat};
 
 use cut::{Begun, Cutting, OFFSET_BYTES, Parts};
 pub use encode::Basket;
@@ -143,14 +144,15 @@ impl TreeFormat {
         })
     }
 
-    /// The baskets that end in a cluster. What is not full at its end and not flushed is carried on.
-    fn jobs(&self, encoding: &Encoding<'_>) -> Result<Vec<Job>> {
+    /// The baskets that end in a cluster, of the branches from a number on. What is not full at its end and not flushed is carried
+    /// on.
+    fn jobs(&self, encoding: &Encoding<'_>, first_branch: usize) -> Result<Vec<Job>> {
         let Encoding { cluster, parts, .. } = *encoding;
         let n_entries = parts.n_entries();
         let mut jobs = Vec::with_capacity(self.branches.len());
         let mut all_carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
         let with_baskets = |(_, branch): &(usize, &Branch)| branch.entry_size != EntrySize::Nothing;
-        for (number, branch) in self.branches.iter().enumerate().filter(with_baskets) {
+        for (number, branch) in self.branches.iter().enumerate().skip(first_branch).filter(with_baskets) {
             let setting = branch.compression.setting();
             let flushed = |entries, n_bytes| {
                 let carried = None;
@@ -347,7 +349,7 @@ impl TableFormat for TreeFormat {
         let parts = Parts::of(&cluster);
         let encoding = Encoding { branches: &self.branches, cluster: &cluster, parts: &parts };
         self.find_codecs(&encoding)?;
-        let jobs = self.jobs(&encoding)?;
+        let jobs = self.jobs(&encoding, 0)?;
         self.optimize(&encoding, &jobs)?;
         Ok(self.grouped(cluster, parts, jobs))
     }
@@ -389,6 +391,12 @@ impl TableFormat for TreeFormat {
             self.end_cluster(cluster, appender)?;
         }
         Ok(())
+    }
+
+    fn extend(&mut self, file: &FileWriter, extension: Extension<'_>) -> Result<u64> {
+        self.add_branches(file, &extension)?;
+        let filled = self.back_fill(file, &extension);
+        filled.inspect_err(|error| file.queue().stop(error.clone()))
     }
 
     fn be_reshuffled(&mut self) {

@@ -9,7 +9,7 @@ use arrowroot_format::streamer::{PackedType, Packing, PackingRange, Primitive};
 use crate::settings::{Annotation, Precision};
 
 /// Numbers of a packed type of ROOT's.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Packed {
     /// The numbers that are packed: `Float64` or `Float32`.
     pub(super) of: Primitive,

@@ -1,5 +1,7 @@
 //! The facts about baskets that have their place in the file.
 
+use std::ops::Range;
+
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::tree::{BasketHead, BasketLocation};
 
@@ -143,25 +145,27 @@ impl ClusterSizes {
         self.last = n_entries;
         self.n_entries += n_entries;
     }
+
+    /// The entries of each cluster.
+    pub(super) fn clusters(&self) -> impl Iterator<Item = Range<u64>> {
+        let last = (self.n_entries.saturating_sub(1), self.size);
+        let mut start = 0;
+        self.ranges.iter().copied().chain(std::iter::once(last)).flat_map(move |(last, size)| {
+            let first = start;
+            start = (last + 1).min(self.n_entries);
+            let (end, size) = (start, size.max(1));
+            (0..(end - first).div_ceil(size)).map(move |index| {
+                let start = first + index * size;
+                start..(start + size).min(end)
+            })
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn borders(sizes: &ClusterSizes) -> Vec<u64> {
-        let mut borders = Vec::new();
-        let mut start = 0;
-        let last = (sizes.n_entries.saturating_sub(1), sizes.size);
-        for &(end, size) in sizes.ranges.iter().chain(std::iter::once(&last)) {
-            while start <= end && start < sizes.n_entries {
-                borders.push(start);
-                start = (start + size).min(end + 1);
-            }
-        }
-        borders
-    }
 
     #[test]
     fn regular_clusters_need_one_number() {
@@ -176,15 +180,15 @@ mod tests {
         #[test]
         fn readers_find_each_cluster(clusters in proptest::collection::vec(0_u64..4, 1..20)) {
             let mut sizes = ClusterSizes::default();
-            let (mut starts, mut start) = (Vec::new(), 0);
+            let (mut expected, mut start) = (Vec::new(), 0);
             for n_entries in clusters {
                 sizes.add(n_entries);
                 if n_entries > 0 {
-                    starts.push(start);
+                    expected.push(start..start + n_entries);
                 }
                 start += n_entries;
             }
-            prop_assert_eq!(borders(&sizes), starts);
+            prop_assert_eq!(sizes.clusters().collect::<Vec<_>>(), expected);
         }
     }
 }

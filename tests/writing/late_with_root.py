@@ -1,0 +1,64 @@
+"""Reads columns that came up later: run in ROOT's process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.judge.lazy import ROOT
+
+SUMS = """
+#include <ROOT/RNTupleReader.hxx>
+#include <TFile.h>
+#include <TTree.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+// For each column of bools the sum of the numbers of the entries, from 1 on, that are true.
+std::vector<double> sums_of_tree(const std::string &path, const std::vector<std::string> &names) {
+   std::unique_ptr<TFile> file(TFile::Open(path.c_str()));
+   auto tree = file->Get<TTree>("Events");
+   std::vector<double> sums;
+   for (const auto &name : names) {
+      auto branch = tree->GetBranch(name.c_str());
+      bool value = true;
+      branch->SetAddress(&value);
+      double sum = branch->GetEntries() == tree->GetEntries() ? 0 : -1;
+      for (Long64_t entry = 0; entry < tree->GetEntries(); ++entry) {
+         branch->GetEntry(entry);
+         sum += value * (entry + 1.);
+      }
+      branch->ResetAddress();
+      sums.push_back(sum);
+   }
+   return sums;
+}
+
+std::vector<double> sums_of_ntuple(const std::string &path, const std::vector<std::string> &names) {
+   auto reader = ROOT::RNTupleReader::Open("Events", path);
+   std::vector<double> sums;
+   for (const auto &name : names) {
+      auto view = reader->GetView<bool>(name);
+      double sum = 0;
+      for (auto entry : reader->GetEntryRange())
+         sum += view(entry) * (entry + 1.);
+      sums.push_back(sum);
+   }
+   return sums;
+}
+"""
+
+
+def sums(path: str, layout: str, names: list[str], framed: list[str]) -> dict[str, Any]:
+    """The sums of columns by TTree or RNTupleReader, and of some by RDataFrame."""
+    ROOT.gInterpreter.Declare(SUMS)
+    of = ROOT.sums_of_tree if layout == "ttree" else ROOT.sums_of_ntuple
+    frame = ROOT.RDataFrame("Events", path)
+    taken = {name: frame.Take["bool"](name) for name in framed}
+    return {
+        "all": [float(one) for one in of(path, names)],
+        "framed": {
+            name: float(sum(place for place, value in enumerate(values.GetValue(), 1) if value))
+            for name, values in taken.items()
+        },
+    }

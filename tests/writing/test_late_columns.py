@@ -1,0 +1,306 @@
+"""Columns that come up when a table has entries, and columns that stop: read by ROOT, uproot and arrowroot."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import uproot
+
+import arrowroot as ar
+from tests.judge import root
+
+from . import expected, late_with_root
+from .readers import compared, plain
+from .root_reading import read_all
+
+LAYOUTS = ["ttree", "rntuple"]
+N_MENUS, N_PATHS, N_EACH = 50, 20, 37
+
+#: Columns that come up later: their first values, and what they are in an entry before.
+KINDS = {
+    "number": (pa.array([1.5, 2.5], pa.float32()), 0.0),
+    "bits": (pa.array([True, True]), False),
+    "text": (pa.array(["a", "bc"]), ""),
+    "list": (pa.array([[1, 2], [3]], pa.list_(pa.int32())), []),
+    "texts": (pa.array([["x"], ["y", "z"]]), []),
+    "deep": (pa.array([[[1.0]], [[], [2.0]]], pa.list_(pa.list_(pa.float64()))), []),
+    "fixed": (pa.array([[1, 2, 3], [4, 5, 6]], pa.list_(pa.int16(), 3)), [0, 0, 0]),
+    "fixeds": (
+        pa.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], pa.list_(pa.list_(pa.int32(), 2), 2)),
+        [[0, 0]] * 2,
+    ),
+    "record": (
+        pa.array([{"a": 1, "b": "x", "c": [1]}, {"a": 2, "b": "y", "c": []}]),
+        {"a": 0, "b": "", "c": []},
+    ),
+    "records": (pa.array([[{"a": 1.0}], [{"a": 2.0}, {"a": 3.0}]]), []),
+    "optional": (pa.array([7, None], pa.int64()), None),
+    "optional list": (pa.array([[7], None], pa.list_(pa.int64())), None),
+    "when": (pa.array([1, 2], pa.timestamp("us", "UTC")), 0),
+    "data": (pa.array([b"a", b"\0"]), b""),
+    "decimal": (pa.array([Decimal("1.5"), Decimal(2)], pa.decimal128(10, 2)), 0),
+    "half": (pa.array(np.array([1, 2], np.float16)), 0.0),
+    "category": (pa.array(["u", "v"]).dictionary_encode(), ""),
+    "map": (pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int32())), []),
+}
+
+
+def triggers() -> tuple[list[dict[str, np.ndarray]], dict[str, np.ndarray]]:
+    """The batches of a year, of which each has new columns and lacks the first ones of earlier ones; and all values."""
+    random = np.random.default_rng(5)
+    n = N_MENUS * N_EACH
+    values = {"run": np.arange(n, dtype=np.int32)}
+    batches = []
+    for menu in range(N_MENUS):
+        start, end = menu * N_EACH, (menu + 1) * N_EACH
+        for path in range(N_PATHS):
+            values[f"HLT_{menu}_{path}"] = np.arange(n) >= start
+        fired = {}
+        for name, column in values.items():
+            if name != "run":
+                # The last path of a menu is not in the menus behind the next one.
+                stopped = name.endswith(f"_{N_PATHS - 1}") and int(name.split("_")[1]) + 1 < menu
+                column[start:end] = False if stopped else random.random(N_EACH) < 0.3
+                if stopped:
+                    continue
+            fired[name] = column[start:end].copy()
+        batches.append(fired)
+    return batches, values
+
+
+def weighted(column: np.ndarray) -> float:
+    return float((column * (np.arange(len(column)) + 1.0)).sum())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_triggers_of_a_year_are_in_one_file(tmp_path, layout):
+    batches, values = triggers()
+    path = tmp_path / "year.root"
+    with ar.create(path) as file, file.tree("Events", layout=layout, columns="vary", flush=300) as table:
+        for batch in batches:
+            table.append(batch)
+    names = [name for name in values if name != "run"]
+    with ar.open(path) as file:
+        read = file["Events"].to_arrow()
+        assert read.column_names == list(values)
+        assert 5 <= len(file["Events"].clusters) - 1 <= 12
+    with uproot.open(path) as file:
+        by_uproot = file["Events"].arrays(list(values), library="np")
+    for name, column in values.items():
+        assert np.array_equal(read[name].to_numpy(), column), name
+        assert np.array_equal(by_uproot[name], column), name
+    framed = [f"HLT_{menu}_{menu % N_PATHS}" for menu in range(N_MENUS)]
+    found = root.run(late_with_root.sums, tmp_path, str(path), layout, names, framed)
+    assert found["all"] == [weighted(values[name]) for name in names]
+    assert found["framed"] == {name: weighted(values[name]) for name in framed}
+
+
+@pytest.mark.parametrize("flush", [2, "auto"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_columns_of_any_type_come_up_later(tmp_path, layout, flush):
+    paths = {}
+    for name, (array, default) in KINDS.items():
+        x = name.replace(" ", "_")
+        path = tmp_path / f"{x}.root"
+        with (
+            ar.create(path) as file,
+            file.tree("Events", layout=layout, columns="vary", flush=flush) as table,
+        ):
+            table.append({"n": [0, 1, 2]})
+            table.append(pa.table({x: array, "n": [3, 4]}))
+            table.append({"n": [5]})
+        with ar.open(path) as file:
+            read = file["Events"].to_arrow()
+        assert read.column_names == ["n", x]
+        assert read["n"].to_pylist() == list(range(6))
+        if name == "optional" or not pa.types.is_nested(array.type):
+            assert read[x].type == array.type, name
+        whole = read[x].combine_chunks()
+        assert expected.shown(read[x].slice(3, 2)) == expected.shown(pa.chunked_array([array])), name
+        before = whole.take(pa.array([0, 1, 2, 5]))
+        stored = before.cast(pa.int64()) if pa.types.is_timestamp(before.type) else before
+        assert stored.to_pylist() == [default] * 4, name
+        with uproot.open(path) as file:
+            if name not in ("map", "optional list") and not name.startswith("optional"):
+                assert file["Events"].num_entries == 6
+                file["Events"].arrays()
+        paths[path] = (x, read)
+    routes = read_all([(path, "Events", layout) for path in paths], tmp_path)
+    reader = "TTreeReader" if layout == "ttree" else "RNTupleReader"
+    n_compared = 0
+    for path, (x, read) in paths.items():
+        assert "crash" not in routes[path], x
+        column = routes[path][reader].get(x)
+        if column is not None and column.values is not None and not column.is_text:
+            assert compared(plain(column.values), plain(expected.stored_values(read[x]))) == "yes", x
+            n_compared += 1
+    assert n_compared >= 5
+
+
+def test_clusters_before_have_nothing_of_a_column_of_an_rntuple(tmp_path):
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", layout="rntuple", flush=1000, columns="grow") as table,
+    ):
+        table.append({"x": np.arange(50_500)})
+        table.append({"x": np.arange(500), "y": np.arange(500)})
+    with ar.open(tmp_path / "t.root") as file:
+        tree = file["T"]
+        assert {branch.path: branch.n_baskets for branch in tree.branches} == {"x": 51, "y": 1}
+        assert tree.to_arrow()["y"].to_pylist() == [0] * 50_500 + list(range(500))
+
+
+def test_branches_are_filled_up_at_the_borders_of_clusters(tmp_path):
+    with ar.create(tmp_path / "t.root") as file, file.tree("T", columns="grow", flush=10) as table:
+        table.append({"x": np.arange(35)})
+        table.append({"x": np.arange(20), "y": np.arange(20)})
+    with ar.open(tmp_path / "t.root") as file:
+        tree = file["T"]
+        assert tree.clusters == [0, 10, 20, 30, 40, 50, 55]
+        assert {branch.path: branch.n_baskets for branch in tree.branches} == {"x": 6, "y": 6}
+        assert tree.to_arrow()["y"].to_pylist() == [0] * 35 + list(range(20))
+
+
+@pytest.mark.parametrize("options", [{"flush": None}, {"basket_size": 200}, {"basket_size": "optimized"}])
+def test_baskets_of_any_rule_are_filled_up(tmp_path, options):
+    texts = [f"text {number}" for number in range(500)]
+    path = tmp_path / "t.root"
+    with ar.create(path) as file, file.tree("Events", columns="grow", **options) as table:
+        table.append({"x": np.arange(1000)})
+        table.append({"x": np.arange(500), "y": np.arange(500), "t": texts, "l": [[1, 2]] * 500})
+    with ar.open(path) as file:
+        read = file["Events"].to_arrow()
+    assert read["y"].to_pylist() == [0] * 1000 + list(range(500))
+    assert read["t"].to_pylist() == [""] * 1000 + texts
+    assert read["l"].to_pylist() == [[]] * 1000 + [[1, 2]] * 500
+    with uproot.open(path) as file:
+        assert file["Events"]["t"].array().to_list() == read["t"].to_pylist()
+        assert file["Events"]["l"].array().to_list() == read["l"].to_pylist()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_same_columns_in_other_batches_and_threads_are_the_same_bytes(tmp_path, layout):
+    parts = [
+        {"x": np.arange(700)},
+        {"x": np.arange(900), "y": [[1]] * 900},
+        {"x": np.arange(40), "z": ["a"] * 40},
+    ]
+    for number, (step, n_threads) in enumerate([(1000, 1), (7, 1), (300, 3)]):
+        path = tmp_path / str(number) / "t.root"
+        path.parent.mkdir()
+        with (
+            ar.create(path, reproducible=True, n_threads=n_threads) as file,
+            file.tree("T", layout=layout, columns="vary", flush="8 kB") as table,
+        ):
+            for part in parts:
+                n = len(part["x"])
+                for start, end in pairwise([*range(0, n, step), n]):
+                    table.append({name: values[start:end] for name, values in part.items()})
+    first, *others = ((tmp_path / str(number) / "t.root").read_bytes() for number in range(3))
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_schema_of_the_data_comes_back_with_late_columns(tmp_path, layout):
+    late = pa.table({
+        "n": pa.array([1], pa.int64()),
+        "d": pa.array([1], pa.duration("s")),
+        "jet.pt": pa.array([[1.0]], pa.large_list(pa.float32())),
+        "m": pa.array([b"abc"], pa.binary(3)),
+    })  # fmt: skip
+    with ar.create(tmp_path / "t.root") as file, file.tree("T", layout=layout, columns="grow") as table:
+        table.append({"n": [0]})
+        table.append(late)
+        assert table.schema.names == ["n", "d", "jet.pt", "m"]
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["T"].to_arrow()
+    assert read.column_names == late.column_names
+    assert read.schema.types == late.schema.types
+    assert read.slice(1).to_pylist() == late.to_pylist()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_objects_of_a_class_and_precision_come_up_later(tmp_path, layout):
+    by_format = {
+        "ttree": {"split": 99, "precision": "Double32[0,10,12]"},
+        "rntuple": {"precision": "Real32Quant:12[0,10]"},
+    }
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", layout=ar.Layout(layout, **by_format[layout]), columns="grow") as table,
+    ):
+        table.append({"n": [0, 1]})
+        table.append(pa.table({"n": [2], "o": [{"a": 2.5, "b": 1}], "v": [[{"c": 1}, {"c": 2}]]}))
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["T"].to_arrow().to_pylist()
+    assert read[1] == {"n": 1, "o": {"a": 0.0, "b": 0}, "v": []}
+    assert read[2]["o"]["a"] == pytest.approx(2.5, abs=0.01)
+    assert read[2]["v"] == [{"c": 1}, {"c": 2}]
+
+
+def test_what_cannot_be_is_refused_and_the_table_goes_on(tmp_path):
+    with ar.create(tmp_path / "t.root") as file:
+        with file.tree("fixed") as table:
+            table.append({"x": [1]})
+            with pytest.raises(ar.NoSuchColumnError, match="no column 'y'"):
+                table.append({"x": [2], "y": [3]})
+        with file.tree("T", columns="grow") as table:
+            table.append({"x": [[1.0]], "m": [1]})
+            with pytest.raises(ar.InvalidRequestError, match="the data lack 'm'"):
+                table.append({"x": [[1.0]]})
+            with pytest.raises(ar.InvalidRequestError, match="column 'm' is int64"):
+                table.append({"x": [[2.0]], "m": ["text"], "z": [1]})
+            # The counter of the lists has that name.
+            with pytest.raises(ar.InvalidRequestError, match='"nx" is there'):
+                table.append({"x": [[2.0]], "m": [1], "nx": [7]})
+            with pytest.raises(ar.InvalidRequestError, match="contexts"):
+                table.context()
+            table.append({"x": [[3.0]], "m": [2], "y": [1]})
+        ranged = ar.Layout("rntuple", precision={"*": "Real32Quant:8[1,2]"})
+        with file.tree("ranged", layout=ranged, columns="vary") as table:
+            table.append({"n": [1]})
+            with pytest.raises(ar.InvalidRequestError, match="range lacks 0"):
+                table.append({"n": [1], "f": [1.5]})
+            table.append({"n": [1], "l": [[1.5]]})
+        with file.tree("early", columns="vary") as table:
+            # Nobody has said the type of x when y comes.
+            table.append({"x": [None]})
+            table.append({"y": [1]})
+        with pytest.raises(ar.InvalidRequestError, match="columns='free'"):
+            file.tree("other", columns="free")
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["T"].to_arrow().to_pylist() == [
+            {"x": [1.0], "m": 1, "y": 0},
+            {"x": [3.0], "m": 2, "y": 1},
+        ]
+        assert file["ranged"].to_arrow()["l"].to_pylist()[0] == []
+        assert file["early"].to_arrow().to_pylist() == [{"x": None, "y": 0}, {"x": None, "y": 1}]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_call_takes_batches_of_different_columns(tmp_path, layout):
+    batches = [pa.table({"a": [1]}), pa.table({"b": ["x"]}), pa.table({"a": [2], "c": [None]})]
+    ar.write(f"{tmp_path}/t.root:T", batches, layout=layout, columns="vary")
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["T"].to_arrow().to_pylist() == [
+            {"a": 1, "b": "", "c": None},
+            {"a": 0, "b": "x", "c": None},
+            {"a": 2, "b": "", "c": None},
+        ]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_schema_says_what_is_missing_where_data_lack_it(tmp_path, layout):
+    schema = pa.schema([pa.field("a", pa.int32()), pa.field("b", pa.int32(), nullable=False)])
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", schema, layout=layout, columns="vary") as table,
+    ):
+        table.append({"a": [1]})
+        table.append({"b": [2]})
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["T"].to_arrow().to_pylist() == [{"a": 1, "b": 0}, {"a": None, "b": 2}]
