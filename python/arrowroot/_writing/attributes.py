@@ -51,7 +51,7 @@ class AttributeWriter:
         """Number of ranges so far."""
         return sum(batch.num_rows for batch in self._batches)
 
-    def add(self, entries: range, values: Mapping[str, Any]) -> None:
+    def add(self, entries: object, values: Mapping[str, Any]) -> None:
         """Say values of a range of entries, which the table has: ``range(first, stop)``.
 
         Raises: InvalidRequestError for other entries, and values of other names and types.
@@ -66,7 +66,8 @@ class AttributeWriter:
 
         Raises: as :meth:`add`.
         """
-        n_known, taken = self.num_ranges, []
+        n_known = self.num_ranges
+        taken: list[pa.RecordBatch] = []
         for part in parts_of(data, self._where, copied=True):
             for batch in part.batches:
                 self._conformer.check(batch, n_known)

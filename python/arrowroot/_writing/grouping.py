@@ -108,9 +108,9 @@ class Grouping:
         if missing:
             raise InvalidRequestError(f"{self._where}: the data lack {min(missing)!r}, which the table has")
         for group in self._groups:
-            first, *others = group.members
+            first = next(iter(group.members))
             if group.is_list:
-                for name in others:
+                for name in group.members:
                     self._check_lengths(batch, name, first, entry)
         for counter, name in self._counters.items():
             self._check_lengths(batch, counter, name, entry)
@@ -233,6 +233,7 @@ def _grouped(batch: pa.RecordBatch, kind: pa.DataType, group: _Group) -> pa.Arra
     if not group.is_list:
         return pa.StructArray.from_arrays(arrays, fields=list(record))
     lengths = _lengths(arrays[0])
+    assert lengths is not None  # noqa: S101 - no list is missing: they were compared
     ends = np.zeros(batch.num_rows + 1, np.int64)
     np.cumsum(lengths, out=ends[1:])
     if ends[-1] > np.iinfo(np.int32).max:

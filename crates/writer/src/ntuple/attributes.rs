@@ -32,12 +32,15 @@ const USER_DATA: &str = "_userData";
 /// Its members: names and values.
 const MEMBERS: [&str; 2] = ["key", "value"];
 
+/// Names of attribute sets, and where they are once they are written.
+type NamedSets = Vec<(String, Option<AttributeSet>)>;
+
 /// The attribute sets of an RNTuple: those that are being written, too.
 #[derive(Debug, Clone, Default)]
-pub struct AttributeSets(Arc<Mutex<Vec<(String, Option<AttributeSet>)>>>);
+pub struct AttributeSets(Arc<Mutex<NamedSets>>);
 
 impl AttributeSets {
-    fn lock(&self) -> MutexGuard<'_, Vec<(String, Option<AttributeSet>)>> {
+    fn lock(&self) -> MutexGuard<'_, NamedSets> {
         // Each change is one step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
