@@ -2,7 +2,8 @@
 
 use arrowroot::format::tree::{BasketLocation, Branch};
 
-use super::SMALL_BASKET_BYTES;
+/// Baskets of fewer bytes, as they are stored, are small: reading them costs more requests than bytes.
+const SMALL_BASKET_BYTES: u32 = 4096;
 
 /// A basket in the output: no more than the record needs, as a wide tree has many.
 #[derive(Debug, Clone, Copy)]

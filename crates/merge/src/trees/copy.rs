@@ -10,8 +10,8 @@ use arrowroot::storage::Part;
 use arrowroot_file::{format_error, read_parts};
 
 use super::baskets::{JoinedBranch, cycle_of};
+use super::place::Place;
 use super::schema::Mapping;
-use super::{Place, Staged};
 use crate::error::{Error, Result};
 
 /// Baskets of so many bytes are read and written together, or a single one.
@@ -103,7 +103,7 @@ impl Copying {
         input: &File,
         place: &Place<'_>,
         branches: &mut [JoinedBranch],
-        staged: &Staged,
+        (record, object_data): (&TreeRecord, &[u8]),
     ) -> Result<()> {
         let mut first_numbers = vec![0; branches.len()];
         for &(branch, n_baskets, n_entries) in &self.counts {
@@ -156,7 +156,7 @@ impl Copying {
         }
         let mut compressor = Compressor::new();
         for &(id, branch, index, number) in &self.embedded {
-            let basket = MadeBasket::of_embedded(&staged.record, id, index, &staged.object_data, place)?;
+            let basket = MadeBasket::of_embedded(record, id, index, object_data, place)?;
             basket.append(place, &mut branches[branch], first_numbers[branch] + number, &mut compressor)?;
         }
         Ok(())

@@ -13,8 +13,8 @@ use super::clusters::Clusters;
 use super::copy::Copying;
 use super::defaults::Default as Filled;
 use super::notes::{self, Notes};
+use super::place::Place;
 use super::schema::Mapping;
-use super::{Place, Staged};
 use crate::error::Result;
 use crate::merging::Merged;
 
@@ -23,6 +23,14 @@ const BASKET_BYTES: u64 = 24;
 const BRANCH_BYTES: u64 = 250;
 /// Byte counts have 30 bits.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
+
+/// A tree of an input that can be joined.
+pub(crate) struct Staged {
+    pub(crate) record: TreeRecord,
+    pub(crate) object_data: Vec<u8>,
+    pub(crate) mapping: Arc<Mapping>,
+    pub(crate) copying: Copying,
+}
 
 /// The inputs so far as one tree.
 pub(crate) struct Joined {

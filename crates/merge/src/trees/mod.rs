@@ -6,6 +6,7 @@ mod copy;
 mod defaults;
 mod joined;
 mod notes;
+mod place;
 mod schema;
 
 use std::sync::Arc;
@@ -14,17 +15,14 @@ use arrowroot::format::Output as Bytes;
 use arrowroot::format::tree::TreeRecord;
 use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
-use arrowroot_writer::{DirectoryId, FileWriter};
 
 use crate::error::Result;
 use crate::merging::{Columns, Merged, Merging, Names, Output};
 use crate::rules::Rule;
 use copy::Copying;
-use joined::{Before, Joined};
+use joined::{Before, Joined, Staged};
+use place::Place;
 use schema::Mapping;
-
-/// Baskets of fewer bytes, as they are stored, are small: reading them costs more requests than bytes.
-const SMALL_BASKET_BYTES: u32 = 4096;
 
 /// Begins a tree of the output, of which an input has the first.
 pub(crate) fn begin(key: &FileKey, columns: Columns) -> Box<dyn Merging> {
@@ -43,24 +41,6 @@ struct Tree {
     staged: Option<Staged>,
     /// The joined tree before the last input, if that was copied; the inner one is `None` if there was none.
     before: Option<Option<Before>>,
-}
-
-/// A tree of an input that can be joined.
-pub(crate) struct Staged {
-    record: TreeRecord,
-    object_data: Vec<u8>,
-    mapping: Arc<Mapping>,
-    copying: Copying,
-}
-
-/// Where baskets go.
-pub(crate) struct Place<'a> {
-    file: &'a FileWriter,
-    directory: DirectoryId,
-    /// Process identifiers of inputs before.
-    add_to_pid: u16,
-    /// Name of the tree.
-    tree: &'a str,
 }
 
 impl Tree {
@@ -117,7 +97,7 @@ impl Merging for Tree {
         let joined = self.joined.get_or_insert_with(|| Joined::begin(&staged));
         let place = Place { file: &output.file, directory, add_to_pid: output.n_processes, tree: &self.names.name };
         joined.grow(&staged, &place)?;
-        staged.copying.copy(input, &place, &mut joined.branches, &staged)?;
+        staged.copying.copy(input, &place, &mut joined.branches, (&staged.record, &staged.object_data))?;
         joined.fill(&staged.mapping.missing, staged.record.n_entries, &place)?;
         joined.join(staged);
         Ok(())

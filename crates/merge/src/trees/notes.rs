@@ -151,8 +151,11 @@ impl Joined {
     }
 }
 
-/// The expressions of an index, and the values of each entry in the order of the tree. `None` if it is not one of all entries.
-fn values_of(index: &RecordedIndex, record: &TreeRecord, object_data: &[u8]) -> Option<([String; 2], Vec<(i64, i64)>)> {
+/// The expressions of an index, and the values of each entry in the order of the tree.
+type IndexedValues = ([String; 2], Vec<(i64, i64)>);
+
+/// Those of an index. `None` if it is not one of all entries.
+fn values_of(index: &RecordedIndex, record: &TreeRecord, object_data: &[u8]) -> Option<IndexedValues> {
     let (major, minor) = index.names.clone()?;
     let sorted = index.sorted_values(object_data)?;
     if sorted.len() as u64 != record.n_entries {
